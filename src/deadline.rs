@@ -1,7 +1,7 @@
-//! When work has to be over, and how it ends before it is done.
+//! Deadlines: when work must end, and how unfinished work stops.
 //!
-//! Work that may take long asks now and then, wherever it is: `poll` unwinds to `interruptible` when the time of
-//! its thread is over. So nothing has to be handed down to the loops that ask.
+//! Long work calls `poll` now and then; it unwinds to `interruptible` when the time of its thread is over. So
+//! loops need no argument for it.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -68,12 +68,23 @@ impl Deadline {
     }
 }
 
-/// What unwinds the threads of work that nobody waits for.
-struct Interrupted;
+/// Why work ended before it was done; it unwinds the threads of the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nobody waits for it.
+    Interrupted,
+    /// It cannot go on: a device failed, say.
+    Failed(String),
+}
 
 /// Ends the work.
 pub(crate) fn interrupt() -> ! {
-    resume_unwind(Box::new(Interrupted))
+    resume_unwind(Box::new(Ended::Interrupted))
+}
+
+/// Ends the work with a reason.
+pub(crate) fn fail(reason: String) -> ! {
+    resume_unwind(Box::new(Ended::Failed(reason)))
 }
 
 /// Ends the work if the time of this thread is over.
@@ -88,12 +99,18 @@ pub(crate) fn unheard(_: u64) {
     poll();
 }
 
-/// What the work gives; none if it was interrupted. Other panics go on.
-pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> Option<T> {
+/// What the work gives. Other panics go on.
+///
+/// # Errors
+/// Why it ended before.
+pub(crate) fn interruptible<T>(work: impl FnOnce() -> T) -> Result<T, Ended> {
     // Nothing that the work touched is used again.
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => Some(done),
-        Err(panic) if panic.is::<Interrupted>() => None,
+    let panic = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => return Ok(done),
+        Err(panic) => panic,
+    };
+    match panic.downcast::<Ended>() {
+        Ok(ended) => Err(*ended),
         Err(panic) => resume_unwind(panic),
     }
 }
@@ -109,12 +126,18 @@ mod tests {
         let polled = |time: Option<Duration>| {
             let work = || (0..64).into_par_iter().for_each(|_| poll());
             let within = Deadline::after(time).within(|| interruptible(work));
-            within.unwrap().is_some()
+            within.unwrap().is_ok()
         };
         assert!(polled(None));
         assert!(polled(Some(Duration::from_secs(1000))));
         assert!(!polled(Some(Duration::ZERO)));
         assert!(!Deadline::current().is_over(), "it is not this thread's");
+    }
+
+    #[test]
+    fn a_failure_says_why() {
+        let ended = interruptible(|| (0..64).into_par_iter().for_each(|_| fail("why".into())));
+        assert_eq!(ended, Err(Ended::Failed("why".into())));
     }
 
     #[test]

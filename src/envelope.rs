@@ -1,6 +1,5 @@
-//! Documents that say what their own content's SHA-256 is, so that one that was cut off or damaged is
-//! not taken for whole. That is no signature: whoever can write the file can write another digest. Some may be
-//! signed besides.
+//! Documents that contain the SHA-256 of their own content, so that a truncated or damaged one is detected. This
+//! is not a signature: whoever can write the file can also write the digest. Some documents may also be signed.
 
 use std::path::Path;
 
@@ -101,7 +100,7 @@ fn misformed(written: &Value, meant: &Value, place: String) -> Option<String> {
 /// Refuses JSON in which a field is there twice: which of them holds would be a guess.
 ///
 /// # Errors
-/// Which field it is, or why it is no JSON.
+/// Which field it is, or why it is not a JSON.
 pub fn each_once(text: &str) -> Result<(), String> {
     let read: Result<Once, _> = serde_json::from_str(text);
     read.map(|_| ())
@@ -159,7 +158,7 @@ impl<'de> serde::de::Visitor<'de> for EachOnce {
         let mut names = std::collections::BTreeSet::new();
         while let Some((name, Once)) = map.next_entry::<String, Once>()? {
             if let Some(twice) = names.replace(name) {
-                let reason = format!("field {twice:?} is there twice");
+                let reason = format!("field {twice:?} appears twice");
                 return Err(serde::de::Error::custom(reason));
             }
         }
@@ -178,7 +177,7 @@ pub fn open<T: Serialize + for<'de> Deserialize<'de>>(
 ) -> Result<T, String> {
     match open_signed(schema, text)? {
         (content, None) => Ok(content),
-        (_, Some(_)) => Err(format!("is signed, which no {schema} is")),
+        (_, Some(_)) => Err(format!("is signed, but a {schema} never is")),
     }
 }
 
@@ -192,10 +191,10 @@ pub fn open_signed<T: Serialize + for<'de> Deserialize<'de>>(
 ) -> Result<(T, Option<PublicKey>), String> {
     let said = |error: serde_json::Error| {
         let error = printable(&error.to_string());
-        format!("is damaged, or no {schema}: {error}")
+        format!("is damaged, or is not a {schema}: {error}")
     };
     if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(format!("is no {schema}: an object is expected"));
+        return Err(format!("is not a {schema}: an object is expected"));
     }
     let envelope: Envelope = serde_json::from_slice(text).map_err(said)?;
     if envelope.schema != schema {
@@ -205,17 +204,19 @@ pub fn open_signed<T: Serialize + for<'de> Deserialize<'de>>(
     let tool = env!("CARGO_PKG_VERSION");
     if envelope.tool != tool {
         let wrote = printable(&envelope.tool);
-        return Err(format!("was written by tcverify {wrote}, this is {tool}"));
+        return Err(format!(
+            "was written by tcverify {wrote}, but this is {tool}"
+        ));
     }
     if Hash::of([envelope.content.get().as_bytes()]) != envelope.sha256 {
-        return Err("is damaged: its content has not the SHA-256 that it says".into());
+        return Err("is damaged: its content does not have the SHA-256 that it states".into());
     }
     let signer = match &envelope.signature {
         Some(signature) => Some(signature.verify(&message(schema, envelope.sha256))?),
         None => None,
     };
     let content = strictly(envelope.content.get())
-        .map_err(|reason| format!("is damaged, or no {schema}: {reason}"))?;
+        .map_err(|reason| format!("is damaged, or is not a {schema}: {reason}"))?;
     Ok((content, signer))
 }
 
@@ -230,15 +231,16 @@ pub fn read<T: Serialize + for<'de> Deserialize<'de>>(
     opened(path, |text| open(schema, text))
 }
 
-/// The same of one that may be signed, and whose signature it is.
+/// The same of one that may be signed: its content, whose signature it is, and the SHA-256 of the file.
 ///
 /// # Errors
 /// As of [`open_signed`], or if the file cannot be read.
 pub fn read_signed<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
     path: &Path,
-) -> Result<(T, Option<PublicKey>), String> {
-    opened(path, |text| open_signed(schema, text)).map(|(read, _)| read)
+) -> Result<(T, Option<PublicKey>, Hash), String> {
+    let ((content, signer), sha256) = opened(path, |text| open_signed(schema, text))?;
+    Ok((content, signer, sha256))
 }
 
 fn opened<T>(path: &Path, open: impl Fn(&[u8]) -> Result<T, String>) -> Result<(T, Hash), String> {

@@ -1,14 +1,12 @@
 //! Operands from a counter: everybody who knows seed, class and shape can make them, so that a big
 //! product can be verified from the digest of its D alone. `docs/generator.md` specifies it.
 
-use rayon::prelude::*;
-
 use crate::deadline;
 use crate::memory::{Memory, MemoryError};
 use crate::num::{Class as Number, Format, Kind};
 use crate::random::{GOLDEN, mix};
 use crate::role::Role;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// What a path begins with that names a generated operand instead of a file.
 pub const PREFIX: &str = "generate:";
@@ -24,7 +22,7 @@ pub enum Class {
     Subnormal,
     /// As `Wide`, and one in sixteen each a zero, an infinity and a NaN.
     Special,
-    /// Pairs of products that cancel, one in sixteen but for the last bit.
+    /// Pairs of products that cancel, one in sixteen except the last bit.
     Cancel,
     /// One bit of the fraction, or all but one: every bit takes its turn.
     Toggle,
@@ -102,28 +100,31 @@ impl Spec {
     fn parse_rest(text: &str) -> Result<Spec, String> {
         let parts: Vec<_> = text.split(':').collect();
         let [seed, class, shape] = parts[..] else {
-            return Err(format!("{} parts after the prefix, not three", parts.len()));
+            return Err(format!(
+                "it has {} parts after the prefix, not three",
+                parts.len()
+            ));
         };
         let seed = seed
             .parse()
-            .map_err(|_| format!("{seed:?} is no seed (a number below 2^64)"))?;
+            .map_err(|_| format!("{seed:?} is not a seed (a number below 2^64)"))?;
         let class = Class::ALL
             .into_iter()
             .find(|c| c.name() == class)
             .ok_or_else(|| {
                 let names = Class::ALL.map(Class::name).join(", ");
-                format!("{class:?} is no class ({names})")
+                format!("{class:?} is not a class ({names})")
             })?;
         let axes: Result<Vec<usize>, _> = shape.split('x').map(str::parse).collect();
         let shape = match axes {
             Ok(axes) if axes.len() >= 2 && !axes.contains(&0) => axes,
-            _ => return Err(format!("{shape:?} is no shape of a matrix or a batch")),
+            _ => return Err(format!("{shape:?} is not the shape of a matrix or a batch")),
         };
         let elements = shape
             .iter()
             .try_fold(1usize, |n, &axis| n.checked_mul(axis));
         if elements.is_none_or(|n| n > MAX_ELEMENTS) {
-            return Err(format!("more than {MAX_ELEMENTS} elements"));
+            return Err(format!("it has more than {MAX_ELEMENTS} elements"));
         }
         Ok(Spec { seed, class, shape })
     }
@@ -156,19 +157,16 @@ impl Spec {
         let width = format.bytes();
         assert_eq!(payload.len(), self.elements() * width);
         let columns = self.shape[self.shape.len() - 1];
-        payload
-            .par_chunks_mut(columns * width)
-            .enumerate()
-            .for_each(|(row, bytes)| {
-                for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
-                    // Some milliseconds.
-                    if column % (1 << 18) == 0 {
-                        deadline::poll();
-                    }
-                    let code = self.code(format, role, [row, column], columns);
-                    bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+        parallel::chunks_mut(payload, columns * width, &|row, bytes| {
+            for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
+                // Some milliseconds.
+                if column % (1 << 18) == 0 {
+                    deadline::poll();
                 }
-            });
+                let code = self.code(format, role, [row, column], columns);
+                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        });
     }
 
     fn word(&self, role: Role, index: usize) -> u64 {
@@ -294,7 +292,7 @@ fn integer(format: Format, class: Class, word: u64) -> u64 {
     }
 }
 
-/// A code that is no NaN: where the largest numbers' neighbours are, the last bit is cleared.
+/// A code that is not a NaN: where the largest numbers' neighbours are, the last bit is cleared.
 fn finite(format: Format, code: u64) -> u64 {
     match format.unpack(code).class {
         Number::Finite => code,
@@ -327,7 +325,7 @@ mod tests {
         }
     }
 
-    /// Every format and class: codes in range, finite but for `special`, and both signs.
+    /// Every format and class: codes in range, finite except `special`, and both signs.
     #[test]
     fn numbers_are_of_their_class() {
         for format in Format::ALL {

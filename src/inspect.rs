@@ -1,4 +1,4 @@
-//! What an array holds, counted: NaNs, infinities, zeros, subnormal numbers, the least and the
+//! Statistics of an array: the numbers of NaNs, infinities, zeros and subnormals, the least and the
 //! greatest number.
 
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ impl Census {
             .into_iter()
             .fold(Census::default(), |one, other| one.join(&other));
         }
-        // Few codes: each is looked at once, however often it occurs.
+        // Few codes: each is examined once, however often it occurs.
         let codes = 1 << (8 * format.bytes());
         let histograms = each(
             tensor,
@@ -54,7 +54,7 @@ impl Census {
         census
     }
 
-    /// Codes of the least and the greatest element that is no NaN, -0 below +0.
+    /// Codes of the least and the greatest element that is not a NaN, -0 below +0.
     pub fn extremes(&self) -> Option<[u64; 2]> {
         self.extremes.map(|extremes| extremes.map(|one| one.code))
     }

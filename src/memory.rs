@@ -1,4 +1,5 @@
-//! Memory for what files and specifications ask for: bounded, and an error where there is none.
+//! Bounded memory for the sizes that files and specifications request; too large a request is an
+//! error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -45,7 +46,7 @@ fn machine() -> u64 {
             .find_map(|line| line.strip_prefix("MemTotal:"))?;
         Some(first(line.to_owned())?.saturating_mul(1024))
     });
-    // "max" is no number, and no limit.
+    // "max" is not a number, and no limit.
     let own = read("/proc/self/cgroup").and_then(|text| {
         Some(
             text.lines()
@@ -67,7 +68,7 @@ fn machine() -> u64 {
 #[derive(Debug, Error)]
 pub enum MemoryError {
     #[error(
-        "takes {needed} bytes of memory; {left} of the {} that may be used are left",
+        "needs {needed} bytes of memory; {left} of the allowed {} are left",
         limits.max_bytes
     )]
     Limit {
@@ -75,9 +76,9 @@ pub enum MemoryError {
         left: u64,
         limits: Limits,
     },
-    #[error("has {has} bytes; no file of more than {most} is read")]
+    #[error("has {has} bytes; limit: {most}")]
     File { has: u64, most: u64 },
-    #[error("takes {needed} bytes of memory, which cannot be had")]
+    #[error("needs {needed} bytes of memory, which the system does not provide")]
     System { needed: u64, source: std::io::Error },
 }
 
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(first.as_ref(), [1; 600]);
         let why = memory.clone().zeroed(401).unwrap_err().to_string();
         assert!(
-            why.contains("401 bytes") && why.contains("400 of the 1000"),
+            why.contains("401 bytes") && why.contains("400 of the allowed 1000 are left"),
             "{why}"
         );
         let second = memory.zeroed(400).unwrap();

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::emu::{Element, Problem};
+use crate::emu::Element;
 use crate::random::SplitMix64;
 
 /// A draw that nobody could know before a public value was there, of what was fixed before that.
@@ -36,7 +36,7 @@ impl PublicDraw {
         let visible = beacon.bytes().all(|byte| byte.is_ascii_graphic());
         if !(1..=256).contains(&beacon.len()) || !visible {
             return Err(
-                "a beacon's value is 1 to 256 characters of ASCII without spaces, such as hexadecimal digits"
+                "a beacon's value must be 1 to 256 ASCII characters without spaces, such as hexadecimal digits"
                     .into(),
             );
         }
@@ -59,12 +59,17 @@ pub struct Region {
 }
 
 impl Region {
-    /// All of D.
-    pub fn all(problem: &Problem) -> Region {
+    /// All of a result of this shape, whose last two axes are rows and columns.
+    pub fn of(shape: &[usize]) -> Region {
+        let axis = |from_last: usize| {
+            let at = shape.len().checked_sub(from_last);
+            at.map_or(1, |at| shape[at])
+        };
+        let leading = shape.len().saturating_sub(2);
         Region {
-            batches: problem.batches(),
-            rows: 0..problem.m,
-            columns: 0..problem.n,
+            batches: shape[..leading].iter().product(),
+            rows: 0..axis(2),
+            columns: 0..axis(1),
         }
     }
 

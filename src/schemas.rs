@@ -10,9 +10,7 @@ use crate::attest::{Statement, Svr, TestResult};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Operation, SWEEP, Source, Span, Sweep};
-use crate::commit::{
-    COMMITMENT, Commitment, Hash, OPERATION_COMMITMENT, OperationCommitment, PROOF, Proof,
-};
+use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::{PromoteChoice, Schedule};
 use crate::emu::step::Code;
@@ -22,8 +20,11 @@ use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
 use crate::report::inspection::Inspection;
-use crate::report::{Batch, Compared, ComparedRuns, Identification, OperationReport, Report};
-use crate::screen::{FLEET, Fleet, RESULTS, Results, SUITE, Suite};
+use crate::report::{Batch, Compared, ComparedRuns, Identification, Report};
+use crate::screen::{
+    COMMITMENT as SCREEN_COMMITMENT, Commitment as ScreenCommitment, FLEET, Fleet, RESULTS,
+    Results, SUITE, Suite,
+};
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::{PublicKey, Signature};
 
@@ -119,11 +120,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<Architecture>("architecture", crate::emu::model::SCHEMA),
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
         written::<Variant>("operation", crate::ops::SCHEMA),
-        written::<OperationReport>("operation-report", crate::report::OPERATION_REPORT),
         written::<Sweep>("sweep", SWEEP),
         written::<Manifest>("manifest", MANIFEST),
         written::<Commitment>("commitment", COMMITMENT),
-        written::<OperationCommitment>("operation-commitment", OPERATION_COMMITMENT),
         written::<Proof>("proof", PROOF),
         written::<Challenge>("challenge", CHALLENGE),
         written::<AuditReport>("audit", AUDIT),
@@ -138,7 +137,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<crate::probe::folder::Manifest>("probes", crate::probe::folder::SCHEMA),
         written::<KernelTable>("kernel-table", TABLE_SCHEMA),
         written::<Envelope<Suite>>("screen-suite", SUITE),
-        written::<Envelope<Results>>("screen-results", RESULTS),
+        written::<SignedEnvelope<Results>>("screen-results", RESULTS),
+        written::<ScreenCommitment>("screen-commitment", SCREEN_COMMITMENT),
         written::<Fleet>("screen-fleet", FLEET),
         of_others::<crate::attest::Envelope>("attestation"),
         of_others::<AnyStatement>("statement"),

@@ -38,8 +38,8 @@ impl Signer {
     pub fn read(path: &Path) -> Result<Signer, FileError> {
         let text = read_text(path, "key", MAX_KEY)?;
         SigningKey::from_pkcs8_pem(&text).map(Signer).map_err(|_| {
-            let reason = "is no private Ed25519 key without a password in PEM; \
-                          'openssl genpkey -algorithm ed25519' writes one";
+            let reason = "is not a private Ed25519 key in PEM without a password; 'openssl genpkey -algorithm \
+                          ed25519' writes one";
             Fault::from(reason.to_owned()).of(path)
         })
     }
@@ -51,7 +51,7 @@ impl Signer {
         let mode = std::fs::metadata(path).ok()?.permissions().mode();
         let path = escaped_path(path);
         (mode & 0o077 != 0).then(|| {
-            format!("{path}: others may read this private key; 'chmod 600' keeps it to its owner")
+            format!("{path}: other users can read this private key; 'chmod 600' restricts it to its owner")
         })
     }
 
@@ -90,12 +90,12 @@ impl PublicKey {
         let key = VerifyingKey::from_public_key_pem(&text);
         let key = key.ok().filter(|key| !key.is_weak()).map(PublicKey);
         key.ok_or_else(|| {
-            let reason = "is no public Ed25519 key in PEM; 'openssl pkey -in PRIVATE.pem -pubout' writes one";
+            let reason = "is not a public Ed25519 key in PEM; 'openssl pkey -in PRIVATE.pem -pubout' writes one";
             Fault::from(reason.to_owned()).of(path)
         })
     }
 
-    /// From 64 hexadecimal digits; `None` if they are no key, or one that fits signatures of others.
+    /// From 64 hexadecimal digits; `None` if they are not a key, or one that fits signatures of others.
     pub fn parse(text: &str) -> Option<PublicKey> {
         PublicKey::from_bytes(&from_hex(text)?)
     }
@@ -123,11 +123,12 @@ impl Signature {
     /// # Errors
     /// That it is not, as words to follow the document's name.
     pub fn verify(&self, message: &str) -> Result<PublicKey, String> {
-        let signature = from_hex(&self.ed25519).ok_or("is signed by no 128 hexadecimal digits")?;
+        let signature =
+            from_hex(&self.ed25519).ok_or("has a signature that is not 128 hexadecimal digits")?;
         match self.key.made(&signature, message.as_bytes()) {
             true => Ok(self.key),
             false => Err(format!(
-                "bears a signature that {} did not make of it",
+                "has a signature that {} did not make for it",
                 self.key
             )),
         }

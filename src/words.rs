@@ -46,7 +46,7 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
     let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
-        // Lines and columns are those of text that is no JSON, or of all of it.
+        // Lines and columns are those of text that is not JSON, or of all of it.
         match (path.as_str(), reason.rsplit_once(" at line ")) {
             (".", _) | (_, None) => reason,
             (path, Some((reason, _))) => format!("{path}: {reason}"),

@@ -79,7 +79,10 @@ pub fn commitment(data: &[u8]) {
     let again = Commitment::parse(&again).expect("what was written can be read");
     assert_eq!(again, commitment);
     assert_eq!(commitment.differences(&again), Vec::<String>::new());
-    let rows = commitment.d.rows().expect("looked at when it was read");
+    let rows = commitment
+        .result
+        .rows()
+        .expect("looked at when it was read");
     let last = rows.of_block(rows.blocks() - 1);
     assert!(!last.is_empty());
     // Nobody can answer a challenge to it with nothing.
@@ -104,7 +107,7 @@ static KNOWN: LazyLock<(Commitment, Challenge, Vec<u8>)> = LazyLock::new(|| {
     let check = Check::in_memory("a100", Format::Fp16);
     let tensors = Tensors::of(tensor(&[5, 3]), tensor(&[3, 5]), d);
     let prepared = Prepared::from_tensors(&check, tensors).expect("a product");
-    let commitment = prepared.commitment(Some(2)).expect("of a product");
+    let commitment = tcverify::check::commitment(&prepared, Some(2)).expect("of a product");
     let digest = Hash([0; 32]);
     let challenge = Challenge::new((&commitment, digest), "1", 4).expect("of 25 elements");
     let mut bytes = Vec::new();
@@ -132,7 +135,7 @@ pub fn proof(data: &[u8]) {
     let d = Tensor::from_codes(Format::Fp32, vec![5, 2], &[7; 10]);
     let rows = Rows::new(Format::Fp32, vec![5, 2], 2).expect("five rows");
     let tree = rows.tree(&d);
-    let known = tcverify::commit::CommittedD {
+    let known = tcverify::commit::CommittedResult {
         format: Format::Fp32,
         shape: vec![5, 2],
         block_rows: 2,
@@ -140,7 +143,7 @@ pub fn proof(data: &[u8]) {
     };
     for d in [
         known.clone(),
-        tcverify::commit::CommittedD {
+        tcverify::commit::CommittedResult {
             shape: vec![1 << 40, 2],
             root: proof.root,
             ..known

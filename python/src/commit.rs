@@ -1,7 +1,7 @@
 //! Commitments: made, opened, verified.
 
 use pyo3::prelude::*;
-use tcverify::check::CheckError;
+use tcverify::check::{CheckError, Subject};
 use tcverify::commit::{Commitment, Proof};
 
 use crate::error;
@@ -20,7 +20,7 @@ pub fn commit(
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
     let made = attended(py, None, move |_| {
         let prepared = request.prepare()?;
-        let commitment = prepared.commitment(block_rows)?;
+        let commitment = tcverify::check::commitment(&prepared, block_rows)?;
         prepared.confirm_unchanged()?;
         Ok(commitment)
     })?;
@@ -44,7 +44,7 @@ pub fn open<'py>(
 ) -> PyResult<(String, Payload<'py>)> {
     let commitment = read(py, commitment)?;
     let rows = commitment
-        .d
+        .result
         .rows()
         .map_err(|error| error::commitment(py, "commitment", &error))?;
     blocks.sort_unstable();
@@ -65,8 +65,8 @@ pub fn open<'py>(
     }
     let tree = in_pool(|| rows.tree(&tensor));
     let root = rows.root(tree.root());
-    if root != commitment.d.root {
-        let committed = commitment.d.root;
+    if root != commitment.result.root {
+        let committed = commitment.result.root;
         let reason = format!("the root of `d` is {root}, committed was {committed}");
         return Err(error::not_committed(py, reason));
     }
@@ -87,7 +87,7 @@ pub fn verify(
 ) -> PyResult<Vec<(u64, u64, u64)>> {
     let commitment = read(py, commitment)?;
     let cut = commitment
-        .d
+        .result
         .rows()
         .map_err(|error| error::commitment(py, "commitment", &error))?;
     let proof = Proof::parse(proof.as_bytes());
@@ -95,7 +95,7 @@ pub fn verify(
     let rows = rows
         .map(|rows| rows.tensor(py, "rows", Some(cut.format)))
         .transpose()?;
-    if let Err(why) = in_pool(|| proof.check(&commitment.d, rows.as_ref())) {
+    if let Err(why) = in_pool(|| proof.check(&commitment.result, rows.as_ref())) {
         return Err(error::not_committed(py, format!("proves nothing: {why:#}")));
     }
     let blocks = proof.blocks.iter().map(|proven| {

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tcverify::batch::{BatchError, Pages, Policy, State, protect, read, run};
-use tcverify::check::CheckError;
+use tcverify::check::{CheckError, Subject};
 use tcverify::explain::{Wish, write};
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
 use tcverify::memory::Limits;
@@ -52,7 +52,7 @@ pub fn replay<'py>(
         if reserved != Some(true) {
             return Ok(None);
         }
-        prepared.stream(progress, |band| bytes.extend_from_slice(band.payload))?;
+        prepared.stream(progress, &mut |band| bytes.extend_from_slice(band.payload))?;
         let replay = prepared.replay();
         Ok(Some((bytes, replay.format(), replay.shape())))
     })?;
@@ -69,7 +69,7 @@ pub fn replay<'py>(
 #[pyfunction]
 pub fn plan(py: Python<'_>, fields: &str, arrays: Arrays) -> PyResult<(String, String, String)> {
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
-    let rule = attended(py, None, move |_| Ok(request.prepare()?.rule()))?;
+    let rule = attended(py, None, move |_| Ok(request.prepare()?.planned()))?;
     let rule = rule.map_err(|error: CheckError| error::check(py, &error))?;
     let view = rule.view();
     Ok((

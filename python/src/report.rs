@@ -2,23 +2,18 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Check, verify};
-use tcverify::explain::{self, Wish};
-use tcverify::report::{Batch, Layout, MismatchMap, Outcome, Pictured, Report, View, write_json};
+use tcverify::check::{Check, Judge, Subject, verify};
+use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;
 use crate::request::{Arrays, Request};
 use crate::watch::attended;
 
-/// The longest K of which a page explains an element: more takes long, and memory.
-const MAX_EXPLAINED_K: usize = 1 << 20;
-
 /// A report, and what a page shows beside it.
 #[pyclass(frozen, module = "tcverify._tcverify")]
 pub struct Judged {
     report: Report,
-    map: Option<MismatchMap>,
-    trace: Option<String>,
+    with: Pictured,
 }
 
 /// Writes to memory, without colours.
@@ -42,11 +37,7 @@ pub fn written(
 impl Judged {
     /// What every form shows.
     fn view(&self) -> View {
-        let with = Pictured {
-            map: self.map.clone(),
-            trace: self.trace.clone(),
-        };
-        self.report.view().pictured(&with)
+        self.report.view().pictured(&self.with)
     }
 }
 
@@ -101,19 +92,6 @@ impl Judged {
     }
 }
 
-/// What of the first mismatch a page explains.
-fn trace(prepared: &tcverify::check::Prepared, report: &Report) -> Option<String> {
-    let Outcome::Elements { comparison, .. } = &report.outcome else {
-        return None;
-    };
-    let first = comparison.first.first()?;
-    if report.product.k > MAX_EXPLAINED_K {
-        return None;
-    }
-    let explanation = prepared.explain(&first.index, Wish::default()).ok()?;
-    plain(|out| explain::write(&explanation, out)).ok()
-}
-
 /// Replays, compares, reports.
 #[pyfunction]
 pub fn check(
@@ -126,12 +104,11 @@ pub fn check(
     let judged = attended(py, progress.as_ref(), move |progress| {
         let prepared = request.prepare()?;
         let judged = prepared.judge(true, progress)?;
-        let trace = trace(&prepared, &judged.report);
+        let with = prepared.page(&judged)?;
         prepared.confirm_unchanged()?;
         Ok(Judged {
             report: judged.report,
-            map: judged.map,
-            trace,
+            with,
         })
     })?;
     judged.map_err(|error| error::check(py, &error))
@@ -152,8 +129,7 @@ pub fn read_report(py: Python<'_>, json: &str) -> PyResult<Judged> {
     }
     Ok(Judged {
         report,
-        map: None,
-        trace: None,
+        with: Pictured::default(),
     })
 }
 

@@ -100,16 +100,16 @@ class OfProduct:
 
     @property
     def model(self) -> Model:
-        return Model.of(self.document["model"])
+        return Model.of(self.document["rule"]["model"])
 
     @property
     def product(self) -> Product:
-        return Product.of(self.document["product"])
+        return Product.of(self.document["rule"]["product"])
 
     @property
     def schedule(self) -> str | None:
         """The kernel's schedule by name; none for one chain over K, which a kernel that nobody named may not be."""
-        schedule = self.document.get("schedule")
+        schedule = self.document["rule"].get("schedule")
         return None if schedule is None else str(schedule["name"])
 
 
@@ -295,7 +295,7 @@ class Report(OfProduct):
         return self.text()
 
     def __repr__(self) -> str:
-        model = self.document["model"]
+        model = self.document["rule"]["model"]
         differ = "" if not self.mismatch_count else f", {self.mismatch_count} of {self.elements} elements differ"
         return f"<tcverify.Report: {self.verdict}{differ}, {model['architecture']} {model['instruction']}>"
 
@@ -310,7 +310,7 @@ class Case:
     error: str | None
     #: Of a product that was judged; none of an operation between products (docs/layers.md).
     report: Report | None
-    #: The report as data, of an operation too: ``tcverify.operation-report/1``. None without a verdict.
+    #: The report as data, of an operation too: ``tcverify.report/1``. None without a verdict.
     document: dict[str, Any] | None
     #: In words: ``title`` (the verdict, and what it is under), ``sentence``, ``model``, ``product``; of one that differs
     #: ``cause`` and ``next``, where there are any. None without a verdict.
@@ -424,7 +424,7 @@ class Batch:
 
         def case(entry: dict[str, Any]) -> Case:
             document = entry["report"]
-            product = document is not None and document["schema"].startswith("tcverify.report/")
+            product = document is not None and "product" in document["rule"]
             report = Report.from_json(json.dumps(document)) if product else None
             return Case(entry["name"], entry["verdict"], entry["error"], report, document, entry["summary"])
 

@@ -74,6 +74,7 @@ class CheckFields(TypedDict, total=False):
     azp_adj: _arrays.ArrayLike | None
     d_dtype: FormatLike | None
     d_digest: str | None
+    no_discrimination: bool | None
     nan: Literal["exact", "any"] | None
     zero: Literal["exact", "any"] | None
     against: str | os.PathLike[str] | None
@@ -88,8 +89,7 @@ class CheckFields(TypedDict, total=False):
     tree: bool | None
     block_rows: int | None
     no_causes: bool | None
-    no_discrimination: bool | None
-    engine: Literal["fast", "exact"] | None
+    engine: Literal["fast", "exact", "gpu", "gpu:0", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7"] | None
     c: _arrays.ArrayLike | None
     scale_a: _arrays.ArrayLike | None
     scale_b: _arrays.ArrayLike | None

@@ -6,7 +6,12 @@ or, without the package, this file alone: python3 tcverify_screen.py (scripts/sc
 whose products ttnn multiplies as the suite's configurations say (docs/tenstorrent.md).
 
 Products of a route "instruction" are for screen.cu; those of a route "library" are PyTorch's here. Exit codes: 0
-every result is right, 1 one is wrong, 2 anything else. One file, the standard library and PyTorch.
+every result is right (of a challenge: answered), 1 one is wrong, 2 anything else. One file, the standard library and PyTorch.
+
+  python3 tcverify_screen.py commit --device cuda:0 --key node.pem -o commitment.json
+  python3 tcverify_screen.py sign results.json --key node.pem [--commitment commitment.json]
+
+commit to a GPU before a challenge is drawn, and sign results, also those of screen.cu. Both run the command openssl.
 """
 
 import argparse
@@ -14,8 +19,11 @@ import ast
 import hashlib
 import json
 import os
+import shutil
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 
 GOLDEN = 0x9E3779B97F4A7C15
@@ -196,6 +204,26 @@ def parse_spec(text):
     return int(parts[1]), parts[2], rows, columns
 
 
+def is_stored(text):
+    return not text.startswith("generate:")
+
+
+def stored(folder, text, verified):
+    """Shape and bytes of an operand beside the suite, whose name is its SHA-256; `verified` has the names that were found right."""
+    parts = text.split("/")
+    if len(parts) != 2 or ".." in parts or not parts[0] or len(parts[1]) != 68:
+        raise Fault(f"the suite: {text!r} is no operand beside it")
+    path = os.path.join(folder, *parts)
+    with open(path, "rb") as file:
+        data = file.read()
+    if text not in verified and hashlib.sha256(data).hexdigest() + ".npy" != parts[1]:
+        raise Fault(f"{path}: is damaged: its name is not its SHA-256; copy it again")
+    verified.add(text)
+    start = 10 if data[6] == 1 else 12
+    end = start + int.from_bytes(data[8:start], "little")
+    return ast.literal_eval(data[start:end].decode("latin1"))["shape"], data[end:]
+
+
 # Suites and results.
 
 
@@ -219,11 +247,45 @@ def unseal(data, schema, what="the suite"):
     return whole["content"], digest, whole["tool"]
 
 
-def seal(schema, tool, content):
+def seal(schema, tool, content, key=None):
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=True)
     digest = hashlib.sha256(text.encode("ascii")).hexdigest()
-    head = json.dumps({"schema": schema, "tool": tool, "sha256": digest}, separators=(",", ":"))
-    return head[:-1] + ',"content":' + text + "}\n"
+    head = {"schema": schema, "tool": tool, "sha256": digest}
+    if key:
+        head["signature"] = {"key": public_key(key), "ed25519": signature(key, f"{schema} {digest}")}
+    return json.dumps(head, separators=(",", ":"))[:-1] + ',"content":' + text + "}\n"
+
+
+def openssl(*words):
+    try:
+        done = subprocess.run(["openssl", *words], capture_output=True, check=False)
+    except OSError as error:
+        raise Fault(f"signing needs the command openssl: {error}") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise Fault(f"openssl {words[0]}: {said[0] if said else done.returncode}")
+    return done.stdout
+
+
+def public_key(path):
+    """The public key of a private Ed25519 key in PEM, in hexadecimal."""
+    der = openssl("pkey", "-in", path, "-pubout", "-outform", "DER")
+    if len(der) != 44:
+        raise Fault(f"{path}: is no Ed25519 key; 'openssl genpkey -algorithm ed25519' writes one")
+    return der[-32:].hex()
+
+
+def signature(path, message):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(message.encode("ascii"))
+        file.flush()
+        return openssl("pkeyutl", "-sign", "-inkey", path, "-rawin", "-in", file.name).hex()
+
+
+def write_whole(path, text):
+    with open(path + ".part", "w", encoding="ascii") as file:
+        file.write(text)
+    os.replace(path + ".part", path)
 
 
 def tiles_of(product, width):
@@ -280,6 +342,7 @@ class Machine:
             "multiprocessors": properties.multi_processor_count,
             "program": f"tcverify_screen.py, torch {torch.__version__}, {runtime}",
         }
+        self.folder, self.verified = "", set()
         self.sensor = None
         try:
             import pynvml
@@ -313,6 +376,11 @@ class Machine:
 
     def operand(self, text, role, name):
         torch = self.torch
+        if is_stored(text):
+            dtype, through = self.TORCH[name]
+            shape, data = stored(self.folder, text, self.verified)
+            codes = torch.frombuffer(bytearray(data), dtype=getattr(torch, through))
+            return codes.to(self.device).view(getattr(torch, dtype)).reshape(shape)
         seed, kind, rows, columns = parse_spec(text)
         index = torch.arange(rows * columns, dtype=torch.int64, device=self.device)
         codes = generate(seed, kind, role, name, columns, index, torch.where)
@@ -323,8 +391,11 @@ class Machine:
             codes = torch.where(codes >> (width - 1) == 1, codes - (1 << width), codes)
         return codes.to(getattr(torch, through)).view(getattr(torch, dtype)).reshape(rows, columns)
 
-    def multiply(self, a, b, dtype, d):
+    def multiply(self, a, b, dtype, d, added=None, alpha=1, beta=1):
         torch = self.torch
+        torch.backends.cuda.matmul.allow_tf32 = dtype != "fp32"
+        if added is not None:
+            return torch.addmm(added, a, b, beta=beta, alpha=alpha)
         if dtype == "int8":
             return torch._int_mm(a, b)
         if dtype in ("e4m3", "e5m2"):
@@ -340,7 +411,14 @@ class Machine:
         torch, check = self.torch, product["check"]
         a = self.operand(check["a"], "a", check["dtype"])
         b = self.operand(check["b"], "b", check.get("dtype_b", check["dtype"]))
-        d = self.multiply(a, b, check["dtype"], product["d"])
+        # As the workload has them: how operands are stored is one of the things by which a library chooses its kernel.
+        a, b = (x.t() if check.get(f"transpose_{name}") else x for x, name in ((a, "a"), (b, "b")))
+        added = None
+        for name in ("bias", "c"):
+            if name in check:
+                added = self.operand(check[name], name, check.get(f"{name}_dtype", product["d"]))
+        factors = [float(check.get(name, 1)) for name in ("alpha", "beta")]
+        d = self.multiply(a, b, check["dtype"], product["d"], added, *factors)
         if str(d.dtype) != f"torch.{self.RESULTS[product['d']]}":
             raise Fault(f"{product['name']}: PyTorch returned {d.dtype}")
         return bytes(d.contiguous().view(torch.uint8).cpu().flatten().tolist())
@@ -379,6 +457,7 @@ class Chip:
         except ImportError as error:
             raise Fault(f"{error}; this program needs ttnn and PyTorch") from None
         self.torch, self.ttnn = torch, ttnn
+        self.folder, self.verified = "", set()
         self.index = int(device.partition(":")[2] or 0)
         self.device = ttnn.open_device(device_id=self.index)
         self.architecture = ttnn.get_arch_name()
@@ -428,7 +507,7 @@ class Chip:
         check = product["check"]
         if product["route"] != "library":
             return "an instruction of its own: no program of ours issues it on this chip"
-        if "ttnn" not in check or check["dtype"] != "bf16" or product["d"] != "bf16":
+        if "ttnn" not in check or check["dtype"] != "bf16" or product["d"] != "bf16" or is_stored(check["a"]):
             return "this program computes products of BF16 by configurations of ttnn"
         return None
 
@@ -480,6 +559,8 @@ class Screening:
 
     def __init__(self, suite, machine, output):
         self.suite, self.machine, self.output = suite, machine, output
+        # A challenge does not say what is right: every D is an answer.
+        self.blind = "challenge" in suite
         self.runs, self.left_out, self.failures, self.more = {}, [], [], 0
         self.degrees, self.clocks, self.stopped, self.seconds = [], [], False, 0.0
         # Wrong results of each run of the suite.
@@ -506,7 +587,7 @@ class Screening:
             before = self.wrong()
             for product in todo:
                 self.compare(product)
-                if stop and self.failures:
+                if stop and self.failures and not self.blind:
                     self.stopped = True
                     break
             self.rounds.append(self.wrong() - before)
@@ -538,7 +619,7 @@ class Screening:
             tile = b"".join(d[row] for row in rows)
             if hashlib.sha256(b"\0" + tile).hexdigest() != product["leaves"][index]:
                 wrong.append((index, tile))
-        case = self.keep(product, d, digest) if len(self.failures) < MOST_CASES else None
+        case = self.keep(product, d, digest) if len(self.failures) < MOST_CASES and not self.blind else None
         self.failures.append(
             {
                 "product": product["name"],
@@ -556,7 +637,7 @@ class Screening:
         )
 
     def keep(self, product, d, digest):
-        """The product as a folder that 'tcverify batch' takes: operands stay seeds, D is a file."""
+        """The product as a folder that 'tcverify batch' takes: D is a file, operands stay seeds, or are files, too."""
         folder = f"{self.output}.cases/{product['name']}-{digest[:8]}"
         os.makedirs(folder, exist_ok=True)
         descr = {"fp16": "<f2", "bf16": "<V2", "fp32": "<f4", "int32": "<i4"}[product["d"]]
@@ -565,6 +646,10 @@ class Screening:
         with open(f"{folder}/d.npy", "wb") as file:
             file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + d)
         fields = {key: value for key, value in product["check"].items() if key != "d_dtype"}
+        for role in ("a", "b", "c", "bias"):
+            if is_stored(fields.get(role, "generate:")):
+                shutil.copyfile(os.path.join(self.machine.folder, fields[role]), f"{folder}/{role}.npy")
+                fields[role] = f"{role}.npy"
         with open(f"{folder}/case.json", "w", encoding="utf-8") as file:
             json.dump(dict(fields, d="d.npy"), file)
         return os.path.basename(self.output) + ".cases/" + os.path.basename(folder)
@@ -608,7 +693,55 @@ def opened(device):
     return (Chip if device.partition(":")[0] == "ttnn" else Machine)(device)
 
 
+def commit(words, make):
+    """Says which GPU will be screened, before anybody has drawn the products."""
+    parser = argparse.ArgumentParser(prog="tcverify_screen.py commit", description=commit.__doc__)
+    parser.add_argument("--device", default="cuda:0", help="cuda:N, or ttnn:N")
+    parser.add_argument("--uuid", help="the GPU's, as its results will have it; PyTorch is asked without")
+    parser.add_argument("--host", default=socket.gethostname())
+    parser.add_argument("--key", required=True, metavar="PRIVATE.pem", help="the key that will sign the results")
+    parser.add_argument("-o", "--output", required=True, metavar="COMMITMENT.json")
+    options = parser.parse_args(words)
+    index, uuid = int(options.device.partition(":")[2] or 0), options.uuid
+    if uuid is None:
+        uuid = make(options.device).about["uuid"]
+    said = {"schema": "tcverify.screen-commitment/1", "host": options.host, "index": index, "uuid": uuid}
+    said.update(key=public_key(options.key), time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    text = json.dumps(said) + "\n"
+    write_whole(options.output, text)
+    print(f"{hashlib.sha256(text.encode('ascii')).hexdigest()}  {options.output}")
+    return 0
+
+
+def sign(words, make):
+    """Signs results, of this program or of screen.cu."""
+    parser = argparse.ArgumentParser(prog="tcverify_screen.py sign", description=sign.__doc__)
+    parser.add_argument("results", metavar="RESULTS.json")
+    parser.add_argument("--key", required=True, metavar="PRIVATE.pem")
+    parser.add_argument("--commitment", metavar="COMMITMENT.json", help="the one that a challenge was drawn for")
+    options = parser.parse_args(words)
+    schema = "tcverify.screen-results/1"
+    with open(options.results, "rb") as file:
+        content, _, tool = unseal(file.read(), schema, "the file of results")
+    if options.commitment:
+        with open(options.commitment, encoding="ascii") as file:
+            content["commitment"] = file.read()
+    write_whole(options.results, seal(schema, tool, content, options.key))
+    return 0
+
+
 def main(words=None, make=opened):
+    words = sys.argv[1:] if words is None else words
+    try:
+        named = {"commit": commit, "sign": sign}.get(words[0]) if words else None
+        return named(words[1:], make) if named else screen(words, make)
+    except (Fault, OSError, KeyError) as error:
+        what = f"the suite lacks {error}" if isinstance(error, KeyError) else error
+        print(f"tcverify_screen: {what}", file=sys.stderr)
+        return 2
+
+
+def screen(words, make):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", metavar="SUITE.json")
     parser.add_argument("--device", default="cuda:0", help="cuda:N, or ttnn:N")
@@ -618,26 +751,22 @@ def main(words=None, make=opened):
     parser.add_argument("--force", action="store_true", help="replace what is there")
     parser.add_argument("-o", "--output", required=True, metavar="RESULTS.json")
     options = parser.parse_args(words)
-    try:
-        if os.path.exists(options.output) and not options.force:
-            raise Fault(f"{options.output}: is there already; --force replaces it")
-        with open(options.suite, "rb") as file:
-            suite, digest, tool = unseal(file.read(1 << 21), "tcverify.screen-suite/1")
-        machine = make(options.device)
-        if not suits(suite, machine.architecture):
-            raise Fault(f"the suite is for {suite['arch']}; this device is {machine.architecture}")
-        screening = Screening(suite, machine, options.output)
-        screening.run(options.seconds, options.stop)
-        text = seal("tcverify.screen-results/1", tool, screening.results(digest, options.host))
-        with open(options.output + ".part", "w", encoding="ascii") as file:
-            file.write(text)
-        os.replace(options.output + ".part", options.output)
-    except (Fault, OSError, KeyError) as error:
-        what = f"the suite lacks {error}" if isinstance(error, KeyError) else error
-        print(f"tcverify_screen: {what}", file=sys.stderr)
-        return 2
-    wrong = screening.wrong()
+    if os.path.exists(options.output) and not options.force:
+        raise Fault(f"{options.output}: is there already; --force replaces it")
+    with open(options.suite, "rb") as file:
+        suite, digest, tool = unseal(file.read(1 << 21), "tcverify.screen-suite/1")
+    machine = make(options.device)
+    machine.folder = os.path.dirname(options.suite)
+    if not suits(suite, machine.architecture):
+        raise Fault(f"the suite is for {suite['arch']}; this device is {machine.architecture}")
+    screening = Screening(suite, machine, options.output)
+    screening.run(options.seconds, options.stop)
+    write_whole(options.output, seal("tcverify.screen-results/1", tool, screening.results(digest, options.host)))
     compared = sum(screening.runs.values())
+    if screening.blind:
+        print(f"ANSWERED  {compared} results  {options.output}")
+        return 0
+    wrong = screening.wrong()
     print(f"{'WRONG' if wrong else 'RIGHT'}  {wrong} of {compared} results are wrong  {options.output}")
     return 1 if wrong else 0
 

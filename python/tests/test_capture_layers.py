@@ -28,7 +28,7 @@ def test_a_rehearsal_can_be_judged(tmp_path: Path) -> None:
     exact = [name for name in verdicts if name.startswith(("add-", "rope-"))]
     assert len(exact) == 6
     assert {verdicts[name] for name in exact} == {"identical"}
-    operations = {case["report"]["operation"]["name"] for case in report["cases"]}
+    operations = {case["report"]["rule"]["operation"] for case in report["cases"]}
     assert {"rms_norm", "layer_norm", "softmax", "silu", "gelu", "rope", "attention", "add"} <= operations
     facts = json.loads((folder / "provenance.json").read_text())
     assert facts["device"].startswith("cpu: a rehearsal")

@@ -268,7 +268,7 @@ def test_commitments(product: Product, tmp_path: Path) -> None:
     assert tcverify.verify(str(tmp_path / "c.json"), opening.proof)[0].block == 0
     wrong = opening.rows.copy()
     wrong[3, 3] += 1
-    with pytest.raises(tcverify.NotCommittedError, match="rows of block 0 are others"):
+    with pytest.raises(tcverify.NotCommittedError, match="rows of block 0 differ"):
         tcverify.verify(commitment, opening.proof, wrong)
     with pytest.raises(tcverify.NotCommittedError):
         tcverify.open(commitment, flipped(d, (0, 0)), [0])
@@ -362,7 +362,7 @@ def test_operations_between_products_are_cases(product: Product, tmp_path: Path,
     (tmp_path / "m.json").write_text(json.dumps({"schema": "tcverify.manifest/1", "cases": cases}))
     good, bad = tcverify.batch(tmp_path / "m.json").cases
     assert (good.verdict, bad.verdict) == ("identical", "different") and good.report is bad.report is None
-    assert bad.document is not None and bad.document["schema"] == "tcverify.operation-report/1"
+    assert bad.document is not None and bad.document["schema"] == "tcverify.report/1"
     assert bad.summary is not None and "1 of 256 elements" in str(bad.summary["sentence"])
     shown = tcverify.batch(tmp_path / "m.json")._repr_html_()
     # Whether its rule is proven is a part of the verdict.

@@ -109,7 +109,7 @@ def test_the_command_says_so_too(tmp_path: Path) -> None:
 
 def test_nothing_but_misses_is_an_error(tmp_path: Path) -> None:
     captured = recorded(lambda: torch.linalg.inv(torch.eye(4)), tmp_path / "c")
-    with pytest.raises(tcverify.CheckError, match="of 1 products that ran, none was recorded"):
+    with pytest.raises(tcverify.CheckError, match="1 products ran, but none was recorded"):
         captured.batch()
 
 

@@ -104,7 +104,7 @@ def test_a_plan_runs_nothing() -> None:
     assert (plan.shape, plan.format, plan.evidence) == ((1 << 20, 1 << 20), "bf16", "published")
     assert "one chain over K" in repr(plan) and "Nothing was computed" in plan.text() and "PLAN" in plan.text()
     split = tcverify.plan(A, B, arch="a100", schedule="cublas-workspace-f32", split_k=4)
-    assert split.schedule == "cublas-workspace-f32" and split.document["schedule"]["constants"]
+    assert split.schedule == "cublas-workspace-f32" and split.document["rule"]["schedule"]["constants"]
     assert split.product == tcverify.Product((), 6, 5, 32)
     # It is the rule of the report, and the lower word of both.
     report = tcverify.check(A, B, D, arch="h100")

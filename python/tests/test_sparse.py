@@ -32,7 +32,7 @@ def test_metadata_of_pytorch(dtype: str) -> None:
     said = {"arch": "h100", "instruction": "mma", "sparse_a": meta}
     report = tcverify.check(packed, b, d, sparse_layout="cutlass", **said)
     assert report.identical, report.text()
-    assert report.document["product"]["sparse"] == "2:4"
+    assert report.document["rule"]["product"]["sparse"] == "2:4"
     # Read row by row the words select something else.
     assert not tcverify.check(packed, b, d, **said).identical
 

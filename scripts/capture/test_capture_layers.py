@@ -92,7 +92,7 @@ class Folders(unittest.TestCase):
             self.assertEqual((one["library"], one["kernels"]), ("torch", ["a_kernel"]))
             # Digests are of the payloads, as a report has them.
             case = next(case for case in report["cases"] if case["name"] == "silu-all")
-            digests = {entry["name"]: entry["payload_sha256"] for entry in case["report"]["inputs"]}
+            digests = {name: entry["payload_sha256"] for name, entry in case["report"]["inputs"].items()}
             self.assertEqual({name: array["sha256"] for name, array in one["arrays"].items()}, digests)
             # A bit of one result.
             path = f"{folder}/silu-all/y.npy"

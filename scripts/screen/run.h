@@ -69,6 +69,8 @@ struct Suite {
     std::string tool, digest, arch;
     std::vector<std::string> also;
     std::vector<Product> products;
+    /// A challenge does not say what is right: every D is an answer.
+    bool blind = false;
 
     bool suits(const std::string& architecture) const {
         return architecture == arch || std::find(also.begin(), also.end(), architecture) != also.end();
@@ -82,7 +84,7 @@ inline FormatName format_named(const Value& value, FormatName otherwise) {
 inline Suite read_suite(const std::string& text) {
     Sealed sealed = unseal(text, "tcverify.screen-suite/1");
     const Value& content = sealed.content;
-    Suite suite{sealed.tool, sealed.digest, content["arch"].word("arch"), {}, {}};
+    Suite suite{sealed.tool, sealed.digest, content["arch"].word("arch"), {}, {}, content["challenge"].kind == Value::OBJECT};
     for (const Value& name : content["also"].list) suite.also.push_back(name.word("also"));
     for (const Value& one : content["products"].list) {
         const Value& check = one["check"];
@@ -96,8 +98,10 @@ inline Suite read_suite(const std::string& text) {
         p.d = format_named(one["d"], FP32);
         p.accumulator = format_named(check["acc"], p.d);
         p.m = one["m"].number("m"), p.n = one["n"].number("n"), p.k = one["k"].number("k");
-        p.of_a = Spec::of(check["a"], "a"), p.of_b = Spec::of(check["b"], "b"), p.of_c = Spec::of(check["c"], "c");
-        if (check["scale_dtype"].kind == Value::TEXT) {
+        // Products of a library are tcverify_screen.py's; their operands may be files.
+        if (!p.library)
+            p.of_a = Spec::of(check["a"], "a"), p.of_b = Spec::of(check["b"], "b"), p.of_c = Spec::of(check["c"], "c");
+        if (!p.library && check["scale_dtype"].kind == Value::TEXT) {
             p.scale = format_named(check["scale_dtype"], FORMATS), p.block = check["scale_block"].number("scale_block");
             p.of_scale_a = Spec::of(check["scale_a"], "scale_a"), p.of_scale_b = Spec::of(check["scale_b"], "scale_b");
         }
@@ -109,8 +113,8 @@ inline Suite read_suite(const std::string& text) {
         bool sizes = p.m && p.n && p.k && p.m <= most && p.n <= most && p.k <= most && p.tile_rows && p.tile_columns;
         if (!sizes || p.leaves.size() != ((p.m - 1) / p.tile_rows + 1) * ((p.n - 1) / p.tile_columns + 1))
             throw std::runtime_error("the suite: " + p.name + " has sizes that do not fit");
-        if (!p.of_a.there || !p.of_b.there || p.of_a.rows != p.m || p.of_a.columns != p.k || p.of_b.rows != p.k ||
-            p.of_b.columns != p.n)
+        if (!p.library && (!p.of_a.there || !p.of_b.there || p.of_a.rows != p.m || p.of_a.columns != p.k || p.of_b.rows != p.k ||
+            p.of_b.columns != p.n))
             throw std::runtime_error("the suite: " + p.name + " has operands that do not fit");
         if (p.scale != FORMATS &&
             (format_of(p.scale).specials != SCALE || p.block == 0 || p.block > most || !p.of_scale_a.there ||
@@ -175,7 +179,7 @@ class Screening {
             rounds_.push_back(wrong() - before);
         } while (passed() < seconds && !stopped_);
         seconds_ = passed();
-        return wrong_.empty();
+        return wrong_.empty() || suite_.blind;
     }
 
     u64 compared() const {
@@ -279,7 +283,7 @@ class Screening {
     }
 
     void differs(const Product& product, const u8* d, const std::string& digest, int sm, int degrees) {
-        if (stop_) stopped_ = true;
+        if (stop_ && !suite_.blind) stopped_ = true;
         Wrong* found = nullptr;
         for (Wrong& one : wrong_)
             if (one.product == product.name && one.digest == digest) found = &one;
@@ -297,7 +301,7 @@ class Screening {
                 if (one.shown.size() < MOST_TILES)
                     one.shown.push_back({i, tile.size() <= MOST_TILE_BYTES ? hexadecimal(tile) : ""});
             }
-            if (wrong_.size() < MOST_CASES) one.folder = keep(product, d, digest);
+            if (wrong_.size() < MOST_CASES && !suite_.blind) one.folder = keep(product, d, digest);
             wrong_.push_back(one);
             found = &wrong_.back();
         }

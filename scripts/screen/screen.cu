@@ -189,8 +189,11 @@ int main(int count, char** words) try {
     Screening screening(suite, machine, output, options.has("--stop"));
     bool right = screening.run(seconds);
     write_file(output, screening.results(), {});
-    std::cout << (right ? "RIGHT  " : "WRONG  ") << screening.wrong() << " of " << screening.compared()
-              << " results are wrong  " << output << "\n";
+    if (suite.blind)
+        std::cout << "ANSWERED  " << screening.compared() << " results  " << output << "\n";
+    else
+        std::cout << (right ? "RIGHT  " : "WRONG  ") << screening.wrong() << " of " << screening.compared()
+                  << " results are wrong  " << output << "\n";
     return right && all_rehearsed ? 0 : 1;
 } catch (const std::exception& error) {
     std::cerr << "screen: " << error.what() << "\n";

@@ -1,6 +1,7 @@
 """Tests what tcverify_screen.py does without PyTorch. SCREEN_FOLDER holds a suite, the right D of its library products
 (right/NAME.bin), and operands of 'tcverify generate' (operands.txt); a test of tcverify makes it."""
 
+import hashlib
 import io
 import os
 import sys
@@ -122,6 +123,49 @@ class Runs(unittest.TestCase):
         code, _, said = run([f"{FOLDER}/suite.json", "-o", f"{FOLDER}/none.json"], hopper)
         self.assertEqual(code, 2)
         self.assertIn("the suite is for volta; this device is sm_90", said)
+
+
+class Commits(unittest.TestCase):
+    def test_commits(self):
+        commitment = f"{FOLDER}/commitment.json"
+        words = ["commit", "--host", "node", "--device", "cuda:0", "--key", f"{FOLDER}/one.pem", "-o", commitment]
+        code, out, said = run(words)
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(len(out.split()[0]), 64)
+        words[-3] = f"{FOLDER}/one.pub.pem"
+        code, _, said = run(words)
+        self.assertEqual(code, 2)
+        self.assertIn("openssl pkey", said)
+
+
+class Answers(unittest.TestCase):
+    def test_answers(self):
+        for name, flip in [("answers", None), ("wrong", 0), ("unsigned", None)]:
+            results = f"{FOLDER}/{name}.json"
+            words = [f"{FOLDER}/challenge.json", "--host", "node", "-o", results]
+            code, out, said = run(words, lambda device, flip=flip: StandIn(device, flip))
+            self.assertEqual((code, said), (0, ""))
+            self.assertTrue(out.startswith("ANSWERED  "), out)
+            self.assertFalse(os.path.exists(results + ".cases"))
+            if name != "unsigned":
+                code, _, said = run(["sign", results, "--key", f"{FOLDER}/one.pem", "--commitment", f"{FOLDER}/commitment.json"])
+                self.assertEqual((code, said), (0, ""))
+
+
+class Stored(unittest.TestCase):
+    def test_operands_of_a_recorded_suite(self):
+        header = b"{'descr': '<V2', 'fortran_order': False, 'shape': (1, 2), }"
+        data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + b"\1\2\3\4"
+        name = f"operands/{hashlib.sha256(data).hexdigest()}.npy"
+        os.makedirs(f"{FOLDER}/operands", exist_ok=True)
+        with open(f"{FOLDER}/{name}", "wb") as file:
+            file.write(data)
+        self.assertEqual(screen.stored(FOLDER, name, set()), ((1, 2), b"\1\2\3\4"))
+        with open(f"{FOLDER}/{name}", "ab") as file:
+            file.write(b"\0")
+        for text in [name, "/etc/passwd", f"../{name}", "../" + name.partition("/")[2]]:
+            with self.assertRaises(screen.Fault, msg=text):
+                screen.stored(FOLDER, text, set())
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ struct Hint<'a> {
 /// If it has not one signature, which is as many as a bundle may have.
 pub fn bundle(envelope: &Envelope) -> Result<String, AttestError> {
     let [signature] = &envelope.signatures[..] else {
-        let reason = "a bundle has one signature, and this has another number of them";
+        let reason = "a bundle must have exactly one signature";
         return Err(AttestError::NotOne(reason.to_owned()));
     };
     let keyid = signature.keyid.as_deref();

@@ -8,16 +8,14 @@ use super::statement::{
 };
 use crate::commit::Hash;
 use crate::emu::Evidence;
-use crate::report::{
-    Batch, CaseVerdict, Input, OperationReport, Outcome, Report, Sampled, Stored, Verdict,
-};
+use crate::report::{Batch, CaseVerdict, Outcome, Report, Stored, Verdict};
 
 /// What a verdict is worth to somebody who reads nothing else, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Every bit of all of D.
     Identical,
-    /// But for NaN or zeros that somebody accepted.
+    /// Except NaN or zeros that somebody accepted.
     Accepted,
     /// By a model that is not the catalogue's.
     Claimed,
@@ -27,23 +25,15 @@ pub enum Standing {
 }
 
 impl Standing {
-    fn of_report(report: &Report) -> Standing {
-        Standing::of(report.verdict, report.model.evidence, &report.outcome)
-    }
-
-    fn of_operation(report: &OperationReport) -> Standing {
-        Standing::of(report.verdict, report.operation.evidence, &report.outcome)
-    }
-
-    fn of(verdict: Verdict, evidence: Evidence, outcome: &Outcome) -> Standing {
-        let accepted = match outcome {
+    fn of(report: &Report) -> Standing {
+        let accepted = match &report.outcome {
             Outcome::Elements { comparison, .. } => comparison.accepted > 0,
             Outcome::Digest { .. } => false,
         };
-        match verdict {
+        match report.verdict {
             Verdict::Different => Standing::Different,
             Verdict::IdenticalInPart => Standing::InPart,
-            Verdict::Identical if evidence == Evidence::Claimed => Standing::Claimed,
+            Verdict::Identical if report.rule.evidence() == Evidence::Claimed => Standing::Claimed,
             Verdict::Identical if accepted => Standing::Accepted,
             Verdict::Identical => Standing::Identical,
         }
@@ -94,7 +84,7 @@ pub const MODEL: &str = "TCVERIFY_MODEL_";
 pub struct Claims {
     /// The files that were judged.
     pub subjects: Vec<Descriptor>,
-    /// What it rests on, but for the report.
+    /// What it rests on, except the report.
     pub configuration: Vec<Descriptor>,
     pub tests: Vec<(String, TestVerdict)>,
     /// What was verified of all subjects, and the models' digests; none if that is nothing.
@@ -159,57 +149,56 @@ fn once(all: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
     all.filter(|one| seen.insert(one.clone())).collect()
 }
 
-/// A digest that a report holds: one of a batch's state may have been written by anybody.
+/// A digest that a report holds: one of a batch's state may have been written by anyone.
 fn hash(sha256: &str) -> io::Result<Hash> {
     let parsed = Hash::parse(sha256);
-    parsed.ok_or_else(|| io::Error::other("a report has no SHA-256 where one must be"))
+    parsed.ok_or_else(|| io::Error::other("the report lacks a required SHA-256"))
 }
 
-/// Files by field, the result among them unless a digest stands for it: what is judged, and what that rests on.
-fn files<'a>(
-    arrays: impl Iterator<Item = (&'a str, &'a Input)>,
-    result: &str,
-    outcome: &Outcome,
-) -> io::Result<[Vec<Descriptor>; 2]> {
+/// The result's file, or the digest that stands for it: what is judged; and the operands' files, on which that rests.
+fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     let (mut subjects, mut operands) = (Vec::new(), Vec::new());
-    for (field, input) in arrays {
+    for (role, input) in &report.inputs {
         let sha256 = hash(&input.file_sha256)?;
-        match field == result {
-            true => subjects.push(Descriptor::new(&input.path, sha256)),
-            false => operands.push(Descriptor::new(field, sha256)),
+        if role.is_result() {
+            subjects.push(Descriptor::new(&input.path, sha256));
+        } else {
+            operands.push(Descriptor::new(role.field(), sha256));
         }
     }
     if let Outcome::Digest {
         expected_payload_sha256: payload,
-    } = outcome
+    } = &report.outcome
     {
-        let name = format!("canonical payload of {result}");
+        let name = format!("canonical payload of {}", report.result().field());
         subjects.push(Descriptor::new(name, hash(payload)?));
     }
     Ok([subjects, operands])
 }
 
-/// The commitment that drew a sample.
-fn drawn_by(sample: Option<&Sampled>) -> Option<&str> {
-    let from = sample?.seed_from.as_ref()?;
-    Some(from.commitment_sha256.as_str())
-}
-
 impl Claims {
-    /// Claims of one verdict, which rests on operands and on what else there is of these.
-    fn of_one(
-        standing: Standing,
-        [subjects, mut configuration]: [Vec<Descriptor>; 2],
-        rule_sha256: &str,
-        rest: &[(&str, Option<&str>)],
-    ) -> io::Result<Claims> {
-        for (name, sha256) in rest {
-            if let Some(sha256) = sha256 {
-                configuration.push(Descriptor::new(*name, hash(sha256)?));
-            }
+    /// Those of a check.
+    ///
+    /// # Errors
+    /// If the report holds no digests.
+    pub fn of_report(report: &Report) -> io::Result<Claims> {
+        let [subjects, mut configuration] = files(report)?;
+        let drawn_by = || {
+            let from = report.reproduced.sample.as_ref()?.seed_from.as_ref()?;
+            Some(from.commitment_sha256.as_str())
+        };
+        let committed = report.commitment.as_ref();
+        let committed = committed
+            .map(|of| of.file_sha256.as_str())
+            .or_else(drawn_by);
+        let committed = committed.map(|sha256| ("commitment", sha256));
+        for (name, sha256) in report.rule.digests().into_iter().chain(committed) {
+            configuration.push(Descriptor::new(name, hash(sha256)?));
         }
+        let standing = Standing::of(report);
         let property = standing.property().map(str::to_owned);
-        let model = property.as_ref().map(|_| model_property(rule_sha256));
+        let model = property.as_ref();
+        let model = model.map(|_| model_property(report.rule.sha256()));
         Ok(Claims {
             subjects,
             configuration,
@@ -217,46 +206,6 @@ impl Claims {
             properties: property.into_iter().chain(model).collect(),
             policies: Vec::new(),
         })
-    }
-
-    /// Those of a check.
-    ///
-    /// # Errors
-    /// If the report holds no digests.
-    pub fn of_report(report: &Report) -> io::Result<Claims> {
-        let arrays = report.inputs.iter();
-        let arrays = arrays.map(|(role, input)| (role.field(), input));
-        let schedule = report.schedule.as_ref().map(|of| of.sha256.as_str());
-        let committed = report.commitment.as_ref().map(|of| of.file_sha256.as_str());
-        let committed = committed.or(drawn_by(report.reproduced.sample.as_ref()));
-        let model = report.model.sha256.as_str();
-        let rest = [
-            ("model", Some(model)),
-            ("schedule", schedule),
-            ("commitment", committed),
-        ];
-        let files = files(arrays, "d", &report.outcome)?;
-        Claims::of_one(Standing::of_report(report), files, model, &rest)
-    }
-
-    /// Those of a check of an operation.
-    ///
-    /// # Errors
-    /// If the report holds no digests.
-    pub fn of_operation(report: &OperationReport) -> io::Result<Claims> {
-        let arrays = report.inputs.iter();
-        let arrays = arrays.map(|named| (named.name.as_str(), &named.input));
-        let rule = &report.operation;
-        let model = rule.multiplied_by.as_ref().map(|of| of.sha256.as_str());
-        let committed = report.commitment.as_ref().map(|of| of.file_sha256.as_str());
-        let committed = committed.or(drawn_by(report.reproduced.sample.as_ref()));
-        let rest = [
-            ("rule", Some(rule.sha256.as_str())),
-            ("model", model),
-            ("commitment", committed),
-        ];
-        let files = files(arrays, "y", &report.outcome)?;
-        Claims::of_one(Standing::of_operation(report), files, &rule.sha256, &rest)
     }
 }
 
@@ -274,16 +223,8 @@ impl Claims {
         for case in &batch.cases {
             let text = case.report.as_ref().map(Stored::text).transpose()?;
             let text = text.unwrap_or_default();
-            let (claims, standing) = match serde_json::from_str::<Report>(&text) {
-                Ok(report) => (Claims::of_report(&report)?, Standing::of_report(&report)),
-                Err(_) => {
-                    let report: OperationReport = serde_json::from_str(&text)?;
-                    (
-                        Claims::of_operation(&report)?,
-                        Standing::of_operation(&report),
-                    )
-                }
-            };
+            let report: Report = serde_json::from_str(&text)?;
+            let (claims, standing) = (Claims::of_report(&report)?, Standing::of(&report));
             worst = worst.max(standing);
             models.extend(claims.properties.into_iter().skip(1));
             subjects.extend(claims.subjects);

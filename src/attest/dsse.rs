@@ -7,7 +7,7 @@ use super::AttestError;
 use crate::envelope::{each_once, strictly};
 use crate::sign::{PublicKey, Signer};
 
-/// Signatures that are looked at.
+/// Signatures that are examined.
 const MOST_SIGNATURES: usize = 16;
 
 /// A payload and who signed it.
@@ -81,7 +81,7 @@ impl Envelope {
     /// If there are none.
     pub fn payload(&self) -> Result<Vec<u8>, AttestError> {
         decoded(&self.payload)
-            .ok_or_else(|| AttestError::NotOne("its payload is no base64".to_owned()))
+            .ok_or_else(|| AttestError::NotOne("its payload is not base64".to_owned()))
     }
 
     /// The payload, and which of the keys signed it, each once. Key identifiers are not signed and decide nothing.
@@ -92,7 +92,7 @@ impl Envelope {
         let count = self.signatures.len();
         if !(1..=MOST_SIGNATURES).contains(&count) {
             return Err(AttestError::NotOne(format!(
-                "it has {count} signatures; 1 to {MOST_SIGNATURES} are read"
+                "it has {count} signatures; it must have 1 to {MOST_SIGNATURES}"
             )));
         }
         let payload = self.payload()?;
@@ -115,7 +115,7 @@ impl DsseSignature {
     fn bytes(&self) -> Result<[u8; 64], AttestError> {
         let bytes = decoded(&self.sig).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| {
-            AttestError::NotOne("a signature of it is not 64 bytes in base64".to_owned())
+            AttestError::NotOne("one of its signatures is not 64 bytes in base64".to_owned())
         })
     }
 }

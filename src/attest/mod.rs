@@ -1,10 +1,10 @@
-//! Verdicts that other people's tools can read: an in-toto Statement v1 about the files that were judged, in a DSSE
-//! envelope, signed with Ed25519.
+//! Verdicts for other tools: an in-toto Statement v1 about the judged files, in a DSSE envelope, signed with
+//! Ed25519.
 //!
 //! * `dsse`: the envelope, after the protocol's version 1.0.2.
 //! * `statement`: the statement and its two predicates, test-result v0.1 and svr v0.2.
-//! * `claims`: what a report or a batch says, as claims; audits and fleets bring their own.
-//! * `open`: a statement that a trusted key signed, about files at hand.
+//! * `claims`: the content of a report or a batch as claims; audits and fleets have their own.
+//! * `open`: verifies a statement that a trusted key signed, against the files at hand.
 //! * `bundle`: the envelope as Sigstore's clients take it.
 //!
 //! `docs/attestations.md` is the contract.
@@ -24,7 +24,7 @@ pub use statement::{
     TestVerdict, Verifier,
 };
 
-/// Why something is no attestation, or attests nothing.
+/// Why something is not an attestation, or attests nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttestError {
@@ -32,6 +32,6 @@ pub enum AttestError {
     #[error("is not an attestation: {0}")]
     NotOne(String),
     /// It is one, but not of this key, of these files, or of what was required.
-    #[error("attests nothing here: {0}")]
+    #[error("does not attest this: {0}")]
     Nothing(String),
 }

@@ -43,24 +43,24 @@ impl Attestation {
         let (all, good) = (envelope.signatures.len(), by.len());
         if good < all {
             return nothing(match all {
-                1 => "its signature is not made by a key that you trust (--key), or not of this"
-                    .to_owned(),
+                1 => "no key that you trust (--key) signed exactly this".to_owned(),
                 _ => format!(
-                    "{} of its {all} signatures are not made each by another key that you trust (--key), or not of this",
+                    "{} of its {all} signatures do not each come from a different key that you trust (--key), over \
+                    exactly this",
                     all - good
                 ),
             });
         }
         if good < threshold {
             return nothing(format!(
-                "{good} keys signed it, {threshold} must (--threshold)"
+                "{good} keys signed it, but {threshold} are required (--threshold)"
             ));
         }
         for (signature, key) in envelope.signatures.iter().zip(&by) {
             let named = signature.keyid.as_ref();
             if named.is_some_and(|named| *named != key.to_string()) {
                 return nothing(format!(
-                    "a signature of it is {key}'s, but its keyid says {:?}",
+                    "one of its signatures is by {key}, but its keyid is {:?}",
                     printable(signature.keyid.as_deref().unwrap_or_default())
                 ));
             }
@@ -96,7 +96,11 @@ impl Attestation {
     pub fn about(&self, sha256: Hash) -> Result<&str, AttestError> {
         let subject = find(self.predicate.subjects(), sha256);
         subject.map_or_else(
-            || nothing(format!("no file of SHA-256 {sha256} is among its subjects")),
+            || {
+                nothing(format!(
+                    "its subjects include no file with SHA-256 {sha256}"
+                ))
+            },
             |subject| Ok(subject.name.as_str()),
         )
     }
@@ -123,13 +127,19 @@ impl Attestation {
                 let model = claims::model_property(&sha256.to_string());
                 match (models.next(), models.next()) {
                     (Some(one), None) if *one == model => Ok(()),
-                    _ => nothing(format!("it is not by the model of SHA-256 {sha256} alone")),
+                    _ => nothing(format!(
+                        "it rests on a model other than the one with SHA-256 {sha256}"
+                    )),
                 }
             }
             Predicate::TestResult(_) => self
                 .rests_on("model", sha256)
                 .or_else(|_| self.rests_on("rule", sha256))
-                .or_else(|_| nothing(format!("it is not by the model of SHA-256 {sha256} alone"))),
+                .or_else(|_| {
+                    nothing(format!(
+                        "it rests on a model other than the one with SHA-256 {sha256}"
+                    ))
+                }),
         }
     }
 
@@ -142,7 +152,7 @@ impl Attestation {
         match named.next() {
             Some(of) if of.digest.sha256 == sha256 => Ok(()),
             Some(of) => nothing(format!(
-                "its {name} is the one of SHA-256 {}, not the one of {sha256}",
+                "its {name} has SHA-256 {}, not {sha256}",
                 of.digest.sha256
             )),
             None => nothing(format!("it names no {name}")),

@@ -149,7 +149,7 @@ impl Predicate {
         }
         let not = |reason: String| AttestError::NotOne(format!("its statement: {reason}"));
         let json = |error: serde_json::Error| not(printable(&error.to_string()));
-        let text = std::str::from_utf8(payload).map_err(|_| not("it is no text".to_owned()))?;
+        let text = std::str::from_utf8(payload).map_err(|_| not("it is not text".to_owned()))?;
         each_once(text).map_err(not)?;
         let typed: Typed = serde_json::from_str(text).map_err(json)?;
         if typed.kind != STATEMENT {
@@ -160,7 +160,7 @@ impl Predicate {
             Some(Kind::TestResult) => strictly(text).map(Predicate::TestResult),
             Some(Kind::Svr) => strictly(text).map(Predicate::Svr),
             None => Err(format!(
-                "its predicateType {:?} is none of tcverify's",
+                "its predicateType {:?} is not one of tcverify's",
                 printable(&typed.predicate_type)
             )),
         };

@@ -46,11 +46,11 @@ impl Challenge {
         beacon: &str,
         elements: u64,
     ) -> Result<Challenge, AuditError> {
-        let region = Challenge::region(commitment);
+        let region = Region::of(&commitment.result.shape);
         if !(1..=MOST_ELEMENTS).contains(&elements) || elements > region.len() {
             let most = region.len().min(MOST_ELEMENTS);
             return Err(AuditError::Document(format!(
-                "commits to a D of {} elements; a challenge has 1 to {most} of them, not {elements}",
+                "commits to a D of {} elements; a challenge can draw 1 to {most} of them, not {elements}",
                 region.len()
             )));
         }
@@ -83,7 +83,7 @@ impl Challenge {
         }
         if read.commitment_sha256 != commitment.1 {
             return Err(AuditError::Document(format!(
-                "is a challenge to the commitment of SHA-256 {}, not to the one of {}",
+                "is a challenge to the commitment with SHA-256 {}, not to {}",
                 read.commitment_sha256, commitment.1
             )));
         }
@@ -91,7 +91,8 @@ impl Challenge {
             .map_err(|error| not(error.to_string()))?;
         if drawn != read {
             return Err(not(
-                "its elements or lines are not those that its commitment and beacon draw".into(),
+                "its elements or lines differ from those that its commitment and beacon draw"
+                    .into(),
             ));
         }
         Ok(read)
@@ -104,14 +105,5 @@ impl Challenge {
             row: row as usize,
             column: column as usize,
         })
-    }
-
-    fn region(commitment: &Commitment) -> Region {
-        let product = &commitment.product;
-        Region {
-            batches: product.batch.iter().product(),
-            rows: 0..product.m,
-            columns: 0..product.n,
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::AuditReport;
 use crate::attest::{Claims, Descriptor, Standing, model_property};
+use crate::commit::Hash;
 use crate::emu::Evidence;
 use crate::report::Verdict;
 
@@ -11,18 +12,18 @@ impl AuditReport {
         let standing = match self.verdict {
             Verdict::Different => Standing::Different,
             Verdict::IdenticalInPart => Standing::InPart,
-            Verdict::Identical if self.evidence == Evidence::Claimed => Standing::Claimed,
+            Verdict::Identical if self.rule.evidence() == Evidence::Claimed => Standing::Claimed,
             Verdict::Identical => Standing::Identical,
         };
-        let mut configuration = vec![
-            Descriptor::new("model", self.model_sha256),
-            Descriptor::new("draw", self.draw_sha256),
-        ];
-        let schedule = self.schedule.as_ref();
-        configuration.extend(schedule.map(|of| Descriptor::new("schedule", of.sha256)));
+        let hash = |sha256: &str| Hash::parse(sha256).expect("a SHA-256");
+        let parts = self.rule.digests().into_iter();
+        let mut configuration: Vec<_> = parts
+            .map(|(name, sha256)| Descriptor::new(name, hash(sha256)))
+            .collect();
+        configuration.insert(1, Descriptor::new("draw", self.draw_sha256));
         let property = standing.property().map(str::to_owned);
         let model = property.as_ref();
-        let model = model.map(|_| model_property(&self.model_sha256.to_string()));
+        let model = model.map(|_| model_property(self.rule.sha256()));
         Claims {
             subjects: vec![Descriptor::new(commitment, self.commitment_sha256)],
             configuration,

@@ -1,9 +1,10 @@
-//! Audits between parties that do not trust each other: elements of a committed D that nobody could know
-//! before are replayed by whoever is shown the rows and columns that they are made of, and no more.
+//! Audits between parties that do not trust each other. A beacon draws elements of a committed D, the
+//! prover opens the rows and columns that they need, and the auditor replays them from these alone.
 //!
-//! * `challenge`: which elements, by a commitment and a public beacon; `pieces`: which lines that opens.
+//! * `challenge`: the elements, drawn by a commitment and a public beacon; `pieces`: the lines that they
+//!   need.
 //! * `opening`: those lines with their paths in the committed trees, as the prover writes them.
-//! * `open`: the lines, proven, and the elements that are replayed from them; `verdict`: what came out.
+//! * `open`: checks the lines and replays the elements from them; `verdict`: the result.
 //!
 //! `docs/audits.md` specifies the documents.
 
@@ -30,7 +31,7 @@ pub enum AuditError {
     /// It is no such document, or of another version.
     #[error("{0}")]
     Document(String),
-    /// What was handed over proves nothing: to be read after the file's name.
+    /// What was given proves nothing: to be read after the file's name.
     #[error("proves nothing: {0}")]
     ProvesNothing(String),
     #[error(transparent)]

@@ -1,32 +1,107 @@
 //! What an auditor brings: the model and the schedule that were agreed on, and arrays that are public.
 
 use super::AuditError;
-use crate::check::{Check, Model, Scheduling};
-use crate::commit::{Along, Commitment};
+use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
+use crate::commit::{Along, Commitment, CommittedRule, Hash};
 use crate::emu::{Arithmetic, Engine, Platform};
 use crate::io::printable;
 use crate::num::Format;
+use crate::report::{self, Product, ProductRule, Rule, Scheduled};
 use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
 
 /// Arrays that the auditor has all of, by the commitment's names.
 pub type OwnCopies = ByRole<Tensor>;
 
-/// The model and schedule that replay what was opened.
+/// What computes the elements that were opened.
 #[derive(Debug)]
-pub struct AuditModel {
+pub enum AuditModel {
+    Product(Box<ProductModel>),
+    Operation(Box<BoundOperation>),
+}
+
+/// Model and schedule of a product.
+#[derive(Debug)]
+pub struct ProductModel {
     pub model: Model,
     pub scheduling: Scheduling,
-    pub(super) engine: Engine,
+    pub(super) engine: Engine<'static>,
 }
 
 impl AuditModel {
-    /// Those that a request names; its operands are not looked at. They must be able to compute what the
-    /// commitment fixes.
+    /// That which a request names; its arrays are not looked at. It must be able to compute what the commitment
+    /// fixes.
     ///
     /// # Errors
-    /// If there are none such, or the commitment is to another product.
-    pub fn new(check: &Check, commitment: &Commitment) -> Result<AuditModel, AuditError> {
+    /// If there is none such, or the commitment is to something else.
+    pub fn new(request: &Request, commitment: &Commitment) -> Result<AuditModel, AuditError> {
+        let nothing = |reason: &str| Err(AuditError::ProvesNothing(reason.to_owned()));
+        match (request, &commitment.rule) {
+            (
+                Request::Product(check),
+                CommittedRule::Product {
+                    model_sha256,
+                    product,
+                    ..
+                },
+            ) => {
+                let model = ProductModel::new(check, (model_sha256, product), commitment)?;
+                Ok(AuditModel::Product(Box::new(model)))
+            }
+            (Request::Operation(asked), CommittedRule::Operation { .. }) => {
+                let first = commitment.inputs.values().next();
+                let bound = asked.bind(first.map_or(Format::Fp32, |input| input.format))?;
+                // What is compared: operation, rule, model and parameters.
+                let found = Commitment {
+                    rule: bound.committed_rule(),
+                    ..commitment.clone()
+                };
+                let differences = commitment.differences(&found);
+                if !differences.is_empty() {
+                    return nothing(&format!(
+                        "the commitment is to another operation than you name: {}",
+                        differences.join("; ")
+                    ));
+                }
+                Ok(AuditModel::Operation(Box::new(bound)))
+            }
+            (Request::Product(_), CommittedRule::Operation { .. }) => {
+                nothing("the commitment is to an operation: name it with --op")
+            }
+            (Request::Operation(_), CommittedRule::Product { .. }) => {
+                nothing("the commitment is to a product, not to an operation (--op)")
+            }
+        }
+    }
+
+    /// The rule as a report has it.
+    pub fn rule(&self, commitment: &Commitment, about: &str) -> Rule {
+        match (self, &commitment.rule) {
+            (
+                AuditModel::Product(by),
+                CommittedRule::Product {
+                    schedule, product, ..
+                },
+            ) => Rule::Product(Box::new(ProductRule {
+                model: report::Model::of(&by.model.choice(), by.model.file()),
+                chosen: None,
+                schedule: schedule
+                    .as_ref()
+                    .map(|_| Scheduled::plainly(&by.scheduling.schedule)),
+                product: product.clone(),
+            })),
+            (AuditModel::Operation(by), _) => Rule::Operation(Box::new(by.rule(about))),
+            (AuditModel::Product(_), _) => unreachable!("a model of what was committed to"),
+        }
+    }
+}
+
+impl ProductModel {
+    fn new(
+        check: &Check,
+        (committed, product): (&Hash, &Product),
+        commitment: &Commitment,
+    ) -> Result<ProductModel, AuditError> {
         let inputs = &commitment.inputs;
         let scheduling = check.schedule.resolve()?;
         scheduling.check_added(
@@ -37,43 +112,42 @@ impl AuditModel {
             .model
             .select(inputs.contains_key(&Role::ScaleA), &scheduling)?;
         let sha256 = model.arithmetic.sha256();
-        if sha256 != commitment.model_sha256.to_string() {
+        if sha256 != committed.to_string() {
             return Err(AuditError::ProvesNothing(format!(
-                "the commitment is to the model of SHA-256 {}, which is not that of {} {} ({sha256})",
-                commitment.model_sha256,
+                "the commitment names the model with SHA-256 {committed}, but {} {} has {sha256}",
                 printable(&model.choice().architecture.name),
                 printable(&model.choice().instruction.name),
             )));
         }
         let engine = Platform::detect().map(Engine::Fast);
-        let found = AuditModel {
+        let found = ProductModel {
             model,
             scheduling,
             engine: engine.unwrap_or(Engine::Exact),
         };
-        found.confirm(commitment)?;
+        found.confirm(product, commitment)?;
         Ok(found)
     }
 
     /// The arithmetic.
-    pub fn arithmetic(&self) -> &Arithmetic {
+    pub(super) fn arithmetic(&self) -> &Arithmetic {
         &self.model.arithmetic
     }
 
     /// Makes sure that formats and lengths are those of the model: others wrote the commitment.
-    fn confirm(&self, commitment: &Commitment) -> Result<(), AuditError> {
+    fn confirm(&self, product: &Product, commitment: &Commitment) -> Result<(), AuditError> {
         let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
         let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
-        let (spec, product) = (self.scheduling.spec(), &commitment.product);
+        let spec = self.scheduling.spec();
         let late = self.scheduling.addend_is_late();
         let scaled = inputs.contains_key(&Role::ScaleA);
         if scaled != inputs.contains_key(&Role::ScaleB) {
-            return nothing("the commitment has scales of one operand alone".into());
+            return nothing("the commitment has scales of only one operand".into());
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);
         if !kernels && scaled != scale.is_some() {
-            return nothing("the commitment has not the scales that the model takes".into());
+            return nothing("the commitment lacks the scales that the model needs".into());
         }
         for (&role, input) in inputs.iter() {
             let name = role.field();
@@ -95,7 +169,7 @@ impl AuditModel {
                 },
             };
             if !expected.contains(&input.format) {
-                return nothing(format!("{name} cannot be {} by this model", input.format));
+                return nothing(format!("{name} cannot be {} for this model", input.format));
             }
             if !matches!(role, Role::ScaleA | Role::ScaleB) {
                 continue;
@@ -109,11 +183,13 @@ impl AuditModel {
                 _ => false,
             };
             if !fits {
-                return nothing(format!("{name} is not cut as the scales of this model"));
+                return nothing(format!(
+                    "{name} is not cut into lines as this model's scales are"
+                ));
             }
         }
         self.scheduling
-            .check_conversion(arithmetic.accumulator, commitment.d.format)
+            .check_conversion(arithmetic.accumulator, commitment.result.format)
             .map_err(AuditError::ProvesNothing)?;
         if product.k == 0 && spec.without_products.is_none() {
             return nothing("K is 0".into());
@@ -122,7 +198,7 @@ impl AuditModel {
             && product.k > most
         {
             return nothing(format!(
-                "K is {}, but one instruction takes {most}",
+                "K is {}, but an instruction of this model takes at most {most} and cannot be chained",
                 product.k
             ));
         }

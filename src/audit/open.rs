@@ -1,18 +1,22 @@
 //! What was opened: lines that belong to a commitment, and the elements that are replayed from them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::pieces::Cut;
+use super::model::ProductModel;
+use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, pieces};
-use crate::check::Scheduling;
-use crate::commit::{Along, Commitment, CommittedSchedule, Hash, leaf};
+use crate::check::{BoundOperation, Scheduling};
+use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash, leaf};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;
-use crate::role::Role;
-use crate::tensor::Tensor;
+use crate::report::Product;
+use crate::role::{ByRole, Role};
+use crate::sample::Region;
+use crate::tensor::{Encoding, Stored, Tensor, parallel};
 
 /// Lines that were proven to belong to a commitment.
 #[derive(Debug)]
@@ -56,7 +60,7 @@ impl<'a> Proven<'a> {
             .ne(&head.arrays)
         {
             return nothing(
-                "its arrays are not those of the commitment, each once, in order".into(),
+                "it must hold each array of the commitment once, in the same order".into(),
             );
         }
         let bytes = opened.iter().map(|piece| piece.bytes());
@@ -64,7 +68,7 @@ impl<'a> Proven<'a> {
         if expected != body.len() as u64 {
             let what = match expected > body.len() as u64 {
                 true => "is cut off",
-                false => "goes on after its end",
+                false => "has bytes after its end",
             };
             return nothing(format!(
                 "it {what}: after its head there are {} bytes, not {expected}",
@@ -82,13 +86,16 @@ impl<'a> Proven<'a> {
                 let lines = piece.prove(here)?;
                 proven.push((piece, Lines::Opened(lines)));
             } else {
-                if piece.role == Role::D {
-                    return nothing("it leaves out d".into());
+                if piece.role.is_result() {
+                    return nothing(format!("it omits {name}"));
                 }
                 let Some(tensor) = own.get(&piece.role) else {
+                    let option = match &commitment.rule {
+                        CommittedRule::Product { .. } => name.replace('_', "-"),
+                        CommittedRule::Operation { .. } => format!("own {name}=FILE"),
+                    };
                     return nothing(format!(
-                        "it leaves out {name}, of which there is no copy of your own (--{})",
-                        name.replace('_', "-")
+                        "it omits {name}, and you gave no copy of it (--{option})"
                     ));
                 };
                 proven.push((piece, Lines::Own(tensor.clone())));
@@ -106,14 +113,14 @@ impl<'a> Proven<'a> {
             )) = piece
             else {
                 return nothing(format!(
-                    "the commitment has no {name}, of which you have a copy"
+                    "the commitment has no {name}, but you gave a copy of it"
                 ));
             };
             let alike = (tensor.format(), tensor.shape()) == (lines.format, &lines.shape);
             let same = |tensor: &Tensor| lines.root(name, lines.tree(tensor).root()) == *root;
             if !alike {
                 return nothing(format!(
-                    "your {name} is {} {:?}, committed was {} {:?}",
+                    "your {name} is {} {:?}, but the commitment has {} {:?}",
                     tensor.format(),
                     tensor.shape(),
                     lines.format,
@@ -121,7 +128,7 @@ impl<'a> Proven<'a> {
                 ));
             }
             if !same(tensor) {
-                return nothing(format!("your {name} is not what was committed"));
+                return nothing(format!("your {name} is not the committed array"));
             }
             copies.push(*role);
         }
@@ -138,14 +145,94 @@ impl<'a> Proven<'a> {
     /// # Errors
     /// If the model cannot compute them, or a code is none of its format.
     pub fn replay(&self, by: &AuditModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
-        let commitment = self.commitment;
-        let (product, inputs) = (&commitment.product, &commitment.inputs);
+        match (by, &self.commitment.rule) {
+            (
+                AuditModel::Product(by),
+                CommittedRule::Product {
+                    schedule, product, ..
+                },
+            ) => self.replay_product(by, (schedule.as_ref(), product)),
+            (AuditModel::Operation(by), _) => self.replay_operation(by),
+            (AuditModel::Product(_), _) => unreachable!("a model of what was committed to"),
+        }
+    }
+
+    /// What an operation makes of these rows: the rows that were not opened are taken to be like them, as no row is made
+    /// of another.
+    fn replay_operation(
+        &self,
+        by: &BoundOperation,
+    ) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+        let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
+        let rows = Region::of(&result.shape).rows.len();
+        let nothing = AuditError::ProvesNothing;
+        let of_row = |elements: &[Element]| {
+            let mut arrays = ByRole::new();
+            for (&role, input) in inputs {
+                let bytes = Arc::new(self.line(role, &elements[0])?.into_owned());
+                let stored = Stored {
+                    width: input.format.bytes(),
+                    big_endian: false,
+                    encoding: Encoding::Code,
+                };
+                let mut strides = vec![0; input.shape.len()];
+                if input.lines == Along::Whole {
+                    let mut step = 1;
+                    for (stride, axis) in strides.iter_mut().zip(&input.shape).rev() {
+                        *stride = step;
+                        step *= axis;
+                    }
+                } else if let Some(last) = strides.last_mut() {
+                    *last = 1;
+                }
+                let array =
+                    Tensor::strided(input.format, input.shape.clone(), strides, stored, bytes);
+                let array = array.map_err(|bad| {
+                    nothing(format!(
+                        "a line of {} has the code 0x{:02x}, which is not a code of {}",
+                        role.field(),
+                        bad.raw,
+                        input.format
+                    ))
+                })?;
+                arrays.insert(role, array);
+            }
+            let arrays = arrays.iter().map(|(role, array)| (role.field(), array));
+            let arrays = arrays.collect();
+            let job = by.job(&arrays);
+            let job = job.map_err(|error| nothing(format!("{}: {}", error.field, error.reason)))?;
+            if (job.format, &job.shape) != (result.format, &result.shape) {
+                return Err(nothing(format!(
+                    "the commitment has a result of {} {:?}, but the operation gives {} {:?}",
+                    result.format, result.shape, job.format, job.shape
+                )));
+            }
+            let codes = job.row(elements[0].batch * rows + elements[0].row);
+            let both = elements.iter().map(|at| {
+                let given = self.code(Role::Y, result.format, codes.len(), at)?;
+                Ok((*at, [codes[at.column].into(), given]))
+            });
+            both.collect::<Result<Vec<_>, AuditError>>()
+        };
+        let same_row =
+            |one: &Element, next: &Element| (one.batch, one.row) == (next.batch, next.row);
+        let by_row: Vec<&[Element]> = self.elements.chunk_by(same_row).collect();
+        let found: Result<Vec<_>, _> = by_row.into_par_iter().map(of_row).collect();
+        Ok(found?.concat())
+    }
+
+    fn replay_product(
+        &self,
+        by: &ProductModel,
+        (schedule, product): (Option<&CommittedSchedule>, &Product),
+    ) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+        let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
         // Without elements: what is asked of them is their batch, and whether they are there.
         let hollow = |format| {
             let shape = [&product.batch[..], &[0, 0]].concat();
             Tensor::from_payload(format, shape, Vec::new())
         };
-        let [a, b] = [Role::A, Role::B].map(|role| hollow(inputs[role].format));
+        let [a, b] = [Role::A, Role::B].map(|role| hollow(inputs[&role].format));
         let c = inputs.get(&Role::C).map(|c| hollow(c.format));
         let full = Problem {
             a: a.planes(),
@@ -158,15 +245,15 @@ impl<'a> Proven<'a> {
             k: product.k,
         };
         let scheduling = &by.scheduling;
-        let values = self.values(scheduling, &full)?;
-        let format = commitment.d.format;
+        let values = self.values(scheduling, product, &full)?;
+        let format = result.format;
         let arithmetic = by.arithmetic();
         let scheduled = scheduling.validate(&values, arithmetic, &full, format)?;
         let spec = scheduling.spec();
         let found = scheduled.then(|| CommittedSchedule::of(spec, &values));
-        if found != commitment.schedule {
+        if found.as_ref() != schedule {
             return Err(AuditError::ProvesNothing(
-                "the commitment is to another schedule, or to other factors, than you name".into(),
+                "the commitment has a different schedule, or different factors, from those you gave".into(),
             ));
         }
         let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
@@ -181,15 +268,15 @@ impl<'a> Proven<'a> {
                 match tensor.validate() {
                     Ok(()) => Ok(tensor),
                     Err(bad) => Err(AuditError::ProvesNothing(format!(
-                        "a line of {name} has the code 0x{:02x}, which is none of {format}",
+                        "a line of {name} has the code 0x{:02x}, which {format} does not have",
                         bad.raw
                     ))),
                 }
             };
         let k = product.k;
         let compute = |at: &Element| -> Result<(Element, [u64; 2]), AuditError> {
-            let a = of(Role::A, inputs[Role::A].format, at, [1, k])?;
-            let b = of(Role::B, inputs[Role::B].format, at, [k, 1])?;
+            let a = of(Role::A, inputs[&Role::A].format, at, [1, k])?;
+            let b = of(Role::B, inputs[&Role::B].format, at, [k, 1])?;
             let c = inputs.get(&Role::C);
             let c = c.map(|c| {
                 self.code(Role::C, c.format, product.n, at)
@@ -201,7 +288,7 @@ impl<'a> Proven<'a> {
             {
                 let format = c.format();
                 return Err(AuditError::ProvesNothing(format!(
-                    "an element of c is no code of {format}"
+                    "an element of c is not a code of {format}"
                 )));
             }
             let scales = match (scale, inputs.get(&Role::ScaleA)) {
@@ -237,16 +324,22 @@ impl<'a> Proven<'a> {
             let given = self.code(Role::D, format, product.n, at)?;
             if given > format.max_code() {
                 return Err(AuditError::ProvesNothing(format!(
-                    "an element of d is no code of {format}"
+                    "an element of d is not a code of {format}"
                 )));
             }
             Ok((*at, [reproduced, given]))
         };
-        self.elements.par_iter().map(compute).collect()
+        let computed = parallel::map(self.elements.len(), |i| compute(&self.elements[i]));
+        computed.into_iter().collect()
     }
 
     /// Factors, bias, zero points, and the scales of a kernel.
-    fn values(&self, scheduling: &Scheduling, full: &Problem) -> Result<Values, AuditError> {
+    fn values(
+        &self,
+        scheduling: &Scheduling,
+        product: &Product,
+        full: &Problem,
+    ) -> Result<Values, AuditError> {
         let inputs = &self.commitment.inputs;
         let whole = |role: Role| -> Result<Option<Tensor>, AuditError> {
             let Some(input) = inputs.get(&role) else {
@@ -258,7 +351,7 @@ impl<'a> Proven<'a> {
             match tensor.validate() {
                 Ok(()) => Ok(Some(tensor)),
                 Err(_) => Err(AuditError::ProvesNothing(format!(
-                    "{} has a code that is none of {}",
+                    "{} has a code that {} does not have",
                     role.field(),
                     input.format
                 ))),
@@ -278,7 +371,6 @@ impl<'a> Proven<'a> {
             && inputs.contains_key(&Role::ScaleA)
         {
             let (a, b) = (whole(Role::ScaleA)?, whole(Role::ScaleB)?);
-            let product = &self.commitment.product;
             let turned = [product.transpose_a, product.transpose_b];
             let planes = [&a, &b].into_iter().zip(turned).map(|(scales, turned)| {
                 let planes = scales.as_ref().map(Tensor::planes);
@@ -298,14 +390,7 @@ impl<'a> Proven<'a> {
         let missing = || AuditError::ProvesNothing(format!("it lacks a line of {}", role.field()));
         let found = self.pieces.iter().find(|(piece, _)| piece.role == role);
         let (piece, lines) = found.ok_or_else(missing)?;
-        let number = match &piece.cut {
-            Cut::Lines(cut, _) if cut.along == Along::Whole => 0,
-            Cut::Lines(cut, _) => match role {
-                Role::B | Role::ScaleB => cut.number(at.batch, at.column),
-                _ => cut.number(at.batch, at.row),
-            },
-            Cut::Blocks(rows, _) => self.row(at) / rows.block_rows,
-        };
+        let number = line_of(role, &piece.cut, &self.commitment.result.shape, at);
         match (lines, &piece.cut) {
             (Lines::Opened(lines), _) => {
                 let line = lines.get(&number).copied();
@@ -316,12 +401,7 @@ impl<'a> Proven<'a> {
         }
     }
 
-    /// Counted through the batch.
-    fn row(&self, at: &Element) -> u64 {
-        at.batch as u64 * self.commitment.product.m as u64 + at.row as u64
-    }
-
-    /// The code of an element of C or D.
+    /// The code of an element of C or of the result.
     fn code(
         &self,
         role: Role,
@@ -330,9 +410,12 @@ impl<'a> Proven<'a> {
         at: &Element,
     ) -> Result<u64, AuditError> {
         let line = self.line(role, at)?;
-        let row = match role {
-            Role::D => self.row(at) % self.commitment.d.block_rows,
-            _ => 0,
+        let result = &self.commitment.result;
+        let row = if role.is_result() {
+            let rows = Region::of(&result.shape).rows.len();
+            (at.batch * rows + at.row) as u64 % result.block_rows
+        } else {
+            0
         };
         let width = format.bytes();
         let start = (row as usize * columns + at.column) * width;

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use super::pieces::Cut;
 use super::{AuditError, Challenge, Piece, pieces};
-use crate::check::Prepared;
+use crate::check::{Subject, commitment_and_trees, lined_inputs};
 use crate::commit::{Commitment, Hash, Tree};
 use crate::io::printable;
-use crate::role::Role;
 use crate::tensor::Tensor;
 
 /// The first line of an opening.
@@ -22,7 +21,7 @@ pub struct Head {
     pub commitment_sha256: Hash,
     pub beacon: String,
     pub elements: u64,
-    /// Arrays that follow, by name: those of the commitment but for what auditors have themselves.
+    /// Arrays that follow, by name: those of the commitment except what auditors have themselves.
     pub arrays: Vec<String>,
 }
 
@@ -52,7 +51,7 @@ impl Head {
     /// Reads the head that an opening of this challenge must have, and what follows it.
     ///
     /// # Errors
-    /// If it is no opening, or one of another challenge.
+    /// If it is not an opening, or one of another challenge.
     pub fn parse<'a>(
         bytes: &'a [u8],
         challenge: &Challenge,
@@ -87,7 +86,7 @@ impl Head {
                     (String::from_utf8_lossy(pair.0), *pair.1)
                 });
                 nothing(format!(
-                    "it is no answer to this challenge: its head says {:?} where {expected:?} is expected",
+                    "it does not answer this challenge: its head has {:?}, expected {expected:?}",
                     printable(found.trim_end())
                 ))
             }
@@ -102,43 +101,44 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Of a product that was committed to, but for arrays that the auditor has.
+    /// Of what was committed to, but for arrays that the auditor has.
     ///
     /// # Errors
     /// If an array is not what was committed to, or there is no such one to leave out.
     pub fn new(
-        prepared: &Prepared,
+        prepared: &dyn Subject,
         commitment: &Commitment,
         challenge: &Challenge,
         without: &[String],
     ) -> Result<Opening, AuditError> {
         let elements: Vec<_> = challenge.drawn().collect();
         let pieces = pieces(commitment, &elements)?;
+        let result = commitment.rule.result().field();
         let leaves_out = |piece: &Piece| without.iter().any(|name| name == piece.role.field());
         for name in without {
-            if name == Role::D.field() || !pieces.iter().any(|piece| piece.role.field() == name) {
+            if name == result || !pieces.iter().any(|piece| piece.role.field() == name) {
                 let there: Vec<_> = pieces.iter().map(|piece| piece.role.field()).collect();
                 let there = there[..there.len() - 1].join(", ");
                 let name = printable(name);
                 return Err(AuditError::Document(format!(
-                    "there is no {name:?} to leave out; there are {there}"
+                    "there is no {name:?} to omit; there are {there}"
                 )));
             }
         }
-        let block_rows = Some(commitment.d.block_rows);
-        let (found, trees, tree) = prepared.commitment_and_trees(block_rows)?;
+        let block_rows = Some(commitment.result.block_rows);
+        let (found, trees, tree) = commitment_and_trees(prepared, block_rows)?;
         let differences = commitment.differences(&found);
         if !differences.is_empty() {
             return Err(AuditError::ProvesNothing(format!(
-                "these are not what was committed: {}",
+                "these differ from the commitment: {}",
                 differences.join("; ")
             )));
         }
         let there = pieces.iter().filter(|piece| !leaves_out(piece));
         let names = there.map(|piece| piece.role.field().to_owned()).collect();
         let head = Head::of(challenge, names).text();
-        let inputs = prepared.lined_inputs()?;
-        let d = prepared.d().expect("a commitment has a D");
+        let inputs = lined_inputs(prepared)?;
+        let d = prepared.given().expect("a commitment has a result");
         let mut arrays = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !leaves_out(piece)) {
             let input = inputs.iter().find(|input| input.role == piece.role);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::commit::{Along, CommitError, Commitment, Hash, Lines, Rows, path_length, root_of};
 use crate::emu::Element;
 use crate::role::Role;
+use crate::sample::Region;
 
 /// Lines of one array, counted through the batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,33 +79,37 @@ impl Piece {
     }
 }
 
-/// The lines that elements are made of, of all arrays in the order of the commitment, D last.
+/// The line of an array that an element of the result is made of, or stands in.
+pub(super) fn line_of(role: Role, cut: &Cut, shape: &[usize], at: &Element) -> u64 {
+    let all = Region::of(shape);
+    let row = (at.batch * all.rows.len() + at.row) as u64;
+    match cut {
+        Cut::Blocks(rows, _) => row / rows.block_rows,
+        Cut::Lines(lines, _) if lines.along == Along::Whole => 0,
+        Cut::Lines(lines, _) => match role {
+            Role::B | Role::ScaleB => lines.number(at.batch, at.column),
+            _ => row,
+        },
+    }
+}
+
+/// The lines that elements are made of, of all arrays in the order of the commitment, the result last.
 ///
 /// # Errors
-/// If the commitment cannot be one of a product.
+/// If the commitment cannot be one.
 pub fn pieces(commitment: &Commitment, elements: &[Element]) -> Result<Vec<Piece>, CommitError> {
-    let mut all = Vec::new();
-    for (&role, input) in commitment.inputs.iter() {
-        let cut = input.lines()?;
-        let line = |e: &Element| match role {
-            _ if cut.along == Along::Whole => 0,
-            Role::B | Role::ScaleB => cut.number(e.batch, e.column),
-            _ => cut.number(e.batch, e.row),
-        };
+    let result = &commitment.result;
+    let piece = |role: Role, cut: Cut| {
+        let line = |at: &Element| line_of(role, &cut, &result.shape, at);
         let lines: BTreeSet<u64> = elements.iter().map(line).collect();
-        all.push(Piece {
-            role,
-            lines: lines.into_iter().collect(),
-            cut: Cut::Lines(cut, input.root),
-        });
+        let lines = lines.into_iter().collect();
+        Piece { role, lines, cut }
+    };
+    let mut all = Vec::new();
+    for (&role, input) in &commitment.inputs {
+        all.push(piece(role, Cut::Lines(input.lines()?, input.root)));
     }
-    let (rows, m) = (commitment.d.rows()?, commitment.product.m as u64);
-    let block = |e: &Element| (e.batch as u64 * m + e.row as u64) / rows.block_rows;
-    let blocks: BTreeSet<u64> = elements.iter().map(block).collect();
-    all.push(Piece {
-        role: Role::D,
-        lines: blocks.into_iter().collect(),
-        cut: Cut::Blocks(rows, commitment.d.root),
-    });
+    let role = commitment.rule.result();
+    all.push(piece(role, Cut::Blocks(result.rows()?, result.root)));
     Ok(all)
 }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{AuditModel, Challenge, Proven};
 use crate::commit::{Commitment, Hash};
-use crate::emu::{Element, Evidence};
-use crate::report::{Missed, Model, Product, Tool, Verdict};
+use crate::emu::{Element, shape_text};
+use crate::report::{Missed, Rule, Tool, Verdict};
 use crate::sample::{miss_probability, smallest_caught};
 use crate::tlog::Published;
 
@@ -13,7 +13,7 @@ use crate::tlog::Published;
 pub const AUDIT: &str = "tcverify.audit/1";
 
 /// What the odds rest on.
-const ASSUMES: &str = "the commitment was published before anybody could know the beacon's value";
+const ASSUMES: &str = "the commitment was published before anyone could know the beacon's value";
 
 /// How many wrong elements are listed.
 const LISTED: usize = 10;
@@ -28,18 +28,10 @@ pub struct AuditReport {
     /// Of all of D only if all of it was drawn.
     pub verdict: Verdict,
     pub commitment_sha256: Hash,
-    /// Of D.
+    /// Of the result.
     pub root: Hash,
-    pub product: Product,
-    pub architecture: String,
-    pub instruction: String,
-    /// How the model is known; `claimed` if it is not the catalogue's.
-    pub evidence: Evidence,
-    /// In words.
-    pub evidence_says: String,
-    pub model_sha256: Hash,
-    /// Name and SHA-256 of the schedule; null of one chain over k.
-    pub schedule: Option<AuditedSchedule>,
+    /// As in a report.
+    pub rule: Rule,
     pub beacon: String,
     pub draw_sha256: Hash,
     /// Elements of D.
@@ -62,14 +54,6 @@ pub struct AuditReport {
     pub assumes: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct AuditedSchedule {
-    pub name: String,
-    pub sha256: Hash,
-}
-
 /// An element of which D has another code than the model computes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -90,7 +74,7 @@ impl AuditReport {
         proven: &Proven,
         found: &[(Element, [u64; 2])],
     ) -> AuditReport {
-        let width = 2 * commitment.d.format.bytes();
+        let width = 2 * commitment.result.format.bytes();
         let code = |code: u64| format!("{code:0width$x}");
         let differ = found.iter().filter(|(_, [one, other])| one != other);
         let wrong = differ.clone().take(LISTED);
@@ -106,7 +90,7 @@ impl AuditReport {
             tampered,
             probability: miss_probability(all, elements, tampered),
         });
-        let model = Model::of(&by.model.choice(), by.model.file());
+        let about = shape_text(&commitment.result.shape);
         let mismatches = differ.count() as u64;
         AuditReport {
             schema: AUDIT.to_owned(),
@@ -117,20 +101,8 @@ impl AuditReport {
                 _ => Verdict::Different,
             },
             commitment_sha256: sha256,
-            root: commitment.d.root,
-            product: commitment.product.clone(),
-            evidence: model.evidence,
-            evidence_says: model.evidence_in_words(),
-            architecture: model.architecture,
-            instruction: model.instruction,
-            model_sha256: commitment.model_sha256,
-            schedule: commitment
-                .schedule
-                .as_ref()
-                .map(|schedule| AuditedSchedule {
-                    name: by.scheduling.schedule.name.clone(),
-                    sha256: schedule.sha256,
-                }),
+            root: commitment.result.root,
+            rule: by.rule(commitment, &about),
             beacon: challenge.beacon.clone(),
             draw_sha256: challenge.draw_sha256,
             population: all,
@@ -150,7 +122,7 @@ impl AuditReport {
     }
 
     /// The same, of a commitment of which witnesses say until when it was published. What they say replaces the
-    /// assumption, if the beacon's time was looked at.
+    /// assumption, if the beacon's time was examined.
     #[must_use]
     pub fn published(self, published: Option<Published>) -> AuditReport {
         let before = published.as_ref();
@@ -158,8 +130,8 @@ impl AuditReport {
         AuditReport {
             assumes: match before {
                 Some((quorum, of, time)) => format!(
-                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie about \
-                     the time"
+                    "nobody knew the beacon's value before {time}, and fewer than {quorum} of {of} witnesses lie \
+                     about the time"
                 ),
                 None => self.assumes,
             },

@@ -2,39 +2,47 @@
 
 use super::AuditReport;
 use crate::emu::Evidence;
-use crate::report::Verdict;
 use crate::report::view::{Digest, Fact, Section, View, evidence_fact, grouped, odds, of, proves};
+use crate::report::{Rule, Verdict};
 
 impl AuditReport {
     /// What it says; `commitment` is the file's name.
     pub fn view(&self, commitment: &str) -> View {
         let (elements, all) = (grouped(self.elements), grouped(self.population));
+        let d = match &self.rule {
+            Rule::Product(_) => "D",
+            Rule::Operation(_) => "the result",
+        };
         let percent = 100.0 * self.elements as f64 / self.population as f64;
         let sentence = match self.verdict {
             Verdict::Different => format!(
-                "{} drawn elements differ, of {all} that D has",
+                "{} drawn elements differ, of the {all} of {d}",
                 of(self.mismatches, self.elements)
             ),
             Verdict::Identical => {
-                format!("all {all} elements of D were drawn, and are reproduced, bit for bit")
+                format!("all {all} elements of {d} were drawn and are reproduced, bit for bit")
             }
             Verdict::IdenticalInPart => format!(
-                "all {elements} drawn elements, of {all} that D has ({percent:.6} %), are reproduced, bit for bit"
+                "all {elements} drawn elements, of the {all} of {d} ({percent:.6} %), are reproduced, bit for bit"
             ),
         };
-        let model = format!("{} {}", self.architecture, self.instruction);
-        let (m, n, k) = (self.product.m, self.product.n, self.product.k);
-        let product = format!("{m}x{k} by {k}x{n}");
+        let model = self.rule.names().join(" ");
+        let evidence = self.rule.evidence();
+        let (by, of_what, product) = match &self.rule {
+            Rule::Product(rule) => {
+                let (m, n, k) = (rule.product.m, rule.product.n, rule.product.k);
+                ("model", "product", format!("{m}x{k} by {k}x{n}"))
+            }
+            Rule::Operation(rule) => ("rule", "result", rule.about.clone()),
+        };
         let mut facts = vec![
-            Fact::new("model", &model),
-            evidence_fact(self.evidence, self.evidence_says.clone()),
+            Fact::new(by, &model),
+            evidence_fact(evidence, self.rule.evidence_in_words()),
         ];
-        facts.extend(
-            self.schedule
-                .as_ref()
-                .map(|schedule| Fact::new("schedule", &schedule.name)),
-        );
-        facts.push(Fact::new("product", &product));
+        let schedule = self.rule.product();
+        let schedule = schedule.and_then(|rule| rule.schedule.as_ref());
+        facts.extend(schedule.map(|schedule| Fact::new("schedule", &schedule.name)));
+        facts.push(Fact::new(of_what, &product));
         facts.push(Fact::new("beacon", &self.beacon));
         if let Some(published) = &self.published {
             let mut lines = published.lines().into_iter();
@@ -45,12 +53,13 @@ impl AuditReport {
             let own = self.own.join(", ");
             facts.push(Fact::new(
                 "own",
-                format!("your copies have the committed roots: {own}"),
+                format!("your copies match the committed roots: {own}"),
             ));
         }
         if self.verdict == Verdict::IdenticalInPart {
             let caught = grouped(self.caught_99_percent);
-            let finds = format!("finds {caught} or more wrong elements of D with 99 % at least");
+            let finds =
+                format!("detects {caught} or more wrong elements of {d} with at least 99 %");
             let misses = format!("misses wrong elements: {}", odds(&self.missed));
             facts.push(Fact::caution("odds", misses).and([finds]));
             facts.push(Fact::caution("if", &self.assumes));
@@ -66,24 +75,25 @@ impl AuditReport {
             )
         }));
         let digest = |of: &str, sha256: String, about: &str| Digest {
-            of: of.to_owned(),
-            part: "",
-            sha256,
             about: about.to_owned(),
+            ..Digest::new(of, &sha256)
         };
         let mut digests = vec![
             digest("commitment", self.commitment_sha256.to_string(), commitment),
-            digest("root", self.root.to_string(), "of the Merkle tree over D"),
+            digest(
+                "root",
+                self.root.to_string(),
+                &format!("of the Merkle tree over {d}"),
+            ),
             digest("draw", self.draw_sha256.to_string(), ""),
-            digest("model", self.model_sha256.to_string(), ""),
         ];
-        let schedule = self.schedule.as_ref();
-        digests.extend(schedule.map(|of| digest("schedule", of.sha256.to_string(), "")));
+        let parts = self.rule.digests().into_iter();
+        digests.extend(parts.map(|(of, sha256)| Digest::new(of, sha256)));
         let figures = [
-            ("elements of D", all),
+            (&*format!("elements of {d}"), all),
             ("drawn and replayed", elements),
             ("differ", grouped(self.mismatches)),
-            ("evidence", self.evidence.to_string()),
+            ("evidence", evidence.to_string()),
         ];
         View {
             schema: self.schema.clone(),
@@ -91,7 +101,7 @@ impl AuditReport {
             word: self.verdict.title().to_owned(),
             sentence,
             about: vec![model, product],
-            evidence: self.evidence.to_string(),
+            evidence: evidence.to_string(),
             figures: figures
                 .map(|(name, value)| (name.to_owned(), value))
                 .to_vec(),
@@ -102,10 +112,10 @@ impl AuditReport {
                 digests,
                 ..Section::default()
             }],
-            proves: proves(self.verdict, true, self.evidence == Evidence::Captured),
+            proves: proves(self.verdict, true, evidence == Evidence::Captured),
             test: [
                 "tcverify audit".to_owned(),
-                format!("tcverify.{}.{}", self.architecture, self.instruction),
+                format!("tcverify.{}", self.rule.names().join(".")),
                 commitment.to_owned(),
             ],
             ..View::default()

@@ -103,7 +103,7 @@ fn captured_case(
         None => None,
         Some(k) => Some(
             k.as_u64()
-                .ok_or_else(|| fail("field \"k\": a number is expected".into()))?,
+                .ok_or_else(|| fail("field \"k\": expected a number".into()))?,
         ),
     };
     let fields = captured(fields, folder).map_err(&fail)?;
@@ -133,11 +133,11 @@ fn index(folder: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     let listed = listed.ok_or_else(|| fail("an entry has no \"case\"".into()))?;
     if let Some(missing) = listed.difference(&there).next() {
         let missing = printable(missing);
-        return Err(fail(format!("lists {missing}, which is not there")));
+        return Err(fail(format!("lists {missing}, which is missing")));
     }
     if let Some(more) = there.difference(&listed).next() {
         let more = printable(more);
-        return Err(fail(format!("does not list {more}, which is there")));
+        return Err(fail(format!("does not list {more}, which is present")));
     }
     Ok(())
 }
@@ -159,7 +159,9 @@ fn captured(
                 continue;
             };
             if fields.insert(ours.to_owned(), value).is_some() {
-                return Err(format!("fields {theirs:?} and {ours:?} say the same"));
+                return Err(format!(
+                    "fields {theirs:?} and {ours:?} mean the same; give one"
+                ));
             }
         }
         tenstorrent(&mut fields)?;
@@ -167,12 +169,15 @@ fn captured(
         if let Some(name) = mfma(&fields).or_else(|| rdna(&fields, wave.as_ref())) {
             fields.insert("instruction".to_owned(), name.into());
         } else if wave.is_some() {
-            return Err("field \"wave\" is of a WMMA or DOT2 instruction of an RDNA GPU".into());
+            return Err(
+                "field \"wave\" applies only to WMMA and DOT2 instructions of RDNA GPUs".into(),
+            );
         }
         if let Some(kind) = fields.remove("kind") {
-            let kind = kind.as_str().ok_or("field \"kind\": text is expected")?;
+            let kind = kind.as_str().ok_or("field \"kind\": expected text")?;
             let instruction = fields.get("instruction").and_then(Value::as_str);
-            let instruction = instruction.ok_or("field \"kind\" is of an \"instruction\"")?;
+            let instruction =
+                instruction.ok_or("field \"kind\" applies only with \"instruction\"")?;
             let instruction = format!("{instruction}-{kind}").into();
             fields.insert("instruction".to_owned(), instruction);
         }
@@ -227,7 +232,7 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     };
     let fidelity = fidelity
         .as_str()
-        .ok_or("field \"fidelity\": text is expected")?;
+        .ok_or("field \"fidelity\": expected text")?;
     let instruction = fidelity.to_lowercase().replace(' ', "");
     fields.insert("instruction".to_owned(), instruction.into());
     fields.remove("phases");
@@ -243,10 +248,10 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     let fp32 = fields
         .remove("fp32_dest_acc_en")
         .and_then(|value| value.as_bool());
-    let fp32 = fp32.ok_or("field \"fp32_dest_acc_en\": true or false is expected")?;
+    let fp32 = fp32.ok_or("field \"fp32_dest_acc_en\": expected true or false")?;
     let block = fields.remove("block_k").and_then(|value| value.as_u64());
     let block = block.filter(|k| *k > 0 && k.is_multiple_of(32));
-    let block = block.ok_or("field \"block_k\": a multiple of 32 is expected")?;
+    let block = block.ok_or("field \"block_k\": expected a multiple of 32")?;
     fields.insert("acc".to_owned(), if fp32 { "fp32" } else { "bf16" }.into());
     fields.insert("in0_block_w".to_owned(), (block / 32).into());
     let reload = fields.remove("reload");
@@ -260,7 +265,7 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
         Some("bf16") if !fp32 => {}
         _ => {
             return Err(
-                "field \"reload\": exact, tf32 or bf16 is expected, of a BF16 Dst bf16".into(),
+                "field \"reload\": expected exact, tf32 or bf16 (bf16 for a BF16 Dst)".into(),
             );
         }
     }

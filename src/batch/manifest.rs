@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
     cases(&text, path, lookup)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are looked for. None is
+/// The cases of a manifest's text; its path is for messages, and where files are searched for. None is
 /// opened, so that a case that stands for many is refused, and one whose formats are in its files. A policy
 /// refuses cases that say what they may not.
 ///
@@ -68,7 +68,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
-            "is not a manifest ({MANIFEST}): a list where an object is expected"
+            "is not a manifest ({MANIFEST}): it is a list, expected an object"
         )));
     }
     let Manifest {
@@ -96,8 +96,8 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
             json(text.get()).map_err(|reason| fail(format!("{place}: {reason}")))?;
         let name = match fields.remove("name") {
             Some(Value::String(name)) if !name.is_empty() => name,
-            Some(_) => return Err(fail(format!("{place}: field \"name\": text is expected"))),
-            None => return Err(fail(format!("{place}: has no field \"name\""))),
+            Some(_) => return Err(fail(format!("{place}: field \"name\": expected text"))),
+            None => return Err(fail(format!("{place}: field \"name\" is missing"))),
         };
         let place = format!("{place} ({})", printable(&name));
         // A null takes a default away.
@@ -122,7 +122,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
             if !names.insert(name.clone()) {
                 let name = printable(&name);
                 return Err(fail(format!(
-                    "{place}: another case has that name ({name})"
+                    "{place}: another case has the same name ({name})"
                 )));
             }
             let found = case(name, fields, folder, lookup);

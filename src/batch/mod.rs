@@ -1,5 +1,5 @@
-//! Many checks, one report: the cases of a manifest or of a folder of captures, judged side by side, and
-//! the state that lets a batch go on where it was.
+//! Many checks, one report: the cases of a manifest or of a folder of captures, judged in parallel, and
+//! the state that lets a batch resume.
 
 mod admit;
 mod case;
@@ -16,7 +16,7 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
-pub use case::{Case, Work};
+pub use case::Case;
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
 pub use policy::{Accept, OperationRule, POLICY, Policy, STRICT};
@@ -101,8 +101,8 @@ pub fn read(path: &Path, policy: Option<&Policy>) -> Result<Read, BatchError> {
     if read.cases.is_empty() {
         let missed = read.coverage.as_ref().map_or(0, |coverage| coverage.seen);
         let reason = match missed {
-            0 => "holds no case".into(),
-            n => format!("holds no case: of {n} products that ran, none was recorded"),
+            0 => "has no cases".into(),
+            n => format!("has no cases: {n} products ran, but none was recorded"),
         };
         return Err(BatchError::document(path)(reason));
     }
@@ -121,13 +121,14 @@ pub fn protect(
         outputs.protect("the cases", path);
     }
     for case in cases {
-        case.protect(outputs);
+        case.request.protect(outputs);
     }
     let Some((policy, file)) = policy else {
         return;
     };
     if policy.closes_the_folder() {
-        let closed = "the folder of the cases, which the policy's rule `outputs: outside` keeps free of outputs";
+        let closed =
+            "the folder of the cases, where the policy (`outputs: outside`) allows no outputs";
         outputs.close(closed, root(path));
     }
     if file != Path::new(STRICT) {

@@ -23,7 +23,8 @@ impl Pages {
         let fail =
             |reason: String| BatchError::Other(format!("{}: {reason}", escaped_path(folder)));
         if folder == Path::new("-") || (folder.exists() && !folder.is_dir()) {
-            let reason = "the pages of a batch are a folder of files: name one that is there, or can be made";
+            let reason = "the pages of a batch are a folder of files: name an existing folder, or one that can be \
+                created";
             return Err(fail(reason.into()));
         }
         let names = cases.iter().map(|case| case.name.clone());
@@ -38,7 +39,7 @@ impl Pages {
             .claim("the index", &index)
             .map_err(BatchError::File)?;
         std::fs::create_dir_all(folder)
-            .map_err(|error| fail(format!("cannot be made: {error}")))?;
+            .map_err(|error| fail(format!("cannot be created: {error}")))?;
         Ok(Pages {
             index: prepare(&index).map_err(BatchError::File)?,
             folder: folder.to_owned(),
@@ -76,7 +77,7 @@ impl Pages {
 fn prepare(page: &Path) -> Result<Output, FileError> {
     match std::fs::symlink_metadata(page).is_ok_and(|about| about.is_symlink()) {
         true => {
-            let reason = "is a link, and pages are written into their folder alone; remove it";
+            let reason = "is a link, but pages are written only inside their folder; remove it";
             Err(Fault::new(FaultKind::Unwritable, reason).of(page))
         }
         false => Output::prepare(page),

@@ -39,7 +39,7 @@ pub fn expanded(
     let Some((file, pattern)) = d.filter(|(file, pattern)| stars(file) == 0 && stars(pattern) == 1)
     else {
         return Err(
-            "its name has a *, so \"d\" must name arrays of one file with one, as x.npz#*.y".into(),
+            "its name has a *, so \"d\" must name arrays of one file with a *, as x.npz#*.y".into(),
         );
     };
     let (before, after) = pattern.split_once('*').expect("counted above");
@@ -50,7 +50,7 @@ pub fn expanded(
             .unwrap_or_default();
         if stars(text) > 1 || text.split('#').next().is_some_and(|file| stars(file) > 0) {
             return Err(format!(
-                "field {field:?}: one * can stand in the name of an array, and none in that of a file"
+                "field {field:?}: the name of an array can have one *, the name of a file none"
             ));
         }
     }
@@ -63,7 +63,7 @@ pub fn expanded(
     let stems: Vec<&str> = stems.collect();
     if stems.is_empty() {
         let (path, pattern) = (escaped_path(&path), printable(pattern));
-        return Err(format!("{path} holds no array whose name is {pattern}"));
+        return Err(format!("{path} has no array whose name matches {pattern}"));
     }
     few(stems.len())?;
     let of_one = |stem: &&str| {

@@ -97,7 +97,8 @@ pub struct Policy {
     /// (`no_discrimination`, `tree`).
     #[serde(default)]
     pub silenced: Vec<Silence>,
-    /// Which engines a case may choose. Both give the same bits; the exact engine takes hundreds of times as long.
+    /// Which engines a case may choose; `gpu` allows every GPU. All give the same bits; the exact engine takes
+    /// hundreds of times as long.
     #[serde(default = "fast")]
     pub engines: Vec<EngineChoice>,
     #[serde(default)]
@@ -354,7 +355,7 @@ impl Policy {
         if let ([Ok(root), Ok(file)], true) = (&places, path != Path::new(STRICT))
             && file.starts_with(root)
         {
-            let reason = "lies in the folder of the cases, whose author could have written it; keep it elsewhere";
+            let reason = "is in the folder of the cases, so their author could have written it; keep it elsewhere";
             return Err(BatchError::document(path)(reason.into()));
         }
         Ok(policy)
@@ -380,7 +381,7 @@ impl Policy {
             if !presets.iter().any(|preset| preset.name == *name) {
                 let name = printable(name);
                 return Err(format!(
-                    "schedules.names: no schedule is called {name}; 'tcverify schedules' lists them"
+                    "schedules.names: there is no schedule called {name}; 'tcverify schedules' lists them"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! All cases of a batch, judged: small ones side by side, large ones one after the other.
+//! All cases of a batch, judged: small ones side by side, large ones one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
-use super::{BatchError, Case, Pages, Policy, Work};
-use crate::check::{CheckError, Operation, Progress, Source};
+use super::{BatchError, Case, Pages, Policy};
+use crate::check::{CheckError, Judge, Progress, Source};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::Files;
-use crate::report::{Batch, BatchCase, Store};
+use crate::report::{Batch, BatchCase, Rule, Store};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.
 const SMALL: u64 = 1 << 20;
 
 /// Of a case that the policy's time ended, or that had none left.
-const LATE: &str = "no verdict: stopped, as the time that it had was over";
+const LATE: &str = "no verdict: stopped at its time limit";
 
 /// What is the same for every case.
 #[derive(Clone, Copy)]
@@ -133,13 +133,15 @@ fn run_within(
         _ => None,
     });
     let done: Option<Vec<BatchCase>> = done.collect();
-    let lost = || BatchError::Other("a case was lost; this is an error of the program".into());
+    let lost =
+        || BatchError::Other("a case was lost; this is a bug in tcverify, please report it".into());
     done.map(Batch::of).ok_or_else(lost)
 }
 
 /// Bytes of the files of a case; of one that is generated, no small number.
 fn bytes(case: &Case) -> u64 {
-    let sizes = case.sources().into_iter().map(|source| match source {
+    let sizes = case.request.sources().into_values();
+    let sizes = sizes.map(|source| match source {
         Source::File(path) => {
             let about = std::fs::metadata(crate::io::on_disk(&path));
             about.map_or(0, |about| about.len())
@@ -173,7 +175,7 @@ fn judged(
             ))
         })
     };
-    let Some(known) = interruptible(|| state.recall(case, files)) else {
+    let Ok(known) = interruptible(|| state.recall(case, files)) else {
         return late();
     };
     if let Some(known) = known? {
@@ -190,10 +192,10 @@ fn judged(
     // A case that brings the program down is one without a verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let judged = interruptible(|| judge((place, case), files, terms, &share));
-        judged.unwrap_or_else(|| Err(LATE.into()))
+        judged.unwrap_or_else(|ended| Err(words(CheckError::ended(ended))))
     }));
-    let found =
-        found.unwrap_or_else(|_| Err("the program failed on this case; please report it".into()));
+    let found = found
+        .unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
     if found.is_err() && progress.interrupted() {
         return Err(BatchError::Interrupted);
     }
@@ -221,33 +223,29 @@ fn judge(
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<(BatchCase, Option<Entry>), String> {
-    let check = match &case.work {
-        Work::Product(check) => check,
-        Work::Operation(asked) => {
-            return judge_operation((place, case), asked, files, terms, progress);
+    let prepared = case.request.prepare_in(files).map_err(words)?;
+    if let (Some(said), Rule::Product(rule)) = (case.k, prepared.rule()) {
+        let k = rule.product.k as u64;
+        if said != k {
+            return Err(format!("case.json says that k is {said}, but k is {k}"));
         }
-    };
-    let prepared = check.prepare_in(files).map_err(words)?;
-    let k = prepared.problem().k as u64;
-    if let Some(said) = case.k.filter(|&said| said != k) {
-        return Err(format!("case.json says that k is {said}, but it is {k}"));
     }
     if let Some(policy) = terms.policy {
-        let admitted = policy.admit_prepared(&prepared);
+        let admitted = policy.admit_prepared(&*prepared);
         admitted.map_err(|error| error.to_string())?;
     }
     let judged = prepared.judge(terms.pages.is_some(), progress);
     let judged = judged.map_err(words)?;
     let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {
-        let with = prepared.page(&judged).map_err(|error| error.to_string())?;
+        let with = prepared.page(&judged).map_err(words)?;
         let view = judged.report.view().pictured(&with).then(next.clone());
         let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;
     }
     let report = judged.report;
     // What is generated follows from the request.
-    let files = prepared.arrays().iter();
+    let files = prepared.by_role().iter();
     let files = files.filter(|(_, array)| !array.source.file().is_made());
     let files = files.map(|(role, array)| Read {
         path: array.source.path().to_owned(),
@@ -255,57 +253,13 @@ fn judge(
     });
     let mut files: Vec<Read> = files.collect();
     // What a case was judged against is a file like the others.
-    let against = check.against.iter().chain(check.seed_from());
-    let committed = against.zip(&report.commitment);
-    files.extend(committed.map(|(path, committed)| Read {
-        path: path.clone(),
+    let committed = case.request.committed().zip(report.commitment.as_ref());
+    files.extend(committed.map(|((_, path), committed)| Read {
+        path: path.to_owned(),
         sha256: committed.file_sha256.clone(),
     }));
     let judged = BatchCase::judged(&case.name, &report, next).map_err(|error| error.to_string())?;
-    let entry = Entry::of(case, &prepared, files, &judged);
-    Ok((judged, entry))
-}
-
-fn judge_operation(
-    (place, case): (usize, &Case),
-    asked: &Operation,
-    files: &Files,
-    terms: Terms,
-    progress: &dyn Progress,
-) -> Result<(BatchCase, Option<Entry>), String> {
-    let prepared = asked.prepare_in(files).map_err(words)?;
-    if let Some(policy) = terms.policy {
-        let admitted = policy.admit_prepared_operation(&prepared);
-        admitted.map_err(|error| error.to_string())?;
-    }
-    let judged = prepared
-        .judge(terms.pages.is_some(), progress)
-        .map_err(words)?;
-    if let Some(pages) = terms.pages {
-        let with = prepared.page(&judged).map_err(words)?;
-        let written = pages.write(place, judged.report.view().pictured(&with));
-        written.map_err(|error| format!("{error:#}"))?;
-    }
-    let report = judged.report;
-    let files = prepared.arrays();
-    let files = files.filter(|(_, array)| !array.source.file().is_made());
-    let files = files.filter_map(|(role, array)| {
-        let mut named = report.inputs.iter();
-        let named = named.find(|named| named.name == role.field())?;
-        Some(Read {
-            path: array.source.path().to_owned(),
-            sha256: named.input.file_sha256.clone(),
-        })
-    });
-    let mut files: Vec<Read> = files.collect();
-    let committed = asked.seed_from.iter().zip(&report.commitment);
-    files.extend(committed.map(|(path, committed)| Read {
-        path: path.clone(),
-        sha256: committed.file_sha256.clone(),
-    }));
-    let judged = BatchCase::judged_operation(&case.name, &report);
-    let judged = judged.map_err(|error| error.to_string())?;
     let basis = prepared.basis().map_err(|error| error.to_string())?;
-    let entry = Entry::of_operation(case, &basis, files, &judged);
+    let entry = Entry::of(case, &basis, files, &judged);
     Ok((judged, entry))
 }

@@ -8,9 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::{digest_of_operation, fingerprint, of_read};
+use super::fingerprint::{digest, fingerprint};
 use super::{BatchError, Case};
-use crate::check::Prepared;
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -143,13 +142,15 @@ impl Journal {
         let fail = BatchError::document(path);
         let about = std::fs::metadata(path);
         if !about.is_ok_and(|about| about.is_file()) {
-            return Err(fail("is no regular file, so it can be no state".into()));
+            return Err(fail(
+                "is not a regular file, so it cannot be a state file".into(),
+            ));
         }
         let file = OpenOptions::new().read(true).append(true).open(path);
         let file = file.map_err(|error| fail(format!("cannot be opened: {error}")))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(fail(
-                "is in use: another batch keeps its verdicts there".into(),
+                "is in use: another batch is writing its verdicts there".into(),
             ));
         }
         Ok(Journal {
@@ -165,7 +166,7 @@ impl Journal {
         let unusable = BatchError::document(&self.path);
         let fail = |reason: &str| {
             unusable(format!(
-                "{reason}; the state cannot be used; remove it to judge every case anew"
+                "{reason}; the state cannot be used; remove it to judge every case again"
             ))
         };
         let names: std::collections::HashSet<_> =
@@ -180,7 +181,7 @@ impl Journal {
             let read = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
             read.map_err(|error| fail(&format!("cannot be read: {error}")))?;
             if line.len() as u64 == MAX_LINE {
-                return Err(fail("is damaged: a line of it has no end"));
+                return Err(fail("is damaged: one of its lines is incomplete"));
             }
             if line.last() != Some(&b'\n') {
                 break;
@@ -192,7 +193,8 @@ impl Journal {
                 if beginning.of != of {
                     let other = printable(&beginning.of);
                     return Err(unusable(format!(
-                        "is the state of {other}, not of {of}; name another file, or remove it to judge every case anew"
+                        "is the state of {other}, not of {of}; name another file, or remove it to judge every case \
+                        again"
                     )));
                 }
             } else {
@@ -205,7 +207,7 @@ impl Journal {
         }
         match number {
             0 if line.is_empty() => Err(fail("is empty")),
-            0 => Err(fail("is damaged: its first line has no end")),
+            0 => Err(fail("is damaged: its first line is incomplete")),
             // Whatever wrote it was ended in the midst of the last line.
             _ => {
                 let cut = self.file.set_len(self.end);
@@ -236,29 +238,16 @@ impl Entry {
         BatchCase::of_kept(self.case)
     }
 
-    /// A verdict, and what it was about; none of a case that has no verdict.
+    /// A verdict, and what it was about; none of a case that has no verdict. `basis` is all that decides it but its words
+    /// and arrays.
     pub(super) fn of(
-        case: &Case,
-        prepared: &Prepared,
-        files: Vec<Read>,
-        judged: &BatchCase,
-    ) -> Option<Entry> {
-        Some(Entry {
-            options_sha256: of_read(case, prepared),
-            files,
-            case: judged.kept()?,
-        })
-    }
-
-    /// The same of an operation between products; `basis` is all that decides it but its arrays.
-    pub(super) fn of_operation(
         case: &Case,
         basis: &str,
         files: Vec<Read>,
         judged: &BatchCase,
     ) -> Option<Entry> {
         Some(Entry {
-            options_sha256: digest_of_operation(case, basis),
+            options_sha256: digest(case, basis),
             files,
             case: judged.kept()?,
         })

@@ -1,5 +1,5 @@
-//! What could have computed a D: arithmetics of the catalogue that formats and K allow, and schedules of
-//! kernels that are worth a try. Nothing is tested here.
+//! Candidates for a D: arithmetics of the catalogue that fit the formats and K, and likely schedules of
+//! kernels. Nothing is tested here.
 
 mod arithmetics;
 mod schedules;

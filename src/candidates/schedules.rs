@@ -118,7 +118,7 @@ struct List<'a> {
     asked: Asked<'a>,
     /// Digests of traversals and of what they do not say.
     seen: HashSet<[u64; 2]>,
-    /// Presets that were looked at, whether or not they are in the list.
+    /// Presets that were examined, whether or not they are in the list.
     ranked: usize,
     guesses: Vec<Guess>,
 }
@@ -409,7 +409,7 @@ impl List<'_> {
         let Ok(traversal) = self.traversal(&spec) else {
             return;
         };
-        // An epilogue without C, bias and factors leaves the sum as it is, but for what it does to zeros and
+        // An epilogue without C, bias and factors leaves the sum as it is, except what it does to zeros and
         // to numbers that FP8 lacks.
         let c = problem.c.map(|_| spec.addend);
         let traversal = self.canonical(traversal);

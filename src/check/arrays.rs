@@ -15,10 +15,10 @@ use crate::io::{self, file_sha256, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits};
 use crate::role::{ByRole, Role};
-use crate::tensor::{Planes, Tensor};
+use crate::tensor::{Planes, Tensor, parallel};
 use crate::words::Word;
 
-/// The rows of A, C and D that are looked at, counted on from matrix to matrix; all without.
+/// The rows of A, C and D that are examined, counted on from matrix to matrix; all without.
 pub type Rows = Option<Range<usize>>;
 
 /// An array and the tensor made of it.
@@ -60,7 +60,7 @@ impl Array {
     /// The report's entry for this array; hashes it.
     pub fn describe(&self) -> Input {
         let header = self.source.header();
-        let (file_sha256, payload_sha256) = rayon::join(
+        let (file_sha256, payload_sha256) = parallel::join(
             || file_sha256(self.source.file()),
             || payload_sha256(&self.tensor),
         );
@@ -104,8 +104,8 @@ impl Array {
                 && let Some(first) = self.tensor.first_ignored_bits()
             {
                 let reason = format!(
-                    "{elements} of {} elements have bits that {} lacks, the first at {:?} (0x{:08x}); \
-                     `tf32_input` exact refuses them",
+                    "{elements} of {} elements have bits that {} lacks, the first at {:?} (0x{:08x}); `tf32_input` \
+                     exact rejects them",
                     self.tensor.len(),
                     format.name().to_uppercase(),
                     first.index,
@@ -180,12 +180,13 @@ pub(super) fn open(
         Source::Memory => {
             let tensor = from.memory.take(role, format);
             let tensor = tensor.map_err(CheckError::file(field))?.ok_or_else(|| {
-                let reason = format!("`{field}` is in memory, but no such tensor was handed over");
+                let reason =
+                    format!("`{field}` is in memory, but the caller passed no such tensor");
                 CheckError::request(field, reason)
             })?;
             if tensor.format() != format {
                 let have = tensor.format();
-                let reason = format!("`{field}` is in {have}, but {format} is asked for");
+                let reason = format!("`{field}` is {have}, but the request says {format}");
                 return Err(CheckError::request(field, reason));
             }
             io::Source::of_tensor(io::IN_MEMORY.as_ref(), tensor)
@@ -221,7 +222,7 @@ fn read_float(
 
 impl Arrays {
     /// Opens and checks the arrays: formats first, then shapes, so that a message names the first
-    /// thing a person would mend. Of A and C only some rows are looked at, if any are given.
+    /// thing a person would mend. Of A and C only some rows are examined, if any are given.
     pub(super) fn read(
         check: &Check,
         (arithmetic, sparse): (&Arithmetic, Option<Pattern>),
@@ -233,7 +234,8 @@ impl Arrays {
         let transpose = schedule.stored(operands);
         let whole = rows.is_none() && transpose == [false, operands.transpose_b];
         if sparse.is_some() && !(whole && schedule.spec().split_terms.is_none()) {
-            let reason = "a compressed A is computed whole: not transposed, not by parts of TF32, and not in parts of a plan";
+            let reason = "a compressed A cannot be transposed, split into parts of TF32, or computed in parts of a \
+                plan";
             return Err(CheckError::request("sparse_a", reason));
         }
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
@@ -310,13 +312,19 @@ impl Arrays {
             && k > most
         {
             let reason = format!(
-                "K is {k}, but one instruction takes {most}, and its D, {}, is no C of the next, which is {}",
+                "K={k} needs chaining, because one instruction takes {most} k, but this instruction's D ({}) cannot \
+                feed its C ({})",
                 arithmetic.accumulator,
                 arithmetic.addend()
             );
             return Err(CheckError::array("a", &sources[&Role::A], reason));
         }
         Ok(arrays)
+    }
+
+    /// All of them, D last.
+    pub fn by_role(&self) -> &ByRole<Array> {
+        &self.by_role
     }
 
     /// The problem they make.
@@ -426,7 +434,7 @@ fn selected(
     };
     let shape = a.tensor.shape();
     let [batch @ .., m, k] = shape else {
-        return Err(fail("A is no matrix".into()));
+        return Err(fail("A is not a matrix".into()));
     };
     let mut bytes = Vec::with_capacity(metadata.tensor.len() * metadata.tensor.format().bytes());
     metadata
@@ -462,7 +470,7 @@ impl Operands {
         for [one, other] in [[Role::ScaleA, Role::ScaleB], [Role::ScaleB, Role::ScaleA]] {
             if self.has(one) && !self.has(other) {
                 let (one, other) = (one.field(), other.field());
-                let reason = format!("`{one}` needs `{other}`, which is not given");
+                let reason = format!("`{one}` needs `{other}`, which is missing");
                 return Err(CheckError::request(one, reason));
             }
         }
@@ -471,13 +479,14 @@ impl Operands {
             let said = format!("`tf32_input` {}", how.word());
             let [a, b] = [arithmetic.a, arithmetic.b];
             if [a, b].map(Format::ignored_bits) == [0, 0] {
-                let reason = format!("{said} is for TF32 and XF32 operands; these are {a} and {b}");
+                let reason =
+                    format!("{said} applies only to TF32 and XF32 operands; these are {a} and {b}");
                 return Err(CheckError::request("tf32_input", reason));
             }
             if schedule.spec().split_terms.is_some() {
                 let reason = format!(
-                    "{said}: schedule {} multiplies parts of FP32 operands that together have all their bits, \
-                     so there are none to round or refuse",
+                    "{said}: schedule {} splits FP32 operands into parts that keep all bits, so no operand is \
+                     rounded or rejected",
                     schedule.schedule.name
                 );
                 return Err(CheckError::request("tf32_input", reason));
@@ -485,14 +494,15 @@ impl Operands {
         }
         if let (Some(format), None, true) = (c_dtype, self.get(Role::C), schedule.addend_is_late())
         {
-            let reason = format!("`c_dtype` {format} says what C is, but there is none; give `c`");
+            let reason =
+                format!("`c_dtype` {format} is the format of C, but C is missing; give `c`");
             return Err(CheckError::request("c_dtype", reason));
         }
         Ok(())
     }
 }
 
-/// D from its file, with the format it has or is said to have; of it only some rows are looked at.
+/// D from its file, with the format it has or is said to have; of it only some rows are examined.
 pub fn read_d(
     source: &Source,
     said: Option<Format>,
@@ -512,7 +522,7 @@ pub fn read_d(
     };
     if let Source::Generated(_) = source {
         return Err(fail(
-            "D is what a GPU computed; it cannot be generated".into(),
+            "D must be captured from a GPU; it cannot be generated".into(),
         ));
     }
     let file = open(Role::D, source, known.unwrap_or(accumulator), from)?;
@@ -526,7 +536,7 @@ pub fn read_d(
     };
     if let Some(result) = schedule.result().filter(|&result| result != format) {
         return Err(fail(format!(
-            "its elements are {format}, but the kernel's text says that D is {result}"
+            "its elements are {format}, but the kernel text says that D is {result}"
         )));
     }
     schedule
@@ -535,7 +545,7 @@ pub fn read_d(
     let (want, have) = (problem.d_shape(), &file.header().shape);
     if want != *have {
         let (have, want) = (shape_text(have), shape_text(&want));
-        return Err(fail(format!("D is {have} here, but A*B is {want}")));
+        return Err(fail(format!("D is {have}, but A*B is {want}")));
     }
     Array::read(Role::D, file, format, rows)
 }
@@ -548,7 +558,7 @@ fn float_format(descr: &Descr, said_by: &str) -> Result<Format, String> {
         Some(own) => Ok(own),
         None if descr.width() == 4 => Ok(Format::Fp32),
         None => Err(format!(
-            "its descr {:?} does not say what its codes are; say it with `{said_by}`",
+            "its descr {:?} does not state the format of its codes; give `{said_by}`",
             descr.text()
         )),
     }
@@ -564,7 +574,7 @@ fn d_format(descr: &Descr, accumulator: Format) -> Result<Format, String> {
         None if accumulator.is_integer() && descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == 2 && accumulator == Format::Fp32 => Err(format!(
-            "its descr {:?} does not say whether it holds fp16 or bf16; say it with `d_dtype`",
+            "its descr {:?} does not distinguish fp16 from bf16; give `d_dtype`",
             descr.text()
         )),
         None => Err(format!(

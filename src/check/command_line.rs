@@ -16,7 +16,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Verb::Check => "check",
             Verb::Explain => "explain",
@@ -27,14 +27,14 @@ impl Verb {
     }
 
     /// Whether the command has an option for this field.
-    fn takes(self, field: &str) -> bool {
+    pub(super) fn takes(self, field: &str) -> bool {
         if self == Verb::Identify {
             return SEARCHED.contains(&field);
         }
         match field {
-            "d_digest" | "nan" | "zero" | "against" | "sample" | "seed" | "seed_from"
-            | "beacon" | "rows" | "cols" | "region" | "max_mismatches" | "tree" | "no_causes"
-            | "no_discrimination" => self == Verb::Check,
+            "d_digest" | "y_digest" | "nan" | "zero" | "against" | "sample" | "seed"
+            | "seed_from" | "beacon" | "rows" | "cols" | "region" | "max_mismatches" | "tree"
+            | "no_causes" | "no_discrimination" => self == Verb::Check,
             "block_rows" => matches!(self, Verb::Check | Verb::Commit),
             "engine" => matches!(self, Verb::Check | Verb::Replay),
             "d" => self != Verb::Replay,

@@ -1,14 +1,12 @@
-//! Whether a prepared product is the one that a commitment fixes, and the commitment to it.
+//! The commitment to what was prepared, and whether it is the one that a commitment fixes.
 
 use std::path::Path;
 
 use super::arrays::Array;
+use super::asked::Request;
 use super::error::CheckError;
-use super::prepare::Prepared;
-use crate::commit::{
-    Along, COMMITMENT, CommitError, Commitment, CommittedD, CommittedInput, CommittedSchedule,
-    Hash, Lines, Rows, Tree,
-};
+use super::subject::Subject;
+use crate::commit::{CommitError, Commitment, CommittedInput, CommittedResult, Lines, Rows, Tree};
 use crate::io::{Fault, FileError, MappedFile, file_sha256};
 use crate::report::Committed;
 use crate::role::{ByRole, Role};
@@ -33,147 +31,107 @@ pub struct LinedInput<'a> {
     pub lines: Lines,
 }
 
-/// About the bytes of a block of D's rows, unless it is said: of few rows, so that an element is shown
+/// About the bytes of a block of the result's rows, unless it is said: of few rows, so that an element is shown
 /// with little else.
 const BLOCK: u64 = 4 << 10;
 
-impl Prepared {
-    /// The commitment to this product and its D.
-    ///
-    /// # Errors
-    /// If there is no D, or it cannot be cut so.
-    pub fn commitment(&self, block_rows: Option<u64>) -> Result<Commitment, CheckError> {
-        let (commitment, ..) = self.commitment_and_trees(block_rows)?;
-        Ok(commitment)
-    }
+/// The commitment to a product or an operation and its result, as it was prepared.
+///
+/// # Errors
+/// If there is no result, or it cannot be cut so.
+pub fn commitment(
+    subject: &(impl Subject + ?Sized),
+    block_rows: Option<u64>,
+) -> Result<Commitment, CheckError> {
+    let (commitment, ..) = commitment_and_trees(subject, block_rows)?;
+    Ok(commitment)
+}
 
-    /// The commitment, and the trees that it was made of: those of the inputs, and of D.
-    ///
-    /// # Errors
-    /// As of [`Prepared::commitment`].
-    pub fn commitment_and_trees(
-        &self,
-        block_rows: Option<u64>,
-    ) -> Result<(Commitment, ByRole<Tree>, Tree), CheckError> {
-        if self.model.sparse().is_some() {
-            let reason = "a product of a compressed A cannot be committed to: no opening could show its metadata yet";
-            return Err(CheckError::request("sparse_a", reason));
-        }
-        let (rows, d) = self.committed_rows(block_rows)?;
-        let inputs = self.lined_inputs()?;
-        let tree = |input: &LinedInput| input.lines.tree(&input.array.tensor);
-        let trees: ByRole<_> = inputs
-            .iter()
-            .map(|input| (input.role, tree(input)))
-            .collect();
-        let fixed = inputs
-            .iter()
-            .map(|input| (input, trees[&input.role].root()));
-        let tree = rows.tree(d);
-        let commitment = self.commitment_of((&rows, tree.root()), fixed);
-        Ok((commitment, trees, tree))
-    }
-
-    fn committed_rows(
-        &self,
-        block_rows: Option<u64>,
-    ) -> Result<(Rows, &crate::tensor::Tensor), CheckError> {
-        let missing = || CheckError::request("d", "`d` is missing: a commitment fixes a D");
-        let d = self.d().ok_or_else(missing)?;
-        let about = || Rows::about(BLOCK, d.format(), d.shape());
-        let rows = self.blocks(Some(block_rows.unwrap_or_else(about)))?;
-        Ok((rows, d))
-    }
-
-    /// How every input is cut into lines.
-    ///
-    /// # Errors
-    /// If one cannot be.
-    pub fn lined_inputs(&self) -> Result<Vec<LinedInput<'_>>, CheckError> {
-        let [transpose_a, transpose_b] = self.arrays.transpose();
-        let along = |turned: bool, otherwise, along| if turned { otherwise } else { along };
-        let of_a = along(transpose_a, Along::Columns, Along::Rows);
-        let of_b = along(transpose_b, Along::Rows, Along::Columns);
-        let [scales_of_a, scales_of_b] = match self.scheduling.takes_scales() {
-            true => [Along::Whole; 2],
-            false => [of_a, of_b],
+/// The commitment, and the trees that it was made of: those of the inputs, and of the result.
+///
+/// # Errors
+/// As of [`commitment`].
+pub fn commitment_and_trees(
+    subject: &(impl Subject + ?Sized),
+    block_rows: Option<u64>,
+) -> Result<(Commitment, ByRole<Tree>, Tree), CheckError> {
+    let rule = subject.committed_rule()?;
+    let field = subject.result().field();
+    let missing = || {
+        let article = if field == "d" { "a D" } else { "a result" };
+        let reason = format!("`{field}` is missing: a commitment needs {article}");
+        CheckError::request(field, reason)
+    };
+    let given = subject.given().ok_or_else(missing)?;
+    let about = || Rows::about(BLOCK, given.format(), given.shape());
+    let rows = subject.blocks(Some(block_rows.unwrap_or_else(about)))?;
+    let mut trees = ByRole::new();
+    let mut inputs = ByRole::new();
+    for LinedInput { role, array, lines } in lined_inputs(subject)? {
+        let tree = lines.tree(&array.tensor);
+        let input = CommittedInput {
+            root: lines.root(role.field(), tree.root()),
+            format: lines.format,
+            shape: lines.shape,
+            lines: lines.along,
         };
-        let inputs = self.arrays.iter().filter(|(role, _)| *role != Role::D);
-        inputs
-            .map(|(role, array)| {
-                let along = match role {
-                    Role::A => of_a,
-                    Role::B => of_b,
-                    Role::C => Along::Rows,
-                    Role::ScaleA => scales_of_a,
-                    Role::ScaleB => scales_of_b,
-                    _ => Along::Whole,
-                };
-                let lines = Lines::new(array.tensor.format(), array.tensor.shape().to_vec(), along);
-                let name = role.field();
-                let fail = |error: CommitError| CheckError::array(name, name, error.to_string());
-                let lines = lines.map_err(fail)?;
-                Ok(LinedInput { role, array, lines })
-            })
-            .collect()
+        inputs.insert(role, input);
+        trees.insert(role, tree);
     }
+    let tree = rows.tree(given);
+    let commitment = Commitment {
+        rule,
+        inputs,
+        result: CommittedResult {
+            root: rows.root(tree.root()),
+            block_rows: rows.block_rows,
+            format: rows.format,
+            shape: rows.shape,
+        },
+    };
+    Ok((commitment, trees, tree))
+}
 
-    fn commitment_of<'a>(
-        &self,
-        (rows, tree): (&Rows, Hash),
-        inputs: impl Iterator<Item = (&'a LinedInput<'a>, Hash)>,
-    ) -> Commitment {
-        let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
-        let inputs = inputs
-            .map(|(LinedInput { role, lines, .. }, hash)| {
-                let input = CommittedInput {
-                    format: lines.format,
-                    shape: lines.shape.clone(),
-                    lines: lines.along,
-                    root: lines.root(role.field(), hash),
-                };
-                (*role, input)
-            })
-            .collect();
-        Commitment {
-            schema: COMMITMENT.to_owned(),
-            model_sha256: hash(self.model.arithmetic.sha256()),
-            schedule: self
-                .kernel()
-                .map(|kernel| CommittedSchedule::of(kernel.spec, kernel.values)),
-            product: self.product(),
-            inputs,
-            d: CommittedD {
-                root: rows.root(tree),
-                block_rows: rows.block_rows,
-                format: rows.format,
-                shape: rows.shape.clone(),
-            },
-        }
-    }
+/// How every input is cut into lines.
+///
+/// # Errors
+/// If one cannot be.
+pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<'_>>, CheckError> {
+    let arrays = subject.by_role().iter();
+    let inputs = arrays.filter(|(role, _)| !role.is_result());
+    inputs
+        .map(|(&role, array)| {
+            let (format, shape) = (array.tensor.format(), array.tensor.shape().to_vec());
+            let lines = Lines::new(format, shape, subject.along(role));
+            let name = role.field();
+            let fail = |error: CommitError| CheckError::array(name, name, error.to_string());
+            let lines = lines.map_err(fail)?;
+            Ok(LinedInput { role, array, lines })
+        })
+        .collect()
+}
 
-    /// What a report says of the commitment that the request names; nothing without one.
-    pub(super) fn confirm_committed(&self) -> Result<Option<Committed>, CheckError> {
-        let (field, path) = match (&self.check.against, self.check.seed_from()) {
-            (Some(path), _) => ("against", path),
-            (None, Some(path)) => ("seed_from", path),
-            (None, None) => return Ok(None),
-        };
-        let read = read_commitment(path);
-        let (commitment, file_sha256) = read.map_err(CheckError::file(field))?;
-        let found = self.commitment(Some(commitment.d.block_rows))?;
-        self.confirm_unchanged()?;
-        let differences = commitment.differences(&found);
-        if !differences.is_empty() {
-            return Err(CheckError::NotCommitted {
-                path: path.clone(),
-                differences,
-            });
-        }
-        Ok(Some(Committed {
-            path: path.display().to_string(),
-            file_sha256,
-            root: commitment.d.root.to_string(),
-        }))
+/// What a report says of the commitment that a request names, of which all must be as it is fixed; nothing without one.
+pub(super) fn confirm_committed(
+    subject: &(impl Subject + ?Sized),
+    asked: &Request,
+) -> Result<Option<Committed>, CheckError> {
+    let Some((field, path)) = asked.committed() else {
+        return Ok(None);
+    };
+    let (commitment, file_sha256) = read_commitment(path).map_err(CheckError::file(field))?;
+    let found = self::commitment(subject, Some(commitment.result.block_rows))?;
+    subject.confirm_unchanged()?;
+    let differences = commitment.differences(&found);
+    if !differences.is_empty() {
+        return Err(CheckError::NotCommitted {
+            path: path.to_owned(),
+            differences,
+        });
     }
+    Ok(Some(Committed {
+        path: path.display().to_string(),
+        file_sha256,
+        root: commitment.result.root.to_string(),
+    }))
 }

@@ -11,7 +11,7 @@ impl Fields {
             if *given && *too {
                 return Err(CheckError::request(
                     other,
-                    format!("`{one}` and `{other}` exclude each other; say one of them"),
+                    format!("`{one}` and `{other}` exclude each other; give one of them"),
                 ));
             }
         }
@@ -24,7 +24,7 @@ impl Fields {
             if *given && !there {
                 return Err(CheckError::request(
                     one,
-                    format!("`{one}` needs `{other}`, which is not given"),
+                    format!("`{one}` needs `{other}`, which is missing"),
                 ));
             }
         }

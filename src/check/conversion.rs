@@ -115,7 +115,7 @@ impl Fields {
             _ => Err(CheckError::request(
                 "sample",
                 "`sample` needs `seed_from` and `beacon`, which nobody can know when the result is made, or a `seed` \
-                 that you chose after it was handed over; there is none by default, because everybody would know it",
+                 that you chose after receiving the result; there is no default, because everyone would know it",
             )),
         }
     }

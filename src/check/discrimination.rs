@@ -51,7 +51,7 @@ impl Prepared {
                 None => work,
             }
         };
-        let compared = part.map_or_else(|| Region::all(&own.problem).len(), Part::elements);
+        let compared = part.map_or_else(|| Region::of(&own.shape()).len(), Part::elements);
         let kernels = match part.is_some_and(Part::is_drawn) {
             true => ALONE,
             false => OF_ALL,
@@ -62,7 +62,7 @@ impl Prepared {
         let affordable = (ALWAYS + spent / PART) / each.max(1);
         let count = affordable.clamp(LEAST, MOST).min(compared);
         let looked_at = match part {
-            None => Region::all(&own.problem).sample(count, SEED),
+            None => Region::of(&own.shape()).sample(count, SEED),
             Some(part) => part.some(count, SEED),
         };
         let (first, rest) = looked_at.split_at(looked_at.len().min(LEAST as usize));

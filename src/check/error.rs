@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::deadline::Ended;
 use crate::io::{FileError, IN_MEMORY, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
@@ -40,15 +41,17 @@ pub enum CheckError {
     /// Digests and comparison say different things of the same D: its bytes were changed meanwhile, or this
     /// program is wrong.
     #[error(
-        "no verdict: {reason}; either D was changed while it was read, or this is an error of tcverify: please \
-         report it"
+        "no verdict: {reason}; either D changed while it was read, or this is a bug in tcverify: please report it"
     )]
     Contradiction { reason: &'static str },
     /// Nobody waited for it ([`Progress::interrupted`](super::Progress::interrupted)).
-    #[error("interrupted before there was a result")]
+    #[error("interrupted before the result was ready")]
     Interrupted,
+    /// What computes failed, or computes wrong.
+    #[error("no verdict: {reason}")]
+    Engine { reason: String },
     /// Something is not what was committed to.
-    #[error("not what {} commits to: {}", escaped_path(path), differences.join("; "))]
+    #[error("differs from the commitment {}: {}", escaped_path(path), differences.join("; "))]
     NotCommitted {
         path: PathBuf,
         differences: Vec<String>,
@@ -56,6 +59,14 @@ pub enum CheckError {
 }
 
 impl CheckError {
+    /// Why work ended.
+    pub(crate) fn ended(ended: Ended) -> CheckError {
+        match ended {
+            Ended::Interrupted => CheckError::Interrupted,
+            Ended::Failed(reason) => CheckError::Engine { reason },
+        }
+    }
+
     pub(crate) fn request(field: &'static str, reason: impl Into<String>) -> CheckError {
         CheckError::Request {
             field,
@@ -88,6 +99,7 @@ impl CheckError {
             CheckError::Shapes { .. }
             | CheckError::Contradiction { .. }
             | CheckError::Interrupted
+            | CheckError::Engine { .. }
             | CheckError::NotCommitted { .. } => None,
         }
     }

@@ -148,7 +148,7 @@ impl Field for PathBuf {
     }
 }
 
-/// A path that begins with a dash is no option then; a dash alone is standard input.
+/// A path that begins with a dash is not an option then; a dash alone is standard input.
 fn not_an_option(path: OsString) -> OsString {
     match path.as_encoded_bytes() {
         [b'-', _, ..] => {

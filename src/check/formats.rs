@@ -63,10 +63,10 @@ fn of_file(
         Err(CheckError::request("dtype", reason))
     };
     let Source::File(path) = source else {
-        return missing(&format!("`{field}`, {source}, has any"));
+        return missing(&format!("`{field}`, {source}, can have any format"));
     };
     if path.as_os_str() == "-" {
-        return missing("standard input is read but once");
+        return missing("standard input can be read only once");
     }
     let file = from.open(field, path)?;
     let descr = &file.header().descr;
@@ -77,7 +77,7 @@ fn of_file(
         )),
         Some(own) => Ok(own),
         None => missing(&format!(
-            "{source} does not say it (descr {:?})",
+            "{source} does not state it (descr {:?})",
             descr.text()
         )),
     }

@@ -66,7 +66,7 @@ pub struct Planned {
     pub stored: [bool; 2],
     /// D's format, if the words say it.
     pub result: Option<Format>,
-    /// Who computes the chains, as far as the words say.
+    /// The engine that computes the chains, as far as the words say.
     pub instruction: Option<&'static str>,
     /// What the words say is done to the finished sum.
     pub epilogue: Option<String>,
@@ -354,7 +354,7 @@ impl KernelRequest {
                         Err(error) => last = last.or(Some(error)),
                     }
                 }
-                Err(said(field, &place, last.expect("it was asked for once")))
+                Err(said(field, &place, last.expect("at least one query ran")))
             }
         }
     }
@@ -393,19 +393,21 @@ fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, Kerne
         return match fitting.find(|(_, other)| differs(other, &reading)) {
             None => Ok((line, reading)),
             Some((other, _)) => Err(format!(
-                "lines {line} and {other} are both about this product, and say different kernels; give the line with `kernel`"
+                "lines {line} and {other} both describe this product, but with different kernels; give the line with \
+                `kernel`"
             )),
         };
     }
     let shape = shapes.product(shapes.turned).shape;
     let there = match (lines, others.first()) {
         (0, _) => {
-            "it has no line that launches a product (algo=[...]); CUBLASLT_LOG_LEVEL=2 writes them"
+            "it has no line that launches a product (algo=[...]); set CUBLASLT_LOG_LEVEL=2 to log them"
                 .to_owned()
         }
-        (_, None) => format!("it has no line about a product of {shape}"),
+        (_, None) => format!("it has no line for a product of {shape}"),
         (_, Some(other)) => format!(
-            "it has no line about a product of {shape} in these formats; {lines} lines are about others, such as {other}"
+            "it has no line for a product of {shape} in these formats; {lines} lines describe others, such as \
+            {other}"
         ),
     };
     Err(match unread {
@@ -423,7 +425,7 @@ fn stored(turned: [bool; 2], reading: &KernelReading) -> String {
     };
     let from = reading.settings.transposed.as_ref();
     let from = from.map_or("", |said| &said.from);
-    format!("{stored}, as the text has it ({from}): the files multiply so alone")
+    format!("{stored}, as the text says ({from}): the shapes are compatible only in this layout")
 }
 
 /// What a report says of the words.
@@ -468,7 +470,8 @@ pub(crate) fn said(field: &'static str, place: &Option<String>, error: KernelErr
         let wanted = ask.replace('-', "_");
         let known = Fields::NAMES.iter().find(|name| **name == wanted);
         let reason = format!(
-            "{what} is not in the text of `{field}`, and the order of the sums depends on it: {why}; give `{wanted}`"
+            "the text of `{field}` does not state {what}, which the order of the sums depends on: {why}; give \
+            `{wanted}`"
         );
         return CheckError::request(known.unwrap_or(&field), reason);
     }

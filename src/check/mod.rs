@@ -1,5 +1,5 @@
-//! A check as a value: what is asked ([`Check`]), everything it needs read and chosen ([`Prepared`]), and
-//! the verdict on it ([`Report`](crate::report::Report)).
+//! A check as a value: the request ([`Check`]), everything it needs, read and chosen ([`Prepared`]), and
+//! the verdict ([`Report`](crate::report::Report)).
 //!
 //! ```text
 //! words of a command line ─┐
@@ -11,11 +11,15 @@
 //!   `command_line`: as words of a shell.
 //! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `subject`: a product or an operation as what is judged, and the verdict; `run`, `part`, `committed`: of a product; `suggest`: what else would fit a D that differs;
+//! * `asked`, `any`: a request of either; `subject`: what is judged; `judge`: the one way to a verdict; `committed`: commitments;
+//!   `explained`: one element;
+//! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
+mod any;
 mod arrays;
+mod asked;
 mod command_line;
 mod committed;
 mod contradictions;
@@ -24,12 +28,13 @@ mod declaration;
 mod discrimination;
 mod error;
 mod explain;
+mod explained;
 mod fields;
 mod formats;
+mod judge;
 mod kernel;
 pub mod model;
 mod operation;
-mod page;
 mod part;
 mod prepare;
 mod progress;
@@ -48,21 +53,26 @@ pub mod verify;
 mod words;
 
 pub use arrays::{Array, Arrays};
+pub use asked::{Claimed, Request};
 pub use command_line::{Verb, command_line, option, shell_line};
-pub use committed::{LinedInput, read_commitment};
+pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 #[cfg(feature = "cli")]
 pub(crate) use declaration::product_fields;
 pub use error::CheckError;
+pub use explained::Explained;
 #[cfg(feature = "cli")]
 pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
+pub use judge::{Judge, Judged, Trace};
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
-    Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation, SWEEP, Sweep,
+    BoundOperation, Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation,
+    SWEEP, Sweep,
 };
+pub use part::Part;
 pub use prepare::Prepared;
 #[cfg(test)]
 pub(crate) use progress::Counted;
@@ -74,7 +84,7 @@ pub use request::{
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
-pub use subject::{Judged, Trace};
+pub use subject::{Diagnosed, Subject};
 pub use tensors::Tensors;
 pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -44,7 +44,7 @@ impl Model {
         let choice = self.choice();
         if choice.rule.sparse.is_none() {
             let reason = format!(
-                "`sparse_a` is given, but {} {} has no sparse form for {}*{} that is known",
+                "`sparse_a` is given, but {} {} has no known sparse form for {}*{}",
                 choice.architecture.name,
                 choice.instruction.name,
                 self.arithmetic.a,
@@ -103,7 +103,7 @@ impl ModelRequest {
             ];
             if let Some((field, _)) = given.iter().find(|(_, given)| *given) {
                 let reason = format!(
-                    "`{field}` says of which kind scales are, but there are none; give `scale_a` and `scale_b`"
+                    "`{field}` describes scales, but there are none; give `scale_a` and `scale_b`"
                 );
                 return Err(CheckError::request(field, reason));
             }

@@ -8,7 +8,7 @@ use crate::report::Drawn;
 use crate::sample::{PublicDraw, Region};
 
 /// A part of D to compare.
-pub(super) struct Part {
+pub struct Part {
     region: Region,
     /// How many elements of it, and how they are drawn.
     draw: Option<(u64, Drawn)>,
@@ -16,20 +16,6 @@ pub(super) struct Part {
 
 /// Elements that are computed at a time.
 const AT_ONCE: usize = 1 << 20;
-
-/// Elements of a result as a region of matrices, the last two axes.
-pub(super) fn all_of(shape: &[usize]) -> Region {
-    let axis = |from_last: usize| {
-        let at = shape.len().checked_sub(from_last);
-        at.map_or(1, |at| shape[at])
-    };
-    let leading = shape.len().saturating_sub(2);
-    Region {
-        batches: shape[..leading].iter().product(),
-        rows: 0..axis(2),
-        columns: 0..axis(1),
-    }
-}
 
 impl Scope {
     /// The part of a result, if not all of it is asked for; a commitment is known by its file's SHA-256.
@@ -110,7 +96,7 @@ impl Part {
         &self,
         replay: &Replay,
         progress: &dyn Progress,
-        sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+        sink: &mut dyn FnMut(&[Element], &[u64]),
     ) {
         if let Some(drawn) = self.drawn() {
             for drawn in drawn.chunks(AT_ONCE / 16) {

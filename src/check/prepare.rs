@@ -1,6 +1,7 @@
 //! A check with everything read and chosen that it needs.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::arrays::{Arrays, Reader, Rows, read_d};
 use super::error::CheckError;
@@ -9,12 +10,12 @@ use super::request::{Check, Claim};
 use super::schedule::Scheduling;
 use super::tensors::Tensors;
 use super::words::EngineChoice;
-use crate::commit;
 use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Choice, Engine, Problem, Replay};
-use crate::io::Files;
+use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
+use crate::io::{self, Files};
 use crate::num::Format;
-use crate::report::{self, Conversion, Inputs, Product, Rule, Scheduled, Tool};
+use crate::random::SplitMix64;
+use crate::report::{Conversion, EngineUsed, Planned, Product, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -32,10 +33,24 @@ pub struct Prepared {
     scheduled: bool,
     /// D's.
     format: Format,
-    engine: Engine,
+    engine: Engine<'static>,
+    /// In place of the engine, where one was asked for.
+    gpu: Option<Gpu>,
 }
 
 impl Check {
+    /// The same, computed by no GPU.
+    pub(super) fn on_cpu(&self) -> Check {
+        let engine = match self.engine {
+            EngineChoice::Exact => EngineChoice::Exact,
+            _ => EngineChoice::Fast,
+        };
+        Check {
+            engine,
+            ..self.clone()
+        }
+    }
+
     /// Reads and chooses everything that the check needs; nothing is computed.
     ///
     /// # Errors
@@ -52,7 +67,7 @@ impl Check {
         Prepared::new(self, &None, files, Tensors::default())
     }
 
-    /// The same; of A, C and D only some rows are looked at, and may be used. They count on from matrix to
+    /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
     ///
     /// # Errors
@@ -130,33 +145,76 @@ impl Prepared {
         possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
         if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
             let reason =
-                format!("how this unit stores {accumulator} sums as {format} is not known");
+                format!("it is not known how this unit stores {accumulator} sums as {format}");
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
+        let failed = |reason| CheckError::request("engine", reason);
         let engine = match check.engine {
             EngineChoice::Exact => Engine::Exact,
-            EngineChoice::Fast => {
-                let engine = Engine::detect(arithmetic);
-                engine.map_err(|reason| CheckError::request("engine", reason))?
-            }
+            _ => Engine::detect(arithmetic).map_err(failed)?,
         };
+        let device = check.engine.adapter().map(Gpu::open).transpose();
+        let device = device.map_err(failed)?;
         let ttnn = &check.model.ttnn;
         let changed = ttnn.between_blocks(&ttnn.read(check.model.dtype)?, arithmetic.clone(), k)?;
         let model = model.with(changed);
         if let Some(d) = d {
             arrays.insert(Role::D, d);
         }
-        Ok(Prepared {
+        let prepared = Prepared {
             check: check.clone(),
             values,
             scheduled,
             format,
             engine,
+            gpu: None,
             model,
             scheduling,
             arrays,
+        };
+        Ok(match device {
+            Some(device) => prepared.on(device),
+            None => prepared,
         })
+    }
+
+    /// The same, computed by this GPU.
+    #[must_use]
+    pub fn on(self, device: Arc<VettedGpu>) -> Prepared {
+        let Engine::Fast(platform) = self.engine else {
+            return self;
+        };
+        let seed = self.seed();
+        Prepared {
+            gpu: Some(Gpu::new(device, platform, seed)),
+            ..self
+        }
+    }
+
+    /// What nobody knew when D was made: of its digest, or of the operands' where D is not here.
+    fn seed(&self) -> u64 {
+        let digest = match (&self.check.claim, self.d()) {
+            (Claim::PayloadSha256(expected), _) => expected.clone(),
+            (_, Some(d)) => io::payload_sha256(d),
+            (_, None) => [Role::A, Role::B]
+                .iter()
+                .filter_map(|&role| self.arrays.get(role))
+                .map(|array| io::payload_sha256(&array.tensor))
+                .collect(),
+        };
+        let words = digest.as_bytes().chunks(8).map(|chunk| {
+            let fold = |word: u64, byte: &u8| word << 8 | u64::from(*byte);
+            chunk.iter().fold(0, fold)
+        });
+        words.fold(0, |seed, word| SplitMix64(seed ^ word).word())
+    }
+
+    /// The GPU that computes, and what it did.
+    pub(super) fn engine_used(&self) -> Option<EngineUsed> {
+        self.gpu
+            .as_ref()
+            .map(|gpu| EngineUsed::gpu(gpu.info(), gpu.work()))
     }
 
     /// What was asked.
@@ -207,7 +265,7 @@ impl Prepared {
             problem: self.problem(),
             arithmetic: &self.model.arithmetic,
             convert_to: (self.format != accumulator).then_some(self.format),
-            engine: self.engine,
+            engine: self.gpu.as_ref().map_or(self.engine, Engine::Gpu),
             kernel: self.kernel(),
         }
     }
@@ -260,59 +318,18 @@ impl Prepared {
     }
 
     /// By which rule it would be judged; nothing is computed.
-    pub fn rule(&self) -> Rule {
-        let model = report::Model::of(&self.choice(), self.model.file());
-        let schedule = self.scheduled();
-        let of_schedule = schedule.as_ref().map(|schedule| schedule.evidence);
-        Rule {
+    pub fn planned(&self) -> Planned {
+        let rule = self.product_rule();
+        let model = rule.model.evidence;
+        let schedule = rule.schedule.as_ref().map(|schedule| schedule.evidence);
+        Planned {
             tool: Tool::default(),
-            evidence: of_schedule.map_or(model.evidence, |other| other.min(model.evidence)),
-            product: self.product(),
+            evidence: schedule.map_or(model, |other| other.min(model)),
             shape: self.problem().d_shape(),
             format: self.format,
             with_c: self.arrays.get(Role::C).is_some(),
             conversion: self.conversion(),
-            model,
-            schedule,
+            rule,
         }
-    }
-
-    /// What a report says of the arrays; hashes them.
-    pub fn inputs(&self) -> Inputs {
-        let arrays = self.arrays.iter();
-        arrays
-            .map(|(role, array)| (role, array.describe()))
-            .collect()
-    }
-
-    /// How the D of the replay is cut into blocks.
-    ///
-    /// # Errors
-    /// If no D can be cut so.
-    pub fn blocks(&self, block_rows: Option<u64>) -> Result<commit::Rows, CheckError> {
-        let shape = self.problem().d_shape();
-        let about = commit::Rows::about_a_mebibyte(self.format, &shape);
-        let rows = commit::Rows::new(self.format, shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
-    }
-
-    /// The leaves of the D that was read, cut so; none if there is none.
-    pub fn leaves_of_d(&self, rows: &commit::Rows) -> Vec<commit::Hash> {
-        let blocks: Vec<_> = (0..rows.blocks())
-            .map(|block| rows.of_block(block))
-            .collect();
-        self.d().map_or(Vec::new(), |d| commit::leaves(d, &blocks))
-    }
-
-    /// Makes sure that no file has changed since it was opened.
-    ///
-    /// # Errors
-    /// The first that has.
-    pub fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        for (role, array) in self.arrays.iter() {
-            let unchanged = array.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file(role.field()))?;
-        }
-        Ok(())
     }
 }

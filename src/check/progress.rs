@@ -79,6 +79,8 @@ mod tests {
 
     #[test]
     fn a_replay_that_nobody_waits_for_ends() {
+        use crate::check::Subject;
+
         let ones = |shape: Vec<usize>, code| {
             let count = shape.iter().product();
             Tensor::from_codes(Format::Fp16, shape, &vec![code; count])
@@ -90,7 +92,7 @@ mod tests {
         for patience in [1, 300_000] {
             let ended = prepared.run(&Impatient(patience.into()));
             assert!(matches!(ended, Err(CheckError::Interrupted)));
-            let ended = prepared.stream(&Impatient(patience.into()), |_| {});
+            let ended = prepared.stream(&Impatient(patience.into()), &mut |_| {});
             assert!(matches!(ended, Err(CheckError::Interrupted)));
         }
         assert!(prepared.run(&Impatient(u64::MAX.into())).is_ok());

@@ -12,7 +12,6 @@ use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
-use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Policy;
 use crate::role::{ByRole, Role};
@@ -293,24 +292,5 @@ impl Check {
         ];
         all.into_iter()
             .filter_map(|(field, path)| Some((field, path?)))
-    }
-
-    /// Everything that it reads is written over by no output.
-    pub fn protect(&self, outputs: &mut Outputs) {
-        for (role, source) in self.sources() {
-            if let Some(path) = source.path() {
-                outputs.protect(role.called(), path);
-            }
-        }
-        for (field, path) in self.documents() {
-            let role = match field {
-                "model" => "the model",
-                "against" | "seed_from" => "the commitment",
-                "kernel_log" => "the log of kernels",
-                "kernel_table" => "the table of kernels",
-                _ => "the schedule",
-            };
-            outputs.protect(role, path);
-        }
     }
 }

@@ -1,140 +1,72 @@
 //! A product as what is judged.
 
+use super::arrays::Array;
+use super::asked::Request;
+use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
+use super::explained::Explained;
+use super::judge::Judge;
 use super::part::Part;
 use super::prepare::Prepared;
 use super::progress::Progress;
-use super::request::{Claim, Naming, Scope};
-use super::subject::{Diagnosed, Found, Judged, Subject, Trace, conclude, judge};
-use crate::commit::{Hash, Rows};
-use crate::deadline::interruptible;
+use super::request::{Check, ModelSource};
+use super::subject::{Diagnosed, Subject};
+use crate::commit::{Along, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
+use crate::explain::Wish;
 use crate::num::Format;
 use crate::report::{
-    Committed, Conclusion, Differ, Inputs, Model, Policy, Report, Reproduced, Tool,
+    self, Conclusion, Conversion, Discrimination, EngineUsed, Model, ProductRule, Rule, Verdict,
 };
-use crate::role::Role;
+use crate::role::{ByRole, Role};
+
+/// The longest K that a page explains: more takes long, and memory.
+const MAX_EXPLAINED_K: usize = 1 << 20;
 
 impl Prepared {
     /// Replays the product, compares, and reports.
     ///
     /// # Errors
     /// Why there is no verdict.
-    pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        self.judge(false, progress).map(|judged| judged.report)
+    pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
+        Judge::run(self, progress)
     }
 
-    /// The same; `map` counts mismatches by place, too.
-    ///
-    /// # Errors
-    /// As of [`Prepared::run`].
-    pub fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged<Report>, CheckError> {
-        judge(self, map, progress)
-    }
-
-    /// Computes D and hands it to `sink` from the first row to the last.
-    ///
-    /// # Errors
-    /// If it was interrupted, or a file was changed meanwhile.
-    pub fn stream(
-        &self,
-        progress: &dyn Progress,
-        mut sink: impl FnMut(Band),
-    ) -> Result<(), CheckError> {
-        let replay = self.replay();
-        progress.begin(replay.work());
-        let done = interruptible(|| {
-            replay.run(&|work| progress.step(work), |band| {
-                sink(band);
-                Ok::<(), std::convert::Infallible>(())
-            })
-        });
-        self.confirm_unchanged()?;
-        let Ok(()) = done.ok_or(CheckError::Interrupted)?;
-        Ok(())
-    }
-
-    /// What compares D, if it is there.
-    pub fn differ(&self, map: bool) -> Option<Differ<'_>> {
-        let d = self.d()?;
-        let differ = Differ::new(d, self.check.policy, self.check.max_mismatches);
-        Some(differ.counting(self.layout()).mapping(map))
-    }
-
-    /// Where mismatches are counted by unit.
-    pub(super) fn layout(&self) -> Option<LayoutKind> {
-        let problem = self.problem();
-        // In less than a tile every element is in the same few units.
-        self.choice().layout().filter(|layout| {
-            let [m, n] = layout.tile();
-            problem.m >= m && problem.n >= n.min(8)
-        })
-    }
-
-    /// The report on what was found elsewhere, and the map if there is one.
-    ///
-    /// # Errors
-    /// If what was found contradicts the digests.
-    pub fn report(
-        &self,
-        inputs: Inputs,
-        trace: Trace,
-        found: Option<Conclusion>,
-    ) -> Result<Judged<Report>, CheckError> {
-        conclude(self, (None, None), inputs, trace, found)
+    /// The rule as a report has it.
+    pub(super) fn product_rule(&self) -> ProductRule {
+        ProductRule {
+            model: Model::of(&self.choice(), self.model.file()),
+            chosen: None,
+            schedule: self.scheduled(),
+            product: self.product(),
+        }
     }
 }
 
 impl Subject for Prepared {
-    type Report = Report;
-    type Inputs = Inputs;
-    type Committed = Committed;
-
-    fn expected_sha256(&self) -> Result<Option<&str>, CheckError> {
-        match &self.check.claim {
-            Claim::Tensor(_) => Ok(None),
-            Claim::PayloadSha256(expected) => Ok(Some(expected)),
-            Claim::Nothing => Err(CheckError::request(
-                "d",
-                "`d` (or `d_digest`) is missing: there is nothing to check",
-            )),
-        }
+    fn asked(&self) -> Request {
+        self.asked().into()
     }
 
-    fn policy(&self) -> Policy {
-        self.check.policy
+    fn spelled_out(&self) -> Request {
+        self.spelled_out().into()
     }
 
-    fn differ(&self, map: bool) -> Option<Differ<'_>> {
-        self.differ(map)
+    fn engine_used(&self) -> Option<EngineUsed> {
+        Prepared::engine_used(self)
     }
 
-    fn scope(&self) -> Result<Scope, CheckError> {
-        Ok(self.check.scope.clone())
+    fn rule(&self) -> Rule {
+        Rule::Product(Box::new(self.product_rule()))
     }
 
-    fn tree(&self) -> Result<Option<Rows>, CheckError> {
-        match self.check.naming {
-            Naming::Tree { block_rows } => self.blocks(block_rows).map(Some),
-            Naming::Payload => Ok(None),
-        }
+    fn by_role(&self) -> &ByRole<Array> {
+        self.arrays.by_role()
     }
 
-    fn given_leaves(&self, rows: &Rows) -> Vec<Hash> {
-        self.leaves_of_d(rows)
-    }
-
-    fn confirm_commitment(&self) -> Result<Option<Committed>, CheckError> {
-        self.confirm_committed()
-    }
-
-    fn commitment_sha256(committed: &Committed) -> &str {
-        &committed.file_sha256
-    }
-
-    fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        self.confirm_unchanged()
+    fn result(&self) -> Role {
+        Role::D
     }
 
     fn format(&self) -> Format {
@@ -145,12 +77,25 @@ impl Subject for Prepared {
         self.replay().shape()
     }
 
+    fn conversion(&self) -> Option<Conversion> {
+        self.conversion()
+    }
+
+    fn layout(&self) -> Option<LayoutKind> {
+        let problem = self.problem();
+        // In less than a tile every element is in the same few units.
+        self.choice().layout().filter(|layout| {
+            let [m, n] = layout.tile();
+            problem.m >= m && problem.n >= n.min(8)
+        })
+    }
+
     fn work(&self, part: Option<&Part>) -> u64 {
         let replay = self.replay();
         part.map_or_else(|| replay.work(), |part| part.work(&replay.problem))
     }
 
-    fn compute(&self, progress: &dyn Progress, sink: &mut (dyn FnMut(Band) + Send)) {
+    fn compute(&self, progress: &dyn Progress, sink: &mut dyn FnMut(Band)) {
         let done = self.replay().run(&|work| progress.step(work), |band| {
             sink(band);
             Ok::<(), std::convert::Infallible>(())
@@ -162,55 +107,104 @@ impl Subject for Prepared {
         &self,
         part: &Part,
         progress: &dyn Progress,
-        sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+        sink: &mut dyn FnMut(&[Element], &[u64]),
     ) {
         part.replay(&self.replay(), progress, sink);
     }
 
-    fn inputs(&self) -> Inputs {
-        self.inputs()
-    }
-
-    fn given_sha256(inputs: &Inputs) -> Option<&str> {
-        inputs.get(&Role::D).map(|d| d.payload_sha256.as_str())
-    }
-
     fn diagnosed(&self, found: &Conclusion, _: Option<&Part>) -> Diagnosed {
-        match self.check.causes {
-            true => self.diagnosed(found),
-            false => Diagnosed::default(),
+        self.diagnosed(found)
+    }
+
+    fn discrimination(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
+        self.told(verdict, part)
+    }
+
+    fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError> {
+        let explanation = self.explain(index, wish)?;
+        Ok(Explained::Product(Box::new(explanation)))
+    }
+
+    fn explained_steps(&self) -> usize {
+        self.explained_steps()
+    }
+
+    fn is_explained_on_pages(&self) -> bool {
+        self.problem().k <= MAX_EXPLAINED_K
+    }
+
+    fn searches(&self) -> Option<String> {
+        let asked = Subject::spelled_out(self);
+        Some(shell_line(asked.command_line(Verb::Identify)))
+    }
+
+    fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
+        if self.model.sparse().is_some() {
+            let reason = "a product of a compressed A cannot be committed to: openings do not support its metadata \
+                yet";
+            return Err(CheckError::request("sparse_a", reason));
+        }
+        let sha256 = self.model.arithmetic.sha256();
+        Ok(CommittedRule::Product {
+            model_sha256: Hash::parse(&sha256).expect("a SHA-256"),
+            schedule: self
+                .kernel()
+                .map(|kernel| CommittedSchedule::of(kernel.spec, kernel.values)),
+            product: self.product(),
+        })
+    }
+
+    fn along(&self, role: Role) -> Along {
+        let [transpose_a, transpose_b] = self.arrays.transpose();
+        let whole = self.scheduling.takes_scales();
+        match role {
+            Role::ScaleA | Role::ScaleB if whole => Along::Whole,
+            Role::A | Role::ScaleA if transpose_a => Along::Columns,
+            Role::A | Role::ScaleA | Role::C => Along::Rows,
+            Role::B | Role::ScaleB if transpose_b => Along::Rows,
+            Role::B | Role::ScaleB => Along::Columns,
+            _ => Along::Whole,
         }
     }
 
-    fn report_on(&self, found: Found<Prepared>) -> Report {
-        let replay = self.replay();
-        Report {
-            schema: crate::report::SCHEMA.into(),
-            tool: Tool::default(),
-            verdict: found.verdict,
-            request: serde_json::to_value(self.asked()).ok(),
-            command: self.ask_again(),
-            model: Model::of(&self.choice(), self.model.file()),
-            merged: None,
-            chosen: None,
-            schedule: self.scheduled(),
-            product: self.product(),
-            commitment: found.commitment,
-            inputs: found.inputs,
-            reproduced: Reproduced {
-                format: replay.format(),
-                shape: replay.shape(),
-                payload_sha256: found.payload_sha256,
-                tree: found.tree,
-                sample: found.sample,
-                conversion: self.conversion(),
-            },
-            outcome: found.outcome,
-            causes: found.diagnosed.causes,
-            places: found.diagnosed.places,
-            tried: found.diagnosed.tried,
-            untried: found.diagnosed.untried,
-            discrimination: self.told(found.verdict, found.part),
+    fn basis(&self) -> Result<String, CheckError> {
+        Ok(match self.scheduling.said_sha256() {
+            // What a kernel's words make of a product is known when its operands are.
+            Some(said) => basis_of(&self.model.file().map(|(_, sha256)| sha256), &said),
+            None => basis_of(
+                &Model::of(&self.choice(), self.model.file()),
+                &self.scheduling.schedule,
+            ),
+        })
+    }
+}
+
+/// Model and schedule as one text.
+fn basis_of(model: &impl serde::Serialize, schedule: &impl serde::Serialize) -> String {
+    serde_json::to_string(&(model, schedule)).expect("plain data")
+}
+
+impl Check {
+    /// All that decides a verdict but the request's words and the arrays, which are not looked at.
+    ///
+    /// # Errors
+    /// If there is no such model or schedule.
+    pub fn basis(&self) -> Result<String, CheckError> {
+        if let Some(kernel) = self.schedule.kernel() {
+            let file = match &self.model.from {
+                ModelSource::File(path) => {
+                    let read = super::model::read(path);
+                    Some(read.map_err(CheckError::file("model"))?.1)
+                }
+                ModelSource::Catalogue(_) => None,
+            };
+            return Ok(basis_of(&file, &kernel.said.sha256()?));
         }
+        let scheduling = self.schedule.resolve()?;
+        let model = self.model.select(self.operands.has_scales(), &scheduling)?;
+        Ok(basis_of(
+            &Model::of(&model.choice(), model.file()),
+            &scheduling.schedule,
+        ))
     }
 }

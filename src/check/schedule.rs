@@ -67,7 +67,8 @@ impl ScheduleRequest {
             ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
             ScheduleSource::Kernel(kernel) => {
                 let field = kernel.said.field();
-                let reason = format!("`{field}` says an order for the shapes of operands alone");
+                let reason =
+                    format!("`{field}` determines an order only from the operands' shapes");
                 return Err(CheckError::request(field, reason));
             }
         };
@@ -124,7 +125,7 @@ impl Scheduling {
         self.kernel.as_ref()?.result
     }
 
-    /// Who computes the chains, if a kernel's words say it.
+    /// The engine that computes the chains, if a kernel's words say it.
     pub fn instruction(&self) -> Option<&'static str> {
         self.kernel.as_ref()?.instruction
     }
@@ -147,14 +148,13 @@ impl Scheduling {
             && self.scale_result.is_none()
     }
 
-    /// Refuses a bias that nobody has published a place for, and what a kernel's words leave no place for.
+    /// Refuses a bias that no source publishes a place for, and what a kernel's words leave no place for.
     ///
     /// # Errors
     /// If there is one and the split is serial; or the words say an epilogue without it, or in another order.
     pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
         if bias && self.spec().is_in_place() {
-            let reason =
-                "`bias` with a serial split: nobody has published in which slice it is added";
+            let reason = "`bias` with a serial split: no source says in which slice it is added";
             return Err(CheckError::request("bias", reason));
         }
         let said = self
@@ -240,7 +240,7 @@ impl Scheduling {
         match result == accumulator || rounded.contains(&result) {
             true => Ok(()),
             false => Err(format!(
-                "with {accumulator} accumulation D can be {possible}; it is {result} here"
+                "with {accumulator} accumulation D must be {possible}, not {result}"
             )),
         }
     }

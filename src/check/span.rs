@@ -29,7 +29,7 @@ impl Span {
         let range = self.start..self.end.unwrap_or(count);
         if range.start >= range.end || range.end > count {
             return Err(format!(
-                "{what} {self}: there are {what} 0 to {}, and at least one is needed",
+                "{what} {self}: select at least one of {what} 0 to {}",
                 count - 1
             ));
         }
@@ -43,7 +43,7 @@ impl FromStr for Span {
     fn from_str(text: &str) -> Result<Span, String> {
         let number = |text: &str| -> Result<usize, String> {
             text.parse()
-                .map_err(|_| format!("{text:?} is no number: expected 128..256, 128.. or 7"))
+                .map_err(|_| format!("{text:?} is not a number: expected 128..256, 128.. or 7"))
         };
         match text.split_once("..") {
             Some((start, end)) => Ok(Span {

@@ -13,7 +13,7 @@ use crate::candidates::Name;
 use crate::diagnose::{Area, Ask, Case, Diagnosis, Finding, Placed, diagnose};
 use crate::emu::Catalogue;
 use crate::num::Format;
-use crate::report::{Cause, CauseArea, Conclusion, Outcome, Place, Report, Verdict};
+use crate::report::{Cause, CauseArea, Conclusion, Place};
 use crate::role::Role;
 
 impl Prepared {
@@ -24,7 +24,7 @@ impl Prepared {
         };
         if self.model.sparse().is_some() && found.comparison.mismatches > 0 {
             return Diagnosed {
-                untried: vec!["causes, as A is compressed".into()],
+                untried: vec!["causes, because A is compressed".into()],
                 ..Diagnosed::default()
             };
         }
@@ -80,7 +80,7 @@ impl Prepared {
             scope: Scope::default(),
             naming: Naming::default(),
             against: None,
-            // Who computes makes no difference to the bits.
+            // The engine that computes makes no difference to the bits.
             engine: EngineChoice::Fast,
             ..self.spelled_out()
         };
@@ -147,9 +147,10 @@ impl Prepared {
                 check.d_dtype = Some(*format);
             }
             Ask::Tf32Nearest(nearest) => {
-                operands.tf32_input = match nearest {
-                    true => Tf32Input::Nearest,
-                    false => Tf32Input::Truncate,
+                operands.tf32_input = if *nearest {
+                    Tf32Input::Nearest
+                } else {
+                    Tf32Input::Truncate
                 };
             }
             Ask::AnyNan => check.policy.any_nan = true,
@@ -170,45 +171,12 @@ impl Prepared {
         Some(check)
     }
 
-    /// What was asked, but for who computes: that makes no difference to the bits.
+    /// What was asked, except who computes: that makes no difference to the bits.
     pub(super) fn asked(&self) -> Check {
         Check {
             engine: EngineChoice::Fast,
             ..self.check.clone()
         }
-    }
-
-    /// The command that asks for it again.
-    pub(super) fn ask_again(&self) -> Option<String> {
-        (!self.check.is_in_memory()).then(|| shell_line(command_line(Verb::Check, &self.asked())))
-    }
-
-    /// The commands that tell more of a report's mismatches: what explains the first, and, where no cause was found,
-    /// what searches for another model or schedule.
-    pub fn next_commands(&self, report: &Report) -> Vec<String> {
-        let differs = report.verdict == Verdict::Different;
-        if !differs || self.check.is_in_memory() {
-            return Vec::new();
-        }
-        let causeless = report.causes.is_empty() && !report.tried.is_empty();
-        let identify =
-            causeless.then(|| shell_line(command_line(Verb::Identify, &self.spelled_out())));
-        self.explain_command(report)
-            .into_iter()
-            .chain(identify)
-            .collect()
-    }
-
-    /// The command that explains the first mismatch of a report.
-    fn explain_command(&self, report: &Report) -> Option<String> {
-        let Outcome::Elements { comparison, .. } = &report.outcome else {
-            return None;
-        };
-        let first = comparison.first.first()?;
-        let index: Vec<_> = first.index.iter().map(usize::to_string).collect();
-        let mut words = command_line(Verb::Explain, &self.spelled_out());
-        words.extend(["--at".into(), index.join(",").into()]);
-        Some(shell_line(words))
     }
 }
 
@@ -223,7 +191,7 @@ impl From<Area> for CauseArea {
 }
 
 impl Check {
-    /// The same of operands in other formats.
+    /// The same for operands in other formats.
     #[must_use]
     pub fn with_formats(mut self, [a, b]: [Format; 2]) -> Check {
         self.model.dtype = a;

@@ -40,7 +40,7 @@ pub struct Ttnn {
     reload: Option<Reload>,
 }
 
-/// Arguments of ttnn's configurations that decide no bit of a product.
+/// Arguments of ttnn's configurations that do not affect the result of a product.
 const SILENT: [&str; 24] = [
     "math_approx_mode",
     "dst_full_sync_en",
@@ -141,8 +141,10 @@ impl TtnnRequest {
                 return Ok(arithmetic);
             }
             let reason = match arithmetic.step {
-                Step::SlicedIntegers(_) => "how integers go through L1 between blocks is not known",
-                _ => "it is of Tenstorrent's units (wormhole, blackhole), and this is another",
+                Step::SlicedIntegers(_) => {
+                    "it is not known how integers go through L1 between blocks"
+                }
+                _ => "it applies only to Tenstorrent's units (wormhole, blackhole)",
             };
             let field = if self.text.is_some() {
                 "ttnn"
@@ -158,15 +160,15 @@ impl TtnnRequest {
             // One tile is one block, whatever their width.
             return match self.text.is_some() && tiles > 1 {
                 true => Err(fault(format!(
-                    "K is {k}, {tiles} tiles, and nobody says how many are a block; the program config has it \
-                     ('tcverify identify' tries them)"
+                    "K is {k}, {tiles} tiles, but the number of tiles per block is missing; take it from the program \
+                     config ('tcverify identify' tries all)"
                 ))),
                 false => Ok(arithmetic),
             };
         };
         if width == 0 || !tiles.is_multiple_of(width) {
             return Err(fault(format!(
-                "K is {k}, {tiles} tiles of 32, which blocks of {width} do not divide"
+                "K is {k}, {tiles} tiles of 32, not a multiple of blocks of {width}"
             )));
         }
         if tiles == width {
@@ -176,8 +178,8 @@ impl TtnnRequest {
             (Format::Fp32, None) => {
                 return Err(CheckError::request(
                     "reload",
-                    "how FP32 sums come back from L1 depends on tt-metal's version: say `reload`, exact, tf32 or bf16 \
-                     ('tcverify identify' tries them)",
+                    "how FP32 sums are read back from L1 depends on the version of tt-metal: give `reload` as exact, \
+                     tf32 or bf16 ('tcverify identify' tries all)",
                 ));
             }
             (_, reload) => reload.unwrap_or(Reload::Exact),
@@ -226,7 +228,7 @@ fn said(text: &str) -> Result<Said, String> {
                     .to_ascii_lowercase();
                 if !known.contains(&word.as_str()) {
                     return Err(format!(
-                        "math_fidelity is {}; it is LoFi, HiFi2, HiFi3 or HiFi4",
+                        "math_fidelity is {}; it must be LoFi, HiFi2, HiFi3 or HiFi4",
                         printable(&value)
                     ));
                 }
@@ -243,12 +245,12 @@ fn said(text: &str) -> Result<Said, String> {
                 if ["none", "nullopt", "std::nullopt"]
                     .contains(&value.to_ascii_lowercase().as_str()) => {}
             "fused_activation" => {
-                return Err("an activation is fused, whose arithmetic is not modelled; check the product without it".into());
+                return Err("it fuses an activation, whose arithmetic is not modelled; check the product without it".into());
             }
             name if SILENT.contains(&name) => {}
             name => {
                 return Err(format!(
-                    "{} is not known, nor whether it decides a bit; leave it out if it does not",
+                    "{} is not known and may affect the result; leave it out if it does not",
                     printable(name)
                 ));
             }
@@ -256,7 +258,10 @@ fn said(text: &str) -> Result<Said, String> {
         read = true;
     }
     if !read {
-        return Err("no argument of a ttnn configuration is in it, such as math_fidelity=MathFidelity.HiFi2".into());
+        return Err(
+            "it has no argument of a ttnn configuration, such as math_fidelity=MathFidelity.HiFi2"
+                .into(),
+        );
     }
     let whole = [
         ("math_fidelity", said.fidelity.is_some()),
@@ -264,7 +269,7 @@ fn said(text: &str) -> Result<Said, String> {
         ("packer_l1_acc", said.packer_l1_acc.is_some()),
     ];
     match whole.iter().find(|(_, there)| !there) {
-        Some((missing, _)) => Err(format!("{missing} is not said, and it decides bits")),
+        Some((missing, _)) => Err(format!("{missing} is missing, and it affects the result")),
         None => Ok(said),
     }
 }
@@ -290,7 +295,7 @@ fn arguments(text: &str) -> Result<Vec<(String, String)>, String> {
             ')' | ']' | '}' => {
                 depth = depth
                     .checked_sub(1)
-                    .ok_or("a parenthesis closes that none opens")?;
+                    .ok_or("it has an unmatched closing parenthesis")?;
                 if depth == 0 {
                     take(&text[start..at]);
                     start = at + 1;
@@ -346,10 +351,10 @@ mod tests {
             ("f(math_fidelity=HiFi5)", "HiFi5"),
             (
                 "f(math_fidelity=HiFi4, packer_l1_acc=True)",
-                "fp32_dest_acc_en is not said",
+                "fp32_dest_acc_en is missing",
             ),
             ("f(math_fidelity=HiFi4", "not closed"),
-            ("f)", "closes"),
+            ("f)", "unmatched closing parenthesis"),
             ("f(fp32_dest_acc_en=maybe)", "True or False"),
             ("f(stochastic=1)", "not known"),
             ("f(fused_activation=RELU)", "activation"),

@@ -5,15 +5,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::asked::Request;
 use super::error::CheckError;
-use super::operation::Operation;
+use super::judge::Judge;
 use super::progress::Progress;
 use super::request::Check;
 use super::source::Source;
+use super::subject::Subject;
 use crate::emu::shape_text;
 use crate::envelope;
 use crate::io::{Files, printable, printable_ends};
-use crate::report::{Chosen, OPERATION_REPORT, OperationReport, Report, SCHEMA, Tool};
+use crate::report::{Chosen, Product, Report, Rule, SCHEMA};
 use crate::role::Role;
 
 /// What became of a report.
@@ -26,97 +28,13 @@ pub struct Verified {
     pub chosen: Option<(Box<Check>, Chosen)>,
 }
 
-/// A report of either kind.
-#[derive(Clone, Debug)]
-pub enum Written {
-    Product(Box<Report>),
-    Operation(Box<OperationReport>),
-}
-
-/// What a report of either kind was asked.
-#[derive(Clone, Debug)]
-pub enum Asked {
-    Product(Box<Check>),
-    Operation(Box<Operation>),
-}
-
-impl Written {
-    /// Which tool wrote it.
-    pub fn tool(&self) -> &Tool {
-        match self {
-            Written::Product(report) => &report.tool,
-            Written::Operation(report) => &report.tool,
-        }
-    }
-
-    /// Asks again what the report says was asked, and compares. Nothing in it is believed but the version of the tool,
-    /// which is the caller's to compare, and who vouched for which part of a merged report. More than `most` products of
-    /// numbers are not computed.
-    ///
-    /// # Errors
-    /// If that cannot be: a report without a request, or files that are not there.
-    pub fn verify(
-        &self,
-        files: &Files,
-        most: Option<u64>,
-        progress: &dyn Progress,
-    ) -> Result<Verified, CheckError> {
-        match self {
-            Written::Product(report) => verify_product(report, files, most, progress),
-            Written::Operation(report) => verify_operation(report, files, most, progress),
-        }
-    }
-
-    /// What it says was asked.
-    ///
-    /// # Errors
-    /// If it does not say so.
-    pub fn asked(&self) -> Result<Asked, CheckError> {
-        Ok(match self {
-            Written::Product(report) => Asked::Product(Box::new(request(report.request.as_ref())?)),
-            Written::Operation(report) => {
-                Asked::Operation(Box::new(request(report.request.as_ref())?))
-            }
-        })
-    }
-
-    /// Whether it was put together from parts.
-    pub fn is_merged(&self) -> bool {
-        matches!(self, Written::Product(report) if report.merged.is_some())
-    }
-}
-
-/// A report on a product out of its JSON, in which nothing may be that a report does not have.
+/// A report out of its JSON, in which nothing may be that a report does not have.
 ///
 /// # Errors
 /// What is wrong, as words to follow its name.
 pub fn parse(text: &str) -> Result<Report, String> {
     let no = |reason: String| format!("is not a report ({SCHEMA}): {reason}");
     document(text, SCHEMA).map_err(no)
-}
-
-/// A report of either kind out of its JSON, as strictly.
-///
-/// # Errors
-/// What is wrong, as words to follow its name.
-pub fn read(text: &str) -> Result<Written, String> {
-    let no = |reason: String| format!("is not a report ({SCHEMA} or {OPERATION_REPORT}): {reason}");
-    #[derive(serde::Deserialize)]
-    struct Said {
-        schema: Option<String>,
-    }
-    // What is no object has no schema either.
-    let said = serde_json::from_str::<Said>(text).ok();
-    match said.and_then(|said| said.schema).as_deref() {
-        Some(OPERATION_REPORT) => {
-            let report = document(text, OPERATION_REPORT).map_err(no)?;
-            Ok(Written::Operation(Box::new(report)))
-        }
-        _ => {
-            let report = document(text, SCHEMA).map_err(no)?;
-            Ok(Written::Product(Box::new(report)))
-        }
-    }
 }
 
 /// A document of a schema that says all of itself, and nothing else.
@@ -136,12 +54,20 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
     }
 }
 
-/// The request of a report, as what it asks.
-fn request<T: DeserializeOwned>(request: Option<&Value>) -> Result<T, CheckError> {
-    let unusable = |reason: String| CheckError::request("a", reason);
+/// What a report says was asked.
+///
+/// # Errors
+/// If it does not say so.
+pub fn asked(report: &Report) -> Result<Request, CheckError> {
+    let field = match report.rule {
+        Rule::Product(_) => "a",
+        Rule::Operation(_) => "operation",
+    };
+    let unusable = |reason: String| CheckError::request(field, reason);
+    let request = report.request.clone();
     let request =
-        request.ok_or_else(|| unusable("the report does not say what was asked".into()))?;
-    let asked = serde_json::from_value(request.clone());
+        request.ok_or_else(|| unusable("the report does not contain its request".into()))?;
+    let asked = Request::from_value(request);
     asked.map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))
 }
 
@@ -159,67 +85,105 @@ fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckE
         None => Ok(()),
         Some(most) => Err(CheckError::request(
             field,
-            format!("the report asks for {work} products of numbers; the limit is {most}"),
+            format!("the report needs {work} multiply-adds; limit: {most}"),
         )),
     }
 }
 
-fn verify_product(
+/// Asks again what a report says was asked, and compares. Nothing in it is believed but the version of the tool, which is
+/// the caller's to compare, and who vouched for which part of a merged report. More than `most` products of numbers are
+/// not computed.
+///
+/// # Errors
+/// If that cannot be: a report without a request, or files that are not there.
+pub fn verify(
     report: &Report,
     files: &Files,
     most: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
-    let check: Check = request(report.request.as_ref())?;
-    let chosen = report.chosen.clone();
-    let verified = |differences| Verified {
-        differences,
-        chosen: chosen.map(|chosen| (Box::new(check.clone()), chosen)),
+    let request = asked(report)?;
+    let chosen = report.rule.product().and_then(|rule| rule.chosen.clone());
+    let verified = |differences| {
+        let chosen = match (&request, &chosen) {
+            (Request::Product(check), Some(chosen)) => Some((check.clone(), chosen.clone())),
+            _ => None,
+        };
+        Ok(Verified {
+            differences,
+            chosen,
+        })
     };
-    // A product of other shapes is neither made nor computed: it could be of any size.
-    let misplaced = misplaced(report, &check);
-    if !misplaced.is_empty() {
-        return Ok(verified(misplaced));
+    if let (Request::Product(check), Some(rule)) = (&request, report.rule.product()) {
+        // A product of other shapes is neither made nor computed: it could be of any size.
+        let misplaced = misplaced(&rule.product, check);
+        if !misplaced.is_empty() {
+            return verified(misplaced);
+        }
+        let Product { batch, m, n, k, .. } = &rule.product;
+        let sizes = batch.iter().chain([m, n, k]);
+        let work = sizes.fold(1u64, |work, &size| work.saturating_mul(size as u64));
+        admit("a", work, most)?;
     }
-    let product = &report.product;
-    let sizes = product
-        .batch
-        .iter()
-        .chain([&product.m, &product.n, &product.k]);
-    let work = sizes.fold(1u64, |work, &size| work.saturating_mul(size as u64));
-    admit("a", work, most)?;
-    let prepared = check.prepare_in(files)?;
-    admit("a", prepared.replay().work(), most)?;
-    let mut found = differences_at("product", &report.product, &prepared.product());
-    if report
-        .merged
-        .as_ref()
-        .is_some_and(|merged| !merged.is_sound())
-    {
-        found.push("`merged`: its parts are not all there once".into());
+    // By the CPU, whatever computed for the report.
+    let prepared = request.clone().on_cpu().prepare_in(files)?;
+    let field = if report.rule.product().is_some() {
+        "a"
+    } else {
+        "operation"
+    };
+    admit(field, prepared.cost(), most)?;
+    let mut found = misshapen(report, &*prepared);
+    let merged = report.merged.as_ref();
+    if merged.is_some_and(|merged| !merged.is_sound()) {
+        found.push("`merged` does not list each of its parts exactly once".into());
     }
     if found.is_empty() {
         found = match prepared.run(progress) {
             Err(error) => not_committed(error)?,
             Ok(mut again) => {
                 again.tool.version = report.tool.version.clone();
-                again.chosen = report.chosen.clone();
-                if let Some(merged) = &report.merged {
+                again.engine = report.engine.clone();
+                if let Rule::Product(rule) = &mut again.rule {
+                    rule.chosen = chosen.clone();
+                }
+                if let Some(merged) = merged {
                     again = again.merged(merged.clone());
                 }
                 differences(&json(report), &json(again))
             }
         };
     }
-    Ok(verified(found))
+    verified(found)
+}
+
+/// Shapes that are not those of the arrays.
+fn misshapen(report: &Report, prepared: &dyn Subject) -> Vec<String> {
+    match (&report.rule, &prepared.rule()) {
+        (Rule::Product(said), Rule::Product(found)) => {
+            differences_at("rule.product", &said.product, &found.product)
+        }
+        (Rule::Operation(_), Rule::Operation(_)) => {
+            let said = report.inputs.iter();
+            let said: Vec<_> = said.map(|(role, input)| (role, &input.shape)).collect();
+            let arrays = prepared.by_role().iter();
+            let found: Vec<_> = arrays
+                .map(|(role, array)| (role, &array.source.header().shape))
+                .collect();
+            differences_at("inputs", &said, &found)
+        }
+        (said, found) => differences_at("rule", said, found),
+    }
 }
 
 /// Operands that the request generates and the product that is reported has no place for.
-fn misplaced(report: &Report, check: &Check) -> Vec<String> {
-    let product = &report.product;
-    let stored = |turned: bool, [rows, columns]: [usize; 2]| match turned {
-        true => [columns, rows],
-        false => [rows, columns],
+fn misplaced(product: &Product, check: &Check) -> Vec<String> {
+    let stored = |turned: bool, [rows, columns]: [usize; 2]| {
+        if turned {
+            [columns, rows]
+        } else {
+            [rows, columns]
+        }
     };
     let a = stored(product.transpose_a, [product.m, product.k]);
     let b = stored(product.transpose_b, [product.k, product.n]);
@@ -238,44 +202,10 @@ fn misplaced(report: &Report, check: &Check) -> Vec<String> {
         let fits = all(&spec.shape) <= most && (!whole || spec.shape.ends_with(&place));
         (!fits).then(|| {
             let (field, shape) = (role.field(), shape_text(&spec.shape));
-            format!("`request.{field}` is {shape}, which the reported product has no place for")
+            format!("`request.{field}` is {shape}, which does not fit the reported product")
         })
     };
     check.sources().filter_map(sentence).collect()
-}
-
-fn verify_operation(
-    report: &OperationReport,
-    files: &Files,
-    most: Option<u64>,
-    progress: &dyn Progress,
-) -> Result<Verified, CheckError> {
-    let asked: Operation = request(report.request.as_ref())?;
-    let prepared = asked.prepare_in(files)?;
-    admit("operation", prepared.work()?, most)?;
-    let said: Vec<_> = report
-        .inputs
-        .iter()
-        .map(|named| (named.name.as_str(), named.input.shape.as_slice()))
-        .collect();
-    let shapes: Vec<_> = prepared
-        .arrays()
-        .map(|(role, array)| (role.field(), array.source.header().shape.as_slice()))
-        .collect();
-    let mut found = differences_at("inputs", &said, &shapes);
-    if found.is_empty() {
-        found = match prepared.run(progress) {
-            Err(error) => not_committed(error)?,
-            Ok(mut again) => {
-                again.tool.version = report.tool.version.clone();
-                differences(&json(report), &json(again))
-            }
-        };
-    }
-    Ok(Verified {
-        differences: found,
-        chosen: None,
-    })
 }
 
 /// As it is written and read again, so that numbers are those of the text.
@@ -291,7 +221,7 @@ fn differences(reported: &Value, found: &Value) -> Vec<String> {
     all
 }
 
-/// The same of a part of a document, which stands there.
+/// The same for a part of a document, which stands there.
 pub(crate) fn differences_at<T: Serialize>(part: &str, reported: &T, found: &T) -> Vec<String> {
     let mut all = Vec::new();
     collect(&json(reported), &json(found), part, &mut all);
@@ -308,7 +238,7 @@ fn collect(reported: &Value, found: &Value, place: &str, all: &mut Vec<String>) 
             for (name, value) in reported {
                 match found.get(name) {
                     Some(found) => collect(value, found, &inner(name), all),
-                    None => all.push(format!("`{}` should not be there", inner(name))),
+                    None => all.push(format!("`{}` must be absent", inner(name))),
                 }
             }
             let missing = found.keys().filter(|name| !reported.contains_key(*name));
@@ -327,7 +257,7 @@ fn collect(reported: &Value, found: &Value, place: &str, all: &mut Vec<String>) 
                 "" => String::new(),
                 _ => format!("`{place}` "),
             };
-            all.push(format!("{named}is said to be {reported}; it is {found}"));
+            all.push(format!("{named}is reported as {reported}, but is {found}"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Words of a request.
 
-use crate::words::words;
+use crate::words::{Word as _, words};
 
 words! {
     /// Whether bits must agree where the field forgives.
@@ -25,11 +25,50 @@ words! {
 }
 
 words! {
-    /// Who computes. Both give the same bits; the exact engine is the specification.
+    /// The engine that computes. All give the same bits; the exact engine is the specification. A GPU can be named
+    /// by its number in the list of `tcverify engines`.
     pub enum EngineChoice {
         /// Vector kernels, the exact engine where they do not apply
         Fast = "fast",
         /// The exact engine alone
         Exact = "exact",
+        /// The first GPU, the CPU for what it has no shader for
+        Gpu = "gpu",
+        /// GPU 0
+        Gpu0 = "gpu:0",
+        /// GPU 1
+        Gpu1 = "gpu:1",
+        /// GPU 2
+        Gpu2 = "gpu:2",
+        /// GPU 3
+        Gpu3 = "gpu:3",
+        /// GPU 4
+        Gpu4 = "gpu:4",
+        /// GPU 5
+        Gpu5 = "gpu:5",
+        /// GPU 6
+        Gpu6 = "gpu:6",
+        /// GPU 7
+        Gpu7 = "gpu:7",
+    }
+}
+
+impl EngineChoice {
+    /// What searches and operations say of GPUs.
+    pub(crate) const ON_CPU: &'static str =
+        "`engine` gpu computes products of `check` and `replay` alone; use fast or exact here";
+
+    /// The number of a GPU that is named; none if this is no GPU.
+    pub(crate) fn adapter(self) -> Option<Option<u8>> {
+        let word = self.word().strip_prefix("gpu")?;
+        Some(
+            word.strip_prefix(':')
+                .and_then(|number| number.parse().ok()),
+        )
+    }
+
+    /// Whether a list of engines has it; `gpu` stands for every GPU.
+    pub(crate) fn is_among(self, engines: &[EngineChoice]) -> bool {
+        engines.contains(&self) || self.adapter().is_some() && engines.contains(&EngineChoice::Gpu)
     }
 }

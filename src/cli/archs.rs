@@ -1,4 +1,4 @@
-//! `tcverify archs`: what can be replayed, and how that is known.
+//! `tcverify archs`: which architectures are modelled, and with what evidence.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, NotModelled, Rul
 use crate::num::Format;
 use crate::report::wrapped;
 
-/// List architectures, or show one's rules, constants, sources and evidence
+/// List architectures, or show the rules, constants, sources and evidence of one
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -23,7 +23,7 @@ pub struct Archs {
     #[arg(value_parser = super::values::arch_names(), hide_possible_values = true)]
     name: Option<String>,
 
-    /// Print the catalogue itself
+    /// Print the catalogue as JSON
     #[arg(long)]
     json: bool,
 }
@@ -95,12 +95,12 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out)?;
-    let legend = "'tcverify archs NAME' shows rules, constants and their sources. Evidence is the best of its rules: \
-                  captured = reproduces captured results, compared = an emulator's, published = neither, \
-                  inferred = not even published.";
+    let legend = "'tcverify archs NAME' shows rules, constants and their sources. The evidence shown is that of the \
+                  best rule: captured = reproduces captured results, compared = gives the bits of an independent \
+                  emulator, published = from a publication, not compared, inferred = concluded, not published.";
     let others = NotModelled::all().iter().map(|known| known.title.as_str());
     let others: Vec<_> = others.collect();
-    let others = format!("Known, but not modelled: {}.", others.join(", "));
+    let others = format!("Known but not modelled: {}.", others.join(", "));
     for line in wrapped(legend, columns.min(95))
         .into_iter()
         .chain(wrapped(&others, columns.min(95)))
@@ -110,7 +110,7 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// All names, or the first and how many more.
+/// All names, or the first ones and the number of the rest.
 fn instructions(arch: &Architecture) -> String {
     match arch.instructions.as_slice() {
         [first, rest @ ..] if rest.len() > 1 => format!("{} and {} more", first.name, rest.len()),

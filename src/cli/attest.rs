@@ -1,4 +1,4 @@
-//! `tcverify attest`: attestations, verified, and handed to other tools.
+//! `tcverify attest`: verifies attestations, and exports them for other tools.
 
 use std::path::{Path, PathBuf};
 
@@ -13,19 +13,19 @@ use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, parse_sha256, printa
 use crate::sign::PublicKey;
 use crate::words::{Word, words};
 
-/// Verify a signed verdict, or hand it to other tools
+/// Verify a signed verdict, or export it for other tools
 ///
-/// '--attest' of check, batch, shard merge, audit verify and screen judge writes them. docs/attestations.md says what they
-/// hold, and how cosign and gh take them.
+/// The option --attest of check, batch, shard merge, audit verify and screen judge writes attestations.
+/// docs/attestations.md describes their content, and their use with cosign and gh.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  A verdict, signed; who has the public key and D verifies it without A, B or a model:
+  Sign a verdict; anyone with the public key and D can verify it without A, B or a model:
     openssl genpkey -algorithm ed25519 -out key.pem && openssl pkey -in key.pem -pubout -out key.pub.pem
     tcverify check --arch h100 --dtype bf16 a.npy b.npy d.npy --attest d.att.json --attest-key key.pem
     tcverify attest verify --key key.pub.pem d.att.json d.npy
 
-  For cosign, as a bundle:
+  Export a bundle for cosign:
     tcverify attest export d.att.json --bundle d.sigstore.json
 
 Exit codes: verify: 0 it is attested, 1 it is not, 2 anything else; export: 0 done, 2 anything else.")]
@@ -41,30 +41,32 @@ enum Step {
 }
 
 words! {
-    /// What is enough.
+    /// Which attested results are enough.
     pub enum Enough {
-        /// Every bit of all of D
+        /// All of D, every bit
         Passed = "passed",
-        /// Also a part of D, accepted NaN or zeros, a model that is not the catalogue's
+        /// Also a part of D, tolerated NaNs or zeros, or a model from outside the catalogue
         Warned = "warned",
     }
 }
 
 /// Check that a trusted key signed that these files passed
 ///
-/// In this order: signatures, the payload's type, the predicate's type, the files' digests, what it rests on, the result.
+/// The checks run in this order: signatures, payload type, predicate type, file digests, what the verdict rests on,
+/// result.
 #[derive(Args)]
 struct Verify {
-    /// What '--attest' wrote
+    /// Attestation written by '--attest'
     #[arg(value_name = "ATTESTATION")]
     attestation: PathBuf,
 
-    /// Files that it must be about: D; of 'audit verify' the commitment, of 'screen judge' results
+    /// Files that it must attest: D; for 'audit verify' the commitment; for 'screen judge' the
+    /// results
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// A key that you trust: a public Ed25519 key, as 'openssl pkey -pubout' writes it. May be given several times; every
-    /// signature must be one of these keys'
+    /// Public Ed25519 key that you trust, as 'openssl pkey -pubout' writes it. Repeatable; every signature must be by
+    /// one of these keys
     #[arg(long, value_name = "PUBLIC.pem", required = true)]
     key: Vec<PathBuf>,
 
@@ -72,19 +74,20 @@ struct Verify {
     #[arg(long, value_name = "N", default_value_t = 1)]
     threshold: usize,
 
-    /// Take only this kind
+    /// Accept only this kind
     #[arg(long = "type", value_name = "KIND", value_parser = word::<Kind>())]
     kind: Option<Kind>,
 
-    /// Take also what passed with a warning
+    /// Also accept a verdict that passed with a warning
     #[arg(long, value_name = "RESULT", default_value = "passed", value_parser = word::<Enough>())]
     accept: Enough,
 
-    /// The report that it must name, as '--json' wrote it
+    /// Report that it must name, as '--json' wrote it
     #[arg(long, value_name = "REPORT.json")]
     report: Option<PathBuf>,
 
-    /// The model or rule that must have judged: 'model.sha256' of a report, of an operation 'operation.sha256'
+    /// SHA-256 of the model or rule that must have judged: 'model.sha256' of a report, or 'operation.sha256'
+    /// for an operation
     #[arg(long, value_name = "SHA256", value_parser = parse_sha256)]
     model_sha256: Option<String>,
 
@@ -93,10 +96,10 @@ struct Verify {
     quiet: bool,
 }
 
-/// Write an attestation in the forms that other tools take; no signature is checked
+/// Write an attestation in the forms that other tools read; signatures are not checked
 #[derive(Args)]
 struct Export {
-    /// What '--attest' wrote
+    /// Attestation written by '--attest'
     #[arg(value_name = "ATTESTATION")]
     attestation: PathBuf,
 
@@ -104,7 +107,7 @@ struct Export {
     #[arg(long, value_name = "PATH")]
     bundle: Option<PathBuf>,
 
-    /// Write the statement, as it was signed
+    /// Write the signed statement
     #[arg(long, value_name = "PATH")]
     statement: Option<PathBuf>,
 
@@ -141,7 +144,7 @@ impl Verify {
         let most = keys.len();
         ensure!(
             (1..=most).contains(&self.threshold),
-            "--threshold is 1 to {most}, the number of keys"
+            "--threshold must be 1 to {most}, the number of keys"
         );
         let text = read(&self.attestation)?;
         let name = escaped_path(&self.attestation);
@@ -163,7 +166,7 @@ impl Verify {
         }
     }
 
-    /// What is said of it, once all is so.
+    /// The text for a verified attestation.
     fn judged(&self, text: &str, keys: &[PublicKey]) -> Result<Vec<String>> {
         let attestation = Attestation::open(text, keys, self.threshold)?;
         if let Some(kind) = self.kind {
@@ -212,7 +215,8 @@ impl Verify {
         };
         let result = format!("{:?}", said.result).to_uppercase();
         if said.result > least {
-            let reason = format!("it is signed, but says {result}, not {word}: {words}");
+            let reason =
+                format!("the signature is valid, but the result is {result}, not {word}: {words}");
             return Err(AttestError::Nothing(reason).into());
         }
         let mut lines = vec![format!("ATTESTED  {result}: {words}\n")];
@@ -238,7 +242,7 @@ impl Export {
         let paths = [&self.bundle, &self.statement, &self.predicate];
         ensure!(
             paths.iter().any(|path| path.is_some()),
-            "say what to write: --bundle, --statement or --predicate"
+            "choose what to write: --bundle, --statement or --predicate"
         );
         let mut open = |role: &str, path: &Option<PathBuf>| {
             let path = path.as_deref();

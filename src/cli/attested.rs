@@ -1,4 +1,4 @@
-//! `--attest`: a verdict, signed for other people's tools.
+//! `--attest`: a signed verdict for other tools.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,24 +15,25 @@ use crate::io::{Output, Outputs};
 use crate::sign::Signer;
 use crate::tlog::{posix_of, rfc3339};
 
-/// What is signed, by whom.
+/// What to sign, and with which key.
 #[derive(Args)]
 #[command(next_help_heading = "Attestation")]
 pub struct AttestArgs {
-    /// Sign the verdict: an in-toto statement about the files that were judged, in a DSSE envelope, for cosign and its
-    /// like (docs/attestations.md)
+    /// Sign the verdict: an in-toto statement about the judged files in a DSSE envelope, for cosign and similar tools
+    /// (docs/attestations.md)
     #[arg(long, value_name = "PATH", requires = "attest_key")]
     attest: Option<PathBuf>,
 
-    /// Who signs it: a private Ed25519 key, as 'openssl genpkey -algorithm ed25519' writes it
+    /// Private Ed25519 key that signs it, as 'openssl genpkey -algorithm ed25519' writes it
     #[arg(long, value_name = "PRIVATE.pem", requires = "attest")]
     attest_key: Option<PathBuf>,
 
-    /// As what: test-result says whether it passed; svr lists what was verified, with a time
+    /// Kind of statement: test-result states whether it passed; svr lists what was verified, with a
+    /// time
     #[arg(long, value_name = "KIND", requires = "attest", value_parser = word::<Kind>())]
     attest_as: Option<Kind>,
 
-    /// The time that an svr has to say, such as 2026-11-23T08:00:00Z; no clock is asked
+    /// Time that an svr must state, such as 2026-11-23T08:00:00Z; tcverify reads no clock
     #[arg(long, value_name = "TIME", requires = "attest", value_parser = time)]
     attest_time: Option<u64>,
 }
@@ -51,7 +52,7 @@ pub struct Attesting {
 }
 
 impl AttestArgs {
-    /// Reads the key, before outputs are opened.
+    /// Reads the key before outputs are opened.
     ///
     /// # Errors
     /// If it is none, or options do not fit each other.
@@ -63,7 +64,7 @@ impl AttestArgs {
             }
             (Kind::TestResult, Some(_)) => {
                 return Err(anyhow!(
-                    "--attest-time is for --attest-as svr: a test-result has no time"
+                    "--attest-time applies only to --attest-as svr: a test-result has no time"
                 ));
             }
             _ => {}
@@ -85,7 +86,7 @@ impl AttestArgs {
         };
         ensure!(
             path.as_os_str() != "-",
-            "--attest writes a file: standard output is the report's"
+            "--attest needs a file: standard output carries the report"
         );
         Ok(Some(Attesting {
             output: outputs.open("the attestation", path)?,
@@ -115,7 +116,7 @@ impl Attesting {
         let report = Hash(hash.0.finalize().into());
         let Some(statement) = claims.statement(self.kind, report, self.time.as_deref()) else {
             show::different(
-                "no attestation was written: an svr lists what was verified, and nothing was",
+                "no attestation was written: an svr lists what was verified, and nothing was verified",
             );
             return Ok(());
         };

@@ -1,11 +1,15 @@
-//! `tcverify audit`: elements of a committed D, replayed from the rows and columns that a prover opens.
+//! `tcverify audit`: replays elements of a committed D from the rows and columns that a prover opens.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
-use super::args::{MemoryArgs, ModelArgs, ScheduleArgs, arithmetic, said};
+use super::args::{
+    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation,
+    Words, arithmetic, said, said_of,
+};
 use super::commit::WholeArgs;
 use super::documents::pretty;
 use super::log::unproven;
@@ -13,37 +17,37 @@ use super::logged::{WitnessArgs, bytes};
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
-use crate::check::{Check, Fields, Source, read_commitment};
+use crate::check::{Check, Fields, Request, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::{Verdict, grouped, write_json};
 use crate::role::Role;
 use crate::tlog::Published;
 
-/// Audit a committed product by a few of its rows and columns
+/// Audit a committed product from a few of its rows and columns
 ///
-/// The prover has committed to operands, model and D ('tcverify commit'). A public value that nobody could know
-/// then, a beacon, draws elements of D. The prover opens the rows of A and the columns of B that they are made of,
-/// with proofs that they are the committed ones, and the auditor replays them: who has no operands needs none but
-/// these. docs/audits.md specifies the documents, and which beacons serve.
+/// The prover has committed to operands, model and D ('tcverify commit'). A beacon, a public value that nobody
+/// could know at that time, draws elements of D. The prover opens the rows of A and columns of B that these
+/// elements need, with proofs that they are the committed ones. The auditor replays the elements from these rows
+/// and columns alone. docs/audits.md specifies the documents, and which beacons are suitable.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  The prover, first of all; c.json is published, with a date that others can vouch for:
+  First the prover commits, and publishes c.json with a date that others can confirm:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json
 
-  Anybody, when the beacon's next value is known (drand, NIST, a block of a chain):
+  Anyone, once the beacon's next value is known (drand, NIST, a block of a chain):
     tcverify audit challenge c.json --beacon 8430af44... --elements 1000 -o challenge.json
 
-  The prover; B are public weights, so they are left out:
+  The prover; B are public weights, so the opening omits them:
     tcverify audit open --arch h100 --dtype bf16 a.npy b.npy d.npy \\
         --commitment c.json --challenge challenge.json --without b -o opening.bin
 
-  The auditor, with weights that were downloaded elsewhere:
+  The auditor, with weights from another source:
     tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --commitment-sha256 c782eb7e... \\
         --beacon 8430af44... --elements 1000 --b weights.npy opening.bin
 
-Exit codes: challenge and open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all
+Exit codes: challenge and open: 0 done, 1 differs from the commitment, 2 anything else; verify: 0 all
 opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
 pub struct Audit {
     #[command(subcommand)]
@@ -53,22 +57,38 @@ pub struct Audit {
 #[derive(Subcommand)]
 enum Step {
     Challenge(MakeChallenge),
-    Open(Box<Open>),
-    Verify(Box<Verify>),
+    Open(Box<Open<WholeArgs>>),
+    Verify(Box<Verify<AuditedProduct>>),
+}
+
+/// The steps that an operation has options of its own for.
+#[derive(Subcommand)]
+pub enum OperationStep {
+    Open(Box<Open<WholeOperation>>),
+    Verify(Box<Verify<AuditedOperation>>),
+}
+
+impl OperationStep {
+    pub fn run(self) -> Result<Ending> {
+        match self {
+            OperationStep::Open(command) => command.run(),
+            OperationStep::Verify(command) => command.run(),
+        }
+    }
 }
 
 /// Draw elements of a committed D by a public beacon
 #[derive(Args)]
 struct MakeChallenge {
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(value_name = "C.json")]
     commitment: PathBuf,
 
-    /// The beacon's value, as it was published: 1 to 256 visible characters of ASCII
+    /// Published value of the beacon: 1 to 256 visible ASCII characters
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     beacon: String,
 
-    /// How many elements of D to draw
+    /// Number of elements of D to draw
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     elements: u64,
 
@@ -77,43 +97,46 @@ struct MakeChallenge {
     output: PathBuf,
 }
 
-/// Write the lines that a challenge names, with proofs that they are the committed ones
+/// Open the lines that a challenge names, with proofs that they are the committed ones
 #[derive(Args)]
-struct Open {
+pub struct Open<W: Words> {
     #[command(flatten)]
-    whole: WholeArgs,
+    whole: W,
 
-    /// What 'tcverify commit' wrote
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
 
-    /// What 'tcverify audit challenge' wrote
+    /// Challenge written by 'tcverify audit challenge'
     #[arg(long, value_name = "CHALLENGE.json")]
     challenge: PathBuf,
 
-    /// Arrays to leave out, because the auditor has them: a, b, c, scale_a, scale_b, bias, azp, azp_adj
+    /// Arrays to omit because the auditor has them: a, b, c, scale_a, scale_b, bias, azp, azp_adj
     #[arg(long, value_name = "ARRAYS", value_delimiter = ',')]
     without: Vec<String>,
 
     /// Where to write the opening
-    #[arg(long, short, value_name = "OPENING")]
-    output: PathBuf,
+    #[arg(long = W::OUTPUT, short = 'o', value_name = "OPENING")]
+    file: PathBuf,
 
-    /// Do not say how large it is
+    /// Do not print the size
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// What the auditor knows, and the prover must not say: which commitment was published, which beacon was agreed on, and
-/// how many elements it draws.
+/// What the auditor must know from elsewhere than the prover: the published commitment, the agreed beacon, and the
+/// number of elements.
 #[derive(Args)]
-#[command(next_help_heading = "What was agreed on")]
+#[command(next_help_heading = "Agreed values")]
 struct Agreed {
-    /// SHA-256 of the commitment's file, as it was published before the beacon's value was out
+    /// SHA-256 of the commitment's file, as published before the beacon's value was known
     #[arg(long, value_name = "HEX", required_unless_present = "own_challenge")]
     commitment_sha256: Option<String>,
 
-    /// The beacon's value, from where it is published
+    /// Value of the beacon, from its publisher
     #[arg(
         long,
         value_name = "VALUE",
@@ -122,7 +145,7 @@ struct Agreed {
     )]
     beacon: Option<String>,
 
-    /// How many elements of D the beacon draws
+    /// Number of elements of D that the beacon draws
     #[arg(
         long,
         value_name = "N",
@@ -131,7 +154,7 @@ struct Agreed {
     )]
     elements: Option<u64>,
 
-    /// The challenge, in place of these three, if you made it yourself ('tcverify audit challenge'): never one that
+    /// A challenge that you made yourself ('tcverify audit challenge'), instead of these three. Never use one that
     /// the prover sent
     #[arg(
         long,
@@ -154,7 +177,7 @@ impl Agreed {
         let name = || escaped_path(path);
         ensure!(
             agreed == committed.1.to_string(),
-            "{}: is not the commitment that was agreed on: its SHA-256 is {}, not {agreed}",
+            "{}: is not the agreed commitment: its SHA-256 is {}, not {agreed}",
             name(),
             committed.1
         );
@@ -167,30 +190,71 @@ impl Agreed {
     }
 }
 
-/// Check the proofs of an opening, and replay its elements
+/// Check the proofs of an opening and replay its elements
 #[derive(Args)]
-struct Verify {
+pub struct Verify<W: Audited> {
     #[command(flatten)]
-    model: ModelArgs,
-
-    #[command(flatten)]
-    schedule: ScheduleArgs,
+    by: W,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// What 'tcverify audit open' wrote
+    /// Opening written by 'tcverify audit open'
     #[arg(value_name = "OPENING", help_heading = None::<&str>)]
     opening: PathBuf,
 
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
 
     #[command(flatten)]
     agreed: Agreed,
 
-    /// Your own copy of A, stored as the committed one is; it must have the committed root
+    /// Proof that the commitment is in a log, with its checkpoint and witnesses' cosignatures. With --log-key,
+    /// --witness, --quorum and --before it shows that the commitment was published before the beacon
+    #[arg(
+        long,
+        value_name = "C.tlog-proof",
+        help_heading = "Time of the commitment"
+    )]
+    checkpoint: Option<PathBuf>,
+
+    #[command(flatten)]
+    witnesses: WitnessArgs,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+/// By what is computed again, and of which arrays the auditor has copies.
+pub trait Audited: Args {
+    /// The request; arrays are not read.
+    ///
+    /// # Errors
+    /// What contradicts itself, in terms of options.
+    fn request(&self) -> Result<Request>;
+
+    /// # Errors
+    /// If a name is none.
+    fn copies(&self) -> Result<Vec<(Role, PathBuf)>>;
+}
+
+/// Model and schedule of a product.
+#[derive(Args)]
+pub struct AuditedProduct {
+    #[command(flatten)]
+    _operation: OperationHint,
+
+    #[command(flatten)]
+    model: ModelArgs,
+
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+
+    /// Your own copy of A, stored like the committed one; it must have the committed root
     #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
     a: Option<PathBuf>,
 
@@ -209,24 +273,67 @@ struct Verify {
     /// Your own copy of the scales of B
     #[arg(long, value_name = "SB.npy", help_heading = "Own copies")]
     scale_b: Option<PathBuf>,
+}
 
-    /// The proof that the commitment is in a log, with its checkpoint and witnesses' cosignatures; with --log-key,
-    /// --witness, --quorum and --before it shows that it was published before the beacon
-    #[arg(
-        long,
-        value_name = "C.tlog-proof",
-        help_heading = "Time of the commitment"
-    )]
-    checkpoint: Option<PathBuf>,
+impl Audited for AuditedProduct {
+    fn request(&self) -> Result<Request> {
+        let fields = Fields {
+            a: Some(Source::Memory),
+            b: Some(Source::Memory),
+            ..said(arithmetic(&self.model, &self.schedule))?
+        };
+        // Said of arrays that are in the commitment.
+        let fields = Fields {
+            c: fields.beta.map(|_| Source::Memory),
+            ..fields
+        };
+        said(Check::try_from(fields)).map(Request::from)
+    }
+
+    fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
+        let all = [
+            (Role::A, &self.a),
+            (Role::B, &self.b),
+            (Role::C, &self.c),
+            (Role::ScaleA, &self.scale_a),
+            (Role::ScaleB, &self.scale_b),
+            (Role::Bias, &self.schedule.changes.bias),
+            (Role::Azp, &self.schedule.changes.azp),
+            (Role::AzpAdj, &self.schedule.changes.azp_adj),
+        ];
+        let all = all.into_iter();
+        let there = all.filter_map(|(role, path)| Some((role, path.clone()?)));
+        Ok(there.collect())
+    }
+}
+
+/// A variant of an operation.
+#[derive(Args)]
+pub struct AuditedOperation {
+    #[command(flatten)]
+    parameters: ParameterArgs,
 
     #[command(flatten)]
-    witnesses: WitnessArgs,
+    rule: RuleArgs,
 
-    #[command(flatten)]
-    report: ReportArgs,
+    /// Your own copy of an array, such as public weights; it must have the committed root. May be given several times
+    #[arg(long, value_name = "NAME=FILE", help_heading = "Own copies")]
+    own: Vec<OsString>,
+}
 
-    #[command(flatten)]
-    page: PageArgs,
+impl Audited for AuditedOperation {
+    fn request(&self) -> Result<Request> {
+        self.parameters.asked(&self.rule).map(Request::from)
+    }
+
+    fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
+        let copy = |word: &OsString| {
+            let named = word.to_str().and_then(|text| text.split_once('='));
+            let named = named.and_then(|(name, path)| Some((Role::of_field(name)?, path.into())));
+            named.context("--own is NAME=FILE, such as weight=weight.npy")
+        };
+        self.own.iter().map(copy).collect()
+    }
 }
 
 impl Audit {
@@ -254,7 +361,7 @@ fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> 
     Ok(challenge)
 }
 
-/// What proves nothing is an answer; anything else is an error.
+/// An opening that proves nothing is an answer; anything else is an error.
 fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -281,16 +388,19 @@ impl MakeChallenge {
     }
 }
 
-impl Open {
+impl<W: Words> Open<W> {
     fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
-        let (prepared, mut outputs) = self.whole.prepare()?;
+        let request = self.whole.request()?;
+        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let mut outputs = Outputs::new();
+        request.protect(&mut outputs);
         outputs
             .protect("the commitment", &self.commitment)
             .protect("the challenge", &self.challenge);
-        let output = outputs.open("the opening", &self.output)?;
-        let opening = Opening::new(&prepared, &committed.0, &challenge, &self.without);
+        let output = outputs.open("the opening", &self.file)?;
+        let opening = Opening::new(&*prepared, &committed.0, &challenge, &self.without);
         let Some(opening) = answered(opening, &self.commitment)? else {
             return Ok(Ending::Different);
         };
@@ -299,31 +409,41 @@ impl Open {
             let unchanged = prepared.confirm_unchanged();
             unchanged.map_err(|error| std::io::Error::other(error.to_string()))
         })?;
-        if !self.quiet && self.output.as_os_str() != "-" {
+        if !self.quiet && self.file.as_os_str() != "-" {
+            let called = match request {
+                Request::Product(_) => "D",
+                Request::Operation(_) => "the result",
+            };
             let elements = grouped(challenge.elements.len() as u64);
             let bytes = grouped(opening.bytes());
-            show::print(|out| writeln!(out, "opened  {elements} elements of D in {bytes} bytes"))?;
+            show::print(|out| {
+                writeln!(
+                    out,
+                    "opened  {elements} elements of {called} in {bytes} bytes"
+                )
+            })?;
         }
         Ok(Ending::Done)
     }
 }
 
-impl Verify {
+impl<W: Audited> Verify<W> {
     fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = self.agreed.challenge(&self.commitment, &committed)?;
-        let check = said(self.check())?;
+        let request = self.by.request()?;
+        let copies = self.by.copies()?;
         let mut outputs = Outputs::new();
         let inputs = [&self.commitment, &self.opening];
         for path in inputs
             .into_iter()
             .chain(&self.agreed.own_challenge)
-            .chain(self.copies().map(|(_, path)| path))
+            .chain(copies.iter().map(|(_, path)| path))
         {
             outputs.protect("what is verified", path);
         }
-        for (_, path) in check.documents() {
-            outputs.protect("the model or schedule", path);
+        for (_, path) in request.documents() {
+            outputs.protect("the model or schedule", &path);
         }
         if let Some(path) = &self.checkpoint {
             outputs.protect("the checkpoint", path);
@@ -339,12 +459,12 @@ impl Verify {
             }
         };
         let (commitment, sha256) = &committed;
-        let model = AuditModel::new(&check, commitment);
+        let model = AuditModel::new(&request, commitment);
         let Some(model) = answered(model, &self.commitment)? else {
             return Ok(Ending::Different);
         };
         let files = self.memory.files();
-        let (own, opened) = self.own(&files, commitment)?;
+        let (own, opened) = own(&copies, &files, commitment)?;
         let name = || escaped_path(&self.opening);
         let opening = files.file(&self.opening).with_context(name)?;
         let proven = Proven::new(commitment, &challenge, opening.bytes(), &own);
@@ -375,74 +495,44 @@ impl Verify {
         })
     }
 
-    /// The model and the schedule; operands are not looked at.
-    fn check(&self) -> Result<Check, crate::check::CheckError> {
-        let fields = Fields {
-            a: Some(Source::Memory),
-            b: Some(Source::Memory),
-            ..arithmetic(&self.model, &self.schedule)?
-        };
-        // Said of arrays that are in the commitment.
-        let fields = Fields {
-            c: fields.beta.map(|_| Source::Memory),
-            ..fields
-        };
-        Check::try_from(fields)
-    }
-
-    /// What its log and witnesses say of when the commitment was there.
+    /// What the log and the witnesses say about the time of the commitment.
     fn published(&self, committed: &(Commitment, Hash)) -> Result<Option<Published>> {
         let Some(path) = &self.checkpoint else {
             anyhow::ensure!(
                 !self.witnesses.is_given(),
-                "--log-key, --witness, --quorum and --before are about a checkpoint: --checkpoint"
+                "--log-key, --witness, --quorum and --before need --checkpoint"
             );
             return Ok(None);
         };
         let file = bytes(&self.commitment)?;
         anyhow::ensure!(
             Hash::of([&file[..]]) == committed.1,
-            "{}: was changed while it was read",
+            "{}: changed while it was read",
             escaped_path(&self.commitment)
         );
         self.witnesses.published(&file, path).map(Some)
     }
+}
 
-    fn copies(&self) -> impl Iterator<Item = (Role, &PathBuf)> {
-        let all = [
-            (Role::A, &self.a),
-            (Role::B, &self.b),
-            (Role::C, &self.c),
-            (Role::ScaleA, &self.scale_a),
-            (Role::ScaleB, &self.scale_b),
-            (Role::Bias, &self.schedule.changes.bias),
-            (Role::Azp, &self.schedule.changes.azp),
-            (Role::AzpAdj, &self.schedule.changes.azp_adj),
-        ];
-        all.into_iter()
-            .filter_map(|(role, path)| Some((role, path.as_ref()?)))
+/// The auditor's own arrays, in the committed formats, and the files that they are in.
+fn own(
+    copies: &[(Role, PathBuf)],
+    files: &Files,
+    commitment: &Commitment,
+) -> Result<(OwnCopies, Vec<crate::io::Source>)> {
+    let mut own = OwnCopies::new();
+    let mut opened = Vec::new();
+    for (role, path) in copies {
+        let Some(input) = commitment.inputs.get(role) else {
+            anyhow::bail!(
+                "{}: the commitment has no {}, so this cannot be a copy of it",
+                escaped_path(path),
+                role.field()
+            );
+        };
+        let source = files.source(path)?;
+        own.insert(*role, source.tensor(input.format)?);
+        opened.push(source);
     }
-
-    /// The auditor's own arrays, in the committed formats, and the files that they are in.
-    fn own(
-        &self,
-        files: &Files,
-        commitment: &Commitment,
-    ) -> Result<(OwnCopies, Vec<crate::io::Source>)> {
-        let mut own = OwnCopies::new();
-        let mut opened = Vec::new();
-        for (role, path) in self.copies() {
-            let Some(input) = commitment.inputs.get(&role) else {
-                anyhow::bail!(
-                    "{}: the commitment has no {}, of which this is said to be a copy",
-                    escaped_path(path),
-                    role.field()
-                );
-            };
-            let source = files.source(path)?;
-            own.insert(role, source.tensor(input.format)?);
-            opened.push(source);
-        }
-        Ok((own, opened))
-    }
+    Ok((own, opened))
 }

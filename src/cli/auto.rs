@@ -1,4 +1,4 @@
-//! `check --arch auto`: the unit that D itself points to.
+//! `check --arch auto`: the unit that gives D.
 
 use anyhow::{Result, ensure};
 
@@ -13,24 +13,24 @@ use crate::role::Role;
 
 /// What was found.
 pub enum Auto {
-    /// The check by the first that fits, and all of them.
+    /// The check by the first model that fits, and all that fit.
     Found(Box<Check>, Chosen),
-    /// Nothing fits; so many models were tested.
+    /// No model fits, of so many that were tested.
     Nothing(usize),
 }
 
-/// Whether a check leaves its model to D.
+/// Whether a check asks for the model that gives D.
 pub fn is_asked(check: &Check) -> bool {
     matches!(&check.model.from, ModelSource::Catalogue(name) if name == "auto")
 }
 
-/// Looks for models that give D, as `identify` does.
+/// Searches for models that give D, as `identify` does.
 ///
 /// # Errors
-/// If there is no D to ask, or more is said of the model than its formats.
+/// If there is no D, or the request names more of the model than its formats.
 pub fn choose(check: &Check) -> Result<Auto> {
     let Claim::Tensor(d) = &check.claim else {
-        anyhow::bail!("--arch auto asks D itself, of which --d-digest says nothing; name the GPU");
+        anyhow::bail!("--arch auto needs the D tensor, not a digest; name the GPU");
     };
     let model = &check.model;
     ensure!(
@@ -42,7 +42,7 @@ pub fn choose(check: &Check) -> Result<Auto> {
             && check.schedule == Default::default()
             && !check.operands.has(Role::Bias)
             && !check.operands.has(Role::AzpAdj),
-        "--arch auto finds instruction, accumulator and schedule by itself; leave out what says them, or name the GPU"
+        "--arch auto chooses the instruction, accumulator and schedule; omit their options, or name the GPU"
     );
     let piped = |(_, source): (_, &Source)| {
         source
@@ -51,7 +51,7 @@ pub fn choose(check: &Check) -> Result<Auto> {
     };
     ensure!(
         !check.sources().any(piped),
-        "--arch auto reads every file twice, and standard input can be read once; name a file or the GPU"
+        "--arch auto reads every file twice, but standard input can be read only once; name a file or the GPU"
     );
     let request = Identify {
         operands: check.operands.clone(),
@@ -87,10 +87,10 @@ pub fn choose(check: &Check) -> Result<Auto> {
     Ok(Auto::Found(Box::new(check), chosen))
 }
 
-/// Whether a search finds what a report says of a model that was chosen: where it does not, sentences with JSON paths.
+/// Compares a report's chosen model with a new search; differences as sentences with JSON paths.
 ///
 /// # Errors
-/// If there is no D to ask.
+/// If there is no D.
 pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
     let mut asked = check.clone();
     asked.model = ModelRequest {
@@ -112,8 +112,8 @@ pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
             Auto::Found(first, _) if *first != *check => {
                 vec!["`request` does not name the first model that fits".to_owned()]
             }
-            Auto::Found(_, found) => verify::differences_at("chosen", said, &found),
-            Auto::Nothing(_) => vec!["`chosen`: no model gives this D".to_owned()],
+            Auto::Found(_, found) => verify::differences_at("rule.chosen", said, &found),
+            Auto::Nothing(_) => vec!["`rule.chosen`: no model gives this D".to_owned()],
         })
     };
     match search(None) {

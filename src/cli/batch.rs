@@ -15,46 +15,47 @@ use crate::deadline::{Deadline, interruptible};
 use crate::io::{Outputs, printable};
 use crate::report::CaseVerdict;
 
-/// Run many checks: a manifest's, or those of a folder of case folders
+/// Run many checks from a manifest or a folder of cases
 ///
-/// A case that cannot be judged stops no other. Every case is what 'check' makes of the same options.
-/// docs/batch.md specifies manifests, reports and states.
+/// Each case gives the verdict of 'check' with the same options. A case that cannot be judged does
+/// not stop the others. docs/batch.md specifies manifests, reports and states.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  Two products of one GPU, cases.json being
+  Two products of one GPU, with this cases.json:
     {\"schema\": \"tcverify.manifest/1\",
      \"defaults\": {\"arch\": \"h100\", \"dtype\": \"bf16\", \"transpose_b\": true},
      \"cases\": [{\"name\": \"q\", \"a\": \"x.npy\", \"b\": \"w.safetensors#q\", \"d\": \"q.npy\"},
                {\"name\": \"k\", \"a\": \"x.npy\", \"b\": \"w.safetensors#k\", \"d\": \"k.npy\", \"d_dtype\": \"bf16\"}]}
     tcverify batch cases.json
 
-  Captured cases, a folder with a case.json each, and a report for machines:
+  Captured cases, one folder with a case.json each, and a JSON report:
     tcverify batch captures/ --json report.json
 
-  The same, as pages for a browser: pages/index.html
+  The same, as pages for a browser (pages/index.html):
     tcverify batch captures/ --html pages
 
-  A long batch that may be interrupted; the same command goes on where it was:
+  A long batch that may be interrupted; the same command resumes it:
     tcverify batch cases.json --resume state.json --junit report.xml
 
-  A gate for cases of people who are not trusted (docs/policy.md): all of D, every bit, no files of
-  theirs for model or schedule, nothing outside of their folder, no links
+  A gate for cases from untrusted people (docs/policy.md): all of D, every bit, no model or
+  schedule files, nothing outside their folder, no links
     tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
 
-Exit codes: 0 all identical; 2 if any case could not be judged, nothing was, or all agree but products that ran\nwere not recorded; else 1.")]
+Exit codes: 0 all identical; 2 if a case could not be judged, if no case was judged, or if all agree but some\nproducts that ran were not recorded; else 1.")]
 pub struct BatchArgs {
-    /// Manifest (tcverify.manifest/1), or folder whose folders hold a case.json and arrays
+    /// Manifest (tcverify.manifest/1), or a folder of case folders, each with a case.json and
+    /// arrays
     #[arg(value_name = "MANIFEST.json|FOLDER")]
     cases: PathBuf,
 
-    /// Keep what has been judged in this file, and judge only what it does not hold: a case is passed
-    /// over if its options, model, schedule and the SHA-256 of all its files are what they were
+    /// Keep verdicts in this file, and judge only cases that it lacks. A case is skipped if its
+    /// options, model, schedule and the SHA-256 of all its files are unchanged
     #[arg(long, value_name = "STATE.json")]
     resume: Option<PathBuf>,
 
-    /// What cases may say, where their author is not trusted: "strict", or a policy (tcverify.policy/1) that
-    /// says what of that is otherwise. A case that says more makes the whole batch unusable
+    /// Rules for cases whose author is not trusted: "strict", or a policy (tcverify.policy/1) that changes
+    /// some of its rules. A case that breaks a rule makes the whole batch fail
     #[arg(long, value_name = "strict|FILE.json")]
     policy: Option<PathBuf>,
 
@@ -64,12 +65,12 @@ pub struct BatchArgs {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Print the whole report of every case that went wrong, and a line for every other one, however many there are
+    /// Print the full report of each case that is not identical, and one line for every other case
     #[arg(long, short, help_heading = "Report")]
     verbose: bool,
 
-    /// Write a folder of pages for a browser: index.html lists all cases, and leads to the page of each. What has
-    /// these names there is replaced; they load nothing
+    /// Write a folder of pages for a browser: index.html lists all cases and links to a page for each. Existing
+    /// files of these names are replaced. The pages load nothing from elsewhere
     #[arg(long, value_name = "FOLDER", help_heading = "Report")]
     html: Option<PathBuf>,
 }
@@ -82,7 +83,9 @@ impl BatchArgs {
         let terms = policy.as_ref();
         let deadline = Deadline::after(terms.and_then(Policy::time));
         let read = deadline.within(|| interruptible(|| batch::read(&self.cases, terms)))?;
-        let read = read.context("the cases were not read before the policy's time was over")??;
+        let read = read
+            .ok()
+            .context("reading the cases exceeded the policy's time limit")??;
         let products = read.products();
         let batch::Read {
             cases,
@@ -93,7 +96,7 @@ impl BatchArgs {
         if !no_products.is_empty() {
             let names: Vec<_> = no_products.iter().map(|name| printable(name)).collect();
             eprintln!(
-                "tcverify: {} cases multiply nothing and are no part of the verdict: {}",
+                "tcverify: {} cases contain no product and do not count in the verdict: {}",
                 names.len(),
                 names.join(", ")
             );
@@ -130,7 +133,7 @@ impl BatchArgs {
             CaseVerdict::IdenticalInPart if batch.missed() > 0 => {
                 let missed = batch.missed();
                 bail!(
-                    "{missed} products that ran were not recorded, so that nothing is known of them"
+                    "{missed} products that ran were not recorded, so nothing is known about them"
                 )
             }
             CaseVerdict::Identical | CaseVerdict::IdenticalInPart => Ok(Ending::Done),

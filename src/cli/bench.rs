@@ -1,4 +1,4 @@
-//! `tcverify bench`: what this machine will take.
+//! `tcverify bench`: how long checks take on this machine.
 
 use std::time::Duration;
 
@@ -13,16 +13,17 @@ use super::measured::{Random, Rounds, Settings};
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::check::Progress;
-use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay, accelerate};
+use crate::emu::{
+    Arithmetic, Catalogue, Choice, Engine, Gpu, Platform, Problem, Replay, accelerate,
+};
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
-/// Measure how fast products are replayed here
+/// Measure how fast this machine replays products
 ///
-/// Prints billions of multiply-adds a second for each model, beside a plain FP32 matrix product
-/// (the matrixmultiply crate) of the same shape, measured in turn with it. M*N*K divided by the rate is how
-/// long a check will take. With --threads 1 the processor's time is measured where the system tells it, so that
-/// other work on the machine changes little.
+/// Prints billions of multiply-adds per second for each model, next to an FP32 matrix product (the
+/// matrixmultiply crate) of the same shape, measured alternately. M*N*K divided by the rate is the time of a
+/// check. With --threads 1 it measures CPU time where the system reports it, so that other load matters little.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,8 +31,8 @@ Examples:
   tcverify bench --arch h100 --size 2048
   tcverify bench --threads 1 --json")]
 pub struct Bench {
-    /// Architecture, compute capability or GPU; without it every distinct arithmetic that has a
-    /// vector kernel, with --exact every other one too
+    /// Architecture, compute capability or GPU; by default every distinct arithmetic with a vector
+    /// kernel, and with --exact all others too
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
 
@@ -39,17 +40,21 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value_t = 1024)]
     size: usize,
 
-    /// Rounds of each line, at most; the median counts
+    /// Greatest number of rounds per line; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
 
-    /// No further round of a line begins after so many seconds; one is always measured
+    /// Start no further round of a line after so many seconds; at least one is measured
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     budget: f64,
 
-    /// Measure the exact engine as well
+    /// Also measure the exact engine
     #[arg(long)]
     exact: bool,
+
+    /// Measure the GPU of this number in the list of `tcverify engines` as well, the first without a number
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "0")]
+    gpu: Option<u8>,
 
     /// Print JSON
     #[arg(long)]
@@ -60,9 +65,9 @@ pub struct Bench {
 struct Row {
     model: String,
     engine: &'static str,
-    /// Billions of multiply-adds a second.
+    /// Billions of multiply-adds per second.
     rate: f64,
-    /// The same of the FP32 product.
+    /// The same for the FP32 product.
     gemm_rate: f64,
     ratio: f64,
     /// That of the best round.
@@ -78,7 +83,7 @@ impl Bench {
             "--size is {}; it must be 1 to 16384",
             self.size
         );
-        ensure!(self.rounds > 0, "--rounds is 0; at least one is needed");
+        ensure!(self.rounds > 0, "--rounds is 0; it must be at least 1");
         ensure!(
             (0.0..=3600.0).contains(&self.budget),
             "--budget is {}; it must be 0 to 3600 seconds",
@@ -89,12 +94,15 @@ impl Bench {
             budget: Duration::from_secs_f64(self.budget),
         };
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
+        let device = self.gpu.map(|number| Gpu::open(Some(number))).transpose();
+        let device = device.map_err(anyhow::Error::msg)?;
+        let gpu = device.map(|device| Gpu::new(device, platform, 0));
         let choices = self.choices()?;
         if !self.json {
             show::print(|out| {
                 writeln!(
                     out,
-                    "{0} x {0} x {0}, {1}, {2} kernels; billions of multiply-adds a second\n",
+                    "{0} x {0} x {0}, {1}, {2} kernels; billions of multiply-adds per second\n",
                     self.size,
                     super::measured::threads(),
                     platform.name()
@@ -114,6 +122,9 @@ impl Bench {
             let engines = [
                 fast.then_some(Engine::Fast(platform)),
                 (self.exact || !fast).then_some(Engine::Exact),
+                gpu.as_ref()
+                    .filter(|_| has_shader(&choice.arithmetic))
+                    .map(Engine::Gpu),
             ];
             for engine in engines.into_iter().flatten() {
                 let settings = Settings::of(platform, Some(self.size));
@@ -159,7 +170,7 @@ impl Bench {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
                     let all = self.arch.is_some() || self.exact;
-                    // One step of a model whose D is no C says nothing of speed.
+                    // One step of a model whose D is not a C says nothing of speed.
                     let long = arithmetic.longest_k().is_none();
                     if long
                         && (all || has_kernel(&arithmetic))
@@ -184,7 +195,7 @@ impl Bench {
         // The exact engine takes a hundred times as long: a smaller product says as much.
         let n = match engine {
             Engine::Exact => self.size.min(192),
-            Engine::Fast(_) => self.size,
+            Engine::Fast(_) | Engine::Gpu(_) => self.size,
         };
         let mut random = Random(SplitMix64(n as u64));
         let a = random.matrix(arithmetic.a, n);
@@ -230,6 +241,7 @@ impl Bench {
             engine: match engine {
                 Engine::Exact => "exact",
                 Engine::Fast(_) => "fast",
+                Engine::Gpu(_) => "gpu",
             },
             rate: rate(times.first),
             gemm_rate: rate(times.second),
@@ -238,6 +250,10 @@ impl Bench {
             settings,
         }
     }
+}
+
+fn has_shader(arithmetic: &Arithmetic) -> bool {
+    accelerate::shader(arithmetic).is_some()
 }
 
 fn has_kernel(arithmetic: &Arithmetic) -> bool {

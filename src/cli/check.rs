@@ -3,16 +3,15 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, said};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, said_of};
 use super::auto::{self, Auto};
-use super::operation::OperationHint;
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, show};
 use crate::attest::Claims;
-use crate::check::CheckError;
+use crate::check::{CheckError, Judge, Request};
 use crate::io::Outputs;
-use crate::report::{Verdict, write_json};
+use crate::report::{Rule, Verdict, write_json};
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -27,20 +26,20 @@ Examples:
   FP16 accumulation on an A100, weights stored NxK, with an addend:
     tcverify check --arch a100 --dtype fp16 --acc f16 --transpose-b --c c.npy a.npy w.npy d.npy
 
-  What cuBLASLt logged about the product, and a kernel's name with what it leaves open:
+  The kernel from a cuBLASLt log, or from its name and the setting that the name lacks:
     tcverify check --arch h100 --dtype bf16 --kernel-log lt.log a.npy b.npy d.npy
     tcverify check --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT --split-k 3 a.npy b.npy d.npy
 
   E5M2 times E4M3 through wgmma, the result stored as bfloat16 codes in a uint16 array:
     tcverify check --arch hopper --dtype e5m2 --dtype-b e4m3 --d-dtype bf16 a.npy b.npy d.npy
 
-  NVFP4 on a B200, one UE4M3 scale for every 16 k:
+  NVFP4 on a B200, one UE4M3 scale per 16 k:
     tcverify check --arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-a sa.npy --scale-b sb.npy a.npy b.npy d.npy
 
   INT8 on an RTX 3080:
     tcverify check --arch rtx3080 --dtype int8 a.npy b.npy d.npy
 
-  BF16 result of a cuBLAS kernel that splits K into 5 slices through a workspace:
+  BF16 result of a cuBLAS kernel that splits K into 5 slices in a workspace:
     tcverify check --arch a100 --dtype bf16 --schedule cublas-workspace --split-k 5 a.npy b.npy d.npy
 
   FP8 with scales per block (DeepGEMM), result in BF16:
@@ -49,31 +48,28 @@ Examples:
   In CI, quietly, keeping the report:
     tcverify check --arch sm_90 --dtype fp16 --quiet --json report.json a.npy b.npy d.npy
 
-  A page for a browser, with a map of the mismatches; and for a run of GitHub Actions:
+  A page for a browser with a map of the mismatches, and annotations for GitHub Actions:
     tcverify check --arch h100 --dtype bf16 --html report.html --github a.npy b.npy d.npy
 
-  A hundred thousand random elements of a big product; the report says what that proves:
+  A hundred thousand random elements of a large product; the report states what that proves:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed 20261121 a.npy b.npy d.npy
 
-  The same, drawn by a commitment and a public value, so that nobody can have chosen the seed:
+  The same, drawn from a commitment and a public value, so that nobody can choose the seed:
     tcverify check --arch h100 --dtype fp16 --sample 100000 --seed-from c.json --beacon 8430af44... a.npy b.npy d.npy
 
-  A weight of a model, and arrays that NumPy saved together:
+  A weight of a model, and arrays from one NumPy archive:
     tcverify check --arch h100 --dtype bf16 --transpose-b x.npz#x model.safetensors#q_proj.weight x.npz#y
 
-  Of a GPU that nobody named, if D tells:
+  An unknown GPU, found from D:
     tcverify check --arch auto --dtype bf16 a.npy b.npy d.npy
 
   Against a published digest instead of a file:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 
 Exit codes: 0 identical, 1 different, 2 anything else.")]
-pub struct Check {
+pub struct Check<W: Words> {
     #[command(flatten)]
-    _operation: OperationHint,
-
-    #[command(flatten)]
-    check: CheckArgs,
+    words: W,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -85,26 +81,46 @@ pub struct Check {
     page: PageArgs,
 }
 
-impl Check {
+/// A product whose D is judged.
+#[derive(Args)]
+pub struct JudgedProduct {
+    #[command(flatten)]
+    _operation: OperationHint,
+
+    #[command(flatten)]
+    check: CheckArgs,
+}
+
+impl Words for JudgedProduct {
+    fn request(&self) -> Result<Request> {
+        self.check.check().map(Request::from)
+    }
+}
+
+impl<W: Words> Check<W> {
     pub fn run(self) -> Result<Ending> {
-        let mut check = self.check.check()?;
+        let mut request = self.words.request()?;
         let mut chosen = None;
-        if auto::is_asked(&check) {
-            match auto::choose(&check)? {
-                Auto::Found(found, by) => (check, chosen) = (*found, Some(by)),
+        if let Request::Product(check) = &request
+            && auto::is_asked(check)
+        {
+            match auto::choose(check)? {
+                Auto::Found(found, by) => {
+                    (request, chosen) = (Request::Product(found), Some(by));
+                }
                 // As of a commitment: an answer, but no verdict on a model.
                 Auto::Nothing(tested) => {
                     show::different(&format!(
-                        "none of the {tested} models that were tested gives this D; 'tcverify identify' says how near \
-                         each comes"
+                        "none of the {tested} tested models gives this D; 'tcverify identify' shows how close each \
+                         one is"
                     ));
                     return Ok(Ending::Different);
                 }
             }
         }
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
-        check.protect(&mut outputs);
+        request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
@@ -112,13 +128,15 @@ impl Check {
                 show::different(&error.to_string());
                 return Ok(Ending::Different);
             }
-            judged => said(judged)?,
+            judged => said_of(&request, judged)?,
         };
-        judged.report.chosen = chosen;
+        if let Rule::Product(rule) = &mut judged.report.rule {
+            rule.chosen = chosen;
+        }
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
         if reports.html.is_some() {
-            view = view.pictured(&said(prepared.page(&judged))?);
+            view = view.pictured(&said_of(&request, prepared.page(&judged))?);
         }
         let to_stdout = reports.to_stdout;
         reports.publish(

@@ -1,25 +1,24 @@
-//! `tcverify commit`: fixes a product by digests, proves parts of it, and checks such proofs.
+//! `tcverify commit`: commits to a product by digests, proves parts of it, and checks such proofs.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, ProductArgs, said, source};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, said, said_of, source};
 use super::documents::pretty;
 use super::logged::LoggingArgs;
-use super::operation::OperationHint;
 use super::proof::{Prove, Verify};
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields, Prepared};
+use crate::check::{Check, Fields, Request, commitment};
 use crate::commit::Hash;
 use crate::io::{Outputs, escaped_path};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
 pub enum Commit {
-    Make(Box<Make>),
+    Make(Box<Make<WholeArgs>>),
     About(About),
 }
 
@@ -29,43 +28,43 @@ pub enum About {
     Verify(Verify),
 }
 
-/// Fix a product by digests: operands, model and D
+/// Commit to a product by digests of its operands, model and D
 ///
-/// D is fixed by the root of a Merkle tree over blocks of its rows, so that some blocks can be shown to
-/// belong to it later without the others. Nothing is replayed; 'check --against' judges the arithmetic
-/// of what was committed. docs/commitment-format.md specifies the files.
+/// The commitment holds the root of a Merkle tree over blocks of D's rows, so that single blocks can
+/// later be proven to belong to D. Nothing is replayed: 'check --against' judges the arithmetic of a
+/// committed product. docs/commitment-format.md specifies the files.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   Commit to a product, and publish c.json or its SHA-256:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json
 
-  Judge it, later and elsewhere:
+  Judge it later, elsewhere:
     tcverify check --arch h100 --dtype bf16 --against c.json a.npy b.npy d.npy
 
-  Show blocks 3 and 7 of D to someone who has the commitment alone:
+  Prove blocks 3 and 7 of D to someone who has only the commitment:
     tcverify commit prove --commitment c.json --blocks 3,7 d.npy -o proof.json --rows rows.npy
     tcverify commit verify --commitment c.json proof.json rows.npy
 
-  Put it into a log that witnesses cosign, so that others know since when it is there ('tcverify log'):
+  Add it to a log that witnesses cosign, to prove its time to others ('tcverify log'):
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json \\
         --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
 
-Exit codes: 0 done, or proven; 1 not what was committed; 2 anything else.")]
-pub struct Make {
+Exit codes: 0 done, or proven; 1 differs from the commitment; 2 anything else.")]
+pub struct Make<W: Words> {
     #[command(flatten)]
-    _operation: OperationHint,
+    whole: W,
 
     #[command(flatten)]
-    whole: WholeArgs,
+    memory: MemoryArgs,
 
-    /// Rows of D in a block; by default as many as make about 4 KiB
+    /// Rows of D per block; by default about 4 KiB of rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     block_rows: Option<u64>,
 
     /// Where to write the commitment; "-" is standard output
-    #[arg(long, short, value_name = "C.json", default_value = "-")]
-    output: PathBuf,
+    #[arg(long = W::OUTPUT, short = 'o', value_name = "C.json", default_value = "-")]
+    file: PathBuf,
 
     #[command(flatten)]
     logging: LoggingArgs,
@@ -79,10 +78,10 @@ pub struct Make {
 #[derive(Args)]
 pub struct WholeArgs {
     #[command(flatten)]
-    product: ProductArgs,
+    _operation: OperationHint,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    product: ProductArgs,
 
     /// D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy", help_heading = None::<&str>)]
@@ -91,6 +90,18 @@ pub struct WholeArgs {
     /// Format of D, as for check
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
+}
+
+impl Words for WholeArgs {
+    fn request(&self) -> Result<Request> {
+        let fields = said(self.product.fields())?;
+        let check = said(Check::try_from(Fields {
+            d: said(source("d", Some(&self.d)))?,
+            d_dtype: self.d_dtype,
+            ..fields
+        }))?;
+        Ok(check.into())
+    }
 }
 
 // By hand: a derived one would demand operands of the commands under it, too.
@@ -110,7 +121,7 @@ impl FromArgMatches for Commit {
 
 impl Args for Commit {
     fn augment_args(command: Command) -> Command {
-        About::augment_subcommands(Make::augment_args(command))
+        About::augment_subcommands(Make::<WholeArgs>::augment_args(command))
             .subcommand_required(false)
             .arg_required_else_help(false)
             .args_conflicts_with_subcommands(true)
@@ -132,38 +143,26 @@ impl Commit {
     }
 }
 
-impl WholeArgs {
-    /// What is asked, everything read, and outputs that write over none of it.
-    pub fn prepare(&self) -> Result<(Prepared, Outputs)> {
-        let fields = said(self.product.fields())?;
-        let check = said(Check::try_from(Fields {
-            d: said(source("d", Some(&self.d)))?,
-            d_dtype: self.d_dtype,
-            ..fields
-        }))?;
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+impl<W: Words> Make<W> {
+    pub fn run(self) -> Result<Ending> {
+        let path = &self.file;
+        let request = self.whole.request()?;
+        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
-        check.protect(&mut outputs);
-        Ok((prepared, outputs))
-    }
-}
-
-impl Make {
-    fn run(self) -> Result<Ending> {
-        let (prepared, mut outputs) = self.whole.prepare()?;
+        request.protect(&mut outputs);
         let signer = self.logging.read(&mut outputs)?;
-        let output = outputs.open("the commitment", &self.output)?;
+        let output = outputs.open("the commitment", path)?;
         let logging = self.logging.open(&mut outputs, signer)?;
-        let commitment = said(prepared.commitment(self.block_rows))?;
-        said(prepared.confirm_unchanged())?;
+        let commitment = said_of(&request, commitment(&*prepared, self.block_rows))?;
+        said_of(&request, prepared.confirm_unchanged())?;
         let text = pretty(&commitment)?;
         output.commit(|out| out.write_all(&text))?;
-        if !self.quiet && self.output.as_os_str() != "-" {
+        let quiet = self.quiet || path.as_os_str() == "-";
+        if !quiet {
             let digest = Hash::of([&text[..]]);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
+            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
         }
         if let Some(logging) = logging {
-            let quiet = self.quiet || self.output.as_os_str() == "-";
             logging.add(&text, quiet)?;
         }
         Ok(Ending::Done)

@@ -18,41 +18,41 @@ use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::{Answer, Explained, write_json};
 
-/// Say why two results of one product differ
+/// Explain why two results of one product differ
 ///
-/// Two GPUs, two versions of a library, a batch of 1 and a batch of 8 gave different bits: where they differ and how far;
-/// with A and B also which unit and which order of additions gives each, whether both are right by their own rules, what
-/// separates the two, and where the sums of the first difference part.
+/// Two GPUs, two versions of a library, or batch sizes 1 and 8 gave different bits. This command shows where they
+/// differ and by how much. With A and B it also shows which unit and which order of additions gives each result,
+/// and whether both are right by their own rules. It shows where the sums of the first difference diverge.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  Two results alone: where they differ, how far, and what the places say:
+  Only the two results: where they differ, by how much, and in which pattern:
     tcverify compare d_old.npy d_new.npy
 
-  What computed each of them:
+  Which unit computed each of them:
     tcverify compare d_a100.npy d_h100.npy a.npy b.npy --dtype fp16
 
-  Of GPUs that are known, and of a kernel that a log names:
+  Known GPUs, and a kernel from a log:
     tcverify compare d_a100.npy d_h100.npy a.npy b.npy --arch1 a100 --arch2 h100 --dtype bf16
     tcverify compare d1.npy d2.npy a.npy b.npy --kernel2 \"$(grep -m1 algo lt.log)\"
 
-  Results of operands that may differ, too:
+  Results whose operands may also differ:
     tcverify compare d1.npy d2.npy a1.npy b1.npy --a2 a2.npy --b2 b2.npy
 
-  Two runs of a program, step by step (recordings, manifests, folders of cases): the first that differs, and what gives it:
+  Two runs of a program, step by step (recordings, manifests, folders of cases): the first step that differs, and why:
     tcverify compare run1/manifest.json run2/manifest.json
 
-  The same 16 rows, computed alone and in a batch of 256 (A of the left holds 16 rows, A of the right 256):
+  The same 16 rows, computed alone and in a batch of 256 (the left A holds 16 rows, the right A 256):
     tcverify compare d16.npy d256.npy --rows2 0:16 a16.npy b.npy --a2 a256.npy
 
-Exit codes: 0 equal bits (with --accept explained also results that differ, if both are explained and none is wrong), 1
-different, 2 anything else.")]
+Exit codes: 0 equal bits (with --accept explained also different results that are both explained and
+not wrong), 1 different, 2 anything else.")]
 pub struct Compare {
-    /// The first result: x.npy, x.npz#name or x.safetensors#name; or a run: a manifest, or a folder of cases
+    /// First result: x.npy, x.npz#name or x.safetensors#name; or a run: a manifest or a folder of cases
     #[arg(value_name = "LEFT.npy")]
     pub left: PathBuf,
 
-    /// The second one
+    /// Second result, or run
     #[arg(value_name = "RIGHT.npy")]
     pub right: PathBuf,
 
@@ -64,58 +64,58 @@ pub struct Compare {
     #[arg(value_name = "B.npy")]
     b: Option<PathBuf>,
 
-    /// A of the right result, where it is another file
+    /// A of the right result, if it is another file
     #[arg(long, value_name = "A.npy", requires = "a")]
     a2: Option<PathBuf>,
 
-    /// B of the right result, where it is another file
+    /// B of the right result, if it is another file
     #[arg(long, value_name = "B.npy", requires = "a")]
     b2: Option<PathBuf>,
 
     #[command(flatten)]
     layout: LayoutArgs,
 
-    /// Format of A and B, if it is known
+    /// Format of A and B, if known
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
-    /// Format of B, where it differs from A's
+    /// Format of B, if it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format(), requires = "dtype")]
     dtype_b: Option<Format>,
 
-    /// Format of both results, where their files cannot say it
+    /// Format of both results, if their files do not state it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     d_dtype: Option<Format>,
 
-    /// Format of the right result, where it is another
+    /// Format of the right result, if it differs
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     d_dtype2: Option<Format>,
 
-    /// Rows of the left file that are compared, counted from 0, the end not included: 0:16
+    /// Rows of the left file to compare, counted from 0, end excluded: 0:16
     #[arg(long, value_name = "FROM:TO", value_parser = rows)]
     rows1: Option<Span>,
 
-    /// Rows of the right file that are compared
+    /// Rows of the right file to compare
     #[arg(long, value_name = "FROM:TO", value_parser = rows)]
     rows2: Option<Span>,
 
-    /// Look at this architecture alone: a name, a compute capability or a GPU; may be given more than once
+    /// Search only this architecture: a name, a compute capability or a GPU. Repeatable
     #[arg(long = "arch", value_name = "NAME")]
     architectures: Vec<String>,
 
-    /// The same, for the left result alone
+    /// The same, only for the left result
     #[arg(long = "arch1", value_name = "NAME")]
     architectures1: Vec<String>,
 
-    /// The same, for the right result alone
+    /// The same, only for the right result
     #[arg(long = "arch2", value_name = "NAME")]
     architectures2: Vec<String>,
 
-    /// What a library says of the left result's kernel: a log line, a configuration, a name
+    /// Kernel of the left result, from the library: a log line, a configuration, a name
     #[arg(long, value_name = "TEXT", requires = "a")]
     kernel1: Option<String>,
 
-    /// What a library says of the right result's kernel
+    /// Kernel of the right result, from the library
     #[arg(long, value_name = "TEXT", requires = "a")]
     kernel2: Option<String>,
 
@@ -123,23 +123,23 @@ pub struct Compare {
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
     pub schedules: Schedules,
 
-    /// Multiply-adds, in millions, that the search for each result may spend
+    /// Budget of the search for each result, in millions of multiply-adds
     #[arg(long, value_name = "N", default_value_t = Limits::BUDGET / 1_000_000)]
     budget: u64,
 
-    /// Which answers exit with 0: equal results alone, unless a policy says otherwise
+    /// Which answers exit with 0; by default only equal results, or what the policy says
     #[arg(long, value_name = "WHICH", value_parser = word::<Accept>())]
     accept: Option<Accept>,
 
-    /// What answers pass, and what the cases of runs may say: "strict", or a policy (tcverify.policy/1)
+    /// Which answers pass, and rules for the cases of runs: "strict", or a policy (tcverify.policy/1)
     #[arg(long, value_name = "POLICY")]
     policy: Option<PathBuf>,
 
-    /// Of two runs: search what gives so many of the steps in which a difference begins, the first ones
+    /// For two runs: search causes for this many of the first steps in which a difference begins
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub explain: usize,
 
-    /// How many differences to list
+    /// Number of differences to list
     #[arg(long, value_name = "N", default_value_t = MAX_MISMATCHES)]
     pub max_mismatches: usize,
 
@@ -183,8 +183,8 @@ impl Compare {
         request.operands = self.operands()?;
         ensure!(
             request.operands.is_some() || !self.hints_at_kernels(),
-            "--arch, --schedules and --budget are about the search for what computed each result, which needs A and B: name them \
-             after the two results"
+            "--arch, --schedules and --budget apply to the search for each result's unit, which needs A and B: name \
+             them after the two results"
         );
         let hints = |own: &[String], kernel: &Option<String>| Hints {
             architectures: self.architectures.iter().chain(own).cloned().collect(),
@@ -210,7 +210,7 @@ impl Compare {
         }
     }
 
-    /// The policy, which no author of the cases may have written.
+    /// The policy, which must not come from the author of the cases.
     pub fn policy(&self) -> Result<Option<Policy>> {
         let Some(path) = &self.policy else {
             return Ok(None);
@@ -225,7 +225,7 @@ impl Compare {
         let allowed = policy.map(|policy| policy.comparisons);
         ensure!(
             allowed != Some(Accept::Equal) || self.accept != Some(Accept::Explained),
-            "--accept explained: the policy lets nothing pass but equal results (`comparisons`)"
+            "--accept explained: the policy accepts only equal results (`comparisons`)"
         );
         Ok(self.accept.or(allowed).unwrap_or(Accept::Equal))
     }
@@ -270,7 +270,7 @@ fn rows(text: &str) -> Result<Span, String> {
     let (from, to) = text.split_once(':').ok_or("write FROM:TO, such as 0:16")?;
     let number = |text: &str| {
         text.parse::<usize>()
-            .map_err(|_| format!("{text:?} is no row: write FROM:TO, such as 0:16"))
+            .map_err(|_| format!("{text:?} is not a row: write FROM:TO, such as 0:16"))
     };
     Ok(number(from)?..number(to)?)
 }

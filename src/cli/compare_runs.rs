@@ -23,12 +23,12 @@ impl Compare {
     pub fn run_on_runs(self) -> Result<Ending> {
         ensure!(
             self.a.is_none() && !self.hints_at_arrays(),
-            "two runs name their own arrays, formats and architectures: leave out what is about one result"
+            "two runs name their own arrays, formats and architectures: omit options for a single result"
         );
         let policy = self.policy()?;
         ensure!(
             self.accepts(policy.as_ref())? == Accept::Equal,
-            "--accept explained is about two results: of steps that inherit a difference nothing is explained"
+            "--accept explained applies only to two results: steps that inherit a difference are not explained"
         );
         let request = CompareRuns {
             runs: [self.left.clone(), self.right.clone()],

@@ -14,9 +14,9 @@ use crate::num::Format;
 
 /// Print SHA-256 digests of arrays
 ///
-/// For each file two digests: of the file as it is (what sha256sum prints) and of its canonical
-/// payload (the codes in C order, little-endian), which does not depend on header, order or byte
-/// order. The payload digest of D is what 'check --d-digest' expects.
+/// Prints two digests per file: of the file itself (as sha256sum) and of its canonical payload (the
+/// codes in C order, little-endian), which does not depend on the header, memory order or byte
+/// order. 'check --d-digest' expects the payload digest of D.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub struct Digest {
     #[arg(value_name = "X.npy", required = true)]
     files: Vec<PathBuf>,
 
-    /// Format to read them as; without it, elements are hashed as they are stored
+    /// Format to read them in; by default elements are hashed as stored
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 

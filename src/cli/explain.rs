@@ -1,28 +1,30 @@
 //! `tcverify explain`: one element of D, step by step.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, ProductArgs, said, source};
-use super::operation::OperationHint;
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of, source,
+};
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields, Prepared};
+use crate::check::{Check, Explained, Fields, Request, Subject};
 use crate::emu::shape_text;
 use crate::explain::picture::{Plan, Unit};
-use crate::explain::{self, Explanation, Wish};
+use crate::explain::{Explanation, Wish};
 use crate::io::{Files, Outputs};
 use crate::num::Format;
+use crate::report::Rule;
 
-/// Show how one element of D comes about, step by step
+/// Show how one element of D is computed, step by step
 ///
-/// Every product, the exponent that terms are aligned to, what alignment and rounding cut off, and
-/// the accumulator after each step. Where D is given and differs, also what would give exactly that
-/// D: a chain that stopped early, a missing product, a flipped bit, another model ...
+/// Shows every product, the exponent that terms are aligned to, the bits that alignment and
+/// rounding remove, and the accumulator after each step. If D is given and differs, it also shows
+/// what would give exactly that D: a chain that stopped early, a missing product, a flipped bit,
+/// another model ...
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,25 +37,61 @@ Examples:
   A product whose kernel splits K: each partial sum, and every addition and rounding after them:
     tcverify explain --arch a100 --dtype bf16 --schedule cublas-workspace --split-k 5 a.npy b.npy d.npy --at 12,7
 
-  In a batch, with steps 3 and 5 to 8 in full whatever happens there:
+  In a batch, always with steps 3 and 5 to 8 in full:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy --at 0,12,7 --steps 3,5-8
 
-  Its terms as rows of bits, what is cut off shaded, on three units side by side, as a page:
+  A page that draws its terms as rows of bits, truncated bits shaded, on three units side by side:
     tcverify explain --arch h100,a100,v100 --dtype fp16 a.npy b.npy --at 12,7 --html element.html
 
   For a program:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
 
-Exit codes: 0 shown, and D (if given) has these bits; 1 D has others; 2 anything else.")]
-pub struct Explain {
+Exit codes: 0 shown, and D (if given) has these bits; 1 D has other bits; 2 anything else.")]
+pub struct Explain<W: Shown> {
+    #[command(flatten)]
+    words: W,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// The element: row and column, after the indices of a batch
+    #[arg(long, value_name = "I,J", value_parser = parse_index)]
+    at: Index,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A unit, by the name in the request, and its request.
+type Named = (String, Request);
+
+/// What is explained, and how.
+pub trait Shown: Words {
+    /// Steps to show in full.
+    fn wish(&self) -> Wish {
+        Wish::default()
+    }
+
+    /// A page, and what is asked of every unit that stands on it, by its name.
+    ///
+    /// # Errors
+    /// What contradicts itself, in terms of options.
+    fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
+        Ok(None)
+    }
+}
+
+impl Shown for WholeOperation {}
+
+/// A product, perhaps with its D.
+#[derive(Args)]
+pub struct ShownProduct {
     #[command(flatten)]
     _operation: OperationHint,
 
     #[command(flatten)]
     product: ProductArgs,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
 
     /// The captured D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy", help_heading = None::<&str>)]
@@ -63,77 +101,43 @@ pub struct Explain {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 
-    /// Which element: row and column, after the indices of a batch
-    #[arg(long, value_name = "I,J", value_parser = parse_index)]
-    at: Index,
-
-    /// Steps to show in full, counted from 1, besides those where something happens: 3,5-8 or "all"
+    /// More steps to show in full, counted from 1: 3,5-8 or "all"; by default those that change
+    /// something
     #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
     steps: Option<Wish>,
 
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
-
-    /// Write a page for a browser: every step as rows of bits, what is cut off shaded. --arch then may name several
-    /// units, with commas between, which stand side by side. "-" is standard output, instead of the text
+    /// Write a page for a browser: every step as rows of bits, truncated bits shaded. --arch then accepts several
+    /// units, separated by commas, side by side. "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH", conflicts_with = "json")]
     html: Option<PathBuf>,
 }
 
-#[derive(Clone, Debug)]
-struct Index(Vec<usize>);
-
-impl Explain {
-    pub fn run(self) -> Result<Ending> {
-        let fields = Fields {
+impl ShownProduct {
+    fn fields(&self) -> Result<Fields> {
+        Ok(Fields {
             d: said(source("d", self.d.as_deref()))?,
             d_dtype: self.d_dtype,
             ..said(self.product.fields())?
+        })
+    }
+}
+
+impl Words for ShownProduct {
+    fn request(&self) -> Result<Request> {
+        said(Check::try_from(self.fields()?)).map(Request::from)
+    }
+}
+
+impl Shown for ShownProduct {
+    fn wish(&self) -> Wish {
+        self.steps.clone().unwrap_or_default()
+    }
+
+    fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
+        let Some(path) = &self.html else {
+            return Ok(None);
         };
-        if let Some(path) = &self.html {
-            return self.page(&fields, path);
-        }
-        let prepared = self.prepare(fields, &self.memory.files())?;
-        let explanation =
-            said(prepared.explain(&self.at.0, self.steps.clone().unwrap_or_default()))?;
-        said(prepared.confirm_unchanged())?;
-        show::print(|out| {
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &explanation)?;
-                out.write_all(b"\n")
-            } else {
-                explain::write(&explanation, out)
-            }
-        })?;
-        Ok(ending(&[explanation]))
-    }
-
-    /// A check whose element there is.
-    fn prepare(&self, fields: Fields, files: &Files) -> Result<Prepared> {
-        let check = said(Check::try_from(fields))?;
-        let prepared = said(check.prepare_in(files))?;
-        let problem = prepared.problem();
-        check_index(&self.at.0, &problem.d_shape())?;
-        if let Some(Wish::These(steps)) = &self.steps
-            && let Some(&last) = steps.last()
-            && last > prepared.explained_steps()
-        {
-            bail!(
-                "--steps asks for step {last}, but K = {} is {} here",
-                problem.k,
-                match prepared.explained_steps() {
-                    1 => "one step".to_owned(),
-                    n => format!("{n} steps"),
-                }
-            );
-        }
-        Ok(prepared)
-    }
-
-    /// The element on every unit that `--arch` names, drawn; what the terminal says of each is printed, too.
-    fn page(&self, fields: &Fields, path: &Path) -> Result<Ending> {
-        let files = self.memory.files();
+        let fields = self.fields()?;
         let names: Vec<Option<String>> = match &fields.arch {
             None => vec![None],
             Some(names) => names
@@ -143,54 +147,120 @@ impl Explain {
         };
         ensure!(
             names.len() <= MOST_UNITS,
-            "--arch names {} units, and a page has room for {MOST_UNITS}",
+            "--arch names {} units; limit: {MOST_UNITS} per page",
             names.len()
         );
-        let mut units = Vec::new();
-        for name in names {
-            let fields = Fields {
+        let units = names.into_iter().map(|name| {
+            let check = said(Check::try_from(Fields {
                 arch: name.clone(),
                 ..fields.clone()
-            };
-            let prepared = self.prepare(fields, &files)?;
-            let name = name.unwrap_or_else(|| prepared.choice().architecture.name.clone());
-            units.push((name, prepared));
+            }))?;
+            Ok((name.unwrap_or_default(), check.into()))
+        });
+        let units: Result<Vec<_>> = units.collect();
+        Ok(Some((path, units?)))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Index(Vec<usize>);
+
+impl<W: Shown> Explain<W> {
+    pub fn run(self) -> Result<Ending> {
+        if let Some((path, units)) = self.words.page()? {
+            return self.draw(path, &units);
         }
+        let request = self.words.request()?;
+        let prepared = self.prepare(&request, &self.memory.files())?;
+        let told = self.explain(&request, &*prepared, self.words.wish())?;
+        said_of(&request, prepared.confirm_unchanged())?;
+        show::print(|out| {
+            if self.json {
+                serde_json::to_writer_pretty(&mut *out, &told)?;
+                out.write_all(b"\n")
+            } else {
+                told.text(out)
+            }
+        })?;
+        Ok(ending(&[told]))
+    }
+
+    fn explain(&self, request: &Request, prepared: &dyn Subject, wish: Wish) -> Result<Explained> {
+        said_of(request, prepared.explained(&self.at.0, wish))
+    }
+
+    /// What has such an element, and such steps.
+    fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
+        let prepared = said_of(request, request.prepare_in(files))?;
+        let called = match request {
+            Request::Product(_) => "D",
+            Request::Operation(_) => "the result",
+        };
+        check_index(&self.at.0, called, &prepared.shape())?;
+        if let (Wish::These(steps), Rule::Product(rule)) = (self.words.wish(), prepared.rule())
+            && let Some(&last) = steps.last()
+            && last > prepared.explained_steps()
+        {
+            bail!(
+                "--steps requests step {last}, but K = {} takes {} here",
+                rule.product.k,
+                match prepared.explained_steps() {
+                    1 => "one step".to_owned(),
+                    n => format!("{n} steps"),
+                }
+            );
+        }
+        Ok(prepared)
+    }
+
+    /// The element on every unit, drawn; what the terminal says of each is printed, too.
+    fn draw(&self, path: &Path, units: &[Named]) -> Result<Ending> {
+        let files = self.memory.files();
         let mut outputs = Outputs::new();
-        for (_, prepared) in &units {
-            prepared.request().protect(&mut outputs);
+        let mut prepared = Vec::new();
+        for (_, request) in units {
+            prepared.push(self.prepare(request, &files)?);
+            request.protect(&mut outputs);
         }
         let output = outputs.open("the page", path)?;
-        let wish = self.steps.clone().unwrap_or_default();
-        let explain = |(_, prepared): &(String, Prepared), wish: Wish| {
-            said(prepared.explain(&self.at.0, wish))
+        let explain = |i: usize, wish: Wish| -> Result<Explanation> {
+            match self.explain(&units[i].1, &*prepared[i], wish)? {
+                Explained::Product(told) => Ok(*told),
+                Explained::Operation(_) => unreachable!("pages are of products"),
+            }
         };
-        let first: Result<Vec<Explanation>> = units
-            .iter()
-            .map(|unit| explain(unit, wish.clone()))
-            .collect();
+        let wish = self.words.wish();
+        let first: Result<Vec<Explanation>> =
+            (0..units.len()).map(|i| explain(i, wish.clone())).collect();
         let first = first?;
         let known: Vec<&Explanation> = first.iter().collect();
         let plan = Plan::of(&known);
-        let again = units.iter().zip(plan.wishes(&known, &wish));
+        let again = plan.wishes(&known, &wish).into_iter().enumerate();
         let drawn: Result<Vec<Unit>> = again
-            .map(|(unit, wish)| {
+            .map(|(i, wish)| {
+                let name = match (&*units[i].0, prepared[i].rule()) {
+                    ("", rule) => rule.names()[0].to_owned(),
+                    (name, _) => name.to_owned(),
+                };
                 Ok(Unit {
-                    name: unit.0.clone(),
-                    explanation: explain(unit, wish)?,
+                    name,
+                    explanation: explain(i, wish)?,
                 })
             })
             .collect();
         let drawn = drawn?;
-        for (_, prepared) in &units {
-            said(prepared.confirm_unchanged())?;
+        for ((_, request), prepared) in units.iter().zip(&prepared) {
+            said_of(request, prepared.confirm_unchanged())?;
         }
-        let told: io::Result<Vec<String>> = first.iter().map(plainly).collect();
-        let told = told?;
+        let first = first
+            .into_iter()
+            .map(|told| Explained::Product(told.into()));
+        let first: Vec<Explained> = first.collect();
+        let told: Vec<String> = first.iter().map(Explained::plain_text).collect();
         let to_stdout = path == Path::new("-");
         output.commit(|out| plan.write(&drawn, &told, out))?;
         if !to_stdout {
-            show::print(|out| first.iter().try_for_each(|one| explain::write(one, out)))?;
+            show::print(|out| first.iter().try_for_each(|told| told.text(out)))?;
         }
         Ok(ending(&first))
     }
@@ -199,27 +269,20 @@ impl Explain {
 /// Units that stand side by side, at most.
 const MOST_UNITS: usize = 8;
 
-/// What the terminal says, without colours.
-fn plainly(explanation: &Explanation) -> io::Result<String> {
-    let mut text = Vec::new();
-    explain::write(explanation, &mut text)?;
-    Ok(String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned())
-}
-
-fn ending(explanations: &[Explanation]) -> Ending {
-    let mut given = explanations.iter().filter_map(|one| one.given.as_ref());
-    match given.any(|given| !given.same) {
-        true => Ending::Different,
-        false => Ending::Done,
+fn ending(explanations: &[Explained]) -> Ending {
+    if explanations.iter().any(|told| told.same() == Some(false)) {
+        Ending::Different
+    } else {
+        Ending::Done
     }
 }
 
-fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
+fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {
     let typed: Vec<_> = index.iter().map(usize::to_string).collect();
     let typed = typed.join(",");
     if index.len() != shape.len() {
         bail!(
-            "--at {typed} has {} indices, but D is {} and needs {}",
+            "--at {typed} has {} indices, but {called} is {} and needs {}",
             index.len(),
             shape_text(shape),
             shape.len()
@@ -227,7 +290,7 @@ fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
     }
     if let Some(axis) = (0..shape.len()).find(|&axis| index[axis] >= shape[axis]) {
         bail!(
-            "--at {typed} is outside D, which is {}: index {} must be 0 to {}",
+            "--at {typed} is outside {called}, which is {}: index {} must be 0 to {}",
             shape_text(shape),
             index[axis],
             shape[axis] - 1
@@ -239,7 +302,7 @@ fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
 fn parse_index(text: &str) -> Result<Index> {
     let indices = text.split(',').map(|part| part.trim().parse());
     let indices: Result<Vec<usize>, _> = indices.collect();
-    let indices = indices.ok().filter(|indices| indices.len() >= 2);
+    let indices = indices.ok();
     indices
         .map(Index)
         .context("write row and column, such as 12,7; in a batch its indices first: 0,12,7")
@@ -281,9 +344,9 @@ mod tests {
     }
 
     #[test]
-    fn an_index_has_two_numbers_or_more() {
+    fn an_index_has_numbers() {
         assert_eq!(parse_index("0, 12,7").unwrap().0, [0, 12, 7]);
-        for wrong in ["", "3", "1,-2", "1,b", "1,,2"] {
+        for wrong in ["", "1,-2", "1,b", "1,,2"] {
             assert!(parse_index(wrong).is_err(), "{wrong:?}");
         }
     }

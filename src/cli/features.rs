@@ -1,4 +1,4 @@
-//! `tcverify features`: the table that papers print, measured.
+//! `tcverify features`: the table of numerical features of the papers, measured.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,11 @@ use crate::num::Format;
 use crate::probe::features::{Feature, FeatureTable, features};
 use crate::probe::{Suite, folder, replay};
 
-/// Print the table of numerical features that papers print, measured with probes
+/// Measure the numerical features that papers tabulate
 ///
-/// The probes of 'tcverify probe' are answered by the models named, or by a machine whose answers are
-/// in a file; nothing is read from the models' constants. Rows follow Fasi et al., Numerical Behavior of
-/// NVIDIA Tensor Cores (conclusions 1 to 6), and Table III of the Ten-Four paper.
+/// The named models, or a machine whose answers are in a file, answer the probes of 'tcverify probe'.
+/// Nothing is read from the models' constants. Rows follow Fasi et al., Numerical Behavior of NVIDIA
+/// Tensor Cores (conclusions 1 to 6), and Table III of the Ten-Four paper.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -25,18 +25,18 @@ Examples:
   tcverify features --arch h100 --dtype e4m3 --acc f16 --json
   tcverify features --arch h100 --answers probes d.npy
 
-Where an architecture has several instructions, 'hopper/mma' names one.")]
+If an architecture has several instructions, 'hopper/mma' names one.")]
 pub struct Features {
-    /// Architecture, compute capability or GPU, perhaps with an instruction: hopper/mma; repeat for
-    /// more columns
+    /// Architecture, compute capability or GPU, optionally with an instruction: hopper/mma. Repeat
+    /// for more columns
     #[arg(long, value_name = "NAME")]
     arch: Vec<String>,
 
-    /// Probes and a machine's answers to them: one more column
+    /// Probes and a machine's answers: one more column
     #[arg(long, num_args = 2, value_names = ["DIR", "D.npy"])]
     answers: Option<Vec<PathBuf>>,
 
-    /// Format of A and B; that of the probes with --answers
+    /// Format of A and B; with --answers that of the probes
     #[arg(
         long,
         value_name = "FORMAT",
@@ -46,7 +46,7 @@ pub struct Features {
     )]
     dtype: Option<Format>,
 
-    /// Format of B, where it differs from A's
+    /// Format of B, if it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     dtype_b: Option<Format>,
 
@@ -73,8 +73,8 @@ impl Features {
                 let suite = folder::read(&paths[0])?;
                 if let Some(scale) = suite.scale {
                     bail!(
-                        "{}: holds probes with scales of {scale}, and the table is of operands without; write probes \
-                         without --scale-dtype",
+                        "{}: holds probes with scales of {scale}, but the table needs operands without scales; write \
+                         probes without --scale-dtype",
                         crate::io::escaped_path(&paths[0])
                     );
                 }
@@ -83,7 +83,7 @@ impl Features {
                 for (asked, probed) in asked {
                     if asked.is_some_and(|asked| asked != probed) {
                         bail!(
-                            "{}: holds probes for {}*{} -> {}, and other formats were asked for",
+                            "{}: holds probes for {}*{} -> {}, but the request has other formats",
                             crate::io::escaped_path(&paths[0]),
                             suite.a,
                             suite.b,
@@ -159,7 +159,7 @@ fn print_text(suite: &Suite, columns: &[Column]) -> Result<()> {
         }
         writeln!(
             out,
-            "\nMeasured with {} probes; '-' is what these formats cannot show.",
+            "\nMeasured with {} probes; '-' marks what these formats cannot show.",
             suite.cases.len()
         )
     })

@@ -1,4 +1,4 @@
-//! `tcverify generate`: operands that a seed determines, as files.
+//! `tcverify generate`: writes operands that a seed determines.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub struct Generate {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Format,
 
-    /// Which operand it is; each has numbers of its own
+    /// Role of the operand; each role has different numbers
     #[arg(long, value_name = "WHICH", value_parser = role())]
     role: Role,
 
@@ -52,7 +52,7 @@ pub struct Generate {
     quiet: bool,
 }
 
-/// An operand that has numbers of its own.
+/// A role of an operand; each has different numbers.
 fn role() -> impl TypedValueParser<Value = Role> {
     let word = |role: &Role| role.field().replace('_', "-");
     PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |said| {

@@ -1,28 +1,34 @@
-//! `tcverify identify`: which models of the catalogue give this D.
+//! `tcverify identify`: which models of the catalogue give this D, or which variants of an operation a result.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 
-use super::args::{OperandArgs, said, source};
-use super::operation::OperationHint;
+use super::args::{
+    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
+    said_of_operation, source,
+};
 use super::progress::Bar;
 use super::values::{any_format, word};
 use super::{Ending, show};
-use crate::check::{CheckError, EngineChoice, option};
+use crate::check::{
+    CheckError, EngineChoice, Fields, Fit, Operation, Request as CheckRequest, Verb, option,
+    shell_line,
+};
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
-use crate::io::Outputs;
+use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
+use crate::ops;
 use crate::report::{FITS_SHOWN, Layout};
 
-/// Find out which models of the catalogue give a D
+/// Find the models and schedules that give a D
 ///
-/// Every architecture, instruction and accumulation whose formats the files allow is tested on a
-/// growing sample of D; what gives the whole sample is replayed in full. Models that no element of
-/// this D can tell apart are all named, with operands on which they differ. Where no model alone gives D,
-/// or D has fewer bits than the sums, the kernels' schedules are searched too: partial tiles, splits of
-/// K, promotion, permutations, scales.
+/// Tests every architecture, instruction and accumulator whose formats fit the files on a growing sample
+/// of D, and replays in full those that give the whole sample. It lists all models that this D cannot
+/// distinguish, with operands on which they differ. If no model alone gives D, or D has fewer bits than
+/// the sums, it also searches kernel schedules: partial tiles, splits of K, promotion, permutations,
+/// scales.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,8 +39,8 @@ Examples:
   tcverify identify --kernel nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT a.npy b.npy d.npy
   tcverify identify --dtype bf16 --arch a100 --arch h100 --limit 20 a.npy b.npy d.npy
 
-Without --dtype every format is tried that the codes in the files can be. Exit codes: 0 at least one
-candidate gives D, 1 none does, 2 anything else.")]
+Without --dtype it tries every format that fits the files. Exit codes: 0 at least one candidate
+gives D, 1 none does, 2 anything else.")]
 pub struct Identify {
     #[command(flatten)]
     _operation: OperationHint,
@@ -46,28 +52,28 @@ pub struct Identify {
     #[arg(value_name = "D.npy")]
     d: PathBuf,
 
-    /// Format of A and B, if it is known
+    /// Format of A and B, if known
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
-    /// Format of B, where it differs from A's
+    /// Format of B, if it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format(), requires = "dtype")]
     dtype_b: Option<Format>,
 
-    /// Format of D, if it is known
+    /// Format of D, if known
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     d_dtype: Option<Format>,
 
-    /// What a library says of the kernel: a log line, a configuration, a name. What it says stands; what it leaves
-    /// open (slices, how they meet, custom options) is searched, and nothing else
+    /// Kernel, from the library: a log line, a configuration, a name. Its settings are kept; only those that it
+    /// lacks (slices, reduction, custom options) are searched
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
 
-    /// What FP8 results were multiplied with before they were rounded (scale_result of torch._scaled_mm): only
-    /// kernels that have such a scale are searched
+    /// Factor of FP8 results before rounding (scale_result of torch._scaled_mm): only kernels with such a
+    /// scale are searched
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     scale_result: Option<F32>,
-    /// Look at this architecture alone: a name, a compute capability or a GPU; may be given more than once
+    /// Search only this architecture: a name, a compute capability or a GPU. Repeatable
     #[arg(long = "arch", value_name = "NAME")]
     architectures: Vec<String>,
 
@@ -75,12 +81,12 @@ pub struct Identify {
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
     schedules: Schedules,
 
-    /// Multiply-adds, in millions, that the search may spend before it stops; those of full replays by
-    /// vector kernels count a sixteenth
+    /// Budget of the search, in millions of multiply-adds; full replays by vector kernels count one
+    /// sixteenth
     #[arg(long, value_name = "N", default_value_t = Limits::BUDGET / 1_000_000)]
     budget: u64,
 
-    /// Stop after the sample: nothing is replayed in full
+    /// Stop after the sample, without full replays
     #[arg(long)]
     quick: bool,
 
@@ -92,8 +98,8 @@ pub struct Identify {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// How many lines of fits the text has, and how many of the others. Fits that differ in the number of
-    /// slices alone share a line; the JSON has all
+    /// Number of lines for fits, and for the others. Fits that differ only in the number of slices share
+    /// a line; the JSON has all
     #[arg(long, value_name = "N", default_value_t = FITS_SHOWN)]
     limit: usize,
 
@@ -101,7 +107,7 @@ pub struct Identify {
     #[arg(long, short)]
     quiet: bool,
 
-    /// Write what was found as JSON; "-" is standard output, instead of the text
+    /// Write the result as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
 }
@@ -133,9 +139,10 @@ impl Identify {
             };
             show::print(|out| found.view(self.limit).text(layout, out))?;
         }
-        Ok(match found.fits.is_empty() {
-            true => Ending::Different,
-            false => Ending::Done,
+        Ok(if found.fits.is_empty() {
+            Ending::Different
+        } else {
+            Ending::Done
         })
     }
 
@@ -160,5 +167,102 @@ impl Identify {
             },
             engine: self.operands.engine.engine.unwrap_or(EngineChoice::Fast),
         })
+    }
+}
+
+/// Find the variants of an operation that give a result
+///
+/// Computes every variant that takes these arrays, and compares it with the captured result.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify identify --op silu_and_mul --dtype bf16 x.npy y.npy
+
+Exit codes: 0 at least one variant gives the result, 1 none does, 2 anything else.")]
+pub struct Variants {
+    #[command(flatten)]
+    operation: OperationArgs,
+
+    #[command(flatten)]
+    judge: JudgeArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Variants {
+    /// Every variant, and whether it gives the result.
+    pub fn run(self) -> Result<Ending> {
+        let mut fields = Fields::default();
+        said(self.judge.fill(&mut fields))?;
+        let asked = self.operation.asked(&RuleArgs::default())?;
+        let asked = asked.judged_as(&fields);
+        let files = self.memory.files();
+        let all = ops::of(asked.operation.as_deref().unwrap_or_default());
+        // The first variant that takes these arrays; why the default does not, if none does.
+        let mut prepared = asked.prepare_in(&files);
+        for variant in all.unwrap_or_default() {
+            if prepared.is_ok() {
+                break;
+            }
+            let other = Operation {
+                variant: Some(variant.name.clone()),
+                ..asked.clone()
+            };
+            if let Ok(found) = other.prepare_in(&files) {
+                prepared = Ok(found);
+            }
+        }
+        let prepared = said_of_operation(prepared)?;
+        let found = said_of_operation(prepared.identify())?;
+        if !self.quiet {
+            show::print(|out| {
+                for (variant, fit) in &found {
+                    let name = escaped(&variant.name);
+                    writeln!(
+                        out,
+                        "{:<22} {name:<24} {:<11} {}",
+                        fit.to_string(),
+                        variant.evidence,
+                        variant.title
+                    )?;
+                }
+                let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
+                match fits {
+                    0 => writeln!(out, "\nNo variant gives this result."),
+                    1 => Ok(()),
+                    _ => {
+                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
+                        let place = if all {
+                            "everywhere in it"
+                        } else {
+                            "in all that was tested of it"
+                        };
+                        writeln!(
+                            out,
+                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
+                        )
+                    }
+                }?;
+                let asked = |name: &str| Operation {
+                    variant: Some(name.to_owned()),
+                    ..prepared.request().clone()
+                };
+                match found.iter().find(|(_, fit)| fit.is_whole()) {
+                    Some((variant, _)) => {
+                        let asked = CheckRequest::from(asked(&variant.name));
+                        let words = asked.command_line(Verb::Check);
+                        writeln!(out, "\n{}", escaped(&shell_line(words)))
+                    }
+                    None => Ok(()),
+                }
+            })?;
+        }
+        let any = found.iter().any(|(_, fit)| fit.is_whole());
+        Ok(if any { Ending::Done } else { Ending::Different })
     }
 }

@@ -1,4 +1,4 @@
-//! `tcverify infer`: the arithmetic behind a machine's answers.
+//! `tcverify infer`: finds the arithmetic behind a machine's answers.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,14 +19,13 @@ use crate::probe::{Suite, folder};
 
 /// Find the arithmetic that explains a machine's answers to probes
 ///
-/// Hypotheses are the kinds of arithmetic that 'tcverify archs' lists. One that gives every answer bit
-/// for bit is the result, an architecture file whose every constant says which cases it rests on. A
-/// constant counts as determined only if every other plausible value fails a case; the others are
-/// listed with all values that would do. If nothing gives every answer, the best hypothesis and the
-/// answers that contradict it are shown, and the exit code is 1: so with every machine of a kind that is never
-/// inferred (several accumulators, trees and orders of k other than ascending, floating-point sums that wrap around or
-/// saturate). Of integers it finds whether sums wrap around or saturate at 32 bits, and after how many products; what
-/// saturates elsewhere is refused.
+/// The hypotheses are the kinds of arithmetic that 'tcverify archs' lists. The result is a hypothesis that gives
+/// every answer bit for bit: an architecture file in which each constant names its cases. A constant is determined
+/// only if every other plausible value fails a case; otherwise all possible values are listed. If nothing gives every
+/// answer, the command shows the best hypothesis and the answers that contradict it, and exits with 1. It cannot
+/// infer several accumulators, trees, orders of k other than ascending, or floating-point sums that wrap around or
+/// saturate. For integers it finds whether sums wrap around or saturate at 32 bits, and after how many products; it
+/// rejects other widths.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,11 +36,11 @@ Examples:
 
 Exit codes: 0 explained, 1 nothing known explains the answers, 2 anything else.")]
 pub struct Infer {
-    /// What 'tcverify probe' wrote
+    /// Directory written by 'tcverify probe'
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The machine's answers, of C's shape, as .npy
+    /// The machine's answers as .npy, in C's shape
     #[arg(value_name = "D.npy")]
     answers: PathBuf,
 
@@ -53,11 +52,11 @@ pub struct Infer {
     #[arg(long, default_value = "inferred", value_name = "NAME")]
     name: String,
 
-    /// Write what was found, or what contradicts, as JSON; "-" is standard output, instead of the text
+    /// Write the result, or the contradictions, as JSON; "-" is standard output, instead of the text
     #[arg(long, value_name = "PATH")]
     json: Option<PathBuf>,
 
-    /// How many contradicting answers to list
+    /// Number of contradicting answers to list
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_mismatches: usize,
 
@@ -192,13 +191,13 @@ fn explained_text(
     tested(&coverage(suite), out)?;
     writeln!(
         out,
-        "\nCase numbers are those of manifest.json. Each constant was varied with the others as found. A unit\n\
-         that computes otherwise only where no case asks is not told apart: compare the model with more of the\n\
-         machine's results (tcverify check --model)."
+        "\nCase numbers refer to manifest.json. Each constant was varied while the others kept their values.\n\
+         The probes miss a unit that differs only where no case tests it: compare the model with more of\n\
+         the machine's results (tcverify check --model)."
     )
 }
 
-/// What the answers were to.
+/// The cases that were answered.
 fn tested(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
     let families: Vec<_> = coverage
         .families
@@ -312,8 +311,8 @@ fn contradicted_text(
     }
     writeln!(
         out,
-        "\nIf few cases of unrelated families fail, suspect the capture; if whole families do, the unit\n\
-         is of a kind that is not known here. The search is no proof that no known kind would fit.\n"
+        "\nIf a few cases of unrelated families fail, suspect the capture. If whole families fail, the unit\n\
+         is of an unknown kind. The search does not prove that no known kind would fit.\n"
     )?;
     writeln!(out, "Never inferred")?;
     for what in NEVER_INFERRED {

@@ -1,4 +1,4 @@
-//! `tcverify inspect`: what files hold.
+//! `tcverify inspect`: what files contain.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use crate::report::inspection::{Array, Counts, File, Found, INSPECTION, Inspecti
 
 /// List the arrays in files, with digests and counts of special numbers
 ///
-/// For each array its element type, shape and the SHA-256 of its payload; and, where the file says
-/// what the elements are, how many are NaN, infinite, zero or subnormal, and the least and the
+/// Shows each array's element type, shape and the SHA-256 of its payload. If the file states the
+/// format, it also counts NaN, infinite, zero and subnormal elements, and shows the least and the
 /// greatest.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -29,16 +29,16 @@ Examples:
   One of them, as JSON:
     tcverify inspect --json model.safetensors#layers.0.q_proj.weight
 
-  Bytes that are codes of E4M3:
+  Bytes that hold E4M3 codes:
     tcverify inspect --dtype e4m3 dump.npz#a
 
-Exit codes: 0 all arrays were read, 2 one was not (its line says why), or anything else.")]
+Exit codes: 0 all arrays were read, 2 one was not (its line says why), or another error.")]
 pub struct Inspect {
-    /// Files: x.npy, x.npz, x.safetensors, or one array of them as FILE#NAME
+    /// Files: x.npy, x.npz, x.safetensors, or one array in them as FILE#NAME
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Format to read elements as, where the file does not say it
+    /// Format of the elements, if the file does not state it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
@@ -93,7 +93,7 @@ impl Inspect {
         let only = (meant.len() == 1).then_some(meant.start);
         let named = only.is_some() && path != container.file().path();
         let arrays: Vec<_> = meant.map(array).collect();
-        // One that was asked for by name is no line in a list.
+        // One that was asked for by name is not a line in a list.
         if let Some(Array {
             found: Found::NotRead { error },
             ..

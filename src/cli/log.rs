@@ -10,27 +10,27 @@ use super::{Ending, documents, show};
 use crate::io::{MAX_DOCUMENT, Outputs, escaped_path, read_text};
 use crate::tlog::{Checkpoint, Committed, Key, Log as Leaves, Note, TlogError, repeated};
 
-/// Follow logs of commitments: prove, verify, ask witnesses, find a product that was committed to twice
+/// Work with logs of commitments: prove, verify, ask witnesses, find duplicates
 ///
-/// 'commit --checkpoint' adds to a log. Its checkpoints and proofs are C2SP's, so that any witness can cosign them.
-/// docs/attestations.md says what that proves.
+/// 'commit --checkpoint' adds a commitment to a log. Checkpoints and proofs follow C2SP, so that any witness can
+/// cosign them. docs/attestations.md explains what that proves.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  Commit, and have the checkpoint cosigned:
+  Commit, and get the checkpoint cosigned:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json \\
         --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
     tcverify log checkpoint log.txt --log-key key.pem -o checkpoint
     tcverify log ask log.txt checkpoint --old 0 | curl --data-binary @- https://witness.example/add-checkpoint >> checkpoint
     tcverify log prove log.txt c.json --checkpoint checkpoint -o c.tlog-proof
 
-  Whoever has the keys of log and witnesses:
+  Anyone with the keys of the log and the witnesses:
     tcverify log verify c.json c.tlog-proof --log-key example.com/log+... --witness witness.example+... --quorum 1
 
-  Whoever has all commitments of a log:
+  Anyone with all commitments of a log:
     tcverify log twice log.txt *.json --checkpoint checkpoint --log-key example.com/log+...
 
-Exit codes: verify: 0 proven, 1 not; twice: 0 no product is there twice, 1 one is, 2 that cannot be told; all: 2 anything else.")]
+Exit codes: verify: 0 proven, 1 not proven; twice: 0 no product appears twice, 1 one does, 2 unknown; all: 2 anything else.")]
 pub struct Log {
     #[command(subcommand)]
     step: Step,
@@ -45,7 +45,7 @@ enum Step {
     Twice(Twice),
 }
 
-/// Sign the checkpoint of all of a log
+/// Sign a checkpoint of the whole log
 #[derive(Args)]
 struct MakeCheckpoint {
     /// The log's file
@@ -61,18 +61,18 @@ struct MakeCheckpoint {
     output: PathBuf,
 }
 
-/// Write what a witness is asked: the body of its add-checkpoint, with the proof that nothing was taken back
+/// Write the request to a witness: the body of its add-checkpoint, with the proof that nothing was removed
 #[derive(Args)]
 struct Ask {
     /// The log's file
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
-    /// What 'tcverify log checkpoint' wrote
+    /// Checkpoint written by 'tcverify log checkpoint'
     #[arg(value_name = "CHECKPOINT")]
     checkpoint: PathBuf,
 
-    /// Leaves of the checkpoint that the witness cosigned last; 0 if it has seen none
+    /// Leaves of the last checkpoint that the witness cosigned; 0 for none
     #[arg(long, value_name = "N")]
     old: u64,
 
@@ -81,18 +81,18 @@ struct Ask {
     output: PathBuf,
 }
 
-/// Prove that a checkpoint, with its cosignatures, has a commitment
+/// Prove that a cosigned checkpoint contains a commitment
 #[derive(Args)]
 struct Prove {
     /// The log's file
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(value_name = "C.json")]
     commitment: PathBuf,
 
-    /// The checkpoint, to which witnesses' lines were added
+    /// The checkpoint, with the witnesses' lines added
     #[arg(long, value_name = "CHECKPOINT")]
     checkpoint: PathBuf,
 
@@ -104,7 +104,7 @@ struct Prove {
 /// Check that a commitment is in a log, and that witnesses cosigned it in time
 #[derive(Args)]
 struct Verify {
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(value_name = "C.json")]
     commitment: PathBuf,
 
@@ -120,9 +120,10 @@ struct Verify {
     quiet: bool,
 }
 
-/// Find commitments in a log to one product: same model, schedule and operands, another D
+/// Find several commitments to one product: same model, schedule and operands, but another D
 ///
-/// Whoever may choose among commitments afterwards chooses the one that passes. All commitments of the log must be there.
+/// A prover with several commitments could later choose the one that passes. The command needs all commitments of the
+/// log.
 #[derive(Args)]
 struct Twice {
     /// The log's file
@@ -133,7 +134,7 @@ struct Twice {
     #[arg(value_name = "C.json", required = true)]
     commitments: Vec<PathBuf>,
 
-    /// A checkpoint that the log must have at least
+    /// A checkpoint that the log must contain
     #[arg(long, value_name = "CHECKPOINT")]
     checkpoint: PathBuf,
 
@@ -175,7 +176,7 @@ fn note(path: &Path) -> Result<Note> {
     Note::parse(&text).with_context(|| escaped_path(path))
 }
 
-/// Writes a text where it is to go, over none of what was read.
+/// Writes a text to its output, which must not overwrite an input.
 fn write(text: &str, output: &Path, role: &str, read: &[(&str, &Path)]) -> Result<Ending> {
     let mut outputs = Outputs::new();
     for (role, path) in read {
@@ -245,7 +246,7 @@ impl Verify {
     }
 }
 
-/// What proves nothing is an answer; anything else is an error.
+/// A proof that proves nothing is an answer; anything else is an error.
 pub fn unproven(error: anyhow::Error, path: &Path) -> Result<Ending> {
     match error.downcast_ref::<TlogError>() {
         Some(TlogError::ProvesNothing(_)) => {
@@ -267,7 +268,7 @@ impl Twice {
             let file = bytes(path)?;
             let committed = Committed::parse(&file).map_err(|error| named(error, path))?;
             if log.place(&file).is_none() {
-                bail!("{}: is no leaf of the log", escaped_path(path));
+                bail!("{}: is not a leaf of the log", escaped_path(path));
             }
             all.push(committed);
         }
@@ -278,7 +279,7 @@ impl Twice {
                 .map(|&place| escaped_path(&self.commitments[place]));
             let paths: Vec<_> = paths.map(|path| path.to_string()).collect();
             show::different(&format!(
-                "one product is committed to more than once: {}",
+                "there is more than one commitment to a product: {}",
                 paths.join(", ")
             ));
         }
@@ -291,7 +292,8 @@ impl Twice {
             .count();
         if unseen > 0 {
             bail!(
-                "{unseen} of {} leaves of the log are of files that were not given, so that nothing is known of them",
+                "{unseen} of {} leaves of the log belong to files that were not given, so nothing is known about \
+                them",
                 log.leaves.len()
             );
         }

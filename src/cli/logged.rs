@@ -1,4 +1,4 @@
-//! Commitments that go into a log, and what witnesses say of them.
+//! Commitments that go into a log, and what witnesses say about them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,20 +15,20 @@ use crate::tlog::{Key, KeyKind, OpenLog, Published, TlogProof, Witnesses, rfc333
 #[derive(Args)]
 #[command(next_help_heading = "Log")]
 pub struct LoggingArgs {
-    /// Add the commitment to the log of this name, and sign its checkpoint, for witnesses to cosign: 'example.com/log'
-    /// (docs/attestations.md)
+    /// Add the commitment to the log of this name, such as example.com/log, and sign a checkpoint for witnesses to
+    /// cosign (docs/attestations.md)
     #[arg(long, value_name = "ORIGIN", requires_all = ["log", "log_key", "proof"])]
     checkpoint: Option<String>,
 
-    /// The log's file; one that is not there begins a log
+    /// File of the log; a new file starts a log
     #[arg(long, value_name = "LOG", requires = "checkpoint")]
     log: Option<PathBuf>,
 
-    /// Who signs it: a private Ed25519 key, as 'openssl genpkey -algorithm ed25519' writes it
+    /// Private Ed25519 key that signs it, as 'openssl genpkey -algorithm ed25519' writes it
     #[arg(long, value_name = "PRIVATE.pem", requires = "checkpoint")]
     log_key: Option<PathBuf>,
 
-    /// Where to write the checkpoint, with the proof that it has the commitment
+    /// Where to write the checkpoint with the proof that it contains the commitment
     #[arg(long, value_name = "C.tlog-proof", requires = "checkpoint")]
     proof: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ pub struct Logging {
 }
 
 impl LoggingArgs {
-    /// Reads the key, before outputs are opened.
+    /// Reads the key before outputs are opened.
     ///
     /// # Errors
     /// If it is none.
@@ -53,7 +53,7 @@ impl LoggingArgs {
         Ok(Some(documents::signer(path)?))
     }
 
-    /// Opens the log and the proof's place, after all other places are taken: a log that is not there is begun.
+    /// Opens the log and the proof's output, after all other outputs. A missing log is started.
     ///
     /// # Errors
     /// If one cannot be written, or is something else.
@@ -70,7 +70,7 @@ impl LoggingArgs {
         let signer = signer.ok_or_else(|| anyhow!("--checkpoint needs --log-key"))?;
         ensure!(
             proof.as_os_str() != "-",
-            "--proof writes a file: standard output is the commitment's"
+            "--proof needs a file: standard output carries the commitment"
         );
         outputs.claim("the log", log)?;
         let output = outputs.open("the proof", proof)?;
@@ -103,7 +103,7 @@ impl Logging {
     }
 }
 
-/// Whose word on the time of a commitment counts.
+/// Who is trusted on the time of a commitment.
 #[derive(Args)]
 #[command(next_help_heading = "Time of the commitment")]
 pub struct WitnessArgs {
@@ -111,15 +111,15 @@ pub struct WitnessArgs {
     #[arg(long, value_name = "KEY")]
     pub log_key: Option<Key>,
 
-    /// A witness's key, in the same form. May be given several times
+    /// Key of a witness, in the same form. Repeatable
     #[arg(long, value_name = "KEY")]
     pub witness: Vec<Key>,
 
-    /// How many of the witnesses must have cosigned
+    /// Number of witnesses that must have cosigned
     #[arg(long, value_name = "N")]
     pub quorum: Option<usize>,
 
-    /// When the beacon's value became known, such as 2026-11-23T08:00:00Z: witnesses must have cosigned before
+    /// When the beacon's value became known, such as 2026-11-23T08:00:00Z; witnesses must have cosigned before
     #[arg(long, value_name = "TIME", value_parser = super::attested::time)]
     pub before: Option<u64>,
 }
@@ -133,8 +133,9 @@ impl WitnessArgs {
         let log = self.log_key.as_ref();
         let log = log.ok_or_else(|| anyhow!("a checkpoint needs the key of its log: --log-key"))?;
         let quorum = self.quorum;
-        let quorum =
-            quorum.ok_or_else(|| anyhow!("say how many witnesses must have cosigned: --quorum"))?;
+        let quorum = quorum.ok_or_else(|| {
+            anyhow!("give the number of witnesses that must have cosigned: --quorum")
+        })?;
         let witnesses = Witnesses::new(self.witness.clone(), quorum);
         let witnesses = witnesses.map_err(|reason| anyhow!("--witness, --quorum: {reason}"))?;
         let text = read_text(proof, "proof", MAX_DOCUMENT)?;

@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
-use roff::{Roff, roman};
+use roff::{Roff, bold, roman};
 
-use super::{Cli, Ending, operation};
+use super::{Cli, Ending, groups, operation};
 use crate::io::Output;
 
-/// Write manual pages: tcverify.1 and one for every command
+/// Write manual pages: tcverify.1 and one per command
 ///
-/// They are made from the definitions that --help shows. To read them: tcverify man --output man1,
+/// The pages come from the same definitions as --help. To read one: tcverify man --output man1,
 /// then man -l man1/tcverify-check.1
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   tcverify man --output man1 && man -l man1/tcverify-check.1")]
 pub struct ManPages {
-    /// Directory to write them to; made if it is not there, what has these names is replaced
+    /// Directory to write them to, created if missing; existing pages are replaced
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 }
@@ -44,7 +44,7 @@ impl ManPages {
     }
 }
 
-/// A command's page and those of the commands below it; `above` are the helps of those that it is below.
+/// Renders a command's page and those of its subcommands; `above` are the helps of its parents.
 fn render(command: &Command, above: &[String], pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
     let man = Man::new(command.clone());
     let man = man.source(concat!("tcverify ", env!("CARGO_PKG_VERSION")));
@@ -62,7 +62,7 @@ fn render(command: &Command, above: &[String], pages: &mut Vec<(String, Vec<u8>)
     Ok(())
 }
 
-/// A page; the last of the helps is the command's own.
+/// One page; the last of the helps is the command's own.
 fn sections(
     command: &Command,
     man: &Man,
@@ -79,7 +79,9 @@ fn sections(
     {
         man.render_options_section(out)?;
     }
-    if command.has_subcommands() {
+    if command.get_name() == "tcverify" {
+        groups_section(out)?;
+    } else if command.has_subcommands() {
         man.render_subcommands_section(out)?;
     }
     let name = command.get_bin_name().unwrap_or("tcverify");
@@ -98,7 +100,22 @@ fn sections(
     man.render_version_section(out)
 }
 
-/// The command's own, or those lines above it that call it.
+/// The commands of the program in groups, as in its help.
+fn groups_section(out: &mut dyn Write) -> std::io::Result<()> {
+    let mut roff = Roff::new();
+    roff.control("SH", ["COMMANDS"]);
+    for (title, commands) in groups::GROUPS {
+        roff.control("SS", [title]);
+        for (name, question) in commands {
+            roff.control("TP", []);
+            roff.text([bold(format!("tcverify-{name}(1)"))]);
+            roff.text([roman(*question)]);
+        }
+    }
+    roff.to_writer(out)
+}
+
+/// The command's own examples, or those of its parents that call it.
 fn examples(name: &str, helps: &[String]) -> Vec<String> {
     let (own, above) = helps.split_last().expect("its own at least");
     let of = |help: &str| -> Vec<String> {
@@ -127,7 +144,7 @@ fn examples(name: &str, helps: &[String]) -> Vec<String> {
 
 const EXIT: &str = "Exit codes: ";
 
-/// What the command says of it, or the nearest above it but the program itself.
+/// The command's own text, or that of its nearest parent other than the program.
 fn exit_status(helps: &[String]) -> String {
     let own = helps.len() - 1;
     let said = |(i, help): (usize, &String)| {
@@ -136,5 +153,5 @@ fn exit_status(helps: &[String]) -> String {
         (i > 0 || own == 0).then(|| said.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     let said = helps.iter().enumerate().rev().find_map(said);
-    said.unwrap_or_else(|| "0 done, 2 anything else, which standard error names.".to_owned())
+    said.unwrap_or_else(|| "0 done, 2 anything else (standard error has the reason).".to_owned())
 }

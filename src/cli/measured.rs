@@ -1,4 +1,4 @@
-//! What `bench` and `benches/` measure with: random operands and a clock.
+//! Tools of `bench` and `benches/`: random operands and a clock.
 
 use std::time::{Duration, Instant};
 
@@ -108,7 +108,7 @@ impl Random {
         self.tensor(format, vec![n, n])
     }
 
-    /// The same of any shape.
+    /// The same for any shape.
     pub fn tensor(&mut self, format: Format, shape: Vec<usize>) -> Tensor {
         let count: usize = shape.iter().product();
         if format.is_integer() {

@@ -1,4 +1,5 @@
-//! The commands: words into options, options into calls, and an exit code. One file a command.
+//! The commands: a command line becomes options, options become calls, and the result an exit code.
+//! One file per command.
 
 mod archs;
 mod args;
@@ -15,9 +16,11 @@ mod compare_runs;
 mod completions;
 mod digest;
 mod documents;
+mod engines;
 mod explain;
 mod features;
 mod generate;
+mod groups;
 mod identify;
 mod infer;
 mod inspect;
@@ -39,7 +42,9 @@ mod reports;
 mod round_trip;
 mod schedules;
 mod screen;
+mod screen_challenge;
 mod screen_coverage;
+mod screen_record;
 mod shard;
 mod show;
 mod sweep;
@@ -54,7 +59,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::io::console::Console;
 
-/// Columns that help takes at most.
+/// Greatest width of help, in columns.
 const MAX_WIDTH: usize = 100;
 
 /// Did this GPU really compute this matrix product?
@@ -66,11 +71,13 @@ const MAX_WIDTH: usize = 100;
     name = "tcverify",
     version,
     propagate_version = true,
-    max_term_width = MAX_WIDTH
+    max_term_width = MAX_WIDTH,
+    help_template = groups::help_template()
 )]
 #[command(after_help = "\
 Exit codes: 0 identical (or done), 1 different, 2 anything else.
-'tcverify check --help' shows examples; 'tcverify archs' lists what can be replayed.")]
+'tcverify COMMAND --help' explains a command: 'tcverify check --help' shows examples, too.
+'tcverify archs' lists the modelled GPUs.")]
 struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -82,14 +89,14 @@ struct Cli {
 /// Options of every command.
 #[derive(Args)]
 struct Globals {
-    /// Worker threads; 0 means one a core
+    /// Worker threads; 0 means one per core
     #[arg(
         long,
         global = true,
         default_value_t = 0,
         value_name = "N",
         hide_default_value = true,
-        help_heading = "Of every command",
+        help_heading = "Global options",
         value_parser = clap::value_parser!(u16).range(..=1024)
     )]
     threads: u16,
@@ -101,7 +108,7 @@ struct Globals {
         default_value = "auto",
         value_name = "WHEN",
         hide_default_value = true,
-        help_heading = "Of every command",
+        help_heading = "Global options",
         value_parser = values::word::<show::Colours>()
     )]
     color: show::Colours,
@@ -109,15 +116,15 @@ struct Globals {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(Box<check::Check>),
+    Check(Box<check::Check<check::JudgedProduct>>),
     Batch(batch::BatchArgs),
     Shard(shard::Shard),
     Screen(screen::Screen),
     Identify(identify::Identify),
     Compare(Box<compare::Compare>),
     VerifyReport(verify_report::VerifyReport),
-    Explain(explain::Explain),
-    Replay(replay::Replay),
+    Explain(Box<explain::Explain<explain::ShownProduct>>),
+    Replay(Box<replay::Replay<replay::ReplayedProduct>>),
     Generate(generate::Generate),
     Digest(digest::Digest),
     Inspect(inspect::Inspect),
@@ -130,9 +137,10 @@ enum Command {
     Kernels(kernels::Kernels),
     Ops(ops::Ops),
     Sweep(sweep::Sweep),
-    /// One of these with --op.
+    /// One of these commands with --op.
     #[command(skip)]
     Operation(operation::Verb),
+    Engines(engines::Engines),
     Bench(bench::Bench),
     Probe(probe::Probe),
     Infer(infer::Infer),
@@ -155,14 +163,14 @@ pub fn main() -> ExitCode {
     main_of(std::env::args_os().collect()).into()
 }
 
-/// Runs a command line, the program's name first, and gives its exit code. For a process that does nothing else:
-/// it sets signal handlers and starts the worker threads.
+/// Runs a command line, the program's name first, and returns its exit code. For a process that does nothing
+/// else: it sets signal handlers and starts the worker threads.
 pub fn main_of(words: Vec<OsString>) -> u8 {
     crate::io::guard_process();
     exit_code(&words)
 }
 
-/// What a command did that ran inside another program.
+/// The outcome of a command that ran inside another program.
 #[doc(hidden)]
 pub struct Captured {
     pub exit_code: u8,
@@ -170,11 +178,11 @@ pub struct Captured {
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command line, the program's name first, inside another program, for tests: with worker threads of its own,
-/// without handlers of signals, with buffers for standard streams that are no terminal. A panic is told on standard
-/// error and gives 101, as of a process.
+/// Runs a command line, the program's name first, inside another program, for tests. It has its own worker threads,
+/// no signal handlers, and buffers instead of the standard streams. A panic is reported on standard error and gives
+/// 101, as in a process.
 ///
-/// Files are found from the calling thread's working directory, variables of the environment are the process's.
+/// Paths start at the calling thread's working directory; environment variables are those of the process.
 #[doc(hidden)]
 pub fn run_captured(words: &[OsString], stdin: Vec<u8>) -> Captured {
     let console = Console::with_stdin(stdin);
@@ -216,7 +224,7 @@ fn exit_code(words: &[OsString]) -> u8 {
     }
 }
 
-/// A command line, with help as wide as where there is no terminal if it runs inside another program.
+/// Parses a command line. Inside another program, help has the width it has without a terminal.
 fn parse<P: CommandFactory + FromArgMatches>(words: &[OsString]) -> Result<P, clap::Error> {
     let mut command = P::command();
     if Console::current().is_some() {
@@ -230,7 +238,7 @@ impl Cli {
     fn run(self) -> Result<Ending> {
         self.globals.color.use_them();
         let pool = crate::deadline::worker_pool().num_threads(self.globals.threads.into());
-        let refused = "worker threads cannot be started";
+        let refused = "cannot start worker threads";
         match Console::current() {
             None => {
                 pool.build_global().context(refused)?;
@@ -270,6 +278,7 @@ impl Command {
             Command::Ops(command) => command.run(),
             Command::Sweep(command) => command.run(),
             Command::Operation(command) => command.run(),
+            Command::Engines(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Probe(command) => command.run(),
             Command::Infer(command) => command.run(),

@@ -1,4 +1,4 @@
-//! `tcverify ops`: which operations between products are known, and how.
+//! `tcverify ops`: which operations between products are modelled, and with what evidence.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use super::{Ending, show};
 use crate::io::{MAX_DOCUMENT, read_text};
 use crate::ops::{self, Variant, refused, variants};
 
-/// List the operations between products, and their variants
+/// List the operations between products and their variants
 ///
-/// A name shows the variants of one operation with every constant, how it is known and from where.
+/// A name shows the variants of one operation, with the evidence and source of each constant.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   tcverify ops
   tcverify ops rms_norm
   tcverify ops --raw rms_norm vllm > mine.json   # a start for 'check --op --variant-file'
-  tcverify ops --file mine.json                  # check a file of your own")]
+  tcverify ops --file mine.json                  # check your own file")]
 pub struct Ops {
     /// One operation
     #[arg(value_name = "OPERATION")]
@@ -29,7 +29,7 @@ pub struct Ops {
     #[arg(value_name = "VARIANT")]
     variant: Option<String>,
 
-    /// A variant of your own
+    /// Your own variant
     #[arg(long, value_name = "FILE.json", conflicts_with = "operation")]
     file: Option<PathBuf>,
 
@@ -103,7 +103,7 @@ fn list(all: &[&Variant], out: &mut dyn Write) -> io::Result<()> {
             variant.name, variant.evidence, variant.title
         )?;
     }
-    writeln!(out, "\nNot replayed, and why:")?;
+    writeln!(out, "\nNot supported, and why:")?;
     for one in refused() {
         writeln!(out, "  {:<29} {}", one.name, one.why)?;
     }

@@ -1,4 +1,4 @@
-//! The last look at what goes to standard output: whatever an exporter has let through.
+//! The last filter before standard output, for whatever an exporter let through.
 
 use std::io::{self, Write};
 

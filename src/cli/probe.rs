@@ -1,4 +1,4 @@
-//! `tcverify probe`: questions for a machine.
+//! `tcverify probe`: directed products that show how a machine computes.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,16 @@ use crate::probe::{Suite, folder, here, replay};
 
 /// Write directed products that show how a machine computes
 ///
-/// The directory holds a.npy (n,1,K), b.npy (n,K,1) and c.npy (n,1,1), n independent dot products of
-/// one K, and manifest.json, which says of each what it is for. Compute D = A*B + C with the machine in
-/// question, one chain over K through the instruction in question, keep D as (n,1,1), and let
-/// 'tcverify infer' find the arithmetic behind it. The same formats always give the same bytes.
+/// The directory holds a.npy (n,1,K), b.npy (n,K,1) and c.npy (n,1,1), which are n independent dot
+/// products of the same K, and manifest.json, which gives the purpose of each. Compute D = A*B + C on
+/// the machine, with one chain of the instruction over K, and save D as (n,1,1). Then 'tcverify infer'
+/// finds its arithmetic. The same formats always give the same bytes.
 ///
-/// Integers are asked where their sums end: whether they wrap around or saturate, at which number, and how many
-/// products are added before. With --run-here an instruction of this computer's processor answers at once, and its
-/// answers are compared with the catalogue's model of it (exit code 1 if one differs). With --scale-dtype operands have scales, in scale_a.npy (n,1,K/block) and scale_b.npy
-/// (n,K/block,1): what every code of a scale does is asked, and how terms that scales set apart are added.
+/// Integer probes test the limits of sums: whether they wrap around or saturate, at which number, and after how many
+/// products. With --run-here an instruction of this computer's CPU answers at once, and its answers are compared with
+/// the catalogue's model (exit code 1 if one differs). With --scale-dtype operands have scales, in scale_a.npy
+/// (n,1,K/block) and scale_b.npy (n,K/block,1). These probes test every scale code, and the addition of terms far
+/// apart.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,24 +37,24 @@ Examples:
   INT8 times UINT8 (C and D are INT32):
     tcverify probe --dtype int8 --dtype-b uint8 -o probes
 
-  NVFP4, with scales of blocks of 16 (MXFP4: ue8m0, blocks of 32):
+  NVFP4, with scales per block of 16 (MXFP4: ue8m0, blocks of 32):
     tcverify probe --dtype e2m1 --scale-dtype ue4m3 -o probes
 
-  The processor that this runs on, compared with its model:
+  This computer's CPU, compared with its model:
     tcverify probe --run-here vdpbf16ps
 
-  A model as the machine, to see what the answers look like:
+  A model instead of the machine, to see what answers look like:
     tcverify replay --arch h100 --dtype fp16 --c probes/c.npy probes/a.npy probes/b.npy -o d.npy
     tcverify infer probes d.npy
 
-Narrow formats are raw codes, one a byte; BF16 is '<V2', TF32 an FP32 register. The directory
-appears whole or not at all. docs/probing.md says what each family of cases asks.")]
+Narrow formats are raw codes, one per byte; BF16 is '<V2', TF32 an FP32 register. The directory
+appears whole or not at all. docs/probing.md describes each family of cases.")]
 pub struct Probe {
     /// Format of A and B
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format(), required_unless_present = "run_here")]
     dtype: Option<Format>,
 
-    /// Format of B, where it differs from A's
+    /// Format of B, if it differs from A's
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     dtype_b: Option<Format>,
 
@@ -61,28 +62,28 @@ pub struct Probe {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
     acc: Option<Format>,
 
-    /// Format of the scales of A and B: ue8m0 or ue4m3; none, if it is not given
+    /// Format of the scales of A and B: ue8m0 or ue4m3; by default no scales
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = scale_format())]
     scale_dtype: Option<Format>,
 
-    /// How many consecutive k share a scale: 16 (default for ue4m3) or 32 (default for ue8m0)
+    /// Number of consecutive k that share a scale: 16 (default for ue4m3) or 32 (default for ue8m0)
     #[arg(long, value_name = "N", requires = "scale_dtype")]
     scale_block: Option<usize>,
 
-    /// Ask an instruction of this computer's processor, and compare its answers with the model of it
+    /// Run an instruction of this computer's CPU, and compare its answers with its model
     #[arg(long, value_name = "INSTRUCTION", value_parser = native(), conflicts_with_all = ["dtype", "dtype_b", "acc", "scale_dtype", "output"])]
     run_here: Option<Native>,
 
-    /// The directory to make
+    /// Directory to create
     #[arg(long, short, value_name = "DIR", required_unless_present = "run_here")]
     output: Option<PathBuf>,
 
-    /// Do not say what was written
+    /// Print nothing
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// The accumulator that is meant if none is named.
+/// The default accumulator.
 pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
     acc.unwrap_or(match a {
         Format::Fp64 => Format::Fp64,
@@ -101,13 +102,13 @@ fn native() -> impl TypedValueParser<Value = Native> {
 /// Where the catalogue has the instructions of processors.
 const PROCESSORS: &str = "avx512";
 
-/// Asks the processor, and compares its answers with its model's.
+/// Runs the CPU's instruction and compares its answers with the model's.
 fn run_here(native: Native, quiet: bool) -> Result<Ending> {
     let [a, b, accumulator] = native.formats();
     let suite = Suite::new(a, b, accumulator).map_err(anyhow::Error::msg)?;
     let Some(answers) = here::answers(native, &suite) else {
         bail!(
-            "this computer's processor has no {}: nothing was compared",
+            "this computer's CPU has no {}: nothing was compared",
             native.name()
         );
     };
@@ -123,12 +124,12 @@ fn run_here(native: Native, quiet: bool) -> Result<Ending> {
             match differing.len() {
                 0 => writeln!(
                     out,
-                    "IDENTICAL  all {all} answers of {} are the model's, bit for bit",
+                    "IDENTICAL  all {all} answers of {} equal the model's, bit for bit",
                     native.name()
                 )?,
                 some => writeln!(
                     out,
-                    "DIFFERENT  {some} of {all} answers of {} are not the model's",
+                    "DIFFERENT  {some} of {all} answers of {} differ from the model's",
                     native.name()
                 )?,
             }
@@ -144,7 +145,7 @@ fn run_here(native: Native, quiet: bool) -> Result<Ending> {
                 let case = &suite.cases[i];
                 writeln!(
                     out,
-                    "  case {i:>5}  {}: answered {:x}, the model {:x}",
+                    "  case {i:>5}  {}: answer {:x}, model {:x}",
                     case.purpose, answers[i], expected[i]
                 )?;
             }

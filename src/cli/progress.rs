@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::check::Progress;
 use crate::io::console::Console;
 
-/// Until then nothing is drawn, so that quick work stays silent.
+/// Nothing is drawn before this time, so that quick work stays silent.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Draws on standard error if that is a terminal and the work lasts.
+/// Draws on standard error if it is a terminal and the work takes long.
 pub struct Bar {
     bar: ProgressBar,
     started: Instant,
@@ -38,7 +38,7 @@ impl Bar {
 }
 
 impl Bar {
-    /// Prints something while the bar is out of the way.
+    /// Prints something while the bar is hidden.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }

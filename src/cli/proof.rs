@@ -12,18 +12,18 @@ use crate::commit::Proof;
 use crate::io::npy::write_npy;
 use crate::io::{Outputs, Source, escaped_path};
 
-/// Prove that some blocks of rows are those of the committed D
+/// Prove that blocks of rows belong to the committed D
 #[derive(Args)]
 pub struct Prove {
     /// The whole D: x.npy, x.npz#name or x.safetensors#name
     #[arg(value_name = "D.npy")]
     d: PathBuf,
 
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
 
-    /// Which blocks, counted from 0: 3,7
+    /// Blocks, counted from 0: 3,7
     #[arg(long, value_name = "BLOCKS", value_delimiter = ',', required = true)]
     blocks: Vec<u64>,
 
@@ -31,23 +31,23 @@ pub struct Prove {
     #[arg(long, short, value_name = "PROOF.json")]
     output: PathBuf,
 
-    /// Where to write the rows of these blocks, one block after the other
+    /// Where to write the rows of these blocks, one block after another
     #[arg(long, value_name = "ROWS.npy")]
     rows: Option<PathBuf>,
 }
 
-/// Check that a proof leads to the committed root, and that rows are those it proves
+/// Check that a proof leads to the committed root and matches the rows
 #[derive(Args)]
 pub struct Verify {
-    /// What 'tcverify commit prove' wrote
+    /// Proof written by 'tcverify commit prove'
     #[arg(value_name = "PROOF.json")]
     proof: PathBuf,
 
-    /// The rows of its blocks; without them, only that their hashes belong to D is checked
+    /// The rows of its blocks; without them, only their hashes are checked
     #[arg(value_name = "ROWS.npy")]
     rows: Option<PathBuf>,
 
-    /// What 'tcverify commit' wrote
+    /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
 
@@ -62,12 +62,12 @@ impl Prove {
             super::args::is_npy(rows)?;
         }
         let (commitment, _) = read_commitment(&self.commitment)?;
-        let rows = commitment.d.rows()?;
+        let rows = commitment.result.rows()?;
         self.blocks.sort_unstable();
         self.blocks.dedup();
         if let Some(block) = self.blocks.iter().find(|&&block| block >= rows.blocks()) {
             bail!(
-                "--blocks asks for block {block}; {} has 0 to {}",
+                "--blocks requests block {block}, but {} has 0 to {}",
                 escaped_path(&self.commitment),
                 rows.blocks() - 1
             );
@@ -86,7 +86,7 @@ impl Prove {
         let have = &source.header().shape;
         if *have != rows.shape {
             show::different(&format!(
-                "{name}: is {have:?}, committed was {:?}",
+                "{name}: is {have:?}, but the commitment has {:?}",
                 rows.shape
             ));
             return Ok(Ending::Different);
@@ -95,10 +95,10 @@ impl Prove {
         let tree = rows.tree(&tensor);
         let root = rows.root(tree.root());
         source.file().confirm_unchanged()?;
-        if root != commitment.d.root {
-            let committed = commitment.d.root;
+        if root != commitment.result.root {
+            let committed = commitment.result.root;
             show::different(&format!(
-                "{name}: its root is {root}, committed was {committed}"
+                "{name}: its root is {root}, but the commitment has {committed}"
             ));
             return Ok(Ending::Different);
         }
@@ -116,11 +116,11 @@ impl Prove {
 impl Verify {
     pub fn run(self) -> Result<Ending> {
         let (commitment, _) = read_commitment(&self.commitment)?;
-        let cut = commitment.d.rows()?;
+        let cut = commitment.result.rows()?;
         let (file, proof) = read_json(&self.proof, Proof::parse)?;
         let rows = self.rows.as_deref().map(Source::open).transpose()?;
         let tensor = rows.as_ref().map(|rows| rows.tensor(cut.format));
-        let verdict = proof.check(&commitment.d, tensor.transpose()?.as_ref());
+        let verdict = proof.check(&commitment.result, tensor.transpose()?.as_ref());
         file.confirm_unchanged()?;
         if let Some(rows) = &rows {
             rows.file().confirm_unchanged()?;
@@ -143,12 +143,12 @@ impl Verify {
                 match &self.rows {
                     Some(rows) => writeln!(
                         out,
-                        "{} has the rows of these blocks, of {blocks}, of the committed D",
+                        "{} has the rows of these blocks of the committed D ({blocks} blocks)",
                         escaped_path(rows)
                     ),
                     None => writeln!(
                         out,
-                        "the hashes of these blocks, of {blocks}, are in the committed D; no rows were given"
+                        "the hashes of these blocks are in the committed D ({blocks} blocks); no rows were given"
                     ),
                 }
             })?;

@@ -6,12 +6,11 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, ProductArgs, is_npy, said};
-use super::operation::OperationHint;
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
 use super::progress::Bar;
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields, Progress};
+use crate::check::{Check, Fields, Request};
 use crate::io::npy::write_header;
 use crate::io::{Outputs, escaped_path, hex};
 use crate::num::Format;
@@ -26,61 +25,81 @@ Examples:
 
 The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes reads as bfloat16;
 '-o -' writes to standard output.")]
-pub struct Replay {
+pub struct Replay<W: Words> {
+    #[command(flatten)]
+    words: W,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
+
+    /// Where to write the result
+    #[arg(long = W::OUTPUT, short = 'o', value_name = "D.npy")]
+    file: PathBuf,
+
+    /// Do not print the result's digest
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// A product whose D is written.
+#[derive(Args)]
+pub struct ReplayedProduct {
     #[command(flatten)]
     _operation: OperationHint,
 
     #[command(flatten)]
     product: ProductArgs,
 
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding; a schedule's
-    /// epilogue also has fp8
+    /// epilogue also allows fp8
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
     d_dtype: Option<Format>,
-
-    /// Where to write D
-    #[arg(long, short, value_name = "D.npy")]
-    output: PathBuf,
-
-    /// Do not print D's digest
-    #[arg(long, short)]
-    quiet: bool,
 }
 
-impl Replay {
-    pub fn run(self) -> Result<Ending> {
-        is_npy(&self.output)?;
+impl Words for ReplayedProduct {
+    fn request(&self) -> Result<Request> {
         let fields = said(self.product.fields())?;
         let check = said(Check::try_from(Fields {
             d_dtype: self.d_dtype,
             ..fields
         }))?;
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+        Ok(check.into())
+    }
+}
+
+impl<W: Words> Replay<W> {
+    pub fn run(self) -> Result<Ending> {
+        let path = &self.file;
+        is_npy(path)?;
+        let request = self.words.request()?;
+        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
-        check.protect(&mut outputs);
-        let output = outputs.open("D", &self.output)?;
-        let replay = prepared.replay();
+        request.protect(&mut outputs);
+        let called = match request {
+            Request::Product(_) => "D",
+            Request::Operation(_) => "the result",
+        };
+        let output = outputs.open(called, path)?;
         let mut hash = sha2::Sha256::new();
         output.commit(|out| {
-            write_header(replay.format(), &replay.shape(), out)?;
+            write_header(prepared.format(), &prepared.shape(), out)?;
             let bar = Bar::new();
-            bar.begin(replay.work());
-            replay.run(&|work| bar.advance(work), |band| {
+            let mut written = Ok(());
+            let streamed = prepared.stream(&bar, &mut |band| {
                 hash.update(band.payload);
-                out.write_all(band.payload)
-            })?;
+                if written.is_ok() {
+                    written = out.write_all(band.payload);
+                }
+            });
             drop(bar);
+            written?;
             // Before the file becomes visible.
-            let unchanged = prepared.confirm_unchanged();
-            unchanged.map_err(std::io::Error::other)
+            streamed.map_err(std::io::Error::other)
         })?;
-        let to_stdout = self.output.as_os_str() == "-";
+        let to_stdout = path.as_os_str() == "-";
         if !self.quiet && !to_stdout {
             let digest = hex(&hash.finalize());
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
+            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
         }
         Ok(Ending::Done)
     }

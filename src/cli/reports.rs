@@ -1,4 +1,4 @@
-//! Where reports go: the destinations that commands share, opened before the work starts.
+//! Where reports go: the outputs that commands share, opened before the work starts.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::report::{Layout, View};
 /// The environment variable that names the file to which steps of GitHub Actions append.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// Which forms, and where to.
+/// The forms of a report, and their outputs.
 #[derive(Args)]
 #[command(next_help_heading = "Report")]
 pub struct ReportArgs {
@@ -23,11 +23,11 @@ pub struct ReportArgs {
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// Print one line: the verdict, and the model that it is by; of a batch, one for every case
+    /// Print one line: the verdict and its model; for a batch one line per case
     #[arg(long, conflicts_with = "quiet")]
     pub brief: bool,
 
-    /// Print the SHA-256 of everything that the verdict rests on, too; documents and pages always have them
+    /// Also print the SHA-256 of everything the verdict rests on; documents and pages always have them
     #[arg(long)]
     pub digests: bool,
 
@@ -44,7 +44,7 @@ pub struct ReportArgs {
     markdown: Option<PathBuf>,
 
     /// Annotate a run of GitHub Actions: "::error ..." on standard output, even with --quiet, and
-    /// the report as Markdown appended to the file that GITHUB_STEP_SUMMARY names
+    /// the report as Markdown appended to the file named by GITHUB_STEP_SUMMARY
     #[arg(long)]
     pub github: bool,
 
@@ -52,12 +52,12 @@ pub struct ReportArgs {
     attest: AttestArgs,
 }
 
-/// The page, which only a single check has.
+/// The page of a single check.
 #[derive(Args)]
 #[command(next_help_heading = "Report")]
 pub struct PageArgs {
     /// Write the report as one page for a browser: a map of the mismatches, their bits, the model and
-    /// its sources. It loads nothing
+    /// its sources. It loads nothing from elsewhere
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
 }
@@ -94,7 +94,7 @@ impl ReportArgs {
         let to_stdout = paths.contains(&Some(Path::new("-"))) || page == Some(Path::new("-"));
         ensure!(
             !(to_stdout && self.github),
-            "--github prints to standard output, and so would a report to \"-\""
+            "--github and a report to \"-\" cannot both use standard output"
         );
         let [json, junit, markdown] = paths;
         let signer = self.attest.read(outputs)?;
@@ -157,7 +157,7 @@ impl Destinations {
 }
 
 impl ReportArgs {
-    /// Prints what was asked for: text, or one line, unless a document takes its place; annotations after it, so that it
+    /// Prints the requested form: text, or one line, unless a document takes its place; annotations after it, so that it
     /// stays in one piece.
     ///
     /// # Errors

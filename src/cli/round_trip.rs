@@ -397,7 +397,7 @@ proptest! {
     }
 }
 
-/// Bytes that are no UTF-8 pass through a command, and through no document.
+/// Bytes that are not UTF-8 pass through a command, and through no document.
 #[cfg(unix)]
 #[test]
 fn a_path_is_bytes() {

@@ -1,4 +1,4 @@
-//! `tcverify schedules`: which kernels are known, and how.
+//! `tcverify schedules`: which schedules are known, and with what evidence.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ use crate::report::Scheduled;
 
 /// List the schedules: how kernels chain an instruction over K
 ///
-/// A name shows one with every constant, how it is known and from where.
+/// A name shows one schedule, with the evidence and source of each constant.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   tcverify schedules
   tcverify schedules cublas-workspace
   tcverify schedules --raw cutlass-splitk-serial > mine.json   # a start for --schedule-file
-  tcverify schedules --file mine.json                          # check a file of your own")]
+  tcverify schedules --file mine.json                          # check your own file")]
 pub struct Schedules {
     /// One schedule
     #[arg(value_name = "NAME", value_parser = super::values::schedule_names(), hide_possible_values = true)]
     name: Option<String>,
 
-    /// A schedule of your own
+    /// Your own schedule
     #[arg(long, value_name = "FILE.json", conflicts_with = "name")]
     file: Option<PathBuf>,
 

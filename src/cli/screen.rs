@@ -1,14 +1,17 @@
-//! `tcverify screen`: find the GPU that computes wrong.
+//! `tcverify screen`: find the GPU that computes wrong results.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
 use super::args::{Unsaid, said};
 use super::attested::AttestArgs;
 use super::progress::Bar;
+use super::screen_challenge::{Answering, Challenge, Commit, Trust};
 use super::screen_coverage::Measure;
+use super::screen_record::Record;
 use super::values::word;
 use super::{Ending, show};
 use crate::check::Fields;
@@ -21,11 +24,11 @@ use crate::screen::{
 };
 use crate::words::Word;
 
-/// Find the GPU that computes wrong, without a second GPU
+/// Find the GPU that computes wrong results, without a second GPU
 ///
-/// A suite holds products that a node makes from seeds, and the digests of the right results. Nodes run it
-/// (scripts/screen), 'judge' says of their results which GPU, SM, lane and bit is wrong. docs/screening.md has the whole
-/// way.
+/// A suite holds products that a node generates from seeds, and the digests of the correct results. Nodes run it
+/// (scripts/screen), and 'judge' finds the GPU, SM, lane and bit that is wrong. docs/screening.md describes all
+/// steps.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,11 +36,16 @@ Examples:
   ./screen suite.json --device 0 -o results/node17-0.json          # on the node: scripts/screen
   tcverify screen judge --suite suite.json results --html fleet.html
 
-Without a GPU, to see what a fault looks like:
+Without a GPU, to see the effect of a fault:
   tcverify screen run suite.json --device simulated --inject product:bit=13,k=3,lane=5,sm=7 -o results/s.json
   tcverify screen coverage suite.json
 
-Exit codes: make and coverage: 0 done; run: 0 every result is right, 1 one is wrong; judge: 0 every
+A workload's own products, and results that a node cannot have made before:
+  tcverify screen record captured/manifest.json -o recorded.json
+  tcverify screen commit --host node17 --key node17.pem -o commitment.json
+  tcverify screen challenge suite.json --commitment SHA256 --beacon VALUE -o challenge.json
+
+Exit codes: make, commit, challenge and coverage: 0 done; record: 0 done, 1 a captured D is not what the model computes; run: 0 every result is right, 1 one is wrong; judge: 0 every
 GPU is clean, 1 one is not; all: 2 anything else.")]
 pub struct Screen {
     #[command(subcommand)]
@@ -49,6 +57,9 @@ enum Step {
     Make(Make),
     Run(Run),
     Judge(Judge),
+    Record(Record),
+    Commit(Commit),
+    Challenge(Challenge),
     Coverage(Measure),
 }
 
@@ -59,32 +70,32 @@ struct Make {
     #[arg(long, value_name = "NAME")]
     arch: String,
 
-    /// How much it runs
-    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = word::<Level>())]
+    /// Size of the suite
+    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = level())]
     suite: Level,
 
-    /// How the fleet's library chains K in products of floats: a preset; by default one chain
+    /// Schedule of the fleet's library for floating-point products; by default one chain
     #[arg(long, value_name = "NAME")]
     schedule: Option<String>,
 
-    /// What the library says of the kernel of a product: a name from a profiler, a configuration, a log line, as 'check
-    /// --kernel' takes it. Once for every kernel; each is of the products that it fits
+    /// Kernel of a product, from the library: a name from a profiler, a configuration, a log line, as for 'check
+    /// --kernel'. Repeat for every kernel; each applies to the products that it fits
     #[arg(long, value_name = "TEXT", conflicts_with = "schedule")]
     kernel: Vec<String>,
 
-    /// ttnn's configurations of a product of BF16, as 'check --ttnn' takes them; once for every product
+    /// ttnn's configurations of a BF16 product, as for 'check --ttnn'. Repeat for every product
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["schedule", "kernel"])]
     ttnn: Vec<String>,
 
-    /// How FP32 sums come back from L1 between blocks of K, as of 'check --reload'
+    /// How FP32 sums are read back from L1 between blocks of K, as for 'check --reload'
     #[arg(long, value_name = "HOW", requires = "ttnn", value_parser = word::<Reload>())]
     reload: Option<Reload>,
 
-    /// Slices that the library divides K into, where the words do not say it
+    /// Number of slices of K, if the kernel text does not state it
     #[arg(long, value_name = "N")]
     split_k: Option<usize>,
 
-    /// k of a tile of the library's main loop, where the words do not say it
+    /// K of a tile of the library's main loop, if the kernel text does not state it
     #[arg(long, value_name = "K")]
     tile_k: Option<usize>,
 
@@ -95,26 +106,26 @@ struct Make {
     #[arg(long, short, value_name = "SUITE.json")]
     output: PathBuf,
 
-    /// Do not say what was written
+    /// Print nothing
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// Run a suite on this machine's CPU, as a device that is simulated
+/// Run a suite on a simulated device
 #[derive(Args)]
 struct Run {
     /// Suite of 'tcverify screen make'
     #[arg(value_name = "SUITE.json")]
     suite: PathBuf,
 
-    /// What runs it; GPUs are for the programs in scripts/screen
+    /// Device; GPUs are served by the programs in scripts/screen
     #[arg(long, value_name = "DEVICE", value_parser = ["simulated"])]
     device: String,
 
-    /// What is wrong with it: PLACE:bit=N[+N...][,stuck=0|1|flip] or PLACE:zero, then [,k=N][,lane=N][,sm=N][,one-in=N
-    /// [,doubles=RUNS]][,above=CELSIUS][,exponent=LOW..HIGH], with PLACE operand, scale, product, aligner, adder or rounding.
-    /// In place of lane=N, rows=REST/PERIOD or columns=REST/PERIOD. Or tiles:zero|other|stale[,share=PERCENT][,sm=N];
-    /// schedule:NAME[,split-k=N]; model:ARCH
+    /// Fault of the device: PLACE:bit=N[+N...][,stuck=0|1|flip] or PLACE:zero, then [,k=N][,lane=N][,sm=N][,one-in=N
+    /// [,doubles=RUNS]][,above=CELSIUS][,exponent=LOW..HIGH], with PLACE operand, scale, product, aligner, adder or
+    /// rounding. Instead of lane=N, rows=REST/PERIOD or columns=REST/PERIOD. Or
+    /// tiles:zero|other|stale[,share=PERCENT][,sm=N]; schedule:NAME[,split-k=N]; model:ARCH
     #[arg(long, value_name = "FAULT")]
     inject: Option<Injection>,
 
@@ -122,7 +133,7 @@ struct Run {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     sms: u32,
 
-    /// How often the suite is run, each time 15 degrees warmer, up to 95
+    /// Number of runs of the suite, each 15 degrees warmer, up to 95
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
@@ -134,9 +145,12 @@ struct Run {
     #[arg(long, value_name = "N", default_value_t = 0)]
     gpu: u32,
 
-    /// Of faults that act at random
+    /// Seed of intermittent faults
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+
+    #[command(flatten)]
+    answering: Answering,
 
     /// Where to write the results
     #[arg(long, short, value_name = "RESULTS.json")]
@@ -147,10 +161,10 @@ struct Run {
     quiet: bool,
 }
 
-/// Say of the results of many GPUs which is wrong, where, and of what kind
+/// Judge the results of many GPUs: which one is wrong, where, and how
 #[derive(Args)]
 struct Judge {
-    /// The suite that they ran
+    /// Suite that they ran
     #[arg(long, value_name = "SUITE.json")]
     suite: PathBuf,
 
@@ -158,11 +172,12 @@ struct Judge {
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
 
-    /// Write all of it as JSON (tcverify.screen-fleet/1); "-" is standard output, instead of the text
+    /// Write the judgement as JSON (tcverify.screen-fleet/1); "-" is standard output, instead of the
+    /// text
     #[arg(long, value_name = "FLEET.json")]
     json: Option<PathBuf>,
 
-    /// Write a page
+    /// Write a page for a browser
     #[arg(long, value_name = "FLEET.html")]
     html: Option<PathBuf>,
 
@@ -170,9 +185,12 @@ struct Judge {
     #[arg(long, value_name = "FLEET.prom")]
     prometheus: Option<PathBuf>,
 
-    /// Write JUnit XML, a case a GPU
+    /// Write JUnit XML, one case per GPU
     #[arg(long, value_name = "FLEET.xml")]
     junit: Option<PathBuf>,
+
+    #[command(flatten)]
+    trust: Trust,
 
     #[command(flatten)]
     attest: AttestArgs,
@@ -182,12 +200,24 @@ struct Judge {
     quiet: bool,
 }
 
+/// A level that is made of an architecture.
+fn level() -> impl TypedValueParser<Value = Level> {
+    let made = Level::ALL
+        .iter()
+        .filter(|(level, _, _)| *level != Level::Recorded);
+    let values = made.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
+    PossibleValuesParser::new(values).map(|word| Level::of_word(&word).expect("listed above"))
+}
+
 impl Screen {
     pub fn run(self) -> Result<Ending> {
         match self.step {
             Step::Make(command) => command.run(),
             Step::Run(command) => command.run(),
             Step::Judge(command) => command.run(),
+            Step::Record(command) => command.run(),
+            Step::Commit(command) => command.run(),
+            Step::Challenge(command) => command.run(),
             Step::Coverage(command) => command.run(),
         }
     }
@@ -252,6 +282,7 @@ impl Run {
         let (suite, _) = Suite::read(&self.suite)?;
         let mut outputs = Outputs::new();
         outputs.protect("the suite", &self.suite);
+        let (commitment, signer) = self.answering.read(&mut outputs)?;
         let output = outputs.open("the results", &self.output)?;
         let device = Simulated {
             host: self.host,
@@ -262,21 +293,32 @@ impl Run {
             seed: self.seed,
             ..Simulated::default()
         };
-        let results = simulate(&suite, &Bar::new())?.run(&device)?;
-        let written = results.text()?;
+        let mut results = simulate(&suite, &Bar::new())?.run(&device)?;
+        results.commitment = commitment;
+        let written = results.signed(signer.as_ref())?;
         output.commit(|out| out.write_all(&written))?;
         let (compared, wrong) = (results.compared(), results.wrong());
         if !self.quiet && self.output.as_os_str() != "-" {
-            let said = if wrong == 0 { "RIGHT" } else { "WRONG" };
-            show::print(|out| {
-                writeln!(
+            let path = escaped_path(&self.output);
+            show::print(|out| match (suite.challenge.is_some(), wrong) {
+                (true, _) => writeln!(
                     out,
-                    "{said}  {wrong} of {compared} results of a simulated device are wrong  {}",
-                    escaped_path(&self.output)
-                )
+                    "ANSWERED  {compared} results of a simulated device  {path}"
+                ),
+                (false, 0) => writeln!(
+                    out,
+                    "RIGHT  0 of {compared} results of a simulated device are wrong  {path}"
+                ),
+                (false, _) => {
+                    writeln!(
+                        out,
+                        "WRONG  {wrong} of {compared} results of a simulated device are wrong  {path}"
+                    )
+                }
             })?;
         }
         Ok(match wrong {
+            _ if suite.challenge.is_some() => Ending::Done,
             0 => Ending::Done,
             _ => Ending::Different,
         })
@@ -319,6 +361,7 @@ impl Judge {
         for file in &files {
             outputs.protect("results", file);
         }
+        let keys = self.trust.read(&mut outputs, &suite)?;
         let signer = self.attest.read(&mut outputs)?;
         let mut open = |role, path: &Option<PathBuf>| {
             let path = path.as_deref();
@@ -336,7 +379,7 @@ impl Judge {
             hashed.push((name.clone(), sha256));
             all.push((name, results));
         }
-        let fleet = judge(&suite, id, all)?;
+        let fleet = judge(&suite, id, all, &keys)?;
         let view = fleet.view();
         if let Some(output) = json {
             output.commit(|out| out.write_all(fleet.json().as_bytes()))?;

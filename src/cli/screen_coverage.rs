@@ -1,4 +1,4 @@
-//! `tcverify screen coverage`: what a suite finds.
+//! `tcverify screen coverage`: which faults a suite finds.
 
 use std::path::PathBuf;
 
@@ -11,26 +11,26 @@ use super::{Ending, show};
 use crate::screen::{Coverage, Kind, Suite, measure};
 use crate::words::Word;
 
-/// Inject faults into the exact engine, and count how many of them a suite finds
+/// Inject faults into the exact engine and count how many a suite finds
 #[derive(Args)]
 pub struct Measure {
     /// Suite of 'tcverify screen make'
     #[arg(value_name = "SUITE.json")]
     suite: PathBuf,
 
-    /// How many faults of each place and unit; all there are, if fewer
+    /// Number of faults per place and unit, or all if there are fewer
     #[arg(long, value_name = "N", default_value_t = 200)]
     faults: usize,
 
-    /// What happens to a number
+    /// What a fault does to a number
     #[arg(long, value_name = "KIND", default_value = "stuck", value_parser = word::<Kind>())]
     kind: Kind,
 
-    /// They act in one of so many steps, at random; 1 is always
+    /// Each fault acts in one of this many steps, at random; 1 means always
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     one_in: u64,
 
-    /// How often the suite is run
+    /// Number of runs of the suite
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rounds: u64,
 
@@ -38,7 +38,7 @@ pub struct Measure {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Only units whose name has this in it, such as "mma fp16"
+    /// Only units whose name contains this, such as "mma fp16"
     #[arg(long, value_name = "TEXT", default_value = "")]
     unit: String,
 }
@@ -53,7 +53,7 @@ impl Measure {
         if suite.products.is_empty() {
             let unit = crate::io::printable(&self.unit);
             return Err(anyhow!(
-                "no unit of the suite's {before} products has {unit} in its name"
+                "the name of no unit of the suite's {before} products contains {unit}"
             ));
         }
         let (one_in, rounds) = (self.one_in, self.rounds);

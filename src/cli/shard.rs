@@ -1,4 +1,4 @@
-//! `tcverify shard`: one check, cut into parts that run anywhere.
+//! `tcverify shard`: one check in parts that run anywhere.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,16 @@ use super::progress::Bar;
 use super::reports::ReportArgs;
 use super::{Ending, documents, show};
 use crate::attest::Claims;
-use crate::check::{Check, Judged};
+use crate::check::{Check, Judge, Judged};
 use crate::io::Outputs;
 use crate::report::{Verdict, write_json};
 use crate::shard::{Part, Plan, merge};
 use crate::sign::{PublicKey, Signer};
 
-/// Cut one check into parts that run anywhere, and merge what they found
+/// Split one check into parts that run anywhere, and merge their findings
 ///
-/// The merged report is the one of 'check --tree', and says of which parts it is: it is IDENTICAL only if each of them
-/// was signed by a key that the plan names, or run again. docs/batch.md specifies plans and parts.
+/// The merged report equals that of 'check --tree', and lists its parts. It is IDENTICAL only if each part was signed
+/// by a key that the plan names, or run again. docs/batch.md specifies plans and parts.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -28,13 +28,14 @@ Examples:
   tcverify shard merge plan.json part-*.json -o report.json
   tcverify shard audit plan.json --parts 5 --seed 20261121 part-*.json
 
-Parts that nobody else can hand in:
+Parts that nobody else can supply:
   openssl genpkey -algorithm ed25519 -out node.pem && openssl pkey -in node.pem -pubout -out node.pub.pem
   tcverify shard plan -n 64 --signer node.pub.pem --arch h100 --dtype bf16 a.npy b.npy d.npy -o plan.json
   tcverify shard run plan.json 0 --sign node.pem -o part-0.json
 
-Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical or believed to be, 1 different, 2 anything else;
-audit: 0 the parts that were run again are those that were handed in, 1 one is not, 2 anything else.")]
+Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical or trusted to be, 1 different,
+2 anything else; audit: 0 the parts that were run again match those supplied, 1 one does not, 2
+anything else.")]
 pub struct Shard {
     #[command(subcommand)]
     step: Step,
@@ -48,18 +49,18 @@ enum Step {
     Audit(Audit),
 }
 
-/// Read and hash all files, and write who does which rows of D
+/// Read and hash all files, and assign the rows of D to parts
 #[derive(Args)]
 struct MakePlan {
-    /// How many parts
+    /// Number of parts
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     shards: u64,
 
     #[command(flatten)]
     check: CheckArgs,
 
-    /// Take only parts that this key signed, or another one given so: a public Ed25519 key, as 'openssl pkey
-    /// -pubout' writes it. May be given several times
+    /// Accept only parts signed by this key: a public Ed25519 key, as 'openssl pkey -pubout' writes it.
+    /// Repeat to allow several keys
     #[arg(long, value_name = "PUBLIC.pem")]
     signer: Vec<PathBuf>,
 
@@ -71,31 +72,31 @@ struct MakePlan {
     output: PathBuf,
 }
 
-/// Replay and compare one part: reads its rows of A, C and D, and all of B
+/// Replay and compare one part; reads its rows of A, C and D, and all of B
 #[derive(Args)]
 struct RunPart {
     /// Plan of 'tcverify shard plan'; paths in it are relative to the current directory
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
 
-    /// Which part, counted from 0
+    /// Number of the part, counted from 0
     #[arg(value_name = "I")]
     shard: usize,
 
-    /// Sign what was found: a private Ed25519 key, as 'openssl genpkey -algorithm ed25519' writes it, whose public
-    /// half the plan names
+    /// Sign the findings with this private Ed25519 key, as 'openssl genpkey -algorithm ed25519' writes it; the
+    /// plan must name its public key
     #[arg(long, value_name = "PRIVATE.pem")]
     sign: Option<PathBuf>,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Where to write what was found
+    /// Where to write the findings
     #[arg(long, short, value_name = "PART.json")]
     output: PathBuf,
 }
 
-/// Join all parts of a plan to the report of the whole
+/// Merge all parts of a plan into the report of the whole
 #[derive(Args)]
 struct Merge {
     /// Plan of 'tcverify shard plan'
@@ -106,11 +107,12 @@ struct Merge {
     #[arg(value_name = "PART.json", required = true)]
     parts: Vec<PathBuf>,
 
-    /// Run so many parts again, drawn by the seed: what is neither run again nor signed is believed
+    /// Run this many parts again, drawn by the seed; a part that is neither run again nor signed is
+    /// trusted
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "seed")]
     audit: Option<u64>,
 
-    /// Seed of the draw, which nobody could know before all parts were handed in
+    /// Seed of the draw; nobody must have known it before all parts were supplied
     #[arg(long, value_name = "S", requires = "audit")]
     seed: Option<u64>,
 
@@ -124,22 +126,23 @@ struct Merge {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Write the report as one page for a browser, without the map that 'check --html' draws. It loads nothing
+    /// Write the report as one page for a browser, without the map of 'check --html'. It loads nothing from
+    /// elsewhere
     #[arg(long, value_name = "PATH", help_heading = "Report")]
     html: Option<PathBuf>,
 }
 
-/// Run some parts again, drawn by a seed, and say what that proves
+/// Run randomly drawn parts again, and report what that proves
 ///
-/// Draw after all parts were handed in, by a seed that nobody could know before: a part that is not drawn is
-/// believed.
+/// Draw after all parts were supplied, with a seed that nobody could know before: a part that is not drawn
+/// is trusted.
 #[derive(Args)]
 struct Audit {
     /// Plan of 'tcverify shard plan'
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
 
-    /// How many parts to run again
+    /// Number of parts to run again
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     parts: u64,
 
@@ -224,10 +227,10 @@ fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
     Ok(plan.collect(parts.into_iter().zip(paths).collect())?)
 }
 
-/// What to say of parts that somebody made up.
+/// The message about forged parts.
 fn not_what_it_says(parts: &str) -> Ending {
     show::different(&format!(
-        "run again, these parts are not what was handed in: {parts}"
+        "run again, these parts differ from those supplied: {parts}"
     ));
     Ending::Different
 }
@@ -259,8 +262,8 @@ impl Audit {
                 )?;
                 writeln!(
                     out,
-                    "\n  one forged part among them all is missed with {missed:.4} %, {caught} or more are caught with 99 % at \
-                     least,\n  if the seed was not known to anybody who could still change a part"
+                    "\n  a single forged part is missed with {missed:.4} %, {caught} or more are detected with at least 99 %,\n  \
+                     if nobody who could still change a part knew the seed"
                 )
             })?;
         }

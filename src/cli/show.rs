@@ -28,7 +28,7 @@ words! {
 }
 
 impl Colours {
-    /// From now on.
+    /// Sets it from now on.
     pub fn use_them(self) {
         if let Some(console) = Console::current() {
             // No buffer is a terminal.
@@ -72,7 +72,7 @@ pub fn columns() -> usize {
 }
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
-/// (`tcverify archs | head -1`) is no error. Whatever else is in it that a terminal or the log of a CI
+/// (`tcverify archs | head -1`) is not an error. Whatever else is in it that a terminal or the log of a CI
 /// server would take for a command is written out.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     commands(|out| {
@@ -82,8 +82,14 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     })
 }
 
-/// The same of what is to be read as commands: each of these escapes what it quotes.
+/// The same for what is to be read as commands: each of these escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut write = Some(write);
+    written(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
+}
+
+/// Compiled once, not once per caller.
+fn written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let done = match Console::current() {
         Some(console) => {
             let mut out = captured(&console);
@@ -102,18 +108,18 @@ pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<
     }
 }
 
-/// Why something is not what it was to be, on standard error: standard output may be a report's.
+/// Why the result is 'different', on standard error, because standard output may carry a report.
 pub fn different(why: &str) {
     let why = plain(why);
     to_stderr(&format!("{ERROR}different:{ERROR:#} {why}\n"));
 }
 
-/// What does not change the outcome, on standard error.
+/// A warning on standard error.
 pub fn warning(what: &str) {
     to_stderr(&format!("{WARNING}warning:{WARNING:#} {}\n", plain(what)));
 }
 
-/// One error, its causes after colons, on standard error.
+/// An error on standard error, with its causes after colons.
 pub fn error(error: &anyhow::Error) {
     // It may quote files, and names of files.
     let error = plain(&format!("{error:#}"));
@@ -144,7 +150,7 @@ pub fn usage(
         .map(|word| without_commands(&escaped_path(word.as_ref())));
     let said = match again(words.collect()) {
         Some(error) => error.render().to_string(),
-        None => "error: the command line is wrong in words that cannot be shown\n".to_owned(),
+        None => "error: the command line is wrong, and its words cannot be shown\n".to_owned(),
     };
     to_stderr(&plain(&said));
 }

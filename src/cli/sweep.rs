@@ -1,21 +1,21 @@
-//! `tcverify sweep`: a function on all patterns of 32 bits: digests by the model, and those of a GPU against them.
+//! `tcverify sweep`: a function of all 32-bit patterns: digests by the model, compared with those of a GPU.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::operation::{RuleArgs, said};
+use super::args::{RuleArgs, said_of_operation as said};
 use super::progress::Bar;
 use super::values::word;
 use super::{Ending, show};
-use crate::check::{EngineChoice, Operation, Sweep as Digests, shell_line};
+use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
 
-/// Judge a function on all 2^32 patterns of 32 bits, by digests
+/// Judge a function on all 2^32 inputs, by digests
 ///
-/// What scripts/capture/sweep.cu wrote on a GPU, a SHA-256 for each block of 2^24 patterns, against what the rule of
-/// 'tcverify ops' gives (docs/layers.md).
+/// Compares the output of scripts/capture/sweep.cu on a GPU, one SHA-256 per block of 2^24 patterns, with the rule
+/// of 'tcverify ops' (docs/layers.md).
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -24,7 +24,7 @@ Examples:
 
 Exit codes: 0 identical (or done), 1 different, 2 anything else.")]
 pub struct Sweep {
-    /// A function of one number: expf, ex2_approx, sqrt ... ('tcverify ops')
+    /// A unary function: expf, ex2_approx, sqrt ... ('tcverify ops')
     #[arg(value_name = "FUNCTION")]
     function: String,
 
@@ -43,7 +43,7 @@ pub struct Sweep {
     #[arg(long, value_name = "LIST", value_parser = blocks)]
     blocks: Option<Blocks>,
 
-    /// Who computes; both give the same bits
+    /// Engine; both give the same bits
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 
@@ -57,7 +57,7 @@ pub struct Sweep {
 struct Blocks(Vec<u8>);
 
 fn blocks(text: &str) -> Result<Blocks, String> {
-    let wrong = || "numbers from 0 to 255 and ranges of them, such as 62-65,190".to_owned();
+    let wrong = || "give numbers from 0 to 255 and ranges, such as 62-65,190".to_owned();
     let mut all = Vec::new();
     for piece in text.split(',') {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
@@ -79,13 +79,13 @@ impl Sweep {
         match (&self.write, &self.against) {
             (Some(path), _) => self.write(&asked, path),
             (_, Some(path)) => self.judge(&asked, path),
-            _ => bail!("a sweep is written (--write) or judged (--against); say which"),
+            _ => bail!("choose one of --write (write a sweep) and --against (judge one)"),
         }
     }
 
     fn write(&self, asked: &Operation, path: &Path) -> Result<Ending> {
         let mut outputs = Outputs::new();
-        asked.protect(&mut outputs);
+        Request::from(asked.clone()).protect(&mut outputs);
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
@@ -104,7 +104,7 @@ impl Sweep {
         if let (Ok(given), Some(chosen)) = (&mut given, &self.blocks) {
             given.blocks.retain(|block, _| chosen.0.contains(block));
         }
-        let given = given.with_context(|| format!("{} is no usable sweep", name()))?;
+        let given = given.with_context(|| format!("{} is not a usable sweep", name()))?;
         ensure!(
             !given.blocks.is_empty(),
             "{} has none of these blocks",
@@ -113,7 +113,7 @@ impl Sweep {
         let operation = asked.operation.as_deref().unwrap_or_default();
         ensure!(
             given.operation == operation,
-            "{} is of {}, and {operation} is asked for",
+            "{} is a sweep of {}, but the request is for {operation}",
             name(),
             escaped(&given.operation)
         );
@@ -135,7 +135,7 @@ impl Sweep {
                     )?,
                     n => writeln!(
                         out,
-                        "{title}  {n} of {count} blocks of 2^24 patterns have other digests than {rule}"
+                        "{title}  {n} of {count} blocks of 2^24 patterns have digests that differ from {rule}"
                     )?,
                 }
                 if given.variant != own.variant {
@@ -155,13 +155,14 @@ impl Sweep {
                     writeln!(out, "  ... and {} more", differing.len() - 16)?;
                 }
                 if let Some(block) = differing.first() {
-                    let mut words: Vec<std::ffi::OsString> = asked.command_line();
+                    let mut words: Vec<std::ffi::OsString> =
+                        Request::from(asked.clone()).command_line(Verb::Check);
                     words.push(format!("x={block}.x.npy").into());
                     words.push(format!("y={block}.y.npy").into());
                     writeln!(
                         out,
-                        "\n  To see the first patterns that differ, save a block on the GPU and judge it:\n  ./sweep {} {} \
-                         --save {block}\n  {}",
+                        "\n  To see the first differing patterns, save a block on the GPU and judge it:\n  ./sweep \
+                         {} {} --save {block}\n  {}",
                         escaped(&given.operation),
                         escaped(&given.variant),
                         escaped(&shell_line(words))

@@ -61,7 +61,7 @@ impl TypedValueParser for Formats {
             .map(|f| f.name())
             .collect();
         if !family.is_empty() {
-            let tip = format!("{word} is {}: say which", family.join(" or "));
+            let tip = format!("{word} is ambiguous: {}", family.join(" or "));
             error.insert(
                 ContextKind::Suggested,
                 ContextValue::StyledStrs(vec![tip.into()]),

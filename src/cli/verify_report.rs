@@ -1,4 +1,4 @@
-//! `tcverify verify-report`: whether a report says what is so.
+//! `tcverify verify-report`: whether a report is true.
 
 use std::path::{Path, PathBuf};
 
@@ -13,29 +13,28 @@ use crate::check::{CheckError, verify};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{MappedFile, escaped, escaped_path};
 
-/// Confirm a report that somebody hands over: ask again what it asked, and compare the reports field by field
+/// Confirm another person's report by repeating its check
 ///
-/// Nothing in it is believed: its request is prepared anew from the files that it names, the result is computed again,
-/// and every field of the report that comes out has to be in the one that was handed over.
+/// Nothing in the report is trusted: tcverify repeats its request on the files that it names, and compares the two
+/// reports field by field.
 ///
-/// A report is not signed: one that is confirmed may still be about other files than those that you were told of.
-/// Compare its digests with ones that you know.
+/// A report is not signed: a confirmed report may still be about files other than those you expect. Compare its
+/// digests with digests that you know.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  Where the check ran, or beside the same files:
+  Where the check ran, or next to the same files:
     tcverify verify-report report.json
     tcverify verify-report report.json --root /data/capture
 
-Exit codes: 0 the whole report is confirmed, 1 something in it is not so, 2 anything else, such as files that cannot be \
-read, or a report of another version in which nothing else is wrong.")]
+Exit codes: 0 the whole report is confirmed, 1 something in it is wrong, 2 anything else, such as
+unreadable files, or a report of another version that is otherwise confirmed.")]
 pub struct VerifyReport {
-    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1), or on an operation
-    /// (tcverify.operation-report/1)
+    /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1)
     #[arg(value_name = "REPORT.json")]
     report: PathBuf,
 
-    /// The folder that paths of the report start in
+    /// Folder in which the report's paths start
     #[arg(
         long,
         value_name = "DIR",
@@ -48,8 +47,8 @@ pub struct VerifyReport {
     #[arg(long, short)]
     quiet: bool,
 
-    /// What its request may ask for: "strict", or a policy (tcverify.policy/1), as of 'batch'. Without one, only the work
-    /// and the time are limited, as "strict" limits them
+    /// Rules for its request: "strict", or a policy (tcverify.policy/1), as for 'batch'. By default only work and
+    /// time are limited, as "strict" limits them
     #[arg(long, value_name = "strict|FILE.json")]
     policy: Option<PathBuf>,
 
@@ -57,7 +56,7 @@ pub struct VerifyReport {
     memory: MemoryArgs,
 }
 
-/// Differences that are shown; of the others only how many there are.
+/// Number of differences that are shown; the rest are only counted.
 const SHOWN: usize = 20;
 
 impl VerifyReport {
@@ -68,16 +67,18 @@ impl VerifyReport {
         let name = escaped_path(&self.report);
         ensure!(
             file.bytes().len() as u64 <= MAX_BYTES,
-            "{name}: is larger than a report can be"
+            "{name}: is too large for a report"
         );
         let text = std::str::from_utf8(file.bytes()).ok();
-        let text = text.with_context(|| format!("{name}: is no UTF-8, so no report"))?;
-        let report = verify::read(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
+        let text = text.with_context(|| format!("{name}: is not UTF-8, so it is not a report"))?;
+        let report = verify::parse(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         file.confirm_unchanged()?;
         let policy = self.policy.as_deref().map(Policy::read).transpose()?;
         if self.root != Path::new(".") {
             let folder = std::env::set_current_dir(&self.root);
-            folder.with_context(|| format!("{}: cannot be entered", escaped_path(&self.root)))?;
+            folder.with_context(|| {
+                format!("{}: cannot change to this folder", escaped_path(&self.root))
+            })?;
         }
         if let Some(policy) = &policy {
             said(policy.admit_report(&report)).with_context(|| name.clone())?;
@@ -85,9 +86,9 @@ impl VerifyReport {
         let limits = policy.clone().unwrap_or_default();
         let files = self.memory.files_under(policy.as_ref());
         let (most, bar) = (limits.limits.products, Bar::new());
-        let verify = || interruptible(|| report.verify(&files, most, &bar));
+        let verify = || interruptible(|| verify::verify(&report, &files, most, &bar));
         let verified = Deadline::after(limits.time()).within(verify)?;
-        let verified = verified.unwrap_or(Err(CheckError::Interrupted));
+        let verified = verified.unwrap_or_else(|ended| Err(CheckError::ended(ended)));
         if let Err(CheckError::Interrupted) = verified {
             let seconds = limits.limits.seconds.unwrap_or_default();
             bail!("{name}: no verdict: stopped after {seconds} seconds; a --policy can allow more");
@@ -97,25 +98,30 @@ impl VerifyReport {
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
             differences = auto::confirm(check, chosen)?;
         }
-        let (by, this) = (&report.tool().version, env!("CARGO_PKG_VERSION"));
-        let versions = (by != this)
-            .then(|| format!("made by tcverify {}, this is tcverify {this}", escaped(by)));
+        let (by, this) = (&report.tool.version, env!("CARGO_PKG_VERSION"));
+        let versions = (by != this).then(|| {
+            format!(
+                "made by tcverify {}, but this is tcverify {this}",
+                escaped(by)
+            )
+        });
         if !self.quiet && (versions.is_none() || !differences.is_empty()) {
             show::print(|out| {
                 write(&differences, versions.as_deref(), out)?;
-                match report.is_merged() {
-                    true => writeln!(
+                if report.merged.is_some() {
+                    writeln!(
                         out,
-                        "who signed its parts or ran them again is the report's word"
-                    ),
-                    false => Ok(()),
+                        "the signatures and repeated runs of its parts were not verified"
+                    )?;
                 }
+                Ok(())
             })?;
         }
         match (differences.as_slice(), versions) {
             ([], None) => Ok(Ending::Done),
             ([], Some(versions)) => bail!(
-                "{name}: {versions}: the rest of the report is confirmed, and the whole only by that version"
+                "{name}: {versions}: everything else in the report is confirmed; only that version can confirm the \
+                whole"
             ),
             _ => Ok(Ending::Different),
         }
@@ -134,10 +140,10 @@ fn write(
                 "CONFIRMED: the replay gives this report, field by field"
             );
         }
-        [_] => "1 field of the report is".to_owned(),
-        all => format!("{} fields of the report are", all.len()),
+        [_] => "1 check of the report".to_owned(),
+        all => format!("{} checks of the report", all.len()),
     };
-    writeln!(out, "REFUTED: {fields} not what the replay gives")?;
+    writeln!(out, "REFUTED: {fields} failed")?;
     for difference in differences.iter().take(SHOWN) {
         writeln!(out, "  {}", escaped(difference))?;
     }
@@ -145,7 +151,10 @@ fn write(
         writeln!(out, "  ... and {} more", more + 1)?;
     }
     match versions {
-        Some(versions) => writeln!(out, "{versions}: other versions may report in other words"),
+        Some(versions) => writeln!(
+            out,
+            "{versions}: other versions may word reports differently"
+        ),
         None => Ok(()),
     }
 }

@@ -1,35 +1,201 @@
 //! `tcverify.commitment/1` as data.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::{Along, CommitError, Hash, Lines, Rows};
 use crate::emu::schedule::{ScheduleSpec, Values};
 use crate::io::printable;
 use crate::num::Format;
 use crate::report::Product;
-use crate::role::{Role, fields_by_role};
+use crate::role::{ByRole, Role};
 
 /// Value of the `schema` field.
 pub const COMMITMENT: &str = "tcverify.commitment/1";
 
+/// A product or an operation between products with its arrays and its result, fixed by digests.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "Written")]
+pub struct Commitment {
+    pub rule: CommittedRule,
+    /// All arrays but the result, which is fixed by its rows.
+    pub inputs: ByRole<CommittedInput>,
+    pub result: CommittedResult,
+}
+
+/// By what the result was computed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommittedRule {
+    Product {
+        /// Of the arithmetic, as `rule.sha256` of a report's model.
+        model_sha256: Hash,
+        /// Of the kernel around the instruction; none for one chain over k.
+        schedule: Option<CommittedSchedule>,
+        product: Product,
+    },
+    Operation {
+        operation: String,
+        /// Of the variant, as `rule.sha256` of a report.
+        rule_sha256: Hash,
+        /// Of the tensor core's arithmetic, if it takes part.
+        model_sha256: Option<Hash>,
+        /// What the request says besides: `eps`, `causal` ... by field.
+        parameters: BTreeMap<String, Value>,
+    },
+}
+
+/// The document: that of an operation has the field `operation`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Written {
+    Product(WrittenProduct),
+    Operation(WrittenOperation),
+}
+
 /// A product, fixed by digests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Commitment {
-    pub schema: String,
-    /// Of the arithmetic, as `model.sha256` of a report.
-    pub model_sha256: Hash,
+struct WrittenProduct {
+    schema: String,
+    /// Of the arithmetic, as `rule.model.sha256` of a report.
+    model_sha256: Hash,
     /// Of the kernel around the instruction; absent for one chain over k.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "present"
     )]
-    pub schedule: Option<CommittedSchedule>,
-    pub product: Product,
-    pub inputs: CommittedInputs,
-    pub d: CommittedD,
+    schedule: Option<CommittedSchedule>,
+    product: Product,
+    /// `c` is null where nothing is added.
+    #[serde(deserialize_with = "each_once")]
+    inputs: ByRole<Option<CommittedInput>>,
+    d: CommittedResult,
+}
+
+/// An operation between products, fixed by digests.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct WrittenOperation {
+    schema: String,
+    operation: String,
+    /// Of the variant, as `rule.sha256` of a report.
+    rule_sha256: Hash,
+    /// Of the tensor core's arithmetic, if it takes part.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    model_sha256: Option<Hash>,
+    /// What the request says besides: `eps`, `causal` ... by field.
+    parameters: BTreeMap<String, Value>,
+    #[serde(deserialize_with = "each_once")]
+    inputs: ByRole<CommittedInput>,
+    y: CommittedResult,
+}
+
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for Commitment {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Commitment".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Written::json_schema(generator)
+    }
+}
+
+impl From<Commitment> for Written {
+    fn from(from: Commitment) -> Written {
+        let (schema, inputs, result) = (COMMITMENT.to_owned(), from.inputs, from.result);
+        match from.rule {
+            CommittedRule::Product {
+                model_sha256,
+                schedule,
+                product,
+            } => {
+                let there = inputs.into_iter().map(|(role, input)| (role, Some(input)));
+                let absent = [(Role::C, None)].into_iter();
+                Written::Product(WrittenProduct {
+                    schema,
+                    model_sha256,
+                    schedule,
+                    product,
+                    inputs: absent.chain(there).collect(),
+                    d: result,
+                })
+            }
+            CommittedRule::Operation {
+                operation,
+                rule_sha256,
+                model_sha256,
+                parameters,
+            } => Written::Operation(WrittenOperation {
+                schema,
+                operation,
+                rule_sha256,
+                model_sha256,
+                parameters,
+                inputs,
+                y: result,
+            }),
+        }
+    }
+}
+
+impl WrittenProduct {
+    fn read(self) -> Result<Commitment, CommitError> {
+        let mut inputs = ByRole::new();
+        for role in [Role::A, Role::B, Role::C] {
+            if !self.inputs.contains_key(&role) {
+                return Err(CommitError::MissingInput(role.field()));
+            }
+        }
+        for (role, input) in self.inputs {
+            let known = Role::PRODUCT.contains(&role) && !role.is_result();
+            match input {
+                Some(input) if known => drop(inputs.insert(role, input)),
+                None if role == Role::C => {}
+                _ => return Err(CommitError::UnknownInput(role.field())),
+            }
+        }
+        Ok(Commitment {
+            rule: CommittedRule::Product {
+                model_sha256: self.model_sha256,
+                schedule: self.schedule,
+                product: self.product,
+            },
+            inputs,
+            result: self.d,
+        })
+    }
+}
+
+impl WrittenOperation {
+    fn read(self) -> Result<Commitment, CommitError> {
+        let known = |role: &Role| Role::OPERATION.contains(role) && !role.is_result();
+        if let Some(role) = self.inputs.keys().find(|role| !known(role)) {
+            return Err(CommitError::UnknownInput(role.field()));
+        }
+        Ok(Commitment {
+            rule: CommittedRule::Operation {
+                operation: self.operation,
+                rule_sha256: self.rule_sha256,
+                model_sha256: self.model_sha256,
+                parameters: self.parameters,
+            },
+            inputs: self.inputs,
+            result: self.y,
+        })
+    }
 }
 
 /// A kernel's schedule and its factors.
@@ -64,17 +230,36 @@ impl CommittedSchedule {
     }
 }
 
-/// The arrays of a product but D, which is fixed by its rows.
-pub const COMMITTED: &[Role] = Role::PRODUCT.split_last().expect("D is last").1;
-
-fields_by_role! {
-    /// The arrays of a product but D.
-    pub struct CommittedInputs: CommittedInput, roles: COMMITTED;
-}
-
 /// A field that is left out or has a value, and is never null.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
+}
+
+/// Arrays by role, each once.
+fn each_once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<ByRole<T>, D::Error> {
+    struct Once<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
+        type Value = ByRole<T>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object of arrays")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ByRole<T>, M::Error> {
+            let mut all = ByRole::new();
+            while let Some((role, value)) = map.next_entry::<Role, T>()? {
+                if all.insert(role, value).is_some() {
+                    return Err(M::Error::duplicate_field(role.field()));
+                }
+            }
+            Ok(all)
+        }
+    }
+
+    from.deserialize_map(Once(PhantomData))
 }
 
 /// An operand, wherever it is stored.
@@ -101,22 +286,22 @@ impl CommittedInput {
     }
 }
 
-/// D, cut into blocks of rows.
+/// The result, cut into blocks of rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct CommittedD {
+pub struct CommittedResult {
     pub format: Format,
     pub shape: Vec<usize>,
     pub block_rows: u64,
     pub root: Hash,
 }
 
-impl CommittedD {
+impl CommittedResult {
     /// How it is cut.
     ///
     /// # Errors
-    /// If no D can be of that shape.
+    /// If no result can be of that shape.
     pub fn rows(&self) -> Result<Rows, CommitError> {
         Rows::new(self.format, self.shape.clone(), self.block_rows)
     }
@@ -129,28 +314,48 @@ impl Commitment {
     /// What is wrong with it, to be read after the file's name.
     pub fn parse(text: &[u8]) -> Result<Commitment, CommitError> {
         let not = |why| CommitError::NotACommitment(Box::new(why));
-        let commitment: Commitment =
-            serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
-        if commitment.schema != COMMITMENT {
+        #[derive(Deserialize)]
+        struct Kind {
+            operation: Option<IgnoredAny>,
+        }
+        // What is no object is said by the readers.
+        let kind = serde_json::from_slice::<Kind>(text).ok();
+        let operation = kind.is_some_and(|kind| kind.operation.is_some());
+        let (schema, commitment) = if operation {
+            let read: WrittenOperation =
+                serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
+            (read.schema.clone(), read.read())
+        } else {
+            let read: WrittenProduct =
+                serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
+            (read.schema.clone(), read.read())
+        };
+        if schema != COMMITMENT {
             return Err(not(CommitError::Schema {
                 expected: COMMITMENT,
             }));
         }
-        let Product { batch, m, n, .. } = &commitment.product;
-        let shape = [&batch[..], &[*m, *n]].concat();
-        if shape != commitment.d.shape {
-            return Err(not(CommitError::OtherProduct {
-                product: shape,
-                d: commitment.d.shape,
-            }));
+        let commitment = commitment.map_err(not)?;
+        if let CommittedRule::Product { product, .. } = &commitment.rule {
+            let Product { batch, m, n, .. } = product;
+            let shape = [&batch[..], &[*m, *n]].concat();
+            if shape != commitment.result.shape {
+                return Err(not(CommitError::OtherProduct {
+                    product: shape,
+                    d: commitment.result.shape,
+                }));
+            }
         }
-        commitment.d.rows().map_err(not)?;
+        commitment.result.rows().map_err(not)?;
         commitment.confirm_inputs().map_err(not)?;
         Ok(commitment)
     }
 
-    /// Makes sure that inputs are those of the product: they were written by somebody else.
+    /// Makes sure that inputs are cut as elements are computed: they were written by somebody else.
     fn confirm_inputs(&self) -> Result<(), CommitError> {
+        let CommittedRule::Product { product, .. } = &self.rule else {
+            return self.confirm_rows();
+        };
         for (&role, input) in self.inputs.iter() {
             let operand = role.field();
             let other = |found: &str, expected: &str| {
@@ -169,7 +374,7 @@ impl Commitment {
                 }
                 Role::ScaleA | Role::ScaleB if whole => None,
                 Role::Bias | Role::Azp | Role::AzpAdj => None,
-                _ => Some(self.cut_of(role)),
+                _ => Some(cut_of(product, role)),
             };
             input.lines()?;
             let Some((expected_along, batch, axes)) = expected else {
@@ -197,32 +402,25 @@ impl Commitment {
         Ok(())
     }
 
-    /// How an operand of the product is cut, its batch, and rows and columns as it is stored.
-    fn cut_of(&self, role: Role) -> (Along, &[usize], [Option<usize>; 2]) {
-        let Product {
-            batch,
-            m,
-            n,
-            k,
-            transpose_a,
-            transpose_b,
-            sparse: _,
-        } = &self.product;
-        let [m, n, k] = [m, n, k].map(|&n| Some(n));
-        let turned = |along, axes: [Option<usize>; 2], turned: bool| match (turned, along) {
-            (false, _) => (along, axes),
-            (true, Along::Rows) => (Along::Columns, [axes[1], axes[0]]),
-            (true, _) => (Along::Rows, [axes[1], axes[0]]),
-        };
-        let (along, axes) = match role {
-            Role::A => turned(Along::Rows, [m, k], *transpose_a),
-            Role::B => turned(Along::Columns, [k, n], *transpose_b),
-            // As many scales as the model says, which is not known here.
-            Role::ScaleA => turned(Along::Rows, [m, None], *transpose_a),
-            Role::ScaleB => turned(Along::Columns, [None, n], *transpose_b),
-            _ => (Along::Rows, [m, n]),
-        };
-        (along, batch, axes)
+    /// Of an operation, an operand has one line for every row of the result, or but one.
+    fn confirm_rows(&self) -> Result<(), CommitError> {
+        let all = self.result.rows()?.count();
+        for (&role, input) in &self.inputs {
+            let lines = input.lines()?;
+            let fits = match input.lines {
+                Along::Whole => true,
+                Along::Rows => lines.count() == all,
+                Along::Columns => false,
+            };
+            if !fits {
+                return Err(CommitError::OtherOperand {
+                    operand: role.field(),
+                    found: format!("{} lines of {:?}", lines.count(), input.lines),
+                    expected: format!("one line, or {all} of Rows"),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// What `found` has that was not committed to, a phrase each; nothing if all is as it was.
@@ -230,34 +428,29 @@ impl Commitment {
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
             if here != committed {
-                differences.push(format!("{what} is {here}, committed was {committed}"));
+                differences.push(format!(
+                    "{what} is {here}, but the commitment has {committed}"
+                ));
             }
         };
-        compare(
-            "the model's SHA-256",
-            found.model_sha256.to_string(),
-            self.model_sha256.to_string(),
-        );
-        compare(
-            "the schedule",
-            schedule_text(found.schedule.as_ref()),
-            schedule_text(self.schedule.as_ref()),
-        );
-        compare(
-            "the product",
-            product_text(&found.product),
-            product_text(&self.product),
-        );
-        for role in COMMITTED {
+        let (mine, other) = (self.rule.texts(), found.rule.texts());
+        let names = mine.keys().chain(other.keys()).collect::<BTreeSet<_>>();
+        let text = |of: &BTreeMap<String, String>, name: &String| {
+            of.get(name).map_or("nothing".into(), String::clone)
+        };
+        for name in names {
+            compare(name, text(&other, name), text(&mine, name));
+        }
+        for role in Role::ALL {
             let name = role.called();
             let both = (found.inputs.get(role), self.inputs.get(role));
             let (Some(here), Some(committed)) = both else {
-                let (here, committed) = both;
-                let presence = |input: Option<_>| match input {
-                    Some(_) => "given".to_owned(),
-                    None => "absent".to_owned(),
+                let (here, committed) = match both {
+                    (None, None) => continue,
+                    (Some(_), _) => ("given", "none"),
+                    (None, _) => ("absent", "one"),
                 };
-                compare(name, presence(here), presence(committed));
+                compare(name, here.to_owned(), committed.to_owned());
                 continue;
             };
             let layout = |input: &CommittedInput| format!("{} {:?}", input.format, input.shape);
@@ -266,20 +459,105 @@ impl Commitment {
                 |input: &CommittedInput| format!("{} over its {:?}", input.root, input.lines);
             compare(&format!("the root of {name}"), root(here), root(committed));
         }
-        let layout =
-            |d: &CommittedD| format!("{} {:?} in blocks of {}", d.format, d.shape, d.block_rows);
-        compare("D", layout(&found.d), layout(&self.d));
+        let layout = |d: &CommittedResult| {
+            format!("{} {:?} in blocks of {}", d.format, d.shape, d.block_rows)
+        };
+        let name = match self.rule {
+            CommittedRule::Product { .. } => "D",
+            CommittedRule::Operation { .. } => "the result",
+        };
+        compare(name, layout(&found.result), layout(&self.result));
         compare(
-            "the root of D",
-            found.d.root.to_string(),
-            self.d.root.to_string(),
+            &format!("the root of {name}"),
+            found.result.root.to_string(),
+            self.result.root.to_string(),
         );
         // Should a field have been forgotten above.
         if differences.is_empty() && self != found {
-            differences.push("something is not as committed".to_owned());
+            differences.push("something differs from the commitment".to_owned());
         }
         differences
     }
+}
+
+impl CommittedRule {
+    /// What it fixes, in words by what it is.
+    fn texts(&self) -> BTreeMap<String, String> {
+        let model = |sha256: &Hash| ("the model's SHA-256".to_owned(), sha256.to_string());
+        match self {
+            CommittedRule::Product {
+                model_sha256,
+                schedule,
+                product,
+            } => BTreeMap::from([
+                model(model_sha256),
+                ("the product".to_owned(), product_text(product)),
+                ("the schedule".to_owned(), schedule_text(schedule.as_ref())),
+            ]),
+            CommittedRule::Operation {
+                operation,
+                rule_sha256,
+                model_sha256,
+                parameters,
+            } => {
+                let said = |text: &str| printable(text).to_string();
+                let parameters = parameters.iter();
+                let named = parameters.map(|(name, value)| (said(name), said(&value.to_string())));
+                let own = [
+                    ("the operation".to_owned(), said(operation)),
+                    ("the rule's SHA-256".to_owned(), rule_sha256.to_string()),
+                ];
+                named
+                    .chain(own)
+                    .chain(model_sha256.as_ref().map(model))
+                    .collect()
+            }
+        }
+    }
+
+    /// Which array the result is.
+    pub fn result(&self) -> Role {
+        match self {
+            CommittedRule::Product { .. } => Role::D,
+            CommittedRule::Operation { .. } => Role::Y,
+        }
+    }
+
+    /// The product, if it is one.
+    pub fn product(&self) -> Option<&Product> {
+        match self {
+            CommittedRule::Product { product, .. } => Some(product),
+            CommittedRule::Operation { .. } => None,
+        }
+    }
+}
+
+/// How an operand of the product is cut, its batch, and rows and columns as it is stored.
+fn cut_of(product: &Product, role: Role) -> (Along, &[usize], [Option<usize>; 2]) {
+    let Product {
+        batch,
+        m,
+        n,
+        k,
+        transpose_a,
+        transpose_b,
+        sparse: _,
+    } = product;
+    let [m, n, k] = [m, n, k].map(|&n| Some(n));
+    let turned = |along, axes: [Option<usize>; 2], turned: bool| match (turned, along) {
+        (false, _) => (along, axes),
+        (true, Along::Rows) => (Along::Columns, [axes[1], axes[0]]),
+        (true, _) => (Along::Rows, [axes[1], axes[0]]),
+    };
+    let (along, axes) = match role {
+        Role::A => turned(Along::Rows, [m, k], *transpose_a),
+        Role::B => turned(Along::Columns, [k, n], *transpose_b),
+        // As many scales as the model says, which is not known here.
+        Role::ScaleA => turned(Along::Rows, [m, None], *transpose_a),
+        Role::ScaleB => turned(Along::Columns, [None, n], *transpose_b),
+        _ => (Along::Rows, [m, n]),
+    };
+    (along, batch, axes)
 }
 
 fn schedule_text(schedule: Option<&CommittedSchedule>) -> String {

@@ -1,4 +1,4 @@
-//! Why something is no commitment, or a proof proves nothing.
+//! Why something is not a commitment, or a proof proves nothing.
 
 use thiserror::Error;
 
@@ -18,28 +18,32 @@ pub enum CommitError {
     Json(serde_json::Error),
     #[error("its schema is not {expected:?}")]
     Schema { expected: &'static str },
-    #[error("{operand} is {found}, of a product that makes {expected}")]
+    #[error("{operand} is {found}, but its product needs {expected}")]
     OtherOperand {
         operand: &'static str,
         found: String,
         expected: String,
     },
-    #[error("{shape:?} is the shape of nothing that has lines")]
+    #[error("missing field `{0}`")]
+    MissingInput(&'static str),
+    #[error("it cannot have an array `{0}`")]
+    UnknownInput(&'static str),
+    #[error("{shape:?} is not a shape that has lines")]
     NoLines { shape: Vec<usize> },
-    #[error("its D is {d:?}, but its product is {product:?}")]
+    #[error("its D is {d:?}, but its product gives {product:?}")]
     OtherProduct { product: Vec<usize>, d: Vec<usize> },
-    #[error("{shape:?} is no shape of a D")]
+    #[error("{shape:?} is not the shape of a D")]
     NoShapeOfD { shape: Vec<usize> },
-    #[error("a block must have a row")]
+    #[error("a block must have at least one row")]
     EmptyBlocks,
-    #[error("{shape:?} is the shape of no D that a memory can hold")]
+    #[error("no memory can hold a D of shape {shape:?}")]
     TooLarge { shape: Vec<usize> },
-    #[error("the rows take {bytes} bytes of memory, which cannot be had")]
+    #[error("the rows need {bytes} bytes of memory, which the system does not provide")]
     Memory {
         bytes: usize,
         source: std::collections::TryReserveError,
     },
-    #[error("it is for the root {proof}, the commitment has {commitment}")]
+    #[error("it is for the root {proof}, but the commitment has {commitment}")]
     OtherRoot { proof: Hash, commitment: Hash },
     #[error("it has no blocks")]
     NoBlocks,
@@ -47,19 +51,19 @@ pub enum CommitError {
     NotAscending,
     #[error("there is no block {block}; the commitment has 0 to {last}")]
     NoSuchBlock { block: u64, last: u64 },
-    #[error("the path of block {block} has {hashes} hashes, which is not its length")]
+    #[error("the path of block {block} has {hashes} hashes, which is not the right number")]
     PathLength { block: u64, hashes: usize },
     #[error("block {block} does not lead to the committed root")]
     LeadsElsewhere { block: u64 },
     #[error(
-        "the rows are {} {:?}; of these blocks they are {} {:?}",
+        "the rows are {} {:?}, but these blocks have {} {:?}",
         found.0, found.1, expected.0, expected.1
     )]
     OtherLayout {
         found: (Format, Vec<usize>),
         expected: (Format, Vec<usize>),
     },
-    #[error("the rows of block {block} are others: their hash is {found}, the proof has {proven}")]
+    #[error("the rows of block {block} differ: their hash is {found}, but the proof has {proven}")]
     OtherRows {
         block: u64,
         found: Hash,

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The digest of some pieces, one after the other.
+    /// The digest of some pieces, one after another.
     pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Hash {
         let mut hash = Sha256::new();
         pieces.into_iter().for_each(|piece| hash.update(piece));

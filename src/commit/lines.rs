@@ -1,15 +1,14 @@
 //! An operand cut into the lines that a product multiplies: rows of A, columns of B.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{CommitError, Hash, Tree, leaf, leaves};
 use crate::num::Format;
-use crate::tensor::{Plane, Tensor};
+use crate::tensor::{Plane, Tensor, parallel};
 
 /// Which elements of an array are a line. Rows run along its last axis and columns along the one before,
-/// as it is stored; the matrices of a batch count on, one after the other.
+/// as it is stored; the matrices of a batch count on, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -175,11 +174,12 @@ impl Lines {
                     .map(move |column| (batch, column))
             })
             .collect();
-        let hashed = groups.par_iter().map(|&(batch, column)| {
+        let hashed = parallel::map(groups.len(), |i| {
+            let (batch, column) = groups[i];
             let columns = TOGETHER.min(self.per_matrix - column);
             self.group(planes.plane(batch), column, columns)
         });
-        hashed.collect::<Vec<_>>().concat()
+        hashed.concat()
     }
 
     fn group(&self, plane: Plane, column: usize, columns: usize) -> Vec<Hash> {

@@ -1,4 +1,4 @@
-//! Commitments: what was multiplied and what came out, fixed before anyone asks.
+//! Commitments: digests that fix the operands and the result of a product before an audit.
 //!
 //! A [`Commitment`] names the operands, the model and D by digests: D by the root of a Merkle tree over
 //! blocks of its rows, so that a few blocks can be shown to belong to it ([`Proof`]) without the rest, and
@@ -9,19 +9,17 @@ mod document;
 mod error;
 mod hash;
 mod lines;
-mod operation;
 mod proof;
 mod rows;
 mod streaming;
 mod tree;
 
 pub use document::{
-    COMMITMENT, Commitment, CommittedD, CommittedInput, CommittedInputs, CommittedSchedule,
+    COMMITMENT, Commitment, CommittedInput, CommittedResult, CommittedRule, CommittedSchedule,
 };
 pub use error::CommitError;
 pub use hash::Hash;
 pub use lines::{Along, Lines};
-pub use operation::{FixedArray, OPERATION_COMMITMENT, OperationCommitment};
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves};
 pub use streaming::StreamingLeaves;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommitError, CommittedD, Hash, Tree, leaves, root_of};
+use super::{CommitError, CommittedResult, Hash, Tree, leaves, root_of};
 use crate::tensor::Tensor;
 
 /// Value of the `schema` field.
@@ -68,7 +68,7 @@ impl Proof {
     ///
     /// # Errors
     /// Why it proves nothing.
-    pub fn check(&self, d: &CommittedD, rows: Option<&Tensor>) -> Result<(), CommitError> {
+    pub fn check(&self, d: &CommittedResult, rows: Option<&Tensor>) -> Result<(), CommitError> {
         let cut = d.rows()?;
         if self.root != d.root {
             return Err(CommitError::OtherRoot {

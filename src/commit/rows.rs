@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{CommitError, Hash, Tree, leaf};
 use crate::num::Format;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// How D is cut: rows of all matrices of the batch are counted on, one matrix after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +20,9 @@ impl Rows {
     /// Cuts a D of this format and shape.
     ///
     /// # Errors
-    /// If it is no stack of matrices with elements, or larger than any memory.
+    /// If it is not a stack of matrices with elements, or larger than any memory.
     pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
-        if shape.len() < 2 || shape.contains(&0) {
+        if shape.is_empty() || shape.contains(&0) {
             return Err(CommitError::NoShapeOfD { shape });
         }
         if block_rows == 0 {
@@ -56,6 +54,11 @@ impl Rows {
         let columns = shape.last().copied().unwrap_or(1);
         let row = (columns as u64).saturating_mul(format.bytes() as u64);
         (bytes / row.max(1)).max(1)
+    }
+
+    /// Number of rows.
+    pub fn count(&self) -> u64 {
+        self.rows
     }
 
     /// Number of blocks.
@@ -146,13 +149,13 @@ pub fn leaves(tensor: &Tensor, blocks: &[Range<u64>]) -> Vec<Hash> {
     if let Some(payload) = tensor.as_payload() {
         let place = |row: u64| row as usize * width;
         let hash = |rows: &Range<u64>| leaf([&payload[place(rows.start)..place(rows.end)]]);
-        return blocks.par_iter().map(hash).collect();
+        return parallel::map(blocks.len(), |i| hash(&blocks[i]));
     }
     let hash = |rows: &Range<u64>| {
         let payloads: Vec<_> = rows.clone().map(|row| row_payload(tensor, row)).collect();
         leaf(payloads.iter().map(Vec::as_slice))
     };
-    blocks.par_iter().map(hash).collect()
+    parallel::map(blocks.len(), |i| hash(&blocks[i]))
 }
 
 /// The canonical payload of a row, counted through the batch.

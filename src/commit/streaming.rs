@@ -6,7 +6,7 @@ use super::{Hash, Rows};
 
 /// Hashes blocks as their rows come.
 pub struct StreamingLeaves {
-    /// Bytes of a block, but for the last.
+    /// Bytes of a block, except the last.
     block: u64,
     begun: u64,
     hash: Sha256,

@@ -1,6 +1,7 @@
 //! Which of two results is the correctly rounded one, where they differ.
 
 use super::results::Pair;
+use crate::check::Subject;
 use crate::check::{CheckError, Prepared};
 use crate::explain::Wish;
 use crate::num::{Rounding, Target, ulp_distance};

@@ -1,15 +1,18 @@
-//! Two results of what should be one product: where they differ, what gives each of them, and what separates the two.
+//! Compares two results that should be the same product: where they differ, what gives each of them, and what
+//! separates the two.
 //!
 //! ```text
 //! Compare ──run──> report::Compared
 //! ```
 //!
-//! * `request`: the type; `results`: two arrays as codes of one format; `pattern`: what the places of the differences say.
-//! * `kernels`: what two libraries say of their kernels; `side`: what gives one of them, by a search; `relation`: what separates two that were found; `exact`: which of them is
-//!   the correctly rounded one; `traces`: the first that differs, step by step.
+//! * `request`: the type; `results`: two arrays as codes of one format; `pattern`: what the positions of the
+//!   differences tell.
+//! * `kernels`: what two libraries say of their kernels; `side`: a search for what gives one of them; `relation`:
+//!   what separates two findings; `exact`: which one is correctly rounded; `traces`: the first difference, step by
+//!   step.
 //! * `run`: all of it in order.
 //!
-//! * `runs`: two runs of a program, a comparison for every step.
+//! * `runs`: two runs of a program, one comparison per step.
 //!
 //! No search is written here: `identify` looks for what gives a result, `check` for the causes of one that nothing gives.
 

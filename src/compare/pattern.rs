@@ -18,7 +18,7 @@ pub struct Size {
     pub batches: usize,
 }
 
-/// Sentences, each true of these differences; what is explained, if anything was looked for.
+/// Sentences, each true of these differences; what is explained, if anything was searched for.
 pub fn lines(
     format: Format,
     (c, spread): (&Comparison, &Spread),
@@ -32,7 +32,7 @@ pub fn lines(
             (0, _) => "the bits of NaNs differ",
             _ => "the signs of zeros and the bits of NaNs differ",
         };
-        lines.push(format!("The values are equal: only {what}."));
+        lines.push(format!("The values are equal; only {what}."));
         return lines;
     }
     let prefix = prefix(c, spread, size);
@@ -43,13 +43,13 @@ pub fn lines(
     if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
         let [rows, columns] = [of(c.rows_touched, c.rows), of(c.columns_touched, c.columns)];
         lines.push(format!(
-            "The differences lie in {rows} rows and {columns} columns, and no row, column, tile or bit is common to them. \
-             Another order of additions or another unit gives such differences; a fault in one lane, tile or bit has a \
-             place."
+            "The differences lie in {rows} rows and {columns} columns, and share no row, column, tile or bit. \
+             Another order of additions or another unit gives such differences; a fault in one lane, tile or bit \
+             would show at one place."
         ));
     }
     if explained.is_none() {
-        lines.push("Give A and B to be told what computes each result.".to_owned());
+        lines.push("Give A and B to learn what computes each result.".to_owned());
     }
     lines
 }
@@ -62,8 +62,8 @@ fn prefix(c: &Comparison, spread: &Spread, size: Size) -> Option<String> {
         size.batches == 1 && first >= PREFIX && rest > 1 && 2 * c.rows_touched >= rest as u64;
     is_boundary.then(|| {
         format!(
-            "Rows 0 to {} are equal; from row {first} on {} rows differ. A boundary between rows is no order of additions \
-             within one product: another kernel, block size or input begins there.",
+            "Rows 0 to {} are equal; from row {first} on, {} rows differ. The order of additions within one product \
+             does not change at a row: another kernel, block size or input begins there.",
             first - 1,
             of(c.rows_touched, rest as u64)
         )
@@ -77,12 +77,12 @@ fn whole_rows(c: &Comparison, size: Size) -> Option<String> {
     (whole && some).then(|| {
         let equal = c.rows - c.rows_touched;
         let equal = match equal {
-            1 => "the other one does not differ at all".to_owned(),
-            n => format!("the other {} do not differ at all", grouped(n)),
+            1 => "the other one is equal".to_owned(),
+            n => format!("the other {} are equal", grouped(n)),
         };
         format!(
-            "{} rows differ in every element, {equal}: rows of the result and no tiles of a kernel. Rows of A differ so, \
-             as padding does: compare A, too (--a2).",
+            "{} rows differ in every element, {equal}: whole rows of the result, not tiles of a kernel. Different \
+             rows of A, such as padding, have this effect: compare A, too (--a2).",
             capital(&of(c.rows_touched, c.rows))
         )
     })
@@ -100,7 +100,7 @@ fn bit(format: Format, spread: &Spread) -> Option<String> {
     // The lowest bit is what any rounding turns.
     (one && enough && first > 1).then(|| {
         format!(
-            "In all {} differences that were looked at, bit {} of {} differs and no other: rounding does not do that.",
+            "In all {} differences examined, only bit {} of {} differs. Rounding does not do that.",
             spread.different.len(),
             first.trailing_zeros(),
             8 * format.bytes()

@@ -2,7 +2,7 @@
 
 use crate::report::{Fit, Identified, Relation};
 
-/// Fits of a side that are looked at.
+/// Fits of a side that are examined.
 const LOOKED_AT: usize = 256;
 
 /// The pair of fits, one of each side, that has most in common, and what it has not: a position in each list.

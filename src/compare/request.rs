@@ -38,7 +38,7 @@ pub type Span = Range<usize>;
 /// What is known of who computed a result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hints {
-    /// Architectures and GPUs that are looked at; all, if there are none.
+    /// Architectures and GPUs that are examined; all, if there are none.
     pub architectures: Vec<String>,
     /// What a library says of its kernel.
     pub kernel: Option<String>,

@@ -46,12 +46,12 @@ impl Pair {
                 Source::File(path) => io::Source::open(path).map_err(CheckError::file(field)),
                 Source::Memory => held[side].get(&Role::D).cloned().ok_or_else(|| {
                     let reason =
-                        format!("`{field}` is in memory, but no such array was handed over");
+                        format!("`{field}` is in memory, but the caller passed no such array");
                     CheckError::request(field, reason)
                 }),
                 Source::Generated(_) => {
                     let reason =
-                        "a generated array is the result of no product: name a captured one";
+                        "a generated array is not the result of a product: name a captured one";
                     Err(CheckError::request(field, reason))
                 }
             }
@@ -68,7 +68,9 @@ impl Pair {
             let field = FIELDS[side];
             let format = format.ok_or_else(|| {
                 let label = source.label().display();
-                let reason = format!("{label}: the file does not say which numbers its codes are; say it with `d_dtype`");
+                let reason = format!(
+                    "{label}: the file does not state the format of its codes; give `d_dtype`"
+                );
                 CheckError::request("d_dtype", reason)
             })?;
             let tensor = source.tensor(format).map_err(CheckError::file(field))?;
@@ -103,7 +105,7 @@ impl Pair {
         if formats[0].is_integer() != formats[1].is_integer() {
             let [left, right] = formats;
             let reason = format!(
-                "left holds {left}, right {right}: numbers of two kinds cannot be compared bit by bit"
+                "left holds {left}, right holds {right}: different formats cannot be compared bit by bit"
             );
             return Err(CheckError::request("d_dtype", reason));
         }
@@ -202,11 +204,11 @@ fn narrow(sources: &[io::Source; 2]) -> Option<Format> {
 pub fn part(tensor: &Tensor, rows: &Span) -> Result<Tensor, String> {
     let planes = tensor.planes();
     if planes.batches() != 1 {
-        return Err("rows of a batch cannot be chosen: give its matrices one by one".into());
+        return Err("rows of a batch cannot be selected: give its matrices one by one".into());
     }
     if rows.is_empty() || rows.end > planes.rows() {
         return Err(format!(
-            "rows {}:{} were asked for, and it has {}",
+            "the request is for rows {}:{}, but it has {}",
             rows.start,
             rows.end,
             planes.rows()
@@ -241,10 +243,10 @@ fn unlike([left, right]: [&[usize]; 2]) -> String {
     let hint: Cow<str> = match (left, right) {
         ([m, n], [p, q]) if n == q => {
             let (side, rows) = if m > p { (1, p) } else { (2, m) };
-            format!("; if they hold the same rows, say which: --rows{side} 0:{rows}").into()
+            format!("; if they hold the same rows, select them: --rows{side} 0:{rows}").into()
         }
         ([m, n], [p, q]) if [m, n] == [q, p] => "; is one of them transposed?".into(),
-        _ => "; only results of one shape can be laid beside each other".into(),
+        _ => "; only results of the same shape can be compared".into(),
     };
     said + &hint
 }

@@ -1,4 +1,4 @@
-//! C added otherwise than as the start of the chain.
+//! C added differently from as the start of the chain.
 
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, Rounding, Target, fma, result_code};

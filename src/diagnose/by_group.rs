@@ -87,7 +87,7 @@ pub fn places(stacks: &[Stack], size: Size) -> Vec<Placed> {
     told.filter_map(|group| placed(group, size, only)).collect()
 }
 
-/// Single elements of a D of few bits that one computation gives: they are no groups any more.
+/// Single elements of a D of few bits that one computation gives: they are not groups any more.
 fn lone(
     case: &Case,
     groups: &mut Vec<Group>,
@@ -143,7 +143,7 @@ fn everywhere(case: &Case) -> Option<Finding> {
     Some(Finding {
         kind: Hypothesis::BitFlipped.name(),
         sentence: format!(
-            "Bit {bit} ({field}) differs and nothing else, in all {} tested elements of those that differ.",
+            "Only bit {bit} ({field}) differs, in all {} tested elements that differ.",
             pairs.len()
         ),
         at: vec![bit as usize],

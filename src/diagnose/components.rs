@@ -6,7 +6,7 @@ use crate::report::Stack;
 /// rows lie apart.
 pub fn components(stacks: &[Stack], m: usize) -> Vec<Vec<Stack>> {
     let mut parent: Vec<usize> = (0..stacks.len()).collect();
-    // Stacks that end at or below the row that is looked at.
+    // Stacks that end at or below the row that is examined.
     let mut active: Vec<usize> = Vec::new();
     let mut row = None;
     for (index, stack) in stacks.iter().enumerate() {

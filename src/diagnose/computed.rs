@@ -18,17 +18,17 @@ type Test = fn(&Case, &Trial) -> Tested;
 pub const ADDENDS: &str = "C left out, added twice or last";
 
 /// Why operands are not exchanged under a schedule.
-const SCHEDULED: &str = "a schedule is given, in which operands have their places";
+const SCHEDULED: &str = "a schedule is given, which fixes each operand's place";
 
 /// Every computation that fits; of those that contain another that fits, only that. Under a schedule the
 /// operands have a place in it that other ones do not.
 pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     let tests: [(&str, Test); 6] = [
-        ("operands or D the other way round", turned),
+        ("transposed operands or D", turned),
         (ADDENDS, addends),
         ("other formats of A, B and D", formats),
-        ("TF32 operands rounded otherwise", tf32),
-        ("D rounded otherwise", rounding),
+        ("other roundings of TF32 operands", tf32),
+        ("other roundings of D", rounding),
         ("other models of the catalogue", models),
     ];
     let tested = tests.into_iter().flat_map(|(what, test)| {
@@ -80,7 +80,7 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
                 true => Ask::Reversed,
                 false => Ask::Nothing,
             };
-            let what = "D is the transpose of what the model computes";
+            let what = "D is the transpose of the model's result";
             fit(trial, Hypothesis::DTransposed, what, ask);
         }
     }
@@ -172,7 +172,7 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
         (
             Way::Last,
             Hypothesis::CAddedLast,
-            "C is added to the finished product and rounded to nearest even, not before the products",
+            "C is added after the products and rounded to nearest even, not before them",
         ),
     ] {
         if trial.fits(&|at| addend::elements(&case.replay, c, way, at)) {
@@ -298,7 +298,7 @@ fn rounding(case: &Case, trial: &Trial) -> Tested {
         };
         if trial.fits(&rounded) {
             let words = trial.words();
-            let text = format!("D is rounded to {to} {how}, not to nearest even: {words}");
+            let text = format!("D is rounded to {to} {how} instead of to nearest even: {words}");
             return Ok(vec![Found::new(Hypothesis::Rounding, text)]);
         }
     }
@@ -378,7 +378,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
         ),
     };
     let (tested, own) = (trial.words(), words(first, name));
-    let text = format!("Another unit or accumulation fits, {own}: {tested}{too}");
+    let text = format!("Another unit or accumulation fits: {own}: {tested}{too}");
     let ask = Ask::Model {
         name: name.clone(),
         arithmetic: Box::new(first.arithmetic.clone()),
@@ -402,7 +402,7 @@ fn tf32(case: &Case, trial: &Trial) -> Tested {
         if trial.fits(&replayed(&with(case, rounded))) {
             let what = match nearest {
                 true => "A and B are rounded to nearest (ties away) before they are multiplied",
-                false => "A and B are not rounded; the unit ignores their low 13 bits",
+                false => "A and B are not rounded: the unit ignores their low 13 bits",
             };
             let text = format!("{what}: {}", trial.words());
             let found = Found::new(Hypothesis::Tf32Input, text);

@@ -153,7 +153,7 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
     } else {
         let local = [rows[0] - matrix * size.m, rows[1] - matrix * size.m];
         let tile = tile(local, size.m).zip(tile(columns, size.n));
-        // Something that merely nearly fills an arbitrary rectangle is no tile.
+        // Something that merely nearly fills an arbitrary rectangle is not a tile.
         if tile.is_none() && bound.mismatches < area {
             return None;
         }

@@ -28,7 +28,7 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
     if length < SHORT || stacks.is_empty() {
         return (None, stacks);
     }
-    // Lines that one stack covers for long are no lines.
+    // Lines that one stack covers for long are not lines.
     let covered = stacks.iter().map(|stack| of(stack)[1] - of(stack)[0]);
     if covered.sum::<usize>() > 16 * crate::report::STACKS {
         return (None, stacks);

@@ -17,7 +17,7 @@ use crate::report::grouped;
 const INPUTS: &str = "a flipped bit of A, B or C";
 
 /// Why what fits is not told.
-const CHANCE: &str = "of an element of few bits too much fits by chance";
+const CHANCE: &str = "an element has too few bits to exclude a chance fit";
 
 /// Lines of a group that are asked one by one.
 const LINES: usize = 4;
@@ -73,7 +73,7 @@ pub fn faults(
     if let Some(bit) = stored::flipped_bit(format, &pairs) {
         let field = stored::field(format, bit);
         let text = format!(
-            "bit {bit} ({field}) differs and nothing else, in all {} tested elements",
+            "only bit {bit} ({field}) differs, in all {} tested elements",
             pairs.len()
         );
         return vec![unplaced(
@@ -107,11 +107,7 @@ pub fn faults(
                 permuted::permuted(case, computing, 1)
             })
         },
-        &|| {
-            computing.test("tiles of other places", || {
-                permuted::tile(case, computing, group)
-            })
-        },
+        &|| computing.test("misplaced tiles", || permuted::tile(case, computing, group)),
         &|| computing.test(partial::TRIED, || partial::stopped_early(case, computing)),
         &|| computing.test(computed::ADDENDS, || computed::addends(case, computing)),
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
@@ -221,7 +217,7 @@ fn lines(case: &Case, group: &Group, work: &Work) -> Option<Vec<Fault>> {
             n => format!("; {} other flips of the line do, too", n - 1),
         };
         let text = format!(
-            "{}: bit {} of {name}[{row}, {column}]{matrix} was flipped when this was computed: that gives all \
+            "{}: bit {} of {name}[{row}, {column}]{matrix} was flipped during the computation: this gives all \
              {tested} tested elements there, bit for bit ({} that differ and {} that do not){others}",
             place::place(&one, size),
             flip.bit,
@@ -263,12 +259,12 @@ fn element(
         let elements = grouped(case.comparison.elements);
         let what = match only {
             true => {
-                format!("One bit of one element differs and nothing else, of {elements} elements")
+                format!("Only one bit of one element differs, of {elements} elements")
             }
             false => "One bit of one element differs".to_owned(),
         };
         if case.is_narrow() && is_rounding(case, stored, reproduced, work) {
-            let why = "it gives this D, but so may another order of sums; see the next command";
+            let why = "it gives this D, but another order of sums may, too; see the next command";
             work.ledger.leave(stored::FLIPPED, why);
             return None;
         }

@@ -1,11 +1,11 @@
-//! Matrices of a batch that were multiplied with operands of others, as stale buffers are.
+//! Matrices of a batch that were multiplied by operands of others, as stale buffers are.
 
 use super::trial::{Tested, Trial};
 use super::{Case, Found, Hypothesis};
 use crate::emu::{Element, Problem, Replay};
 
 /// What is tried.
-pub const TRIED: &str = "operands of other matrices of the batch, D that is C";
+pub const TRIED: &str = "operands of other matrices of the batch, D equal to C";
 
 /// Distances between matrices that are tried.
 const NEAR: usize = 16;
@@ -17,7 +17,7 @@ pub fn matrices(case: &Case, trial: &Trial) -> Tested {
     if let Some(c) = problem.c.filter(|c| c.tensor().format() == replay.format()) {
         let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
         if trial.fits(&|at| at.iter().map(code).collect()) {
-            let text = format!("D is C, nothing was added to it: {}", trial.words());
+            let text = format!("D equals C, so no product was added: {}", trial.words());
             return Ok(vec![Found::new(Hypothesis::StoppedEarly, text).at([0])]);
         }
     }
@@ -60,11 +60,11 @@ pub fn matrices(case: &Case, trial: &Trial) -> Tested {
                 ],
                 None => [
                     "every matrix".to_owned(),
-                    format!("the one {by} further on, around the end"),
+                    format!("the one {by} further on, wrapping around"),
                 ],
             };
             let what = match of {
-                [true, true] => format!("{which} holds what belongs to {other}"),
+                [true, true] => format!("{which} holds the result of {other}"),
                 [true, false] => format!("{which} holds the product of A of {other} and its own B"),
                 _ => format!("{which} holds the product of its own A and B of {other}"),
             };

@@ -29,12 +29,12 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
         return Err("K is too long");
     }
     if replay.format().is_integer() || replay.arithmetic.scale.is_some() {
-        return Err("sums are integers or have scales of their own");
+        return Err("sums are integers or have their own scales");
     }
     let span = replay.arithmetic.step.span();
     let told: Vec<_> = trial.differing().take(ESTIMATED).collect();
     if told.len() < 2 {
-        return Err("a single element tells too little");
+        return Err("a single element is too little evidence");
     }
     if !trial.affords(told.len() as u64 * problem.k as u64) {
         return Err(super::trial::SPENT);
@@ -187,7 +187,7 @@ impl Estimated {
         }
     }
 
-    /// How well a range that is missing explains it; none if it does not. What is no number says nothing.
+    /// How well a range that is missing explains it; none if it does not. What is not a number says nothing.
     fn off(&self, [first, end]: [usize; 2]) -> Option<f64> {
         let off = (self.off + self.before[end] - self.before[first]).abs()
             / (self.noise + f64::MIN_POSITIVE);

@@ -1,9 +1,9 @@
-//! What a D that differs may come from: hypotheses that are told only if they give the very bits of D on
-//! every element they were tested on.
+//! Causes of a D that differs: hypotheses that are reported only if they give exactly the bits of D on
+//! every tested element.
 //!
-//! First one computation for all of D (`computed`, `schedule`), replayed on a sample of elements that
-//! differ and of elements that do not. If none fits, mismatches are put into groups (`group`), and each
-//! group is asked for faults of its own (`local`). `explain` asks the same of one element (`single`).
+//! The search first tries a single computation for all of D (`computed`, `schedule`), on a sample of
+//! differing and equal elements. If none fits, it groups the mismatches (`group`) and searches each
+//! group for its own fault (`local`). `explain` does the same for one element (`single`).
 
 mod addend;
 mod by_group;

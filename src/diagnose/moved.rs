@@ -71,11 +71,11 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         if trial.fits(&one) {
             let text = match same_line {
                 true => format!(
-                    "{what} {own} holds what belongs to {what} {place}: {}",
+                    "{what} {own} holds the values of {what} {place}: {}",
                     words()
                 ),
                 false => format!(
-                    "every {what} holds what belongs to {what} {place}: {}",
+                    "every {what} holds the values of {what} {place}: {}",
                     words()
                 ),
             };
@@ -90,12 +90,9 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
                 (n, false) => (format!("{n}"), " before"),
             };
             let text = match by {
-                1 => format!(
-                    "every {what} holds what belongs to {lines} one: {}",
-                    words()
-                ),
+                1 => format!("every {what} holds the values of {lines} one: {}", words()),
                 _ => format!(
-                    "every {what} holds what belongs to the one {lines}{way}: {}",
+                    "every {what} holds the values of the one {lines}{way}: {}",
                     words()
                 ),
             };

@@ -7,7 +7,7 @@ use crate::emu::Replay;
 use crate::num::{Format, convert_exact};
 
 /// What is tried.
-pub const TRIED: &str = "a D of another or a narrower format";
+pub const TRIED: &str = "a D of another format, or of a narrower one";
 
 /// Elements that must have different numbers before their format is believed.
 const DISTINCT: usize = 16;
@@ -40,7 +40,7 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
     trial.fits(&|at| rounded.elements(at)).then(|| {
         let own = case.replay.format();
         let text = format!(
-            "D holds codes of {other} that were read as {own}: {}",
+            "D holds {other} codes that were read as {own}: {}",
             trial.words()
         );
         let found = Found::new(Hypothesis::ResultFormat, text);
@@ -84,7 +84,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
             found.asking(Ask::Result(narrow))
         };
         let held = format!(
-            "D holds {narrow} numbers in {}, as .float() makes them; pass --d-dtype {narrow}",
+            "D holds {narrow} numbers stored as {}, as .float() makes them; pass --d-dtype {narrow}",
             Format::Fp32
         );
         if trials[0].fits(&|at| replay.elements(at)) {
@@ -109,8 +109,8 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         if codes.len() >= DISTINCT && 2 * wide.count() > case.spread.different.len() {
             let count = all.len();
             return vec![saying(format!(
-                "{held}. All {count} tested elements are such; none is what the \
-                 model computes, so that it is another kernel or model, too"
+                "{held}. All {count} tested elements are such numbers, but none equals the model's result, so the \
+                 kernel or model also differs"
             ))];
         }
     }

@@ -26,7 +26,7 @@ impl Single<'_> {
         let replay = self.replay;
         let problem = &replay.problem;
         let why = match () {
-            () if self.is_narrow() => Some("D has so few bits that some always fit"),
+            () if self.is_narrow() => Some("D has so few bits that some flip always fits"),
             () if replay.arithmetic.scale.is_some() => Some("operands have scales"),
             () if problem.k > MAX_SEARCHED_K && self.chain.is_none() => Some("K is too long"),
             () => None,
@@ -132,7 +132,7 @@ impl Single<'_> {
         let problem = &self.replay.problem;
         if self.is_narrow() {
             skipped
-                .push("rows and columns nearby: D has so few bits that some fit by chance".into());
+                .push("nearby rows and columns: D has so few bits that some fit by chance".into());
             return;
         }
         let value = self.given.value();
@@ -157,7 +157,7 @@ impl Single<'_> {
             };
             let at: Vec<_> = near.iter().map(there).collect();
             if !work.spend(at.len() as u64 * problem.k as u64) {
-                skipped.push("rows and columns nearby: K is too long".into());
+                skipped.push("nearby rows and columns: K is too long".into());
                 return;
             }
             let codes = self.replay.elements(&at);
@@ -167,7 +167,7 @@ impl Single<'_> {
                 .find(|(_, code)| *code == self.given.code);
             if let Some((&place, _)) = place {
                 let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
-                let text = format!("D is what belongs to {} {place}", ["row", "column"][side]);
+                let text = format!("D holds the values of {} {place}", ["row", "column"][side]);
                 found.push(Found::new(hypothesis, text).at([place]));
             }
         }
@@ -223,12 +223,13 @@ impl Single<'_> {
             let same = losing.iter().filter(|(count, _)| count == lost);
             let names: Vec<_> = same.take(MAX_NAMED).map(|(_, name)| &name[..]).collect();
             let text = format!(
-                "D omits the last {lost} k, a known defect of cuBLAS's split nvjet kernels (ALGO 66): it is that of {}",
+                "D omits the last {lost} k, a known defect of cuBLAS's split nvjet kernels (ALGO 66): it is the \
+                result of {}",
                 names.join(", ")
             );
             found.push(Found::new(Hypothesis::LostTail, text));
         }
-        // Kernels that add C last are no others.
+        // Kernels that add C last are not others.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
         if count == 0 || found.iter().any(last) {
             return;
@@ -237,7 +238,10 @@ impl Single<'_> {
             0 => String::new(),
             n => format!(" and {n} others"),
         };
-        let text = format!("D is that of other schedules: {}{more}", names.join(", "));
+        let text = format!(
+            "D is the result of other schedules: {}{more}",
+            names.join(", ")
+        );
         found.push(Found::new(Hypothesis::OtherSchedule, text));
     }
 }

@@ -55,8 +55,8 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Tested {
     };
     let k = case.replay.problem.k;
     let text = format!(
-        "The last {} of {k} products are missing from every element, D is that of the first {count} (cuBLAS's \
-         split nvjet kernels, ALGO 66, are known to lose a tail of K that is no multiple of 64): {}",
+        "The last {} of {k} products are missing from every element: D is the sum of the first {count} (cuBLAS's \
+         split nvjet kernels, ALGO 66, are known to drop the remainder of K modulo 64): {}",
         k - count,
         trial.words()
     );

@@ -8,7 +8,7 @@ use super::{Case, Found, Hypothesis};
 use crate::emu::Element;
 
 /// What is tried.
-pub const TRIED: [&str; 2] = ["rows of other places", "columns of other places"];
+pub const TRIED: [&str; 2] = ["misplaced rows", "misplaced columns"];
 
 /// Elements of a line that it is looked up by: two runs of them.
 const RUN: usize = 32;
@@ -35,7 +35,7 @@ impl Lines<'_, '_> {
         ["row", "column"][self.side]
     }
 
-    /// Where lines are looked at: every so many elements across.
+    /// Where lines are examined: every so many elements across.
     fn across(&self) -> Vec<usize> {
         let problem = &self.case.replay.problem;
         let length = [problem.n, problem.m][self.side];
@@ -117,7 +117,7 @@ impl Lines<'_, '_> {
     }
 }
 
-/// Lines of this side that hold what belongs to others, if that gives all that the trial is about.
+/// Lines of this side that hold the values of others, if that gives all that the trial is about.
 pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let problem = case.replay.problem;
     let lines = Lines {
@@ -131,7 +131,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let across = lines.across();
     if across.len() * case.replay.format().bytes() * 8 < BITS || lines.count * problem.batches() < 2
     {
-        return Err("they are too short to be told apart");
+        return Err("they are too short to be distinguished");
     }
     let all = (problem.batches() * lines.count * across.len()) as u64;
     if !trial.affords((all * problem.k as u64).div_ceil(KERNELS)) {
@@ -202,9 +202,9 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
         pairs.dedup();
         let whole = moved.len() == pairs.len() * count;
         let said = pairs.iter().take(LISTED).map(|(here, there)| match whole {
-            true => format!("matrix {here} holds what belongs to matrix {there}"),
+            true => format!("matrix {here} holds the values of matrix {there}"),
             false => {
-                format!("{name}s of matrix {here} hold what belongs to those of matrix {there}")
+                format!("{name}s of matrix {here} hold the values of {name}s of matrix {there}")
             }
         });
         let said: Vec<String> = said.collect();
@@ -212,7 +212,7 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
     }
     let holds = |line: usize| {
         format!(
-            "{} holds what belongs to {}",
+            "{} holds the values of {}",
             lines.named(line),
             lines.named(from[line])
         )
@@ -224,14 +224,14 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
         ),
         [one, other] if from[one] == other && from[other] == one => {
             let [one, other] = [one, other].map(|line| lines.named(line));
-            (several, format!("{one} and {other} are exchanged"))
+            (several, format!("{one} and {other} are swapped"))
         }
         _ => {
             let local = |line: usize| (line % count, from[line] % count);
             let inside = moved.iter().all(|&line| matrix(from[line]) == matrix(line));
             let reversed = |&line: &usize| local(line).0 + local(line).1 == count - 1;
             if inside && moved.iter().all(reversed) && moved.len() + 1 >= from.len() {
-                return (several, format!("the {name}s of D come in reverse order"));
+                return (several, format!("the {name}s of D are in reverse order"));
             }
             if let Some(by) = shift(
                 &moved.iter().map(|&line| local(line)).collect::<Vec<_>>(),
@@ -248,7 +248,7 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
                 let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][lines.side];
                 return (
                     hypothesis,
-                    format!("every {name} holds what belongs to {one}"),
+                    format!("every {name} holds the values of {one}"),
                 );
             }
             let listed: Vec<String> = moved.iter().take(LISTED).map(|&line| holds(line)).collect();
@@ -257,7 +257,7 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             sources.dedup();
             let how = match sources == moved {
                 true => "are permuted",
-                false => "hold what belongs to others",
+                false => "hold the values of others",
             };
             let text = format!(
                 "{} {name}s {how}: {}{}",
@@ -292,7 +292,7 @@ fn more(count: usize) -> &'static str {
 pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
     /// Elements of D that are replayed for it.
     const MOST: u64 = 1 << 20;
-    /// Places that begin alike and are looked at further.
+    /// Places that begin alike and are examined further.
     const PLACES: usize = 64;
     if !matches!(group.shape, Shape::Rectangle { .. }) {
         return Ok(Vec::new());
@@ -351,7 +351,7 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
                 false => format!(" of matrix {batch}"),
             };
             let text = format!(
-                "it holds what belongs to rows {row} to {}, columns {column} to {}{matrix}: {}",
+                "it holds the values of rows {row} to {}, columns {column} to {}{matrix}: {}",
                 row + height - 1,
                 column + width - 1,
                 trial.words()

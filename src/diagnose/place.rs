@@ -38,7 +38,7 @@ pub fn place(group: &Group, size: Size) -> String {
             let side = |every: usize, first: usize, range: [usize; 2], what: &str| match every {
                 1 if range[1] - range[0] == 1 => format!("{what} {}", range[0]),
                 1 => format!("{what}s {} to {}", range[0], range[1] - 1),
-                every => format!("every {what} of which {every} leave {first} over"),
+                every => format!("every {what} whose index modulo {every} is {first}"),
             };
             let rows = side(every[0], first[0], local_rows(group, size), "row");
             format!(
@@ -82,10 +82,10 @@ pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
                 }
             };
             let edges = tile.map_or(String::new(), |[high, wide]| {
-                format!(". It begins and ends where tiles of {high}x{wide} do")
+                format!(". Its edges coincide with tiles of {high}x{wide}")
             });
             Some(format!(
-                "What differs is {}: {share}{edges}",
+                "The differing elements are {}: {share}{edges}",
                 rectangle(group, size)
             ))
         }

@@ -10,7 +10,7 @@ use crate::emu::schedule::{
 use crate::emu::{Element, Problem, Replay};
 
 /// What [`schedules`] tries.
-pub const TRIED: &str = "the schedules that identify searches, split K that loses its tail";
+pub const TRIED: &str = "the schedules that identify searches, split K that drops its remainder";
 
 /// The preset of one chain over K.
 pub const PLAIN: &str = "plain";
@@ -22,10 +22,10 @@ const COUNTED: usize = 100;
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 
 /// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
-/// multiplied with other numbers, which belong to one schedule.
+/// multiplied by other numbers, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || match case.replay.kernel.is_some_and(multiplied) {
-        true => Err("sums are multiplied with numbers of one kernel"),
+        true => Err("sums are multiplied by numbers of one kernel"),
         false => Ok(fitting(case, trial)),
     })
 }
@@ -87,14 +87,14 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
         return lost_tail(case, trial).into_iter().collect();
     };
     let what = format!(
-        "A kernel that chains the instruction otherwise ({}: {})",
+        "A kernel with another order of the instruction's chain ({}: {})",
         guess.preset.name,
         guess.spec.summary()
     );
     let too = match others {
         0 => String::new(),
-        1 => ". So does another schedule".to_owned(),
-        n => format!(". So do {n} other schedules"),
+        1 => ". Another schedule does, too".to_owned(),
+        n => format!(". {n} other schedules do, too"),
     };
     found(what, too, &guess.preset.name, guess.overrides)
 }
@@ -153,9 +153,9 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
             if trial.fits(&|at: &[Element]| cut.elements(at)) {
                 let left = problem.k - lost;
                 let text = format!(
-                    "The last {lost} of {} products are missing from every element: D is that of the \
-                     first {left} in {slices} slices of {}, added up in f32, a known defect of cuBLAS's \
-                     split nvjet kernels (ALGO 66): {}",
+                    "The last {lost} of {} products are missing from every element: D is the sum of the first {left} \
+                     in {slices} slices of {}, added in f32, a known defect of cuBLAS's split nvjet kernels (ALGO \
+                     66): {}",
                     problem.k,
                     left / slices,
                     trial.words()

@@ -1,7 +1,6 @@
 //! One element of D: hypotheses on the chain that it is the sum of, each tried bit for bit. What gives
 //! exactly D is reported, and nothing else.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::element::{Change, Element};
@@ -13,6 +12,7 @@ use crate::num::{
     Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
     round_code,
 };
+use crate::tensor::parallel;
 
 /// What was tried and what gave D.
 #[derive(Clone, Debug, Serialize)]
@@ -57,8 +57,8 @@ impl Single<'_> {
             match chain.element.k() <= MAX_SEARCHED_K {
                 true => found.extend(self.faults()),
                 false => skipped.push(format!(
-                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit \
-                     of A or B: K is {}, and they are tried up to {MAX_SEARCHED_K}",
+                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit of A or \
+                     B: K is {}; limit: {MAX_SEARCHED_K}",
                     chain.element.k()
                 )),
             }
@@ -122,14 +122,13 @@ impl Single<'_> {
         let all: Vec<[usize; 2]> = (0..element.steps())
             .flat_map(|step| (0..sums).map(move |sum| [step, sum]))
             .collect();
-        let at: Vec<[usize; 2]> = all
-            .into_par_iter()
-            .filter(|&[step, sum]| {
-                let first = element.range(step).start;
-                let change = Change::MinusOne { step: first, sum };
-                self.gives(element.finish_from(step, chain.accumulators[step], Some(change)))
-            })
-            .collect();
+        let at = parallel::filter(all.len(), &|i| {
+            let [step, sum] = all[i];
+            let first = element.range(step).start;
+            let change = Change::MinusOne { step: first, sum };
+            self.gives(element.finish_from(step, chain.accumulators[step], Some(change)))
+        });
+        let at: Vec<[usize; 2]> = at.into_iter().map(|i| all[i]).collect();
         if let Some(&[number, sum]) = at.first() {
             let first = element.range(number).start + sum % of_phase * at_once;
             let end = (first + at_once).min(element.k());
@@ -139,8 +138,8 @@ impl Single<'_> {
                 n => format!(" (or another of {n} sums)"),
             };
             let text = format!(
-                "the unit's known fault, in a place where the model does not have it: the sum of k {first} to {} in phase \
-                 {phase}{more} came out as -2^{bits} units",
+                "the unit's known fault, at a place where the model does not have it: the sum of k {first} to {} in \
+                 phase {phase}{more} became -2^{bits} units",
                 end - 1
             );
             let found_here = Found::new(Hypothesis::KnownFault, text);
@@ -168,7 +167,7 @@ impl Single<'_> {
         let stops = stops(element, chain.accumulators, &|code| self.gives(code));
         for (first, last) in runs(&stops).into_iter().take(MAX_NAMED) {
             let text = match (first, last) {
-                (0, 0) => "D is C: nothing was added to it".into(),
+                (0, 0) => "D equals C: no product was added".into(),
                 (first, last) if first == last => format!(
                     "the chain stopped after {first} of {} products: k {first} and later are missing",
                     element.k()
@@ -187,14 +186,11 @@ impl Single<'_> {
         let element = chain.element;
         // Without the last step the chain has stopped early; without the only one too.
         let steps = element.steps();
-        let missing: Vec<usize> = (0..steps - 1)
-            .into_par_iter()
-            .filter(|&step| {
-                let same_format = element.formats().addend == element.formats().accumulator;
-                let code = element.finish_from(step + 1, chain.accumulators[step], None);
-                (step > 0 || same_format) && self.gives(code)
-            })
-            .collect();
+        let missing = parallel::filter(steps - 1, &|step| {
+            let same_format = element.formats().addend == element.formats().accumulator;
+            let code = element.finish_from(step + 1, chain.accumulators[step], None);
+            (step > 0 || same_format) && self.gives(code)
+        });
         for &step in missing.iter().take(MAX_NAMED) {
             let range = element.range(step);
             let text = format!(
@@ -217,19 +213,16 @@ impl Single<'_> {
             ),
             (
                 Hypothesis::ProductFlipped,
-                "has the other sign",
+                "has the opposite sign",
                 Change::Flipped,
             ),
         ] {
-            let at: Vec<usize> = (0..element.k())
-                .into_par_iter()
-                .filter(|&k| {
-                    let step = k / element.span();
-                    let before = chain.accumulators[step];
-                    !element.product(k).is_zero()
-                        && self.gives(element.finish_from(step, before, Some(change(k))))
-                })
-                .collect();
+            let at = parallel::filter(element.k(), &|k| {
+                let step = k / element.span();
+                let before = chain.accumulators[step];
+                !element.product(k).is_zero()
+                    && self.gives(element.finish_from(step, before, Some(change(k))))
+            });
             if at.is_empty() {
                 continue;
             }
@@ -330,7 +323,7 @@ impl Single<'_> {
             && self.converted(format, code) == Some(self.given.code)
         {
             let text = format!(
-                "D is that of a chain of IEEE {} multiply-adds, k ascending, RNE",
+                "D is the result of a chain of IEEE {} multiply-adds, k ascending, RNE",
                 format.name().to_uppercase()
             );
             found.push(Found::new(Hypothesis::IeeeChain, text));
@@ -384,7 +377,7 @@ impl Single<'_> {
             }
         }
         if !names.is_empty() {
-            let text = format!("D is that of other models: {}", names.join(", "));
+            let text = format!("D is the result of other models: {}", names.join(", "));
             found.push(Found::new(Hypothesis::OtherModel, text));
         }
     }
@@ -396,24 +389,21 @@ pub fn stops(
     accumulators: &[u64],
     gives: &(dyn Fn(u64) -> bool + Sync),
 ) -> Vec<usize> {
-    (0..element.k())
-        .into_par_iter()
-        .filter(|&count| {
-            let step = count / element.span();
-            let range = element.range(step);
-            let before = accumulators[step];
-            let partial = range.start..count;
-            let code = match (partial.is_empty(), step) {
-                // C of another format is no D.
-                (true, 0) if element.formats().addend != element.formats().accumulator => {
-                    return false;
-                }
-                (true, _) => before,
-                (false, _) => element.advance(partial, before, None, &mut ()),
-            };
-            gives(code)
-        })
-        .collect()
+    parallel::filter(element.k(), &|count| {
+        let step = count / element.span();
+        let range = element.range(step);
+        let before = accumulators[step];
+        let partial = range.start..count;
+        let code = match (partial.is_empty(), step) {
+            // C of another format is not a D.
+            (true, 0) if element.formats().addend != element.formats().accumulator => {
+                return false;
+            }
+            (true, _) => before,
+            (false, _) => element.advance(partial, before, None, &mut ()),
+        };
+        gives(code)
+    })
 }
 
 /// How many places of a kind are named.

@@ -7,7 +7,7 @@ use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
 use crate::report::grouped;
 
 /// What is tried of the codes.
-pub const ALIKE: &str = "elements that are +0 or all alike, NaN payloads, signs of zero";
+pub const ALIKE: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
 pub const FLIPPED: &str = "a flipped bit of D";
 
 /// Elements of an area that are all looked at.
@@ -21,14 +21,11 @@ pub fn specials(case: &Case) -> Option<Found> {
     let c = case.comparison;
     let all = grouped(c.mismatches);
     if c.classes.nan_payload == c.mismatches {
-        let text = format!(
-            "All {all} mismatches are NaNs of other bits: which NaN an operation returns is no number's \
-             business"
-        );
+        let text = format!("All {all} mismatches are NaNs with other bits, so no number differs");
         return Some(Found::new(Hypothesis::NanPayload, text).asking(Ask::AnyNan));
     }
     if c.classes.zero_sign == c.mismatches {
-        let text = format!("All {all} mismatches are zeros of the other sign");
+        let text = format!("All {all} mismatches are zeros of the opposite sign");
         return Some(Found::new(Hypothesis::ZeroSign, text).asking(Ask::AnyZero));
     }
     None
@@ -66,7 +63,7 @@ pub fn all_alike(case: &Case) -> Option<Found> {
 /// What all of some elements are.
 fn of_code(what: &str, format: Format, code: u64) -> String {
     if code == 0 {
-        return format!("{what} is +0, as if never written");
+        return format!("{what} is +0, as if it had never been written");
     }
     let width = 2 * format.bytes();
     format!("{what} is {} (0x{code:0width$x})", decimal(format, code))
@@ -102,7 +99,7 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
         _ => "every element".to_owned(),
     };
     let text = of_code(&what, case.replay.format(), code);
-    // The same number of a few is no sign of anything.
+    // The same number of a few is not a sign of anything.
     match code {
         0 => Some(Found::new(Hypothesis::Unwritten, text)),
         _ => (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text)),

@@ -7,7 +7,7 @@ use crate::emu::schedule::{Addend, Kernel, Values};
 use crate::emu::{Problem, Replay};
 
 /// What is tried.
-pub const TRIED: &str = "another model and another schedule together";
+pub const TRIED: &str = "another model together with another schedule";
 
 /// Multiply-adds that they may take.
 pub const WORK: u64 = 1 << 22;
@@ -21,10 +21,10 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     let problem = own.problem;
     let arithmetic = own.arithmetic;
     if own.kernel.is_some_and(super::schedule::multiplied) || arithmetic.scale.is_some() {
-        return Err("sums are multiplied with numbers of one kernel");
+        return Err("sums are multiplied by numbers of one kernel");
     }
     if trial.is_weak() {
-        return Err("so few elements of few bits fit by chance");
+        return Err("so few elements with so few bits fit by chance");
     }
     let all = candidates(
         case.catalogue,
@@ -107,7 +107,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             continue;
         };
         let text = format!(
-            "Another unit under another schedule fits, {} {} (-> {}) and {} ({}): {}",
+            "Another unit with another schedule fits: {} {} (-> {}) and {} ({}): {}",
             name.architecture,
             name.instruction,
             candidate.arithmetic.accumulator,

@@ -215,11 +215,11 @@ impl<'w> Trial<'w> {
             return tested;
         }
         let telling = match differing {
-            1 => "a single element tells".to_owned(),
-            n => format!("{n} elements tell"),
+            1 => "only a single element distinguishes".to_owned(),
+            n => format!("{n} elements distinguish"),
         };
         format!(
-            "{tested}; weak evidence, because D has fewer bits than the sum: {telling} it from what was asked"
+            "{tested}; weak evidence, because D has fewer bits than the sum: {telling} it from the request"
         )
     }
 }

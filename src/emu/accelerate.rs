@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use tcverify_gpu::{FusedUnit, ShaderPlan};
 use tcverify_kernels::{
     BlockPlan, BlockStep, ChainPlan, DotAdd, ExactEngine, FloorPlan, FloorStep, GroupPlan,
     HalfPlan, IntegerPlan, LanePlan, LaneRule, LaneStep, PairsPlan, Plan, Platform, SlicePlan,
@@ -11,8 +12,8 @@ use tcverify_kernels::{
 
 use super::step::Step;
 use super::step::{
-    Addend, BlockDot, Fused, FusedFloor, FusedHalves, IntegerOverflow, PairRule, PairwiseFlush,
-    Scaling, Sliced, StickyRne,
+    Addend, BlockDot, Fused, FusedFloor, FusedHalves, IntegerOverflow, IntegerSum, PairRule,
+    PairwiseFlush, Scaling, Sliced, StickyRne,
 };
 use super::step::{Dropping, Droppings};
 use super::{Arithmetic, Block, Engine, Problem, exact};
@@ -60,13 +61,7 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
         Step::SlicedIntegers(_) => None,
         // The alternative of `block_dot`, which few ask for.
         Step::BlockWindow(_) => None,
-        Step::IntegerSum(step) => {
-            let clamped = match step.overflow {
-                IntegerOverflow::Wrap => None,
-                IntegerOverflow::Saturate => Some(step.group),
-            };
-            IntegerPlan::new(formats, clamped).map(Plan::Integers)
-        }
+        Step::IntegerSum(step) => IntegerPlan::new(formats, clamped(step)).map(Plan::Integers),
     }
 }
 
@@ -82,19 +77,49 @@ fn dot_add(step: &Fused) -> DotAdd {
     }
 }
 
-/// The k of the first half of a step, then those of the second.
 fn halves(step: &FusedHalves, formats: Formats) -> Option<GroupPlan> {
+    let order = order_of_halves(step).filter(|_| step.half.sum_bits.is_none())?;
+    GroupPlan::new(dot_add(&step.half), formats, Some(order))
+}
+
+/// The k of the first half of a step, then those of the second; none if a half is not full, or C is not added to nearest
+/// even.
+fn order_of_halves(step: &FusedHalves) -> Option<Vec<usize>> {
     let order = |first: bool| {
         let mine = move |k: &usize| step.first.contains(&(k % step.period)) == first;
         (0..step.span).filter(mine)
     };
     let group = step.half.group;
     let full = order(true).count() == group && order(false).count() == group;
-    if !full || step.closing != Rounding::NearestEven || step.half.sum_bits.is_some() {
-        return None;
+    let nearest = step.closing == Rounding::NearestEven;
+    (full && nearest).then(|| order(true).chain(order(false)).collect())
+}
+
+/// The shader that computes a model, with its constants, if there is one.
+pub fn shader(arithmetic: &Arithmetic) -> Option<ShaderPlan> {
+    let formats = arithmetic.formats();
+    let unit = |step: &Fused| FusedUnit {
+        add: dot_add(step),
+        sum_bits: step.sum_bits,
+        minus_zero: step.minus_zero,
+    };
+    match &arithmetic.step {
+        Step::Fused(step) => ShaderPlan::fused(unit(step), formats),
+        Step::FusedHalves(step) => {
+            ShaderPlan::halves(unit(&step.half), order_of_halves(step)?, formats)
+        }
+        Step::IntegerSum(step) => ShaderPlan::integers(formats, clamped(step)),
+        // The CPU computes them.
+        _ => None,
     }
-    let order = order(true).chain(order(false)).collect();
-    GroupPlan::new(dot_add(&step.half), formats, Some(order))
+}
+
+/// After how many products a sum is clamped, if ever.
+fn clamped(step: &IntegerSum) -> Option<usize> {
+    match step.overflow {
+        IntegerOverflow::Wrap => None,
+        IntegerOverflow::Saturate => Some(step.group),
+    }
 }
 
 fn floor(step: &FusedFloor, formats: Formats) -> Option<FloorPlan> {
@@ -194,12 +219,12 @@ fn block(step: &BlockDot, formats: Formats) -> Option<BlockPlan> {
     BlockPlan::new(formats, step)
 }
 
-impl Engine {
+impl Engine<'_> {
     /// The vector kernel of a model on the fastest platform, or on the one that `TCVERIFY_SIMD` names.
     ///
     /// # Errors
     /// If that names one that this machine lacks, or whose kernel fails its self-test.
-    pub fn detect(arithmetic: &Arithmetic) -> Result<Engine, String> {
+    pub fn detect(arithmetic: &Arithmetic) -> Result<Engine<'static>, String> {
         let platform = Platform::detect()?;
         let platform = match plan(arithmetic) {
             Some(plan) => platform.vouched(&plan, arithmetic.formats())?,

@@ -2,20 +2,18 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{Arithmetic, Block, Problem, Progress};
 use crate::deadline;
 use crate::emu::step::scaled;
 use crate::num::{Format, Unpacked};
-use crate::tensor::Plane;
+use crate::tensor::{Plane, parallel};
 
 /// Rows and columns of D that one task computes, and the k it unpacks at a time: buffers of a task
 /// stay near 3 MB whatever K is.
 const TILE: usize = 32;
 const PANEL: usize = 2048;
 
-/// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
+/// Computes the rows of D from `first_row` on (matrices of a batch one after another) that `out`
 /// has room for, as codes of the accumulator's format.
 pub fn fill(
     problem: &Problem,
@@ -24,21 +22,19 @@ pub fn fill(
     out: &mut [u64],
     progress: Progress,
 ) {
-    tiles(problem, first_row, out)
-        .into_par_iter()
-        .for_each(|tile| {
-            let block = Block {
-                batch: tile.batch,
-                rows: tile.row..tile.row + tile.rows.len(),
-                columns: tile.column..tile.column + tile.columns,
-            };
-            let mut codes = initial(problem, &block);
-            accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
-            for (row, codes) in tile.rows.into_iter().zip(codes.chunks(tile.columns)) {
-                row.copy_from_slice(codes);
-            }
-            progress((codes.len() * problem.k) as u64);
-        });
+    parallel::each_of(tiles(problem, first_row, out), &|tile| {
+        let block = Block {
+            batch: tile.batch,
+            rows: tile.row..tile.row + tile.rows.len(),
+            columns: tile.column..tile.column + tile.columns,
+        };
+        let mut codes = initial(problem, &block);
+        accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
+        for (row, codes) in tile.rows.into_iter().zip(codes.chunks(tile.columns)) {
+            row.copy_from_slice(codes);
+        }
+        progress((codes.len() * problem.k) as u64);
+    });
 }
 
 /// C's codes in a block, row by row.

@@ -1,12 +1,14 @@
 //! Models as data, and the exact engine that runs them.
 //!
-//! `emu` knows no files, no terminal and no GPU names: an architecture is a file of the catalogue
-//! ([`Catalogue`]) in the vocabulary of [`model`], and code knows kinds of arithmetic ([`step`]).
+//! `emu` knows no files, no terminal and no GPU names. An architecture is a file of the catalogue
+//! ([`Catalogue`]) in the vocabulary of [`model`]; the code knows only kinds of arithmetic
+//! ([`step`]).
 
 pub mod accelerate;
 mod catalogue;
 mod exact;
 mod gathered;
+mod gpu;
 mod known;
 pub mod layout;
 pub mod model;
@@ -23,8 +25,12 @@ pub use catalogue::{
 };
 pub(crate) use exact::{Gathered, gather, initial, scales};
 pub(crate) use gathered::GatheredRows;
+pub use gpu::{Gpu, GpuWork};
 pub use known::{known_by, validate_known};
 pub use model::{Architecture, Arithmetic, Evidence, Instruction, KnownBy, Rule, Scale, Sparse};
 pub use replay::{Band, Element, Engine, ExactShare, Replay};
 pub use sparse::{Metadata, Pattern, SparseLayout};
+pub use tcverify_gpu::{
+    Device as GpuDevice, DeviceInfo, FusedUnit, ShaderPlan, Unit as ShaderUnit, Vetted as VettedGpu,
+};
 pub use tcverify_kernels::{Plan, Platform, Progress};

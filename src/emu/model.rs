@@ -30,7 +30,7 @@ pub const SCHEMA: &str = "tcverify.architecture/1";
 pub enum Evidence {
     /// A file that is not the catalogue's says so; nobody has looked.
     Claimed,
-    /// Concluded from other facts; nobody has published or measured it.
+    /// Concluded from other facts; no source publishes or measured it.
     Inferred,
     /// Published; no captured result that we replay would fail if it were otherwise.
     Published,
@@ -155,7 +155,7 @@ pub struct Sparse {
     pub note: Option<String>,
 }
 
-/// The K of an instruction's shapes. A product whose K is no multiple of it is filled up with products of
+/// The K of an instruction's shapes. A product whose K is not a multiple of it is filled up with products of
 /// +0 and +0, which can turn a result of -0 into +0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -356,7 +356,7 @@ impl Arithmetic {
         }
     }
 
-    /// What zero products make of a chain's result where K is no multiple of the instruction's. The
+    /// What zero products make of a chain's result where K is not a multiple of the instruction's. The
     /// last step is filled up in any case.
     pub fn filled_up(&self, k: usize, code: u64) -> u64 {
         let span = self.step.span();
@@ -424,7 +424,7 @@ impl Arithmetic {
         }
     }
 
-    /// The most k of a product: one step's where C and D differ in format, so that D is no C.
+    /// The most k of a product: one step's where C and D differ in format, so that D is not a C.
     pub fn longest_k(&self) -> Option<usize> {
         (self.addend() != self.accumulator).then(|| self.step.span())
     }

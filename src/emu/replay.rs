@@ -1,15 +1,17 @@
 //! A whole (batched) product, on all cores, a band of rows at a time.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
+use tcverify_gpu::ShaderPlan;
 use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Work};
 
 use super::schedule::{self, Kernel, Run};
-use super::{Arithmetic, GatheredRows, Problem, accelerate, exact};
+use super::{Arithmetic, GatheredRows, Gpu, Problem, accelerate, exact};
 use crate::deadline;
 use crate::num::{Format, Rounding};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, parallel};
 
 /// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
 /// for a band and read again stays in a cache then, and no matrix is packed twice.
@@ -22,19 +24,41 @@ const STORED: usize = 1 << 12;
 /// Neighbouring columns of B that are read together where elements are computed alone.
 const TOGETHER: usize = 32;
 
-/// Who computes. Both give the same bits; the exact engine is the specification.
+/// The engine that computes. All give the same bits; the exact engine is the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum Engine<'a> {
     Exact,
     /// The vector kernels where the model has one and its preconditions hold, the exact engine
     /// elsewhere.
     Fast(Platform),
+    /// A GPU where the model has a shader, the vector kernels elsewhere.
+    Gpu(&'a Gpu),
+}
+
+impl Engine<'_> {
+    /// Who computes what is too little for a GPU.
+    fn on_cpu(self) -> Self {
+        match self {
+            Engine::Gpu(gpu) => gpu.on_cpu(),
+            other => other,
+        }
+    }
+
+    /// The platform of the code that stands around chains.
+    pub(super) fn platform(self) -> Option<Platform> {
+        match self {
+            Engine::Exact => None,
+            Engine::Fast(platform) => Some(platform),
+            Engine::Gpu(gpu) => Some(gpu.platform()),
+        }
+    }
 }
 
 /// How a product is computed.
-enum Way {
+enum Way<'a> {
     Exact,
     Kernel(Plan, Platform),
+    Shader(ShaderPlan, &'a Gpu),
 }
 
 /// A product to compute and the arithmetic to compute it with.
@@ -44,12 +68,12 @@ pub struct Replay<'a> {
     pub arithmetic: &'a Arithmetic,
     /// Round every element of the finished product once, to nearest even, to this format.
     pub convert_to: Option<Format>,
-    pub engine: Engine,
+    pub engine: Engine<'a>,
     /// The schedule of the kernel around the instruction; without one, a chain over all of K.
     pub kernel: Option<Kernel<'a>>,
 }
 
-/// Some consecutive rows of D; the matrices of a batch count on one after the other.
+/// Some consecutive rows of D; the matrices of a batch count on one after another.
 #[derive(Debug)]
 pub struct Band<'a> {
     pub first_row: usize,
@@ -258,11 +282,10 @@ impl<'a> Replay<'a> {
         let mut order: Vec<usize> = (0..at.len()).collect();
         order.sort_unstable_by_key(place);
         let neighbours: Vec<_> = order.chunk_by(|x, y| place(x).0 == place(y).0).collect();
-        let computed = neighbours.par_iter().map(|indices| {
-            let elements: Vec<_> = indices.iter().map(|&i| at[i]).collect();
+        let computed = parallel::map(neighbours.len(), |group| {
+            let elements: Vec<_> = neighbours[group].iter().map(|&i| at[i]).collect();
             self.neighbours(&elements)
         });
-        let computed: Vec<Vec<u64>> = computed.collect();
         let mut codes = vec![0; at.len()];
         for (indices, found) in neighbours.iter().zip(computed) {
             for (&i, code) in indices.iter().zip(found) {
@@ -324,6 +347,7 @@ impl<'a> Replay<'a> {
         let part = Replay {
             problem,
             arithmetic: self.arithmetic,
+            engine: self.engine.on_cpu(),
             kernel: None,
             ..*self
         };
@@ -357,20 +381,21 @@ impl<'a> Replay<'a> {
         run.exact
     }
 
-    /// The same of a compressed A, whose rows are products of their own: each with the rows of B that it selects.
+    /// The same for a compressed A, whose rows are products of their own: each with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (m, n) = (self.problem.m, self.problem.n);
-        let rows = codes.par_chunks_mut(n).enumerate();
-        let exact = rows.map(|(i, codes)| {
+        let exact = AtomicU64::new(0);
+        parallel::chunks_mut(codes, n, &|i, codes| {
             let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
             let of_row = Replay {
                 problem: self.problem.matrix(batch).part(row..row + 1, 0..n),
+                engine: self.engine.on_cpu(),
                 kernel: self.kernel.map(|kernel| kernel.part(batch, [row, 0])),
                 ..*self
             };
-            of_row.fill(0, codes, progress)
+            exact.fetch_add(of_row.fill(0, codes, progress), Ordering::Relaxed);
         });
-        exact.sum()
+        exact.into_inner()
     }
 
     /// Codes in D's format, as its payload.
@@ -409,21 +434,36 @@ impl<'a> Replay<'a> {
     /// multiply-adds fell to the exact engine.
     pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        let by_kernel = match self.way() {
-            Way::Kernel(plan, platform) => {
-                kernels::fill(self.given(progress), (plan, platform), first_row, codes)
-            }
-            Way::Exact => None,
-        };
-        let exact = by_kernel.unwrap_or_else(|| {
-            exact::fill(problem, arithmetic, first_row, codes, progress);
-            (codes.len() * problem.k) as u64
-        });
+        let exact = self.steps(first_row, codes, progress);
         if self.is_filled_up(problem.k) {
             let fill = |code: &mut u64| *code = arithmetic.filled_up(problem.k, *code);
             codes.par_iter_mut().for_each(fill);
         }
         exact
+    }
+
+    /// The same without the zero products that fill up the last instruction.
+    fn steps(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+        let (problem, arithmetic) = (&self.problem, self.arithmetic);
+        let work = self.given(progress);
+        let computed = match self.way() {
+            Way::Shader(plan, gpu) => {
+                Some(gpu.fill(work, &plan, first_row, codes, |part, codes| {
+                    let again = Replay {
+                        problem: *part,
+                        engine: gpu.on_cpu(),
+                        ..*self
+                    };
+                    again.steps(0, codes, &deadline::unheard);
+                }))
+            }
+            Way::Kernel(plan, platform) => kernels::fill(work, (plan, platform), first_row, codes),
+            Way::Exact => None,
+        };
+        computed.unwrap_or_else(|| {
+            exact::fill(problem, arithmetic, first_row, codes, progress);
+            (codes.len() * problem.k) as u64
+        })
     }
 
     /// Whether zero products that fill up the last instruction can show.
@@ -474,9 +514,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn way(&self) -> Way {
-        let Engine::Fast(platform) = self.engine else {
-            return Way::Exact;
+    fn way(&self) -> Way<'a> {
+        let platform = match self.engine {
+            Engine::Exact => return Way::Exact,
+            Engine::Fast(platform) => platform,
+            Engine::Gpu(gpu) => match gpu.plan(self.arithmetic, &self.problem) {
+                Some(plan) => return Way::Shader(plan, gpu),
+                None => gpu.platform(),
+            },
         };
         match accelerate::plan(self.arithmetic) {
             Some(plan) => Way::Kernel(plan, platform),
@@ -492,10 +537,10 @@ impl<'a> Replay<'a> {
                 _ if self.arithmetic.rounding_to(to) != Rounding::NearestEven => {
                     self.arithmetic.converted(code, to)
                 }
-                (Engine::Fast(_), Format::Bf16) if from == Format::Fp32 => {
+                (Engine::Fast(_) | Engine::Gpu(_), Format::Bf16) if from == Format::Fp32 => {
                     schedule::to_bf16(code as u32).into()
                 }
-                (Engine::Fast(_), Format::Fp16) if from == Format::Fp32 => {
+                (Engine::Fast(_) | Engine::Gpu(_), Format::Fp16) if from == Format::Fp32 => {
                     schedule::to_fp16(code as u32).into()
                 }
                 _ => self.arithmetic.converted(code, to),

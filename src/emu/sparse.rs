@@ -8,7 +8,7 @@ use crate::words::{Word, words};
 words! {
     /// How the metadata of a compressed A lie in memory.
     pub enum SparseLayout {
-        /// Row by row: the selectors of a row one after the other, the first in the lowest bits
+        /// Row by row: the selectors of a row one after another, the first in the lowest bits
         Words = "words",
         /// As CUTLASS's kernels of mma.sp read them and PyTorch's to_sparse_semi_structured stores them (`meta` of its CUTLASS
         /// backend): rows and columns swizzled
@@ -93,7 +93,7 @@ impl Metadata<'_> {
         let chunks = k / kept;
         if !k.is_multiple_of(kept) || !chunks.is_multiple_of(per_word) {
             return Err(format!(
-                "rows of {k} elements at {} do not fill whole words of {per_word} selectors",
+                "rows of {k} elements at {} do not fill complete words of {per_word} selectors",
                 pattern.name()
             ));
         }
@@ -119,7 +119,7 @@ impl Metadata<'_> {
                 let selector = byte >> (4 * (nibble % 2)) & 15;
                 let positions = pattern.kept(selector).ok_or_else(|| {
                     format!(
-                        "the selector of row {row}, chunk {chunk} is 0x{selector:x}, which is none of {}",
+                        "the selector of row {row}, chunk {chunk} is 0x{selector:x}, which is not one of {}",
                         pattern.name()
                     )
                 })?;
@@ -142,8 +142,8 @@ impl Metadata<'_> {
             && (![2, 4].contains(&self.width) || !m.is_multiple_of(32) || !words.is_multiple_of(2))
         {
             return Err(format!(
-                "CUTLASS's metadata are words of 16 or 32 bits, of a multiple of 32 rows and an even number a row; these are \
-                 {m} rows of {words} words of {} bits",
+                "CUTLASS's metadata have 16-bit or 32-bit words, a multiple of 32 rows, and an even number of words \
+                 per row; these are {m} rows of {words} words of {} bits",
                 8 * self.width
             ));
         }

@@ -48,7 +48,7 @@ pub struct Folded {
     /// is off.
     pub inexact_steps: usize,
     pub largest_loss: Dyadic,
-    /// Steps whose accumulator is no number, before and after.
+    /// Steps whose accumulator is not a number, before and after.
     pub special_steps: usize,
     pub after: Number,
 }

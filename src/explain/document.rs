@@ -116,7 +116,7 @@ impl Question<'_> {
 
     fn element(&self) -> Element {
         let position = position(self.problem, &self.index);
-        // C of another format is no start of a chain.
+        // C of another format is not a start of a chain.
         let c = self
             .problem
             .c

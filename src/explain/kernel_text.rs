@@ -21,7 +21,7 @@ pub fn events(e: &Explanation, kernel: &KernelTrace, out: &mut dyn Write) -> io:
                 let count = events.len() - MAX_EVENTS;
                 writeln!(
                     out,
-                    "\n  {QUIET}... {count} more, all of them in the JSON{QUIET:#}"
+                    "\n  {QUIET}... {count} more (the JSON has all){QUIET:#}"
                 )?;
             }
             continue;

@@ -1,4 +1,4 @@
-//! How one element of D comes about, step by step, and where a different one may come from.
+//! Explains how one element of D is computed, step by step, and what could give a different one.
 //!
 //! Nothing here computes a step: [`Step::run_observed`](crate::emu::step::Step::run_observed) does, and
 //! tells what happens while it does.

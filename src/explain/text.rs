@@ -76,13 +76,13 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         Some(given) if given.same => {
             writeln!(
                 out,
-                "{GOOD}IDENTICAL{GOOD:#}  {index} is what the model computes\n"
+                "{GOOD}IDENTICAL{GOOD:#}  {index} equals the model's result\n"
             )?;
         }
         Some(_) => {
             writeln!(
                 out,
-                "{BAD}DIFFERENT{BAD:#}  {index} is not what the model computes\n"
+                "{BAD}DIFFERENT{BAD:#}  {index} differs from the model's result\n"
             )?;
         }
     }
@@ -117,7 +117,7 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         row(out, "", &schedule.summary)?;
         for [first, end] in &schedule.omitted_k {
             let last = end - 1;
-            let text = format!("leaves out k {first} to {last}: D is no product of all of A and B");
+            let text = format!("omits k {first} to {last}: D is not the product of all of A and B");
             row(out, "", &format!("{CAUTION}{text}{CAUTION:#}"))?;
         }
         if let Some(said) = &schedule.kernel {
@@ -183,16 +183,20 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn suppositions(search: &Search, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "\n  {STRONG}What gives exactly this D{STRONG:#} (a hint: one element proves little)"
-    )?;
+    let [heading, caution] = match search.found.is_empty() {
+        true => ["No hypothesis tried gives exactly this D", ""],
+        false => [
+            "These give exactly this D",
+            " (a hint only: one element proves little)",
+        ],
+    };
+    writeln!(out, "\n  {STRONG}{heading}{STRONG:#}{caution}")?;
     for found in &search.found {
         writeln!(out, "  {CAUTION}*{CAUTION:#} {}", found.text)?;
     }
     if search.found.is_empty() {
         let tried = search.tried.join(", ");
-        writeln!(out, "  nothing that was tried: {tried}")?;
+        writeln!(out, "  tried: {tried}")?;
     }
     for skipped in &search.skipped {
         writeln!(out, "  {QUIET}not tried: {skipped}{QUIET:#}")?;
@@ -215,7 +219,7 @@ fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
     }
     if folded.cut_terms > 0 {
         what.push(format!(
-            "{} term{} cut, by {} at most",
+            "{} term{} truncated, by at most {}",
             folded.cut_terms,
             if folded.cut_terms == 1 { "" } else { "s" },
             folded.largest_cut
@@ -223,14 +227,14 @@ fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
     }
     if folded.inexact_steps > 0 {
         what.push(format!(
-            "{} step{} inexact, by {} at most",
+            "{} step{} inexact, by at most {}",
             folded.inexact_steps,
             if folded.inexact_steps == 1 { "" } else { "s" },
             folded.largest_loss
         ));
     }
     if what.is_empty() {
-        what.push("nothing cut off".into());
+        what.push("nothing truncated".into());
     }
     let [k, end] = folded.k;
     writeln!(
@@ -302,7 +306,7 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
         Some(lost) if lost.is_zero() => row(out, "lost", "nothing"),
         Some(lost) => {
             let text = format!(
-                "{CAUTION}{} (result less exact sum){CAUTION:#}",
+                "{CAUTION}{} (result minus exact sum){CAUTION:#}",
                 signed(lost)
             );
             row(out, "lost", &text)
@@ -433,14 +437,14 @@ fn stage(
     zero_products(&zeros, zero_exponent, out)?;
     if let (Some(exponent), Some(grid)) = (stage.exponent, stage.grid) {
         let text = format!(
-            "{exponent}, set by {}; terms are cut to multiples of 2^{grid}",
+            "{exponent}, set by {}; terms are truncated to multiples of 2^{grid}",
             set_by(step, stage)
         );
         row(out, "exponent", &text)?;
     }
     if let Some(sum) = &stage.sum {
         let sticky = match stage.sticky {
-            true => ", and a sticky bit for what was cut off",
+            true => ", with a sticky bit for the truncated part",
             false => "",
         };
         row(out, "sum", &format!("{sum}{sticky}"))?;

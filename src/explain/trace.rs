@@ -211,7 +211,7 @@ impl Element {
     }
 }
 
-/// Which terms make a result that is no number.
+/// Which terms make a result that is not a number.
 fn notes(products: &[Product], before: &Value, after: &Value) -> Vec<String> {
     let mut notes = Vec::new();
     if after.finite().is_some() {

@@ -11,7 +11,7 @@ use crate::diagnose::{Ask, epilogue};
 use crate::emu::schedule::{Kernel, Overrides, Schedule};
 use crate::emu::{Replay, accelerate};
 
-/// Candidates whose epilogues are looked for, the commonest kernels first, and how many that are found.
+/// Candidates whose epilogues are searched for, the commonest kernels first, and how many that are found.
 const LOOKED_AT: usize = 160;
 const FOUND: usize = 8;
 

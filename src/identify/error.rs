@@ -10,12 +10,12 @@ pub enum IdentifyError {
     #[error(transparent)]
     Operands(#[from] CheckError),
     #[error(
-        "no model of the catalogue has the formats of these files; 'tcverify archs' lists what there is"
+        "no model in the catalogue has the formats of these files; 'tcverify archs' lists the models"
     )]
     NoCandidate,
     #[error(
-        "no model of {0} has the formats of these files; 'tcverify archs' lists what there is, and without an \
-         architecture all are looked at"
+        "no model of {0} has the formats of these files; 'tcverify archs' lists the models; omit the architecture to \
+         search all"
     )]
     NoneOf(String),
 }

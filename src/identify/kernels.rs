@@ -76,7 +76,7 @@ impl Kernels {
         }
         let known = |planned: &&Arc<Planned>| planned.result().is_none_or(|d| captured.d.has(d));
         if let (None, Some(d)) = (kernels.plans.iter().find(known), kernels.plans[0].result()) {
-            let reason = format!("`kernel` says that D is {d}, which its file cannot be");
+            let reason = format!("`kernel` says that D is {d}, but its file cannot hold that");
             return Err(CheckError::request("kernel", reason));
         }
         Ok(kernels)
@@ -277,7 +277,7 @@ impl Planned {
     }
 }
 
-/// The same of candidates that compute the same on a product of this K.
+/// The same for candidates that compute the same on a product of this K.
 fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let spec = &candidate.schedule.as_ref()?.spec;
     let span = candidate.arithmetic.step.span();
@@ -304,7 +304,7 @@ fn operands(
         for (name, format, readings) in [("A", said[0], &captured.a), ("B", said[1], &captured.b)] {
             if !readings.has(format) {
                 let reason =
-                    format!("`kernel` says that {name} is {format}, which its file cannot be");
+                    format!("`kernel` says that {name} is {format}, but its file cannot hold that");
                 return Err(CheckError::request("kernel", reason));
             }
         }
@@ -316,7 +316,7 @@ fn operands(
         (Some(a), Some(b)) => Ok([a, b]),
         _ => Err(CheckError::request(
             "dtype",
-            "`kernel` does not say the operands' format, and the files can be several; give `dtype`",
+            "neither `kernel` nor the files determine the operands' format; give `dtype`",
         )),
     }
 }

@@ -1,14 +1,15 @@
-//! Which models of the catalogue give a D, alone and under schedules of kernels.
+//! Finds the models in the catalogue that give a D, alone and under schedules of kernels.
 //!
 //! ```text
 //! Identify ──prepare──> Prepared ──run──> report::Identification
 //! ```
 //!
-//! * `request`: the type; `readings`: a file as every format that it can be.
-//! * `sample`: which elements are looked at first; `search`: candidates in lockstep, within a budget; `common`: what
-//!   they have in common there.
-//! * `schedules`: candidates under schedules; `kernels`: under what a library's words leave open; `separate`: operands on which two candidates differ.
-//! * `run`, `result`: all of it in order, and what is said of it.
+//! * `request`: the type; `readings`: a file in every format that fits it.
+//! * `sample`: which elements are examined first; `search`: all candidates in lockstep, within a budget; `common`:
+//!   the work that they share.
+//! * `schedules`: candidates under schedules; `kernels`: candidates that a kernel text allows; `separate`: operands
+//!   on which two candidates differ.
+//! * `run`, `result`: the whole search in order, and its result.
 
 mod common;
 mod epilogues;

@@ -28,7 +28,8 @@ impl Identify {
         memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Prepared, IdentifyError> {
         if self.operands.has(Role::SparseA) {
-            let reason = "`sparse_a`: products of a compressed A are not searched; name the model";
+            let reason =
+                "`sparse_a`: the search does not cover products of a compressed A; name the model";
             return Err(CheckError::request("sparse_a", reason).into());
         }
         let kernels = [
@@ -37,8 +38,9 @@ impl Identify {
         ];
         let kernels = kernels.iter().find(|(_, given)| *given);
         if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
-            let reason =
-                format!("`{field}` is a kernel's, but schedules of kernels are not searched");
+            let reason = format!(
+                "`{field}` applies to kernels, but this search excludes schedules of kernels"
+            );
             return Err(CheckError::request(field, reason).into());
         }
         let architectures = self.architectures.iter().map(|name| {
@@ -59,6 +61,7 @@ impl Identify {
                 let platform = Platform::detect();
                 Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
             }
+            _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
         };
         Ok(Prepared {
             request: self.clone(),

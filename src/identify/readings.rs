@@ -29,8 +29,7 @@ impl Readings {
             // What is generated are numbers of a format, so it has no other.
             (Source::Generated(_), None) => {
                 return fail(
-                    "a generated operand has the format that it is made for, which only `dtype` can say \
-                     (of A and B)"
+                    "a generated operand has no format of its own; give `dtype` (for A and B)"
                         .into(),
                 );
             }
@@ -41,7 +40,7 @@ impl Readings {
             (Source::File(path), _) => io::Source::open(path),
             (Source::Memory, _) => match memory(field) {
                 Some(array) => Ok(array),
-                None => return fail("is in memory, but no such array was handed over".into()),
+                None => return fail("is in memory, but the caller passed no such array".into()),
             },
         };
         let file = file.map_err(CheckError::file(field))?;
@@ -72,7 +71,7 @@ impl Readings {
             Some(error) => Err(CheckError::file(field)(error)),
             None => {
                 let own = own.map_or(String::new(), |own| format!("; it holds {own}"));
-                fail(format!("has none of the formats asked for{own}"))
+                fail(format!("has none of the requested formats{own}"))
             }
         }
     }

@@ -28,10 +28,10 @@ pub struct Identify {
     /// What a library says of its kernel ([`crate::kernel::read`]): what it says stands, and what it leaves
     /// open is searched, nothing else.
     pub kernel: Option<String>,
-    /// What FP8 results were multiplied with. Only kernels that have such a scale are then searched; they
+    /// What FP8 results were multiplied by. Only kernels that have such a scale are then searched; they
     /// ignore it where D is wider.
     pub scale_result: Option<F32>,
-    /// Architectures and GPUs that are looked at; all, if there are none.
+    /// Architectures and GPUs that are examined; all, if there are none.
     pub architectures: Vec<String>,
     pub schedules: Schedules,
     pub limits: Limits,
@@ -46,7 +46,7 @@ pub struct Formats {
     pub d: Option<Format>,
 }
 
-/// How much is looked at.
+/// How much is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Elements of the sample.

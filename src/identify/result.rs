@@ -18,14 +18,14 @@ use crate::role::Role;
 /// Schedules that do not fit and are listed all the same, the nearest.
 const DISTANT: usize = 16;
 
-/// Pairs for which operands that separate them are looked for.
+/// Pairs for which operands that separate them are searched for.
 const SEPARATED: usize = 12;
 
 /// The fewest elements of D, or of the sample, that a candidate does not give.
 fn nearest(tested: &[Tested], first: usize) -> Option<u64> {
     let missed = tested.iter().filter_map(|test| match test.outcome {
         Outcome::DiffersInFull { mismatches } => Some(mismatches),
-        // Of others little was looked at.
+        // Of others little was examined.
         Outcome::Differs if test.tested >= first => Some((test.tested - test.agreed) as u64),
         _ => None,
     });
@@ -104,9 +104,9 @@ impl Prepared {
 
     /// What no search looks for, or none for a kernel whose words are known.
     fn never_searched(&self) -> Vec<String> {
-        let words = "anything but what the words about the kernel leave open: leave out --kernel";
+        let words = "orders that contradict the kernel text: omit --kernel";
         let words = self.kernels.is_some().then_some(words);
-        let scaled = "kernels that do not scale results: leave out --scale-result";
+        let scaled = "kernels that do not scale results: omit --scale-result";
         let scaled = self.request.scale_result.map(|_| scaled);
         // The first two are kernels of others.
         let rest = &NEVER_SEARCHED[if words.is_some() { 2 } else { 0 }..];

@@ -25,7 +25,7 @@ const FEW: usize = 4;
 /// Elements on which candidates under schedules have sums in common.
 const TOGETHER: usize = 64;
 
-/// Elements among which those are looked for that tell candidates apart.
+/// Elements among which those are searched for that tell candidates apart.
 const POOL: usize = 1 << 14;
 
 /// A search that owns what it read.
@@ -33,10 +33,10 @@ pub struct Prepared {
     pub(super) request: Identify,
     /// What the words about the kernel allow, if there are some.
     pub(super) kernels: Option<Kernels>,
-    /// The only architectures that are looked at, if not all are.
+    /// The only architectures that are examined, if not all are.
     pub(super) architectures: Vec<String>,
     pub(super) captured: Captured,
-    pub(super) engine: Engine,
+    pub(super) engine: Engine<'static>,
 }
 
 /// Everything that was tested.
@@ -47,7 +47,7 @@ pub(super) struct Searched {
     /// What candidates with a plan have it of.
     pub kernels: Kernels,
     pub schedules: Option<SchedulesSearched>,
-    /// Those that give D but for an epilogue that no check asks for, and which.
+    /// Those that give D except an epilogue that no check asks for, and which.
     pub finished: Vec<(Candidate, String)>,
     pub sample: Sample,
 }
@@ -73,7 +73,7 @@ impl Prepared {
 
     fn searched(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {
         let found = interruptible(|| self.search(progress));
-        found.unwrap_or(Err(CheckError::Interrupted.into()))
+        found.unwrap_or_else(|ended| Err(CheckError::ended(ended).into()))
     }
 
     fn search(&self, progress: &dyn Progress) -> Result<Searched, IdentifyError> {
@@ -182,8 +182,8 @@ impl Prepared {
             candidates.extend(more);
         }
         if candidates.is_empty() && self.kernels.is_some() {
-            let reason = "no model of the catalogue computes these files in an order that `kernel` allows; \
-                          'tcverify kernels explain' shows what it says";
+            let reason = "no model in the catalogue computes these files in an order that `kernel` allows; 'tcverify \
+                          kernels explain' explains that text";
             return Err(CheckError::request("kernel", reason).into());
         }
         if candidates.is_empty() {

@@ -1,4 +1,4 @@
-//! Which elements of D are looked at before the rest.
+//! Which elements of D are examined before the rest.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

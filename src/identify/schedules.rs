@@ -22,7 +22,7 @@ pub struct Supposed<'a> {
     pub(super) problem: Problem<'a>,
     /// What shares a scale of the kernel's.
     scales: Option<Per>,
-    /// What FP8 results were multiplied with.
+    /// What FP8 results were multiplied by.
     scale_result: Option<F32>,
 }
 

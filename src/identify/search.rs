@@ -74,7 +74,7 @@ pub struct Search<'s, 'a> {
     pub sample: &'s Sample,
     /// Elements that every candidate is tested on.
     pub first: usize,
-    pub engine: Engine,
+    pub engine: Engine<'static>,
     pub progress: &'s dyn Progress,
     /// What candidates have in common on the first elements, if they do.
     pub common: Option<&'s Common<'s>>,
@@ -117,7 +117,7 @@ impl Budget {
 }
 
 impl Outcome {
-    /// Whether it gives everything that was looked at.
+    /// Whether it gives everything that was examined.
     pub fn fits(self) -> bool {
         matches!(self, Outcome::Fits | Outcome::FitsSample)
     }

@@ -96,7 +96,7 @@ fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> 
             results: [0; 2],
         };
         let place = |random: &mut Random| random.next() as usize % k;
-        // Near one with short significands, but for two that are huge and undo each other.
+        // Near one with short significands, except two that are huge and undo each other.
         for _ in 0..2 + random.next() % 8 {
             let at = place(random);
             let kind = 1 + random.next() % 2;
@@ -115,7 +115,7 @@ fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> 
     None
 }
 
-/// The longest K for which operands are looked for.
+/// The longest K for which operands are searched for.
 const MAX_K: usize = 1 << 14;
 
 impl Separation {
@@ -243,7 +243,7 @@ impl Random {
         }
     }
 
-    /// Makes the second half of the products undo the first, but for the last.
+    /// Makes the second half of the products undo the first, except the last.
     fn cancel(&mut self, format: Format, a: &mut [u64], b: &[u64]) {
         let half = a.len() / 2;
         for k in 0..half.saturating_sub(1) {

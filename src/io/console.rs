@@ -83,7 +83,7 @@ fn locked(buffer: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
 ///
 /// # Errors
 /// Those of `write` and of the stream.
-pub fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn to_stdout(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     match Console::current() {
         Some(console) => {
             let mut out = Vec::new();

@@ -44,7 +44,7 @@ pub fn parse_sha256(text: &str) -> Result<String, String> {
         Ok(digits.to_ascii_lowercase())
     } else {
         Err(format!(
-            "a SHA-256 is 64 hexadecimal digits, this has {} characters",
+            "a SHA-256 has 64 hexadecimal digits; this has {} characters",
             digits.chars().count()
         ))
     }

@@ -10,7 +10,7 @@ use super::{escaped, escaped_path, printable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// It is not there, is no regular file, or the system refuses to read it.
+    /// It is not there, is not a regular file, or the system refuses to read it.
     Unreadable,
     /// It cannot be written, or must not be.
     Unwritable,

@@ -25,7 +25,7 @@ pub fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
             Ok(about) if about.is_dir() => found.push(path),
             Ok(_) => {}
             Err(error) => {
-                let phrase = "is a link that leads nowhere, or cannot be examined";
+                let phrase = "is a broken link, or cannot be examined";
                 return Err(Fault::caused(FaultKind::Unreadable, phrase, error).of(&path));
             }
         }
@@ -55,6 +55,6 @@ mod tests {
         symlink("nowhere", path("c")).unwrap();
         let error = subfolders(folder.path()).unwrap_err();
         assert_eq!(error.path, path("c"));
-        assert!(error.to_string().contains("leads nowhere"), "{error}");
+        assert!(error.to_string().contains("is a broken link"), "{error}");
     }
 }

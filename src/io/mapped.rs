@@ -251,7 +251,7 @@ impl AsRef<[u8]> for MappedFile {
 }
 
 fn changed() -> Fault {
-    let phrase = "was changed while it was being read; run again when it is at rest";
+    let phrase = "was changed while it was being read; run again when nothing writes to it";
     Fault::new(FaultKind::Changed, phrase)
 }
 

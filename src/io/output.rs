@@ -91,6 +91,15 @@ impl Output {
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FileError> {
+        let mut write = Some(write);
+        self.commit_by(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
+    }
+
+    /// Compiled once, not once per caller.
+    fn commit_by(
+        self,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FileError> {
         let done = match self.destination {
             Destination::Stdout => {
                 match to_stdout(write) {
@@ -160,7 +169,7 @@ fn keep_access(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
 fn at_end(
     file: Option<fs::File>,
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut text = Vec::new();
     write(&mut text)?;
@@ -177,7 +186,7 @@ fn at_end(
 fn fill(
     mut file: Temporary,
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut out = io::BufWriter::new(file.file());
     write(&mut out)?;

@@ -61,7 +61,7 @@ impl Outputs {
     }
 
     /// A file that is read: nothing may be written there. Of `x.npz#name` that is `x.npz`, of a
-    /// link what it leads to as well. Paths that are no files ([`STDIN`](super::STDIN), pipes,
+    /// link what it leads to as well. Paths that are not files ([`STDIN`](super::STDIN), pipes,
     /// `generate:…`) are ignored.
     ///
     /// # Panics
@@ -128,19 +128,19 @@ impl Outputs {
         };
         if let Some((closed, _)) = self.closed.iter().find(|(_, folder)| within(folder)) {
             return refused(format!(
-                "{role} would lie in {closed}; name a place elsewhere"
+                "{role} would be inside {closed}; choose another place"
             ));
         }
         if let Some(other) = self.claimed.iter().find(|other| claim.meets(other)) {
             let called = claim.called(other);
             return refused(format!(
-                "{role} and {}{called} cannot go to one place",
+                "{role} and {}{called} cannot go to the same place",
                 other.role
             ));
         }
         if let Ok((file, Some(_))) = split(path) {
             return refused(format!(
-                "{role} cannot become an array of {}; name a file of its own",
+                "{role} cannot become an array of {}; name a separate file",
                 escaped_path(&file)
             ));
         }
@@ -200,7 +200,7 @@ impl Place {
                 name: path.to_owned(),
                 end: path.to_owned(),
                 there: match Console::current() {
-                    // A buffer is no file.
+                    // A buffer is not a file.
                     Some(_) => None,
                     None => fs::metadata("/dev/stdout").ok().and_then(number),
                 },
@@ -313,7 +313,7 @@ mod tests {
                 why[0].starts_with("the report and the page"),
                 "{one} {other} {why:?}"
             );
-            assert!(why[0].ends_with("cannot go to one place"), "{why:?}");
+            assert!(why[0].ends_with("cannot go to the same place"), "{why:?}");
         }
         assert!(two("new.json", "old.json").is_empty());
         let mut outputs = Outputs::new();

@@ -16,12 +16,12 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// The same of a name, so that no two names are shown alike: a backslash is written twice.
+/// The same for a name, so that no two names are shown alike: a backslash is written twice.
 pub fn escaped_name(text: &str) -> String {
     escaped(&text.replace('\\', "\\\\"))
 }
 
-/// The same of a path; bytes that are no UTF-8 as `\xff`. Where a backslash ends the name of a folder it stays.
+/// The same for a path; bytes that are not UTF-8 as `\xff`. Where a backslash ends the name of a folder it stays.
 pub fn escaped_path(path: &Path) -> String {
     let mut shown = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -36,7 +36,7 @@ pub fn escaped_path(path: &Path) -> String {
     shown
 }
 
-/// The same of a message that may have several lines, which it keeps.
+/// The same for a message that may have several lines, which it keeps.
 pub fn escaped_lines(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(escaped).collect();
     lines.join("\n")
@@ -68,7 +68,7 @@ pub fn without_commands(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The same of a JSON document, said in JSON's own way: it means what it meant. Outside of its strings there
+/// The same for a JSON document, said in JSON's own way: it means what it meant. Outside of its strings there
 /// is nothing of the kind.
 pub fn escaped_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

@@ -85,7 +85,7 @@ impl Source {
     /// A tensor that stands for a file of this name, taken over as it is.
     ///
     /// # Errors
-    /// If an element is no code of its format, or no file could hold its shape.
+    /// If an element is not a code of its format, or no file could hold its shape.
     pub fn of_tensor(name: &Path, tensor: Tensor) -> Result<Source, FileError> {
         let mut start = Vec::new();
         write_header(tensor.format(), tensor.shape(), &mut start).expect("memory takes everything");
@@ -94,7 +94,8 @@ impl Source {
         let header = header.map_err(|fault| fault.of(name))?;
         if let Err(bad) = tensor.validate() {
             let (index, raw, format) = (bad.index, bad.raw, tensor.format());
-            let reason = format!("element {index:?} is 0x{raw:02x}, which is no code of {format}");
+            let reason =
+                format!("element {index:?} is 0x{raw:02x}, which is not a code of {format}");
             return Err(Fault::new(FaultKind::Elements, reason).of(name));
         }
         let file = Arc::new(MappedFile::of_tensor(name, start, tensor.clone()));
@@ -133,7 +134,7 @@ impl Source {
         let there = (*bytes).as_ref().len();
         if strides.len() != shape.len() || end.is_none_or(|end| end > there) {
             return Err(fail(format!(
-                "{there} bytes do not hold an array {shape:?} with strides {strides:?}"
+                "{there} bytes are too few for an array {shape:?} with strides {strides:?}"
             )));
         }
         Ok(Source {
@@ -190,7 +191,7 @@ impl Source {
         self.rows(format, None)
     }
 
-    /// The same, of which only some rows are looked at, and may be used.
+    /// The same, of which only some rows are examined, and may be used.
     ///
     /// # Errors
     /// As for [`Source::tensor`], of those rows.

@@ -52,7 +52,7 @@ pub fn opened(path: &Path) -> Result<File, Fault> {
     match file.metadata().is_ok_and(|about| is_pipe(&about)) {
         true => Err(Fault::new(
             FaultKind::Unreadable,
-            "is a named pipe, to which nobody may ever write; save it to a file first",
+            "is a named pipe, which may never deliver data; save it to a file first",
         )),
         false => Ok(file),
     }

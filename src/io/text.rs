@@ -8,7 +8,7 @@ use super::{Fault, FaultKind, FileError, stream};
 /// Larger than any file that describes a model, a schedule, kernels or probes.
 pub const MAX_DOCUMENT: u64 = 16 << 20;
 
-/// Larger than the log of a run that anybody waits for, and than any manifest.
+/// Larger than the log of a run that anyone waits for, and than any manifest.
 pub const MAX_LOG: u64 = 1 << 28;
 
 /// What a file of so many bytes at most holds; `what` is what larger ones are not.
@@ -21,17 +21,17 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > most {
-        let reason = format!("has more than {most} bytes; no larger {what} file is read");
+        let reason = format!("has more than {most} bytes, the limit for a {what} file");
         return Err(Fault::from(reason).of(path));
     }
     Ok(bytes)
 }
 
-/// The same of a text.
+/// The same for a text.
 ///
 /// # Errors
 /// As of [`read_bytes`], or if it is not UTF-8.
 pub fn read_text(path: &Path, what: &str, most: u64) -> Result<String, FileError> {
     let text = String::from_utf8(read_bytes(path, what, most)?);
-    text.map_err(|error| Fault::caused(FaultKind::Malformed, "is no text", error).of(path))
+    text.map_err(|error| Fault::caused(FaultKind::Malformed, "is not text", error).of(path))
 }

@@ -36,7 +36,7 @@ impl Settings {
         row(all, "slices", &self.split_k, ToString::to_string);
         row(all, "reduction", &self.scheme, ToString::to_string);
         row(all, "partition", &self.partition, ToString::to_string);
-        row(all, "warps of a tile", &self.sliced, ToString::to_string);
+        row(all, "warps per tile", &self.sliced, ToString::to_string);
         row(all, "custom option", &self.custom, ToString::to_string);
         row(all, "accumulation", &self.fast_accumulation, fast);
         row(all, "algorithm", &self.algorithm, |algorithm| {
@@ -55,7 +55,8 @@ impl LostTail {
     /// `this D omits the last 8 k ...`.
     pub fn sentence(self) -> String {
         format!(
-            "this D omits the last {} k ({} on): known defect of cuBLAS's split nvjet kernels (ALGO 66), which lose K mod (grain * slices) k where those are fewer than the slices",
+            "this D omits the last {} k (from k={}): a known defect of cuBLAS's split nvjet kernels (ALGO 66). They \
+            drop the last K mod (grain * slices) k when there are fewer of those than slices",
             self.count, self.first
         )
     }
@@ -84,7 +85,7 @@ impl Plan {
                     Start::Zero => ", from +0",
                 };
                 parts.push(format!(
-                    "added to an f32 sum every {} k of its own{from}",
+                    "added to an f32 sum every {} k{from}",
                     restart.every
                 ));
             }
@@ -108,7 +109,7 @@ impl Plan {
             (Cut::Even | Cut::RoundedDown | Cut::LastTakesRest, Some(chunk), _) => {
                 format!(" of {chunk} k")
             }
-            (Cut::Dealt, _, Some(grain)) => format!(", dealt {grain} k in turn"),
+            (Cut::Dealt, _, Some(grain)) => format!(", dealt round-robin, {grain} k at a time"),
             _ => String::new(),
         };
         format!(
@@ -121,12 +122,12 @@ impl Plan {
     /// How the sums of slices meet, in words.
     pub fn merge_text(&self) -> &'static str {
         match (self.merge.order, self.merge.kept) {
-            (MergeOrder::Alone, Kept::Result) => "one sum, rounded to D's format",
+            (MergeOrder::Alone, Kept::Result) => "one sum, rounded to the format of D",
             (MergeOrder::Alone, Kept::As(Format::Fp16)) => "one sum, rounded to FP16",
             (MergeOrder::Alone, Kept::As(_)) => "one sum, rounded to BF16",
             (MergeOrder::Alone, _) => "one sum",
-            (_, Kept::Running) => "added to D in order, rounded to its format every time",
-            (MergeOrder::Pairwise, _) => "added in f32 in pairs, the last one first",
+            (_, Kept::Running) => "added to D in order, rounded to its format each time",
+            (MergeOrder::Pairwise, _) => "added in f32 in pairs, last pair first",
             (MergeOrder::DotBlocks, _) => {
                 "added in f32 by a second kernel: 128 threads, folded to 32, then to 4"
             }

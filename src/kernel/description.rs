@@ -20,7 +20,7 @@ impl Plan {
         match again.is_one_sum_with(self)? {
             true => Ok(fields),
             false => Err(no(
-                "its cuts, or where its sums start, are not those that a GEMMDesc has",
+                "it cannot express the cuts of K, or where the sums start",
             )),
         }
     }
@@ -28,17 +28,17 @@ impl Plan {
     fn fields(&self) -> Result<Value, KernelError> {
         let settings = &self.settings;
         if let Some(lost) = self.lost {
-            return Err(no(&format!("it leaves out the last {} k", lost.count)));
+            return Err(no(&format!("it omits the last {} k", lost.count)));
         }
         if settings.scale_mode.is_some() {
-            return Err(no("blocks of its operands have scales"));
+            return Err(no("its operands have block scales"));
         }
         let missing = |what, why: &str, ask| KernelError::Missing {
             what,
             why: why.into(),
             ask,
         };
-        let why = "a GEMMDesc names it";
+        let why = "a GEMMDesc must name it";
         let [a, b] = settings
             .operands
             .as_ref()
@@ -47,7 +47,7 @@ impl Plan {
         let result = settings.result.as_ref().map(|said| said.value);
         let result = result.ok_or_else(|| missing("D's format", why, "d-dtype"))?;
         if a != b {
-            return Err(no("its operands have two formats"));
+            return Err(no("A and B have different formats"));
         }
         let (operand, precision) = match a {
             Format::Tf32 => (Format::Fp32, "TF32"),
@@ -60,7 +60,7 @@ impl Plan {
             .find(|(_, own)| own.instruction() == algorithm);
         let Some((name, algorithm)) = known else {
             return Err(no(&format!(
-                "it has no name for the instruction {algorithm}"
+                "GEMMDesc has no name for the instruction {algorithm}"
             )));
         };
         let is_integer = matches!(operand, Format::Int8 | Format::Uint8);
@@ -85,7 +85,9 @@ impl Plan {
             Some(Restart {
                 from: Start::Zero, ..
             }) => {
-                return Err(no("its sums are promoted to one that starts from +0"));
+                return Err(no(
+                    "its partial sums are promoted to an f32 sum that starts from +0",
+                ));
             }
         }
         let turn = self.tile.filter(|tile| tile.residue == Residue::First);
@@ -137,7 +139,7 @@ impl Plan {
         let tree = match self.merge.order {
             MergeOrder::Alone | MergeOrder::Ascending => false,
             MergeOrder::Adjacent => true,
-            _ => return Err(no("its slices are added in another order")),
+            _ => return Err(no("its slices are added in an order that GEMMDesc lacks")),
         };
         let dealt = |count| Dealt {
             count,
@@ -170,7 +172,7 @@ impl Plan {
                 (None, Join::Left(Start::First)) => {
                     cuts.push(cut(of_slice.div_ceil(lanes).max(1), None, [sums; 2], false));
                 }
-                _ => return Err(no("its lanes are added in another order")),
+                _ => return Err(no("its lanes are added in an order that GEMMDesc lacks")),
             }
         }
         Ok(cuts)
@@ -209,7 +211,7 @@ fn dtype(format: Format) -> Result<&'static str, KernelError> {
         Format::Int8 => "int8",
         Format::Uint8 => "uint8",
         Format::Int32 => "int32",
-        other => return Err(no(&format!("it has no dtype for {other}"))),
+        other => return Err(no(&format!("GEMMDesc has no dtype for {other}"))),
     })
 }
 

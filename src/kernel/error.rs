@@ -1,21 +1,22 @@
-//! What can be wrong with a library's words, or with asking them about a product.
+//! What can be wrong with a library's text about a kernel, or with applying it to a product.
 
 use thiserror::Error;
 
 use super::Shape;
 use crate::io::printable;
 
-/// One sentence each. Texts come from logs, so they are made printable where they enter.
+/// One sentence each. Text comes from logs, so it is made printable where it enters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    #[error("the text about the kernel has {bytes} bytes; one product's has at most {most}")]
+    #[error("the kernel text has {bytes} bytes; limit: {most} for one product")]
     TooLong { bytes: usize, most: usize },
     #[error(
-        "\"{text}\" is no cuBLASLt log line, configuration (algo=66,stages=35,splitK=3), JSON object or kernel name that is known; 'tcverify kernels list' shows what is"
+        "\"{text}\" is not a known cuBLASLt log line, configuration (algo=66,stages=35,splitK=3), JSON object or \
+        kernel name; 'tcverify kernels list' shows the known ones"
     )]
     Unrecognised { text: String },
-    #[error("the {form} cannot be read: {why}")]
+    #[error("cannot read the {form}: {why}")]
     Syntax { form: &'static str, why: String },
     #[error("{key} is \"{value}\", which is not {wanted}")]
     Value {
@@ -23,14 +24,14 @@ pub enum KernelError {
         value: String,
         wanted: &'static str,
     },
-    #[error("{key} is said twice, as \"{first}\" and as \"{second}\"")]
+    #[error("{key} is given twice, as \"{first}\" and as \"{second}\"")]
     Twice {
         key: String,
         first: String,
         second: String,
     },
     #[error(
-        "{what} is not in the text, and the order of the sums depends on it: {why}; give {ask}"
+        "the text does not state {what}, which the order of the sums depends on: {why}; give {ask}"
     )]
     Missing {
         what: &'static str,
@@ -38,25 +39,26 @@ pub enum KernelError {
         /// The name of the field of [`super::Options`] that answers.
         ask: &'static str,
     },
-    #[error("the text says that {what} is {text}, but {given} is asked for")]
+    #[error("the text says that {what} is {text}, but the request says {given}")]
     Contradiction {
         what: &'static str,
         text: String,
         given: String,
     },
     #[error(
-        "the text is about a product of {text} (M x N x K of D in row-major order), not about one of {asked}; it may be the line of another product"
+        "the text describes a product of {text} (M x N x K of D in row-major order), but the request is {asked}; the \
+        line may belong to another product"
     )]
     WrongShape { text: Shape, asked: Shape },
-    #[error("the text is about a batch of {text}, not about one of {asked}")]
+    #[error("the text describes a batch of {text}, but the request has {asked}")]
     WrongBatch { text: usize, asked: usize },
-    #[error("the text is about {text}, not about {asked}")]
+    #[error("the text describes {text}, but the request is for {asked}")]
     WrongGpu { text: String, asked: String },
     #[error(
-        "the text splits K in {splits} parts, but K is {k}; it may be the text of another product"
+        "the text splits K in {splits} parts, but K is {k}; the text may belong to another product"
     )]
     TooManySplits { splits: usize, k: usize },
-    #[error("a product of {shape} has no kernel: {why}")]
+    #[error("no kernel runs for a product of {shape}: {why}")]
     NoKernel { shape: Shape, why: &'static str },
     #[error("{family} kernels do not compute a product of {shape}: {why}")]
     WrongFamily {
@@ -65,10 +67,10 @@ pub enum KernelError {
         why: &'static str,
     },
     #[error(
-        "the order of {what} is not known: {why}; 'tcverify identify' searches orders that give D"
+        "the summation order of {what} is not known: {why}; 'tcverify identify' searches for orders that give D"
     )]
     UnknownOrder { what: String, why: String },
-    #[error("{key} is {value}, which is not planned: {why}")]
+    #[error("{key} is {value}, which is not supported: {why}")]
     Unplanned {
         key: String,
         value: String,
@@ -76,7 +78,7 @@ pub enum KernelError {
     },
     #[error("the text does not determine the order of the sums: {why}")]
     Undetermined { why: String },
-    #[error("a plan for {shape} would list {sums} sums; at most {most} are")]
+    #[error("a plan for {shape} would list {sums} sums; limit: {most}")]
     TooLarge {
         shape: Shape,
         sums: usize,
@@ -84,9 +86,9 @@ pub enum KernelError {
     },
     #[error("the kernel table cannot be used: {why}")]
     Table { why: String },
-    #[error("a GEMMDesc cannot say this plan: {why}")]
+    #[error("a GEMMDesc cannot describe this plan: {why}")]
     NoDescription { why: String },
-    #[error("a schedule cannot say this plan: {why}")]
+    #[error("a schedule cannot describe this plan: {why}")]
     NoSchedule { why: String },
 }
 

@@ -1,8 +1,8 @@
-//! What a GPU library says of its kernels, and what follows for the order of the sums.
+//! Reads what a GPU library says of its kernels, and derives the order of the sums.
 //!
 //! A text ([`read`]) becomes a [`KernelReading`]: every word with its meaning. A reading and a shape become
-//! a [`Plan`]: slices, chains, residues, merge. Readings say which part was stated, given, found, assumed,
-//! and a [`Family`] says how its order is known.
+//! a [`Plan`]: slices, chains, residues, merge. A reading states which settings were stated, given, found
+//! or assumed, and a [`Family`] states the evidence for its order.
 //!
 //! * `text`: one file for each source of text.
 //! * `family`: one file for each family of kernels.

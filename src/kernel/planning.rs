@@ -6,7 +6,7 @@ use super::{
     Shape,
 };
 
-/// K of which plans are made: larger ones are no product of a GPU.
+/// K of which plans are made: larger ones are not a product of a GPU.
 const MAX_K: usize = 1 << 40;
 
 /// A word that the order of a plan does not have is a word of another kernel.
@@ -22,7 +22,7 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
     let lane = plan.slices.iter().flat_map(|slice| &slice.lanes).next();
     let planned = lane.map_or(1, |lane| lane.instruction_k);
     if let Some(k) = said(&plan.settings.instruction_k).filter(|k| *k != planned) {
-        let why = format!("instructions of {kernels} kernels have {planned} k here");
+        let why = format!("an instruction of {kernels} kernels takes {planned} k here");
         return no("k of an instruction", &k, why);
     }
     if let Some(k) = said(&plan.settings.tile_k) {
@@ -30,21 +30,28 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
             Some(tile) if tile.k == k => {}
             Some(tile) => {
                 let why = format!(
-                    "tiles of {kernels} kernels that were seen have {} k",
+                    "the {kernels} kernels seen so far have tiles of {} k",
                     tile.k
                 );
                 return no("k of a tile", &k, why);
             }
-            None => return no("k of a tile", &k, format!("{kernels} kernels have none")),
+            None => {
+                return no(
+                    "k of a tile",
+                    &k,
+                    format!("{kernels} kernels have no tile of K"),
+                );
+            }
         }
     }
     if !family.own.has_warps_of_k {
         if let Some(warps) = said(&plan.settings.sliced).filter(|warps| *warps > 1) {
-            let why = format!("how warps of {kernels} kernels share a tile of K is not known");
+            let why =
+                format!("it is not known how the warps of {kernels} kernels share a tile of K");
             return no("the number of warps that share K", &warps, why);
         }
         if let Some(partition) = said(&plan.settings.partition) {
-            let why = format!("{kernels} kernels have a cut of their own");
+            let why = format!("{kernels} kernels cut K in their own way");
             return no("the partition of K", &partition, why);
         }
     }
@@ -52,21 +59,22 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
         .rotation
         .filter(|_| family.own.library != Library::HipblasLt)
     {
-        let why = "loops over K are rotated in kernels of AMD alone".into();
+        let why = "only AMD kernels rotate their loop over K".into();
         return no("--rotation", &turns, why);
     }
     let scheme = said(&plan.settings.scheme);
     let scheme = scheme.filter(|scheme| [Scheme::Inplace, Scheme::OutputType].contains(scheme));
     if let Some(scheme) = scheme.filter(|_| plan.slices.len() > 1 && plan.merge.kept == Kept::F32) {
         plan.assumed.push(format!(
-            "slices of {kernels} kernels meet in f32, though the reduction scheme is {scheme}: no other way was seen"
+            "slices of {kernels} kernels are added in f32, although the reduction scheme is {scheme}: nothing else \
+            has been seen"
         ));
     }
     Ok(())
 }
 
 impl KernelReading {
-    /// What the text and these answers leave open; a plan needs all of it.
+    /// The settings that a plan needs and neither the text nor these answers give.
     ///
     /// # Errors
     /// If the answers contradict the text.
@@ -78,15 +86,15 @@ impl KernelReading {
     /// The order of the sums of a product.
     ///
     /// # Errors
-    /// If the text is about another product or GPU, leaves something open that the order depends on, or
-    /// if the order of its kernels is not known.
+    /// If the text describes another product or GPU, lacks a setting that the order depends on, or
+    /// names a kernel whose order is not known.
     pub fn plan(&self, shape: &Shape, options: &Options) -> Result<Plan, KernelError> {
         let shape = *shape;
         let none = |why| Err(KernelError::NoKernel { shape, why });
         match (shape.m, shape.n, shape.k) {
-            (_, _, 0) => return none("the library fills D with +0 where K is 0"),
-            (0, _, _) | (_, 0, _) => return none("D has no element"),
-            (_, _, k) if k > MAX_K => return none("no GPU computes so long a K"),
+            (_, _, 0) => return none("K is 0, so the library fills D with +0"),
+            (0, _, _) | (_, 0, _) => return none("D has no elements"),
+            (_, _, k) if k > MAX_K => return none("K is longer than any GPU supports"),
             _ => {}
         }
         self.is_about(shape)?;
@@ -101,7 +109,7 @@ impl KernelReading {
         }
         if let Some(capability) = options.capability.filter(|_| is_amd) {
             return Err(KernelError::WrongGpu {
-                text: "a kernel of an AMD GPU".into(),
+                text: "an AMD GPU's kernel".into(),
                 asked: capability.to_string(),
             });
         }
@@ -109,7 +117,7 @@ impl KernelReading {
         if compute == Some(Compute::F16) {
             return Err(KernelError::unknown(
                 "kernels that accumulate in FP16",
-                "nobody compared them",
+                "none has been compared",
             ));
         }
         if let Some(open) = (family.needs)(&settings).into_iter().next() {
@@ -129,7 +137,7 @@ impl KernelReading {
         let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
         if !unknown.is_empty() {
             plan.assumed.push(format!(
-                "that what is not known here decides no bit: {}",
+                "unrecognised words do not affect the result: {}",
                 unknown.join(", ")
             ));
         }
@@ -138,15 +146,15 @@ impl KernelReading {
             && finished.is_some_and(|said| !["DEFAULT", "NONE"].contains(&&*said.value))
         {
             plan.assumed
-                .push("an epilogue after slices: no source compared one".into());
+                .push("an epilogue after split slices: no source has compared one".into());
         }
         Ok(plan)
     }
 
-    /// Refuses a text about another product. D read in column-major order is the transposed one.
+    /// Refuses a text about another product. A column-major D is the transposed product.
     ///
     /// # Errors
-    /// If it is.
+    /// If the text describes another product.
     pub fn is_about(&self, shape: Shape) -> Result<(), KernelError> {
         let Some(text) = self.product else {
             return Ok(());
@@ -162,8 +170,8 @@ impl KernelReading {
         }
     }
 
-    /// The k at the end of K that the kernel leaves out of D, by a known defect of split nvjet kernels.
-    /// None also where the text and the answers do not say enough to know.
+    /// The k at the end of K that the kernel drops, by a known defect of split nvjet kernels. Also
+    /// `None` if the text and the answers do not say enough.
     pub fn lost_tail(&self, k: usize, options: &Options) -> Option<LostTail> {
         if *self.family.value != nvjet::FAMILY {
             return None;

@@ -41,7 +41,7 @@ pub enum Status {
     Used,
     /// Left out of the text: the library's default.
     Defaulted,
-    /// It decides no bit, and why is known.
+    /// It does not affect the result, and why is known.
     Ignored,
     /// Nobody here knows what it means: it may decide a bit.
     Unknown,

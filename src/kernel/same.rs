@@ -1,13 +1,13 @@
-//! Whether two texts of libraries are one order of sums.
+//! Whether two kernel texts mean the same order of sums.
 
 use super::{KernelError, Plan};
 use crate::emu::Catalogue;
 use crate::emu::schedule::WithoutC;
 
-/// In what two plans differ, as far as models tell it.
+/// How two plans differ, as far as models can tell.
 ///
 /// # Errors
-/// If one of them cannot be planned to its end.
+/// If one of the plans cannot be completed.
 pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, KernelError> {
     let mut all = Vec::new();
     let [one, other] = plans;
@@ -33,7 +33,7 @@ pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, Ke
     };
     match (finished(one), finished(other)) {
         (Ok(one), Ok(other)) if one == other => {}
-        (Ok(_), Ok(_)) => all.push("what is done to the finished sum".into()),
+        (Ok(_), Ok(_)) => all.push("the operations on the finished sum".into()),
         (Err(error), _) | (_, Err(error)) => all.push(error.to_string()),
     }
     let said = |plan: &Plan| {
@@ -57,7 +57,7 @@ pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, Ke
         let [a, b] = [model(one, names[0]), model(other, names[1])];
         if a.is_none() || a != b {
             let hint = if gpu.is_none() {
-                "; --arch tells whether they compute alike there"
+                "; --arch tells whether they compute the same there"
             } else {
                 ""
             };
@@ -68,7 +68,7 @@ pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, Ke
         }
     }
     if !one.is_one_sum_with(other)? {
-        all.push("the order of the sums, or what they are rounded to on the way".into());
+        all.push("the order of the sums, or their intermediate rounding".into());
     }
     Ok(all)
 }

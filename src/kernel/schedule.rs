@@ -33,7 +33,7 @@ impl Plan {
         if let Some(said) = &self.settings.scale_mode {
             return Err(KernelError::NoSchedule {
                 why: format!(
-                    "its scales are {}, not one for a tensor; how such a kernel applies them is not known",
+                    "its scales are {}, not one per tensor; it is not known how such a kernel applies them",
                     said.value
                 ),
             });
@@ -113,7 +113,7 @@ impl Plan {
                     continue;
                 }
                 "addend" | "epilogue" | "scales" | "without_products" => {
-                    "of cuBLASLt's FP8 products on Ada, for others concluded from them"
+                    "captured for cuBLASLt's FP8 products on Ada, concluded from them for others"
                 }
                 _ => "",
             };
@@ -186,12 +186,12 @@ impl Plan {
         {
             if said.value == "AFTER_ROUNDING" {
                 return Err(KernelError::NoSchedule {
-                    why: "its epilogue is AFTER_ROUNDING: no schedule adds a bias or C to what was rounded to D's format".into(),
+                    why: "its epilogue is AFTER_ROUNDING: no schedule adds a bias or C after rounding to D's format".into(),
                 });
             }
             return Err(KernelError::NoSchedule {
                 why: format!(
-                    "its epilogue is {}, whose arithmetic in the library is not published; check the product without it",
+                    "its epilogue is {}, whose arithmetic is not published; check the product without it",
                     said.value
                 ),
             });
@@ -252,7 +252,7 @@ impl Plan {
     fn listed(&self) -> Result<Parts, KernelError> {
         if self.slices.iter().any(|slice| slice.lanes.len() > 1) {
             return Err(KernelError::NoSchedule {
-                why: "lanes share slices that follow no rule".into(),
+                why: "its lanes share slices irregularly".into(),
             });
         }
         self.lanes()
@@ -274,7 +274,7 @@ impl Plan {
             count += runs.len();
             if count > MAX_RUNS {
                 return Err(KernelError::NoSchedule {
-                    why: format!("it has more than {MAX_RUNS} runs of k that follow no rule"),
+                    why: format!("it has more than {MAX_RUNS} irregular runs of k"),
                 });
             }
             parts.push(runs);
@@ -287,7 +287,7 @@ impl Plan {
         let no = |why: &str| KernelError::NoSchedule { why: why.into() };
         if self.merge.kept != Kept::F32 {
             return Err(no(
-                "its slices are cut again, and their sums are not kept in f32 (partial_dtype, merge_dtype)",
+                "its slices are cut again, but their sums are not kept in f32 (partial_dtype, merge_dtype)",
             ));
         }
         let mut lanes = 0;

@@ -239,7 +239,7 @@ pub struct KCut {
     /// None is consecutive parts (CONTIGUOUS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dealt: Option<Dealt>,
-    /// Parts are added in pairs of neighbours (PAIRWISE_TREE), not one after the other.
+    /// Parts are added in pairs of neighbours (PAIRWISE_TREE), not one after another.
     pub tree: bool,
     /// What a finished part is written at.
     pub partial: Format,

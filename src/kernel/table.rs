@@ -76,7 +76,7 @@ pub struct Configuration {
     pub cluster_shape: u32,
 }
 
-/// What is looked for; what is absent does not matter unless answers differ in it.
+/// What is searched for; what is absent does not matter unless answers differ in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableQuery {
     pub shape: Shape,
@@ -96,13 +96,13 @@ impl KernelTable {
             crate::words::from_json(text).map_err(|error| wrong(printable(&error)))?;
         if table.schema != TABLE_SCHEMA {
             return Err(wrong(format!(
-                "its schema is \"{}\"; this reads \"{TABLE_SCHEMA}\"",
+                "its schema is \"{}\"; expected \"{TABLE_SCHEMA}\"",
                 printable(&table.schema)
             )));
         }
         if Capability::parse(&table.capability).is_none() {
             return Err(wrong(format!(
-                "its capability is \"{}\", which is not one such as 9.0",
+                "its capability is \"{}\"; expected a number such as 9.0",
                 printable(&table.capability)
             )));
         }
@@ -132,7 +132,7 @@ impl KernelTable {
         };
         if let Some(other) = found.find(|entry| !entry.answers_as(first)) {
             return Err(wrong(format!(
-                "it has several answers for {shape}, which differ in {}; say which",
+                "it has several entries for {shape}, which differ in {}; specify these",
                 first.differences(other).join(" and ")
             )));
         }
@@ -143,9 +143,10 @@ impl KernelTable {
         let shape = query.shape;
         let same = |entry: &&TableEntry| [entry.m, entry.n, entry.k] == [shape.m, shape.n, shape.k];
         match self.entries.iter().find(same) {
-            None => format!("it has no product of {shape}"),
+            None => format!("it has no entry for {shape}"),
             Some(entry) => format!(
-                "it has {shape} with operands {} and {}, D {}, and a workspace of {} bytes, but not as asked for",
+                "it has no matching entry for {shape}; it has one with operands {} and {}, D {}, and a workspace of \
+                {} bytes",
                 entry.a, entry.b, entry.d, entry.workspace
             ),
         }
@@ -327,7 +328,7 @@ mod tests {
         };
         assert!(said(&other).contains("D bf16"));
         let shape = Shape { m: 1, n: 2, k: 3 };
-        assert!(said(&TableQuery { shape, ..query() }).contains("no product of 1x2x3"));
+        assert!(said(&TableQuery { shape, ..query() }).contains("no entry for 1x2x3"));
     }
 
     #[test]

@@ -209,7 +209,7 @@ pub fn parse_tile(text: &str) -> Option<Option<[u32; 2]>> {
     Some(Some([rows, columns]))
 }
 
-/// `cublasLtClusterShape_t`: it decides no bit, so a name serves.
+/// `cublasLtClusterShape_t`: it does not affect the result, so a name serves.
 pub fn cluster_name(text: &str) -> Option<String> {
     const NAMES: [(u32, &str); 12] = [
         (0, "AUTO"),

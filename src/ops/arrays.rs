@@ -69,7 +69,7 @@ pub fn optional<'a>(inputs: &Inputs<'a>, name: &'static str) -> Result<Option<Ro
     };
     if !matches!(tensor.format(), Format::Fp32 | Format::Fp16 | Format::Bf16) {
         let format = tensor.format();
-        let reason = format!("it is {format}; fp32, fp16 and bf16 are what operations take");
+        let reason = format!("it is {format}; operations take fp32, fp16 and bf16");
         return Err(OpError::new(name, reason));
     }
     match tensor.shape().contains(&0) {
@@ -85,7 +85,7 @@ pub fn only(inputs: &Inputs, names: &[&str]) -> Result<(), OpError> {
         Some(other) => {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             let reason = format!(
-                "`{other}` is no array of this operation and variant, which takes {}",
+                "this operation and variant has no array `{other}`; it takes {}",
                 names.join(", ")
             );
             Err(OpError::new(other, reason))
@@ -100,7 +100,7 @@ pub fn same_shape(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpEr
         false => Err(OpError::new(
             name,
             format!(
-                "it is {}, where {} is needed",
+                "it is {}; expected {}",
                 shape_text(other.shape()),
                 shape_text(x.shape())
             ),
@@ -130,7 +130,7 @@ pub fn per_column(x: &Rows, name: &'static str, vector: &Rows) -> Result<(), OpE
         false => Err(OpError::new(
             name,
             format!(
-                "it is {}; one number for every one of {} columns is needed",
+                "it is {}; expected one number per column ({} columns)",
                 shape_text(vector.shape()),
                 x.columns
             ),

@@ -27,7 +27,7 @@ pub fn plan<'a>(
     let x = needed(inputs, "x")?;
     if !matches!(x.format, Format::Fp32 | Format::Bf16) {
         let reason = format!(
-            "it is {}; the packer makes block floats of fp32 and bf16 sums",
+            "it is {}; the packer makes block floats from fp32 and bf16 sums",
             x.format
         );
         return Err(OpError::new("x", reason));

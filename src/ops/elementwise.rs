@@ -65,8 +65,8 @@ pub fn plan<'a>(
                 }
                 None if x.columns.is_multiple_of(2) => halves = true,
                 None => {
-                    let reason = "it has an odd number of columns; without `up`, its second half is what silu is \
-                                  multiplied with";
+                    let reason = "it has an odd number of columns; without `up`, silu of its first half is \
+                                  multiplied by its second half";
                     return Err(OpError::new("x", reason));
                 }
             }
@@ -90,7 +90,7 @@ pub fn plan<'a>(
         format: x.format,
         shape,
         about: match halves {
-            true => "element by element; x is gate and up side by side".to_owned(),
+            true => "element by element; x holds gate and up side by side".to_owned(),
             false => "element by element".to_owned(),
         },
         kernel: Elementwise { rule, x, y, halves },

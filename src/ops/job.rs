@@ -55,7 +55,7 @@ impl<K: RowKernel> Work for K {
 /// An operation ready to be computed.
 pub struct Job<'a> {
     work: Box<dyn Work + 'a>,
-    engine: Engine,
+    engine: Engine<'static>,
     /// Which result.
     pub output: &'static str,
     pub format: Format,
@@ -84,7 +84,7 @@ impl<'a> Job<'a> {
         parameters: &Parameters,
         means: Means<'a>,
     ) -> Result<Job<'a>, OpError> {
-        fn job<'a, K: RowKernel + 'a>(planned: Planned<'a, K>, engine: Engine) -> Job<'a> {
+        fn job<'a, K: RowKernel + 'a>(planned: Planned<'a, K>, engine: Engine<'static>) -> Job<'a> {
             Job {
                 work: Box::new(planned.kernel),
                 engine,
@@ -110,8 +110,8 @@ impl<'a> Job<'a> {
         match rule {
             Rule::Attention(rule) => {
                 if parameters.output.as_deref() == Some("lse") {
-                    let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, of which \
-                                  no table is proven on any GPU since Tesla";
+                    let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, whose \
+                                  table is not proven on any GPU since Tesla";
                     return Err(OpError::new("output", reason));
                 }
                 only_y(&["y"])?;

@@ -1,8 +1,9 @@
-//! What stands between the products of a layer: norms, softmax, activations, attention.
+//! Operations between the products of a layer: norms, softmax, activations, attention.
 //!
 //! * [`float32`]: operations on f32 codes, in integers and fast; the special function unit; libdevice.
-//! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that decides a bit; [`Variant`]: a rule with
-//!   its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and why.
+//! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that affects the result; [`Variant`]: a
+//!   rule with its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and
+//!   why.
 //! * [`Job`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
 //!   `quantize`, `block_float`, `attention`: the kinds.
 

@@ -31,7 +31,7 @@ fn eps(parameters: &Parameters) -> Result<u32, OpError> {
     let eps = parameters.eps.ok_or_else(missing)?;
     match f32::from_bits(eps) >= 0.0 && f32::from_bits(eps).is_finite() {
         true => Ok(eps),
-        false => Err(OpError::new("eps", "`eps` is zero or positive")),
+        false => Err(OpError::new("eps", "`eps` must be zero or positive")),
     }
 }
 
@@ -64,7 +64,7 @@ pub fn rms<'a>(
         format: x.format,
         shape: x.shape().to_vec(),
         about: format!(
-            "rows of {}, {} threads a row, {} at a time",
+            "rows of {}, {} threads per row, {} at a time",
             x.columns, block.threads, block.vector
         ),
         kernel: Rms {
@@ -178,7 +178,7 @@ pub fn layer<'a>(
     }
     if !x.columns.is_multiple_of(rule.vector) {
         let reason = format!(
-            "rows of {} elements are no multiple of {}: the kernel for those is not modelled",
+            "rows of {} elements are not a multiple of {}: the kernel for such rows is not modelled",
             x.columns, rule.vector
         );
         return Err(OpError::new("x", reason));
@@ -187,7 +187,7 @@ pub fn layer<'a>(
         output: "y",
         format: x.format,
         shape: x.shape().to_vec(),
-        about: format!("rows of {}, {} threads a row", x.columns, rule.threads),
+        about: format!("rows of {}, {} threads per row", x.columns, rule.threads),
         kernel: Layer {
             rule,
             x,

@@ -40,7 +40,7 @@ pub fn plan<'a>(
             let group = parameters.group.unwrap_or(128);
             if group == 0 || !x.columns.is_multiple_of(group) {
                 let reason = format!(
-                    "`group` {group}: rows have {} elements, no whole groups",
+                    "`group` {group} does not divide rows of {} elements",
                     x.columns
                 );
                 return Err(OpError::new("group", reason));
@@ -97,10 +97,10 @@ pub fn plan<'a>(
         shape,
         about: match rule.granularity {
             Granularity::Tensor => "one scale".to_owned(),
-            Granularity::Token => "a scale for every row".to_owned(),
+            Granularity::Token => "one scale per row".to_owned(),
             Granularity::Group => {
                 format!(
-                    "a scale for every {group} elements of a row, whose largest is at least 1e-10"
+                    "one scale per {group} elements of a row, whose largest magnitude counts as at least 1e-10"
                 )
             }
         },
@@ -126,7 +126,7 @@ impl Kernel<'_> {
             true => Ok(()),
             false => Err(OpError::new(
                 "x",
-                "its largest magnitude is zero or infinite; what the kernel then scales with is not modelled",
+                "its largest magnitude is zero or infinite; the scale that the kernel then uses is not modelled",
             )),
         }
     }

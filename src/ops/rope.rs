@@ -66,7 +66,7 @@ pub fn plan<'a>(
         rows if rows == tokens => false,
         rows if rows == tokens * batches => true,
         rows => {
-            let reason = format!("there are angles for {rows} tokens, and {tokens} tokens");
+            let reason = format!("there are angles for {rows} tokens, but {tokens} tokens");
             return Err(OpError::new("cos", reason));
         }
     };
@@ -75,7 +75,7 @@ pub fn plan<'a>(
     let rotated = if thrice { cos.columns } else { 2 * cos.columns };
     if rotated > dim || !rotated.is_multiple_of(2) || thrice && rotated != dim {
         let reason = format!(
-            "{} numbers for each token do not go with heads of {dim} (this variant takes {})",
+            "{} numbers per token do not fit heads of {dim} (this variant takes {})",
             cos.columns,
             if thrice {
                 "as many"
@@ -96,7 +96,7 @@ pub fn plan<'a>(
         format: x.format,
         shape: shape.to_vec(),
         about: format!(
-            "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, {} together",
+            "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, pairing {}",
             if interleaved { "neighbours" } else { "halves" }
         ),
         kernel: Kernel {

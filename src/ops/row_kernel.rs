@@ -54,7 +54,7 @@ pub type Inputs<'a> = BTreeMap<&'static str, &'a Tensor>;
 pub struct Means<'a> {
     /// The tensor core's arithmetic, of attention.
     pub arithmetic: Option<&'a Arithmetic>,
-    pub engine: Engine,
+    pub engine: Engine<'static>,
 }
 
 /// Rows of a result, computed in any arithmetic.

@@ -90,6 +90,20 @@ impl Rule {
             _ => &["x"],
         }
     }
+
+    /// Whether a row of the result is made of the same row of arrays that have as many, and of all of the others.
+    pub fn has_rows_apart(&self) -> bool {
+        match self {
+            Rule::Attention(_) => false,
+            Rule::QuantizeFp8(rule) => match rule.scale {
+                QuantizeScale::Given => true,
+                // Whether all of them can be had is looked at in all rows.
+                QuantizeScale::Inverse => false,
+                _ => rule.granularity != Granularity::Tensor,
+            },
+            _ => true,
+        }
+    }
 }
 
 macro_rules! vocabulary {
@@ -331,7 +345,7 @@ vocabulary! {
         Amax,
         /// RN(amax / 448), amax at least 1e-10.
         AmaxFromEps,
-        /// RN(448 / amax), which x is multiplied with; stored is its reciprocal.
+        /// RN(448 / amax), which x is multiplied by; stored is its reciprocal.
         Inverse,
     }
 

@@ -38,8 +38,8 @@ pub fn plan<'a>(
         let vector = rule.vector_bytes / x.format.bytes();
         if !x.columns.is_multiple_of(vector) {
             let reason = format!(
-                "rows of {} elements are no multiple of {vector}: they do not all begin aligned, and what is then done \
-                 with their first elements is not modelled",
+                "rows of {} elements are not a multiple of {vector}, so not all begin aligned; how the kernel treats \
+                 their first elements is not modelled",
                 x.columns
             );
             return Err(OpError::new("x", reason));

@@ -59,14 +59,14 @@ impl Block {
             } => {
                 if columns < *shortest {
                     return refuse(format!(
-                        "rows of {columns} elements: this reduction is known from {shortest} on (shorter rows are not \
-                         vectorised, which is not modelled)"
+                        "rows of {columns} elements: this reduction is known for at least {shortest} (shorter rows \
+                         are not vectorised, which is not modelled)"
                     ));
                 }
                 if rows > 1 && !columns.is_multiple_of(4) {
                     return refuse(format!(
-                        "rows of {columns} elements are no whole fours: those after the first do not begin aligned, \
-                         which is not modelled"
+                        "rows of {columns} elements are not a multiple of four: rows after the first are not \
+                         aligned, which is not modelled"
                     ));
                 }
                 // Threads take four elements at a time, and so many of them are worth a thread.
@@ -79,8 +79,8 @@ impl Block {
                 let threads = if joined { width * height } else { width };
                 if joined && columns.div_ceil(threads) >= *most {
                     return refuse(format!(
-                        "rows of {columns} elements: this reduction is known up to {} (longer rows are split over \
-                         blocks, as many as the GPU has room for, which is not modelled)",
+                        "rows of {columns} elements: this reduction is known up to {} (longer rows are split over as \
+                         many blocks as the GPU has room for, which is not modelled)",
                         threads * (most - 1)
                     ));
                 }
@@ -93,7 +93,8 @@ impl Block {
             Threads::Fixed { threads, vector } => {
                 if !columns.is_multiple_of(*vector) {
                     return refuse(format!(
-                        "rows of {columns} elements are no multiple of {vector}: the kernel for those is not modelled"
+                        "rows of {columns} elements are not a multiple of {vector}: the kernel for such rows is not \
+                        modelled"
                     ));
                 }
                 block(*threads, *vector)
@@ -110,8 +111,8 @@ impl Block {
             Threads::Wide { vector, most, few } => {
                 if bytes != 2 || !columns.is_multiple_of(*vector) {
                     return refuse(format!(
-                        "rows of {columns} elements of {bytes} bytes: it takes those of 2 bytes whose number is a \
-                         multiple of {vector}; another variant computes others"
+                        "rows of {columns} elements of {bytes} bytes: this variant takes 2-byte elements, a multiple \
+                         of {vector} per row; use another variant"
                     ));
                 }
                 block(columns.min(limit(*most, few, rows)), *vector)

@@ -17,7 +17,7 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
             let reduced = matches!(norm.sum.threads, Threads::Reduce { .. });
             if reduced && norm.square != Square::Rounded {
                 return Err(
-                    "of a reduction, squares are rounded: another kernel has made them".into(),
+                    "the squares of a reduction must be rounded, because another kernel computes them".into(),
                 );
             }
             sum(&norm.sum)
@@ -27,28 +27,28 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
             vector(norm.vector)?;
             match norm.threads.is_multiple_of(32) && (norm.threads / 32).is_power_of_two() {
                 true => Ok(()),
-                false => Err("threads are warps of 32, a power of two of them".into()),
+                false => Err("threads must be a power of two of warps of 32".into()),
             }
         }
         Rule::Softmax(softmax) => {
             threads("most_threads", softmax.most_threads)?;
             if !softmax.most_threads.is_multiple_of(32) {
-                return Err("most_threads are whole warps of 32".into());
+                return Err("most_threads must be a multiple of 32".into());
             }
             if !softmax.vector_bytes.is_power_of_two() || !(4..=64).contains(&softmax.vector_bytes)
             {
-                return Err("vector_bytes is a power of two from 4 to 64".into());
+                return Err("vector_bytes must be a power of two from 4 to 64".into());
             }
             match (softmax.longest_of_warp, softmax.registers) {
                 (0..=4096, 0..=256) => Ok(()),
-                _ => Err("longest_of_warp is at most 4096, registers at most 256".into()),
+                _ => Err("longest_of_warp must be at most 4096, registers at most 256".into()),
             }
         }
         Rule::Attention(rule) => attention(rule),
         Rule::QuantizeBfp(rule) => match (rule.shared, rule.magnitude_bits) {
             (1..=MOST_SHARED, 1..=7) => Ok(()),
             _ => Err(format!(
-                "shared is 1 to {MOST_SHARED} elements, magnitude_bits are 1 to 7"
+                "shared must be 1 to {MOST_SHARED} elements, magnitude_bits 1 to 7"
             )),
         },
         _ => Ok(()),
@@ -58,14 +58,14 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
 fn threads(name: &str, n: usize) -> Result<(), String> {
     match n {
         1..=MOST_THREADS => Ok(()),
-        _ => Err(format!("{name} is {n}; a block has 1 to {MOST_THREADS}")),
+        _ => Err(format!("{name} is {n}; it must be 1 to {MOST_THREADS}")),
     }
 }
 
 fn vector(n: usize) -> Result<(), String> {
     match n {
         1..=16 => Ok(()),
-        _ => Err(format!("vector is {n}; it is 1 to 16 elements")),
+        _ => Err(format!("vector is {n}; it must be 1 to 16 elements")),
     }
 }
 
@@ -80,12 +80,14 @@ fn sum(sum: &Sum) -> Result<(), String> {
         } => {
             threads("threads", *n)?;
             if !(1..=1 << 16).contains(shared) || !(2..=1 << 16).contains(most) {
-                return Err("shared is 1 to 65536, most 2 to 65536".into());
+                return Err("shared must be 1 to 65536, most 2 to 65536".into());
             }
             let fits = n.is_power_of_two() && width.is_power_of_two() && width <= n;
             return match fits {
                 true => Ok(()),
-                false => Err("threads and width are powers of two, width the smaller one".into()),
+                false => {
+                    Err("threads and width must be powers of two, and width the smaller one".into())
+                }
             };
         }
         Threads::Fixed {
@@ -129,13 +131,13 @@ fn attention(rule: &Attention) -> Result<(), String> {
         let fits = (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16);
         if !fits {
             return Err(format!(
-                "tile {m}x{n}: rows are 1 to 512, keys whole sixteens up to 512"
+                "tile {m}x{n}: rows must be 1 to 512, keys a multiple of 16 up to 512"
             ));
         }
         let dim = tile.head_dim;
         if dim < before || !dim.is_multiple_of(16) || !(16..=512).contains(&dim) {
             return Err(format!(
-                "head_dim {dim}: whole sixteens up to 512, ascending"
+                "head_dim {dim}: it must be a multiple of 16 up to 512, in ascending order"
             ));
         }
         before = dim;

@@ -158,7 +158,7 @@ pub fn of(operation: &str) -> Result<Vec<&'static Variant>, String> {
     Err(match refused().iter().find(known) {
         Some(refused) => format!("{} cannot be replayed: {}", refused.name, refused.why),
         None => format!(
-            "no operation is called {operation:?}; there are {} ('tcverify ops' describes them)",
+            "there is no operation called {operation:?}; known are {} ('tcverify ops' describes them)",
             operations().join(", ")
         ),
     })
@@ -177,7 +177,7 @@ pub fn find(operation: &str, name: Option<&str>) -> Result<&'static Variant, Str
     found.copied().ok_or_else(|| {
         let names: Vec<_> = all.iter().map(|v| v.name.as_str()).collect();
         format!(
-            "no variant of {operation} is called {name:?}; there are {}",
+            "{operation} has no variant called {name:?}; known are {}",
             names.join(", ")
         )
     })
@@ -197,10 +197,7 @@ impl Variant {
 
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
-            return Err(format!(
-                "schema is {:?}; this reads {SCHEMA:?}",
-                self.schema
-            ));
+            return Err(format!("schema is {:?}; expected {SCHEMA:?}", self.schema));
         }
         if self.name.is_empty() {
             return Err("it has no name".into());
@@ -213,7 +210,8 @@ impl Variant {
             if let Some(part) = known.filter(|part| *part < self.evidence) {
                 let (whole, name) = (self.evidence, &constant.name);
                 return Err(format!(
-                    "the whole is {whole}, but {name} is {part}: a rule is known no better than its parts"
+                    "the rule is marked {whole}, but {name} is {part}: a rule's evidence cannot exceed that of its \
+                    parts"
                 ));
             }
         }

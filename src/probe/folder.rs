@@ -92,7 +92,7 @@ impl Manifest {
         let own = Manifest::of(suite);
         ensure!(
             own.cases == self.cases && own.k == self.k,
-            "lists other cases than tcverify {} writes for {}*{} -> {} (it says version {}); {AGAIN}",
+            "does not list the cases that tcverify {} writes for {}*{} -> {} (it is of version {}); {AGAIN}",
             own.version,
             suite.a,
             suite.b,
@@ -154,11 +154,13 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
     match fs::symlink_metadata(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(unwritable(error)),
-        Ok(there) if !there.is_dir() => return occupied("exists and is no directory"),
+        Ok(there) if !there.is_dir() => return occupied("exists and is not a directory"),
         Ok(_) => {
             let mut entries = fs::read_dir(folder).map_err(unwritable)?;
             if entries.next().is_some() {
-                return occupied("is not empty; name a new directory, nothing is overwritten");
+                return occupied(
+                    "is not empty; name a new directory, because nothing is overwritten",
+                );
             }
         }
     }
@@ -222,14 +224,15 @@ pub fn read(folder: &Path) -> Result<Suite, FileError> {
     for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
         let path = folder.join(file);
         if codes(&path, expected.format(), expected.shape())? != all_codes(&expected) {
-            let other = format!("does not hold the operands that the manifest promises; {AGAIN}");
+            let other =
+                format!("does not contain the operands that the manifest describes; {AGAIN}");
             return Err(Fault::from(other).of(&path));
         }
     }
     Ok(suite)
 }
 
-const AGAIN: &str = "write the probes again with this version, and have them answered again";
+const AGAIN: &str = "write the probes again with this version, and run them again";
 
 /// The suite that a manifest describes.
 fn promised(path: &Path) -> Result<Suite, Fault> {
@@ -262,7 +265,7 @@ fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<Vec<u64>, FileE
     let found = &file.header().shape;
     if found != shape {
         let (found, expected) = (shape_text(found), shape_text(shape));
-        let other = format!("is {found}; {expected} is expected, in the order of the manifest");
+        let other = format!("is {found}; expected {expected}, in the order of the manifest");
         return Err(Fault::new(FaultKind::Elements, other).of(path));
     }
     let tensor = file.tensor(format)?;

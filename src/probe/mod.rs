@@ -1,5 +1,5 @@
-//! Finding out how a machine computes: directed probes, the models that explain its answers, and
-//! the table of features that the literature prints.
+//! Finds out how a machine computes: directed probes, the models that explain its answers, and the
+//! table of numerical features from the literature.
 //!
 //! ```text
 //! formats -> suite (families of cases) -> files -> a machine -> answers -> infer / features
@@ -8,7 +8,7 @@
 //! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
 //! * [`suite`]: cases; `bench` has the pen they are written with, `families` one file for each question.
 //! * [`replay`]: what a model answers to a case.
-//! * [`here`]: what this machine's processor answers.
+//! * [`here`]: the answers of this machine's CPU.
 //! * [`folder`]: a directory of probes, written and read back.
 //! * [`infer`]: from answers to the constants of a step.
 //! * [`features`]: from answers to a table.

@@ -42,13 +42,13 @@ impl Suite {
         for operand in [a, b] {
             if operand.kind() == Kind::Scale || operand == Format::Int32 {
                 return Err(format!(
-                    "{operand} is no format of A or B: it has no probes"
+                    "{operand} is not a format of A or B, so it has no probes"
                 ));
             }
         }
         if a.is_integer() != b.is_integer() {
             return Err(format!(
-                "{a}*{b} has no probes: A and B are both integers, or neither is"
+                "{a}*{b} has no probes: A and B must both be integers, or neither"
             ));
         }
         let integers = a.is_integer();
@@ -58,10 +58,10 @@ impl Suite {
         };
         if !accumulates {
             return Err(format!(
-                "{accumulator} is no accumulator of {a}*{b}: {}",
+                "{accumulator} is not an accumulator of {a}*{b}: {}",
                 match integers {
                     true => "int32 is",
-                    false => "fp32, fp16 or fp64 is",
+                    false => "expected fp32, fp16 or fp64",
                 }
             ));
         }
@@ -69,13 +69,13 @@ impl Suite {
             let narrow = [a, b].iter().all(|f| !f.is_integer() && f.width() <= 8);
             if !narrow || accumulator != Format::Fp32 {
                 return Err(format!(
-                    "{a}*{b} -> {accumulator} has no probes with scales: operands of up to 8 bits and fp32 have"
+                    "{a}*{b} -> {accumulator} has no probes with scales: they need operands of up to 8 bits and fp32"
                 ));
             }
             let known = [Format::Ue8m0, Format::Ue4m3].contains(&scale.format);
             if !known || ![16, 32].contains(&scale.block) {
                 return Err(format!(
-                    "{scale} is no scale that has probes: ue8m0 or ue4m3 per 16 or 32 is"
+                    "scales of {scale} have no probes: expected ue8m0 or ue4m3 per 16 or 32"
                 ));
             }
         }

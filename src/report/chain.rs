@@ -109,7 +109,9 @@ impl Chain {
         )];
         if !self.identical_in_part.is_empty() {
             let part = names(&self.identical_in_part);
-            said.push(format!("compared in part, and identical there: {part}"));
+            said.push(format!(
+                "compared only in part, and identical there: {part}"
+            ));
         }
         if !self.first_different.is_empty() {
             said.push(format!("differs first: {}", names(&self.first_different)));
@@ -117,7 +119,7 @@ impl Chain {
         if !self.different_after.is_empty() {
             let after = names(&self.different_after);
             said.push(format!(
-                "differs, too, after a step that differs or was not judged: {after}"
+                "also differ, after a step that differs or was not judged: {after}"
             ));
         }
         if !self.unjudged.is_empty() {

@@ -57,7 +57,7 @@ impl Classes {
         } += 1;
     }
 
-    /// All of them together; none if that is no number.
+    /// All of them together; none if that is not a number.
     pub(super) fn sum(&self) -> Option<u64> {
         let all = [
             self.zero_sign,

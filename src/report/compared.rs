@@ -118,7 +118,7 @@ pub enum Relation {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ResultFound {
     pub input: Input,
-    /// What was looked for, if anything was.
+    /// What was searched for, if anything was.
     pub searched: Option<Searched>,
     /// What gives it: of those that do, the one that has most in common with the other side's.
     pub by: Option<By>,

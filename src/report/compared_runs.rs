@@ -69,7 +69,7 @@ pub struct ComparedStep {
     pub differences: Option<Differing>,
     /// Why something could not be compared.
     pub reason: Option<String>,
-    /// What gives each result, if that was looked for.
+    /// What gives each result, if that was searched for.
     pub explanations: Option<Explanations>,
 }
 

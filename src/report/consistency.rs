@@ -20,27 +20,29 @@ impl Report {
         };
         unless(
             differs == (self.verdict == Verdict::Different),
-            "the verdict is not that of the figures",
+            "the verdict contradicts the figures",
         );
         let part = self.reproduced.sample.is_some();
         unless(
             self.verdict != Verdict::Identical || !part,
-            "a part of D is said to be all of it",
+            "it reports a part of D as all of D",
         );
         let merged = self.merged.as_ref();
         unless(
             merged.is_none_or(Merged::is_sound),
-            "its parts are not all there once",
+            "it does not list each of its parts exactly once",
         );
         unless(
             self.verdict != Verdict::Identical || merged.is_none_or(|of| of.believed.is_empty()),
-            "what was believed is said to be known",
+            "it reports a trusted part as verified",
         );
         let ranges = self.reproduced.sample.iter();
         let mut ranges: Vec<_> = ranges.flat_map(|part| [part.rows, part.columns]).collect();
         let omitted = self
-            .schedule
-            .iter()
+            .rule
+            .product()
+            .and_then(|rule| rule.schedule.as_ref())
+            .into_iter()
             .flat_map(|schedule| &schedule.omitted_k);
         ranges.extend(omitted);
         unless(
@@ -49,7 +51,7 @@ impl Report {
         );
         let told = self.discrimination.as_ref();
         let known = told.is_none_or(|found| found.same.len() as u64 <= found.others);
-        unless(known, "more arithmetics agree than there are");
+        unless(known, "it reports more agreeing arithmetics than exist");
         let (shape, width) = (&self.reproduced.shape, 2 * self.reproduced.format.bytes());
         let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
         unless(
@@ -65,7 +67,7 @@ impl Report {
         );
         unless(
             c.histogram.iter().all(|bucket| bucket.count > 0),
-            "the histogram has buckets that there are not",
+            "the histogram has buckets that do not exist",
         );
         let code = |hex: &String| hex.len() == width && u64::from_str_radix(hex, 16).is_ok();
         let inside = |index: &[usize]| {
@@ -76,7 +78,7 @@ impl Report {
         };
         unless(
             c.first.iter().all(known),
-            "a mismatch is listed that D cannot have",
+            "it lists a mismatch that D cannot have",
         );
         wrong
     }

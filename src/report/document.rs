@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Merged, Outcome, Scheduled};
-use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
+use super::{Merged, Outcome, Rule};
+use crate::emu::{Arithmetic, Choice, DeviceInfo, Evidence, GpuWork, Pattern};
 use crate::num::{Format, Rounding};
-use crate::role::{Role, fields_by_role};
+use crate::role::{ByRole, Role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
 
 /// Value of the `schema` field.
@@ -28,28 +28,26 @@ pub struct Report {
     pub request: Option<serde_json::Value>,
     /// The command that asks for it; null if an array was in a program's memory.
     pub command: Option<String>,
-    pub model: Model,
+    /// By what the result was computed.
+    pub rule: Rule,
     /// Of a report that was put together from parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
-    /// How the model was chosen, if nobody claimed one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chosen: Option<Chosen>,
-    /// Of the kernel around the instruction; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<Scheduled>,
-    pub product: Product,
-    /// Of `--against` alone.
+    /// What all of it was found to be as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<Committed>,
-    pub inputs: Inputs,
+    /// All arrays, the captured result last.
+    pub inputs: ByRole<Input>,
     pub reproduced: Reproduced,
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
-    /// Of a D that does not differ, but for `--no-discrimination` and `--tree`.
+    /// Of a D that does not differ, except `--no-discrimination` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discrimination: Option<Discrimination>,
+    /// Present with `--engine gpu` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineUsed>,
     /// What is known of places alone, where mismatches lie together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Place>,
@@ -59,6 +57,55 @@ pub struct Report {
     /// What was not tried, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Cow<'static, str>>,
+}
+
+impl Report {
+    /// Which array the result is.
+    pub fn result(&self) -> Role {
+        match &self.rule {
+            Rule::Product(_) => Role::D,
+            Rule::Operation(_) => Role::Y,
+        }
+    }
+
+    /// Where the first mismatch is, if there is one.
+    pub fn first_mismatch(&self) -> Option<&[usize]> {
+        match &self.outcome {
+            Outcome::Elements { comparison, .. } => {
+                comparison.first.first().map(|first| first.index.as_slice())
+            }
+            Outcome::Digest { .. } => None,
+        }
+    }
+}
+
+/// The GPU that computed, and how far it was checked. No bit of the result depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct EngineUsed {
+    pub adapter: String,
+    pub driver: String,
+    /// Vulkan, Metal or Direct3D 12.
+    pub backend: String,
+    /// Multiply-adds that its shaders computed; the CPU computed the others.
+    pub multiply_adds: u64,
+    /// Tiles of 32 by 32 elements, of D or of parts of its sums.
+    pub tiles: u64,
+    /// Tiles that the CPU computed again, without a difference.
+    pub tiles_computed_twice: u64,
+}
+
+impl EngineUsed {
+    pub fn gpu(info: &DeviceInfo, work: GpuWork) -> EngineUsed {
+        EngineUsed {
+            adapter: info.name.clone(),
+            driver: info.driver.clone(),
+            backend: info.backend.clone(),
+            multiply_adds: work.multiply_adds,
+            tiles: work.tiles,
+            tiles_computed_twice: work.tiles_computed_twice,
+        }
+    }
 }
 
 /// How much an agreement proves: on some elements of what was compared, always the same ones, other
@@ -295,13 +342,13 @@ impl Model {
     }
 }
 
-/// The commitment that operands, model and D were found to be those of.
+/// The commitment that rule, arrays and result were found to be those of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Committed {
     pub path: String,
     pub file_sha256: String,
-    /// Of the Merkle tree over D.
+    /// Of the Merkle tree over the result.
     pub root: String,
 }
 
@@ -318,18 +365,6 @@ pub struct Product {
     /// Of a compressed A: how many elements are kept of how many neighbours. K then counts the kept ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Pattern>,
-}
-
-fields_by_role! {
-    /// The arrays of a product.
-    pub struct Inputs: Input, roles: Role::PRODUCT;
-}
-
-impl Inputs {
-    /// All that there are, each by its symbol, D last.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Input)> {
-        self.iter().map(|(role, input)| (role.symbol(), input))
-    }
 }
 
 /// One file and the tensor read from it.
@@ -367,10 +402,14 @@ pub struct LowBits {
     pub treatment: String,
 }
 
-/// The D that the model computes.
+/// The result that the rule gives.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Reproduced {
+    /// Which of an operation's results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     pub format: Format,
     pub shape: Vec<usize>,
     /// Absent if only a sample was reproduced, or a tree stands in for it.
@@ -453,16 +492,13 @@ impl Drawn {
         }
     }
 
-    /// Whether somebody chose the seed.
-    pub fn is_chosen(&self) -> bool {
-        self.from.is_none()
-    }
-
     /// What odds rest on.
-    fn assumes(&self) -> &'static str {
+    fn assumes(&self, result: &str) -> Cow<'static, str> {
         match self.from {
-            None => "nobody who could still change D knew the seed",
-            Some(_) => "the commitment was published before anybody could know the beacon's value",
+            None => format!("nobody who could still change {result} knew the seed").into(),
+            Some(_) => {
+                "the commitment was published before anyone could know the beacon's value".into()
+            }
         }
     }
 }
@@ -485,10 +521,15 @@ impl Sampled {
         )
     }
 
-    /// Figures for a sample of a region.
-    pub fn of(region: &Region, elements: u64, drawn: Option<Drawn>, sha256: String) -> Sampled {
+    /// Figures for a sample of a region of what messages call `result`.
+    pub fn of(
+        (region, result): (&Region, &str),
+        elements: u64,
+        drawn: Option<Drawn>,
+        sha256: String,
+    ) -> Sampled {
         let seed = drawn.as_ref().map(|drawn| drawn.seed);
-        let assumes = drawn.as_ref().map(|drawn| drawn.assumes().into());
+        let assumes = drawn.as_ref().map(|drawn| drawn.assumes(result));
         let population = region.len();
         let sizes = std::iter::successors(Some(1), |&k| (k < population).then_some(k * 10));
         let missed = sizes.take(7).map(|tampered| Missed {
@@ -511,15 +552,6 @@ impl Sampled {
             },
             caught_99_percent: seed.map(|_| smallest_caught(population, elements, 0.01)),
         }
-    }
-
-    /// The same of what is no D; whether somebody chose the seed.
-    pub fn of_a_result(self, chosen: bool) -> Sampled {
-        let assumes = match chosen {
-            true => Some("nobody who could still change the result knew the seed".into()),
-            false => self.assumes,
-        };
-        Sampled { assumes, ..self }
     }
 }
 

@@ -15,15 +15,15 @@ pub const IDENTIFICATION: &str = "tcverify.identification/1";
 
 /// Kinds of kernels that no search looks for.
 pub const NEVER_SEARCHED: [&str; 7] = [
-    "stream-K (check --workers), unequal slices, and tails of K that are lost otherwise than by split nvjet kernels",
-    "orders of k within a tile or backwards, but for Triton's",
-    "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or where something gives \
-     D without one; scales of results that are not given",
-    "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), scales \
-     that are not given; 3xTF32 with its products in other orders",
-    "sums of FP16 that are promoted, and other accumulators than FP32 and INT32 under schedules",
+    "stream-K (check --workers), unequal slices, and remainders of K dropped by kernels other than split nvjet",
+    "orders of k within a tile or backwards, except Triton's",
+    "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or if a candidate \
+     gives D without one; unknown scales of results",
+    "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), unknown scales; \
+     3xTF32 with its products in other orders",
+    "promoted FP16 sums, and accumulators other than FP32 and INT32 under schedules",
     "blocks of K of tt-metal's kernels, unless --arch says wormhole or blackhole",
-    "schedules on RDNA GPUs, and several accumulators on processors",
+    "schedules on RDNA GPUs, and several accumulators on CPUs",
 ];
 
 /// Everything an identification has to say. Holds nothing that differs between two runs.
@@ -42,7 +42,7 @@ pub struct Identification {
     pub nearest_other: Option<u64>,
     /// In multiply-adds.
     pub budget: u64,
-    /// The only architectures that were looked at, if not all were.
+    /// The only architectures that were examined, if not all were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub architectures: Vec<String>,
     /// What a library says of its kernel: only what it leaves open was searched, and no model alone.
@@ -58,7 +58,7 @@ pub struct Identification {
     pub never_searched: Vec<String>,
     /// Those that give D, the commonest kernels first.
     pub fits: Vec<Fit>,
-    /// Those that give D but for what becomes of the finished sums, which no check can be asked for.
+    /// Those that give D except what becomes of the finished sums, which no check can be asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finished: Vec<Finished>,
     /// Operands on which two of `fits` differ.
@@ -104,7 +104,7 @@ pub struct IdentifiedSchedule {
     /// k whose products it leaves out of D, as pairs of the first and the one behind the last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omitted_k: Vec<[usize; 2]>,
-    /// If it is no preset but a library's kernel: what of it was stated, found, assumed.
+    /// If it is not a preset but a library's kernel: what of it was stated, found, assumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelWords>,
 }
@@ -195,7 +195,7 @@ impl std::fmt::Display for Named {
 
 impl std::fmt::Display for IdentifiedSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Of a library's kernel, how slices meet is no override.
+        // Of a library's kernel, how slices meet is not an override.
         let settings = self.kernel.iter().flat_map(|kernel| &kernel.settings);
         let found = settings.filter(|setting| {
             let of_a_kernel = !["GPU", "operands", "D"].contains(&&*setting.name);
@@ -220,10 +220,11 @@ impl IdentifiedSchedule {
         let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
         let text = |&[first, end]: &[usize; 2]| match defect {
             true => format!(
-                "this D omits the last {} k ({first} on): known defect of cuBLAS's split nvjet kernels (ALGO 66)",
+                "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
+                66)",
                 end - first
             ),
-            false => format!("leaves out k {first} to {}", end - 1),
+            false => format!("omits k {first} to {}", end - 1),
         };
         self.omitted_k.iter().map(text).collect()
     }

@@ -17,7 +17,7 @@ pub fn write_json(document: &impl Serialize, out: &mut dyn Write) -> io::Result<
 }
 
 impl Batch {
-    /// The same of a batch, case by case.
+    /// The same for a batch, case by case.
     ///
     /// # Errors
     /// Those of the writer.

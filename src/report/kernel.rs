@@ -81,7 +81,7 @@ impl KernelWords {
         lines.extend(self.assumed.iter().map(|what| ("assumed", what.clone())));
         if !self.unknown.is_empty() {
             let words = self.unknown.join(", ");
-            lines.push(("UNKNOWN", format!("{words}: may decide bits")));
+            lines.push(("UNKNOWN", format!("{words}: may affect the result")));
         }
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines

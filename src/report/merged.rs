@@ -14,7 +14,7 @@ use crate::sign::PublicKey;
 pub struct Merged {
     /// How many there are.
     pub parts: u64,
-    /// Those that whoever merged ran again: they are what was handed in.
+    /// Those that whoever merged ran again: they are what was supplied.
     pub run_again: Vec<u64>,
     /// Those that a key signed that the plan names.
     pub signed: Vec<SignedParts>,
@@ -73,7 +73,7 @@ impl Merged {
         match self.believed.len() as u64 {
             0 => String::new(),
             believed => format!(
-                ": believed, {} of {} parts unsigned and not run again",
+                ": trusted, {} of {} parts neither signed nor run again",
                 grouped(believed),
                 grouped(self.parts)
             ),
@@ -97,7 +97,7 @@ impl Merged {
             said.push(format!("{} signed by {key}", list(parts)));
         }
         if !self.believed.is_empty() {
-            said.push(format!("{} believed", list(&self.believed)));
+            said.push(format!("{} trusted", list(&self.believed)));
         }
         let parts = match self.parts {
             1 => "1 part".to_owned(),
@@ -134,9 +134,7 @@ mod tests {
         assert_eq!(merged.signed[0].parts, [1, 3]);
         assert_eq!(
             merged.sentence(),
-            format!(
-                "from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) believed"
-            )
+            format!("from 5 parts: 2 (0, 1) run again, 2 (1, 3) signed by {KEY}, 2 (2, 4) trusted")
         );
         for wrong in [
             Merged {

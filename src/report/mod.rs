@@ -1,4 +1,5 @@
-//! What a check found: the comparison, the report built around it, and the view that every form shows.
+//! The findings of a check: the comparison, the report around it, and the view that every form
+//! renders.
 
 mod batch;
 mod chain;
@@ -17,7 +18,6 @@ mod json;
 mod kernel;
 mod map;
 mod merged;
-mod operation;
 mod outcome;
 mod piece;
 mod rule;
@@ -43,9 +43,9 @@ pub use compared_runs::{
 };
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn, Input,
-    Inputs, LowBits, Missed, Model, ModelFile, Place, Product, Report, Reproduced, ReproducedTree,
-    SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
+    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn,
+    EngineUsed, Input, LowBits, Missed, Model, ModelFile, Place, Product, Report, Reproduced,
+    ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
 };
 pub use form::{Layout, page, wrapped};
 pub use identification::{
@@ -56,13 +56,9 @@ pub use json::write_json;
 pub use kernel::{KernelSetting, KernelWords};
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
-pub use operation::{
-    CommittedOperation, MultipliedBy, NamedInput, OPERATION_REPORT, Operated, OperationReport,
-    ReproducedResult,
-};
 pub use outcome::Outcome;
 pub use piece::Piece;
-pub use rule::Rule;
+pub use rule::{MultipliedBy, Planned, ProductRule, Rule, VariantRule};
 pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};

@@ -15,7 +15,7 @@ use super::Comparison;
     try_from = "WrittenOutcome"
 )]
 pub enum Outcome {
-    /// Every element, bit for bit, but for what the policies accept.
+    /// Every element, bit for bit, except what the policies accept.
     Elements {
         nan: Cow<'static, str>,
         zero: Cow<'static, str>,
@@ -63,8 +63,8 @@ impl TryFrom<WrittenOutcome> for Outcome {
                 expected_payload_sha256,
             }),
             _ => Err(
-                "an outcome has `judged_by` elements, `nan`, `zero` and `comparison`, or `judged_by` digest and \
-                      `expected_payload_sha256`",
+                "an outcome must have `judged_by` elements, `nan`, `zero` and `comparison`, or `judged_by` digest \
+                      and `expected_payload_sha256`",
             ),
         }
     }

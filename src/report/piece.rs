@@ -74,10 +74,10 @@ impl Differ<'_> {
             units,
         } = piece;
         if compared != (rows.len() * n) as u64 {
-            return Err("it compared another number of elements than its rows have");
+            return Err("the number of compared elements does not match its rows");
         }
         if !found.is_of(&rows, n) {
-            return Err("it names elements that are none of its rows");
+            return Err("it names elements outside its rows");
         }
         if !found.adds_up(self.format(), rows.len(), compared, self.keep) {
             return Err("its counts do not agree with each other");
@@ -88,7 +88,7 @@ impl Differ<'_> {
             .map(|[from, to]| to.saturating_sub(*from) as u64);
         let touched: u64 = touched.fold(0, u64::saturating_add);
         if !runs_on || touched > found.mismatches || (touched == 0) != (found.mismatches == 0) {
-            return Err("its counts do not agree with the columns that it names");
+            return Err("its counts do not agree with its columns");
         }
         let counted = units
             .as_ref()
@@ -98,7 +98,7 @@ impl Differ<'_> {
         }
         for [from, to] in columns {
             let flags = self.columns_touched.get(from..to);
-            let flags = flags.ok_or("it names columns that D has not")?;
+            let flags = flags.ok_or("it names columns that D does not have")?;
             flags
                 .iter()
                 .for_each(|flag| flag.store(true, Ordering::Relaxed));
@@ -110,7 +110,7 @@ impl Differ<'_> {
                     all.fetch_add(more, Ordering::Relaxed);
                 }
             }
-            _ => return Err("it counts by other units"),
+            _ => return Err("it counts by different units"),
         }
         self.compared += compared;
         let so_far = std::mem::take(&mut self.found);
@@ -128,7 +128,7 @@ impl Found {
         let distances = self.buckets.values().try_fold(0, |sum: u64, count| {
             sum.checked_add(*count).filter(|_| *count > 0)
         });
-        // Of a NaN there is no distance.
+        // A NaN has no distance.
         let numbers = self
             .classes
             .nan_payload

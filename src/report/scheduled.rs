@@ -95,7 +95,7 @@ impl Factors {
     pub fn repeated(&self) -> Option<String> {
         let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
         Some(match (has("a"), has("b")) {
-            (true, true) => "one scale for all rows of A, and one for all columns of B".into(),
+            (true, true) => "one scale for all rows of A and one for all columns of B".into(),
             (true, false) => "one scale for all rows of A".into(),
             (false, true) => "one scale for all columns of B".into(),
             (false, false) => return None,

@@ -63,7 +63,11 @@ impl Bench<'_> {
         });
         same.into_iter().all(|product| {
             let computed = || {
-                let prepared = other.of(&product.check().ok()?).check.prepare().ok()?;
+                let prepared = other
+                    .of(&self.suite.check(product).ok()?)
+                    .check
+                    .prepare()
+                    .ok()?;
                 Some(Hash::of([&payload(&prepared, &())[..]]))
             };
             computed() == Some(product.sha256)

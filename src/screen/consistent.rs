@@ -11,7 +11,7 @@ use crate::io::printable;
 const MOST_COMPARED: u64 = 1 << 46;
 
 impl Results {
-    /// What contradicts itself is no evidence, neither for a GPU nor against it.
+    /// What contradicts itself is not evidence, neither for a GPU nor against it.
     ///
     /// # Errors
     /// The contradiction, in words that follow the file's name.
@@ -34,7 +34,7 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
     let products: HashMap<&str, &Product> = suite.products.iter().map(|p| (&*p.name, p)).collect();
     let product = |name: &str| {
         let found = products.get(name).copied();
-        found.ok_or_else(|| format!("names {}, which the suite lacks", printable(name)))
+        found.ok_or_else(|| format!("names {}, which is not in the suite", printable(name)))
     };
     if results.compared() == 0 {
         return Err("compares nothing".into());
@@ -50,10 +50,10 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
         let named = |what: &str| Err(format!("{}: {what}", printable(&ran.product)));
         let placed = product(&ran.product)?.placement == Placement::EverySm;
         if compared.insert(&*ran.product, ran.compared).is_some() {
-            return named("is there twice");
+            return named("appears twice");
         }
         if placed && has.is_none() {
-            return named("was placed on SMs, and nothing says how many the GPU has");
+            return named("was placed on SMs, but the results do not say how many SMs the GPU has");
         }
         let most = if placed { results.sms.len() as u64 } else { 0 };
         let sms = u64::from(ran.sms);
@@ -68,7 +68,7 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
     for (name, _) in &results.left_out {
         product(name)?;
         if compared.contains_key(&**name) {
-            return Err(format!("{}: was run and left out", printable(name)));
+            return Err(format!("{}: was both run and left out", printable(name)));
         }
     }
     let mut wrong: HashMap<&str, u64> = HashMap::new();
@@ -84,7 +84,7 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
         *times = times.saturating_add(failure.times);
         if *times > compared.get(name).copied().unwrap_or(0) {
             return Err(format!(
-                "{}: more were wrong than were compared",
+                "{}: more results were wrong than were compared",
                 printable(name)
             ));
         }
@@ -93,7 +93,7 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
         return Err("has wrong results that it does not list".into());
     }
     if results.wrong() > results.compared() {
-        return Err("more were wrong than were compared".into());
+        return Err("more results were wrong than were compared".into());
     }
     if results.stopped && results.failures.is_empty() {
         return Err("stopped at a difference, and lists none".into());
@@ -104,7 +104,7 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
 /// A wrong D by itself.
 fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), String> {
     if failure.d_sha256 == product.sha256 {
-        return Err("calls a right D wrong".into());
+        return Err("reports a correct D as wrong".into());
     }
     increasing(&failure.sms, "SMs")?;
     let placed = product.placement == Placement::EverySm;
@@ -113,7 +113,7 @@ fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), St
     // Of what this machine itself computes wrong, no SM is to blame.
     let places = placed || failure.sms.is_empty();
     if !known || !times || !places {
-        return Err("the SMs of a wrong D are not those that ran it".into());
+        return Err("the SMs of a wrong D are not the SMs that ran it".into());
     }
     let tiles = Tiles {
         shape: product.shape(),
@@ -132,7 +132,10 @@ fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), St
         let whole = |bytes: Vec<u8>| bytes.len() == tiles.bytes(tile.index);
         let there = tile.index < tiles.count();
         if !there || tile.payload.is_some() && !tile.bytes().is_some_and(whole) {
-            return Err(format!("has a tile {} that the suite's is not", tile.index));
+            return Err(format!(
+                "has a tile {} that the suite does not have",
+                tile.index
+            ));
         }
     }
     let numbers: Vec<_> = failure.tiles.iter().map(|tile| tile.index).collect();

@@ -43,20 +43,19 @@ impl FromStr for WrongTiles {
         let mut parts = text.strip_prefix("tiles:").unwrap_or(text).split(',');
         let instead = parts.next().and_then(Instead::of_word);
         let mut tiles = WrongTiles {
-            instead: instead
-                .ok_or_else(|| format!("{text:?}: zero, other or stale is expected"))?,
+            instead: instead.ok_or_else(|| format!("{text:?}: expected zero, other or stale"))?,
             share: 50,
             sm: 0,
         };
         for part in parts {
             let number = |value: &str, most: u64| {
                 let number = value.parse().ok().filter(|number| *number <= most);
-                number.ok_or_else(|| format!("{part:?}: a number up to {most} is expected"))
+                number.ok_or_else(|| format!("{part:?}: expected a number up to {most}"))
             };
             match part.split_once('=') {
                 Some(("share", value)) => tiles.share = number(value, 100)?,
                 Some(("sm", value)) => tiles.sm = number(value, 1023)? as u32,
-                _ => return Err(format!("{part:?}: share=PERCENT or sm=N is expected")),
+                _ => return Err(format!("{part:?}: expected share=PERCENT or sm=N")),
             }
         }
         Ok(tiles)
@@ -117,22 +116,34 @@ impl Whole {
         }
     }
 
-    /// The sentence, where nine tenths are of one kind.
+    /// The sentence, where nine tenths are of these kinds: what was there before can be zeros as well.
     pub fn said(&self) -> Option<String> {
-        let (most, count) = Instead::ALL
-            .iter()
-            .map(|(instead, _, _)| (*instead, self.counts[*instead as usize]))
-            .max_by_key(|(_, count)| *count)?;
-        if count < 2 || 10 * count < 9 * self.kept {
+        let all: u64 = self.counts.iter().sum();
+        if all < 2 || 10 * all < 9 * self.kept {
             return None;
         }
-        let what = match most {
-            Instead::Zero => "zeros",
-            Instead::Other => "another tile of the same D",
-            Instead::Stale => "right for another product",
+        let kinds = Instead::ALL.iter().map(|(instead, _, _)| {
+            let what = match instead {
+                Instead::Zero => "zeros",
+                Instead::Other => "another tile of the same D",
+                Instead::Stale => "correct for another product",
+            };
+            (self.counts[*instead as usize], what)
+        });
+        let mut kinds: Vec<_> = kinds.filter(|(count, _)| *count > 0).collect();
+        kinds.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        let what = match &kinds[..] {
+            [(_, what)] => (*what).to_owned(),
+            several => {
+                let several: Vec<_> = several
+                    .iter()
+                    .map(|(n, what)| format!("{n} {what}"))
+                    .collect();
+                several.join(", ")
+            }
         };
         Some(format!(
-            "{count} of {} wrong tiles are, whole, {what}",
+            "{all} of {} wrong tiles are entirely {what}",
             self.kept
         ))
     }

@@ -1,7 +1,5 @@
 //! How many broken bits a suite finds: each is injected into the exact engine.
 
-use rayon::prelude::*;
-
 use super::elements::{Where, of_place};
 use super::error::ScreenError;
 use super::fault::{Fault, Injector, Place};
@@ -14,6 +12,7 @@ use super::tiles::codes;
 use crate::check::{Prepared, Progress};
 use crate::num::Format;
 use crate::random::SplitMix64;
+use crate::tensor::parallel;
 use crate::words::Word;
 
 /// What was injected and found.
@@ -73,7 +72,7 @@ pub fn measure(
         if product.placement != Placement::EverySm {
             continue;
         }
-        let prepared = product.check()?.prepare()?;
+        let prepared = suite.prepare(product)?;
         let right = payload(&prepared, &());
         let ready = Ready {
             right: codes(product.d, &right).collect(),
@@ -125,7 +124,7 @@ fn inject(place: Place, faults: &[Fault], products: &[Ready], rounds: u64) -> Fo
         names.dedup();
         names
     };
-    let found: Vec<_> = faults.par_iter().map(families).collect();
+    let found = parallel::map(faults.len(), |i| families(&faults[i]));
     let mut by_family: Vec<(String, u64)> = Vec::new();
     for ready in products {
         let name = &ready.product.family;

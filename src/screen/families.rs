@@ -12,6 +12,8 @@ words! {
         Standard = "standard",
         /// Long chains of two seeds, and large products
         Thorough = "thorough",
+        /// Products of a workload
+        Recorded = "recorded",
     }
 }
 
@@ -116,7 +118,7 @@ pub const FAMILIES: [Family; 10] = [
     },
 ];
 
-/// What the two families have that are no kind of operands, but of sizes.
+/// What the two families have that are not a kind of operands, but of sizes.
 pub const LOAD: [&str; 2] = [
     "load",
     "products of random numbers over all SMs at once: heat, supply voltage, shared memory and caches",
@@ -124,4 +126,8 @@ pub const LOAD: [&str; 2] = [
 pub const LIBRARY: [&str; 2] = [
     "library",
     "products of a library in the order of its kernel: the kernels and paths of memory that work uses",
+];
+pub const RECORDED: [&str; 2] = [
+    "recorded",
+    "products of a workload: its operands, in the order of its kernels",
 ];

@@ -210,8 +210,12 @@ impl FromStr for Fault {
     fn from_str(text: &str) -> Result<Fault, String> {
         let places: Vec<_> = Place::ALL.iter().map(|(_, word, _)| *word).collect();
         let (place, rest) = text.split_once(':').unwrap_or((text, ""));
-        let place = Place::of_word(place)
-            .ok_or_else(|| format!("{place:?} is no place of a fault ({})", places.join(", ")))?;
+        let place = Place::of_word(place).ok_or_else(|| {
+            format!(
+                "{place:?} is not a place of a fault ({})",
+                places.join(", ")
+            )
+        })?;
         let mut fault = Fault::always(place, 0, Stuck::One, 0);
         for part in rest.split(',').filter(|part| !part.is_empty()) {
             if part == "zero" {
@@ -220,27 +224,27 @@ impl FromStr for Fault {
             }
             let (key, value) = part
                 .split_once('=')
-                .ok_or_else(|| format!("{part:?}: KEY=VALUE is expected"))?;
+                .ok_or_else(|| format!("{part:?}: expected KEY=VALUE"))?;
             let number = |most: u64| match value.parse::<u64>() {
                 Ok(number) if number <= most => Ok(number),
-                _ => Err(format!("{part:?}: a number up to {most} is expected")),
+                _ => Err(format!("{part:?}: expected a number up to {most}")),
             };
             match key {
                 "bit" => {
                     fault.bits = bits(value).ok_or_else(|| {
-                        format!("{part:?}: numbers up to 119 with + between them are expected")
+                        format!("{part:?}: expected numbers up to 119 joined by +")
                     })?
                 }
                 "stuck" => {
                     fault.stuck = Stuck::of_word(value)
-                        .ok_or_else(|| format!("{part:?}: 0, 1 or flip is expected"))?;
+                        .ok_or_else(|| format!("{part:?}: expected 0, 1 or flip"))?;
                 }
                 "k" if place.has_k() => fault.k = number(1023)? as usize,
                 "lane" => fault.of = Where::Lane(number(31)? as usize),
                 "rows" | "columns" => {
                     let axis = usize::from(key == "columns");
                     fault.of = every(axis, value).ok_or_else(|| {
-                        format!("{part:?}: REST/PERIOD with a period of 2, 4, 8 or 16 is expected")
+                        format!("{part:?}: expected REST/PERIOD with a period of 2, 4, 8 or 16")
                     })?;
                 }
                 "sm" => fault.sm = number(1023)? as u32,
@@ -249,13 +253,13 @@ impl FromStr for Fault {
                 "above" => fault.above = number(200)? as u32,
                 "exponent" => {
                     fault.exponents = Some(band(value).ok_or_else(|| {
-                        format!("{part:?}: LOW..HIGH, exponent fields up to 2047, is expected")
+                        format!("{part:?}: expected LOW..HIGH, exponent fields up to 2047")
                     })?)
                 }
                 _ => {
                     return Err(format!(
-                        "{part:?}: bit, stuck, zero, k (of operand, scale, product and aligner), lane, rows, columns, sm, \
-                         one-in, doubles, above and exponent are what a fault has"
+                        "{part:?}: the keys of a fault are bit, stuck, zero, k (of operand, scale, product and \
+                         aligner), lane, rows, columns, sm, one-in, doubles, above and exponent"
                     ));
                 }
             }
@@ -265,7 +269,7 @@ impl FromStr for Fault {
         }
         let wide = fault.bits >> 64 != 0 && !fault.is_zero();
         if matches!(place, Place::Operand | Place::Scale | Place::Rounding) && wide {
-            return Err(format!("{text:?}: numbers there have up to 64 bits"));
+            return Err(format!("{text:?}: bits there are 0 to 63"));
         }
         Ok(fault)
     }
@@ -422,12 +426,12 @@ mod tests {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         for (text, words) in [
-            ("gears:bit=1", "no place"),
+            ("gears:bit=1", "not a place of a fault"),
             ("product:stuck=1", "bit=N is missing"),
             ("product:bit=1,lane=32", "up to 31"),
-            ("adder:bit=1,k=2", "are what a fault has"),
-            ("scale:bit=64", "up to 64 bits"),
-            ("adder:bit=3+x", "with + between"),
+            ("adder:bit=1,k=2", "the keys of a fault are"),
+            ("scale:bit=64", "0 to 63"),
+            ("adder:bit=3+x", "joined by +"),
             ("adder:zero,rows=2/2", "REST/PERIOD"),
             ("adder:bit=1,stuck=2", "flip"),
             ("adder:bit", "KEY=VALUE"),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::challenge::Believed;
 use super::results::{Device, Readings};
 use crate::commit::Hash;
 use crate::words::words;
@@ -86,6 +87,8 @@ pub struct Gpu {
     pub cases: Vec<String>,
     /// What was not run, and why.
     pub left_out: Vec<(String, String)>,
+    /// Whose word the results are.
+    pub believed: Believed,
 }
 
 /// Elements that are wrong, counted by place.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest, Sha256};
 
+use super::challenge::Believed;
 use super::control::{Instead, Whole};
 use super::elements::Where;
 use super::error::ScreenError;
@@ -20,18 +21,37 @@ use crate::check::Prepared;
 use crate::commit::{Hash, leaf};
 use crate::io::printable;
 use crate::report::grouped;
+use crate::sign::PublicKey;
 use crate::words::Word;
 
-/// Judges results of one suite; each with the name of where it was read.
+/// Judges results of one suite; each with the name of where it was read. With `keys`, all must be signed by one of them.
 ///
 /// # Errors
-/// If the suite's digests are not what this program computes, or results contradict themselves.
-pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fleet, ScreenError> {
+/// If the suite's digests are not what this program computes, or results contradict themselves or are not believed.
+pub fn judge(
+    suite: &Suite,
+    id: Hash,
+    all: Vec<(String, Results)>,
+    keys: &[PublicKey],
+) -> Result<Fleet, ScreenError> {
     once_each(&all)?;
-    for (path, results) in &all {
-        let valid = results.validate(suite);
-        valid.map_err(|what| format!("{path}: {what}"))?;
+    let opened = suite
+        .challenge
+        .is_some()
+        .then(|| suite.opened())
+        .transpose()?;
+    let mut read = Vec::new();
+    for (path, mut results) in all {
+        let named = |what| format!("{path}: {what}");
+        results.validate(suite).map_err(named)?;
+        let believed = results.believed(suite, keys).map_err(named)?;
+        if let Some(opened) = &opened {
+            results = results.answered(opened).map_err(named)?;
+            results.validate(opened).map_err(named)?;
+        }
+        read.push((path, results, believed));
     }
+    let (all, suite) = (read, opened.as_ref().unwrap_or(suite));
     let mut bench = Bench {
         suite,
         ready: HashMap::new(),
@@ -42,13 +62,13 @@ pub fn judge(suite: &Suite, id: Hash, all: Vec<(String, Results)>) -> Result<Fle
     };
     // What a GPU is right by is what this program computes, not what a file says.
     for product in &suite.products {
-        if all.iter().any(|(_, r)| r.ran(&product.name).is_some()) {
+        if all.iter().any(|(_, r, _)| r.ran(&product.name).is_some()) {
             bench.prepare(&product.name)?;
         }
     }
     let mut gpus = Vec::new();
-    for (path, results) in all {
-        gpus.push(bench.gpu(path, results)?);
+    for (path, results, believed) in all {
+        gpus.push(bench.gpu((path, believed), results)?);
     }
     gpus.sort_by(|x, y| {
         let key = |gpu: &Gpu| (gpu.device.host.clone(), gpu.device.index);
@@ -75,7 +95,7 @@ fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
         if let Some(other) = again.or_else(|| known.insert(named?, path)) {
             let (host, index) = (printable(&device.host), device.index);
             return Err(format!(
-                "{path} and {other} are both of GPU {index} of {host}; judge one run of a GPU at a time"
+                "{path} and {other} are both results of GPU {index} of {host}; judge one run per GPU"
             )
             .into());
         }
@@ -84,9 +104,9 @@ fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
 }
 
 /// How many devices returned a wrong D.
-fn returned(all: &[(String, Results)]) -> HashMap<(String, Hash), usize> {
+fn returned(all: &[(String, Results, Believed)]) -> HashMap<(String, Hash), usize> {
     let mut counts = HashMap::new();
-    for (_, results) in all {
+    for (_, results, _) in all {
         for failure in &results.failures {
             let key = (failure.product.clone(), failure.d_sha256);
             *counts.entry(key).or_default() += 1;
@@ -127,7 +147,7 @@ impl Bench<'_> {
             return Ok(());
         }
         let product = self.product(name);
-        let prepared = product.check()?.prepare()?;
+        let prepared = self.suite.prepare(product)?;
         let right = payload(&prepared, &());
         let tiles = Tiles {
             shape: product.shape(),
@@ -139,8 +159,8 @@ impl Bench<'_> {
             && tiles.leaves(&right) == product.leaves;
         if !same {
             return Err(format!(
-                "the suite's {}: this tcverify computes another D; judge with the version that made the suite, \
-                 or make the suite anew",
+                "the suite's {}: this tcverify computes a different D; judge with the version that made the suite, \
+                 or make a new suite",
                 printable(name)
             )
             .into());
@@ -154,7 +174,11 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn gpu(&mut self, path: String, results: Results) -> Result<Gpu, ScreenError> {
+    fn gpu(
+        &mut self,
+        (path, believed): (String, Believed),
+        results: Results,
+    ) -> Result<Gpu, ScreenError> {
         let mut counter = Counter::default();
         let mut evidence: Vec<(String, Vec<Seen>)> = Vec::new();
         let mut whole = Whole::default();
@@ -169,7 +193,7 @@ impl Bench<'_> {
                 let right = ready.tiles.payload(&ready.right, tile.index);
                 if leaf([&given[..]]) == self.product(name).leaves[tile.index] {
                     return Err(format!(
-                        "{path}: tile {} of {} is right, and is called wrong",
+                        "{path}: tile {} of {} is correct, but is reported as wrong",
                         tile.index,
                         printable(name)
                     )
@@ -223,6 +247,7 @@ impl Bench<'_> {
                 .collect(),
             left_out: results.left_out,
             device: results.device,
+            believed,
         })
     }
 
@@ -238,7 +263,8 @@ impl Bench<'_> {
         if let Some(names) = self.explained(results) {
             let products = results.failures.len();
             let said = format!(
-                "{products} products differ, and each D is, all of it, what another kernel or model computes ({names}): no fault"
+                "{products} products differ, and all of each D is the result of another kernel or model ({names}): \
+                no fault"
             );
             return (Condition::AnotherKernel, said);
         }
@@ -249,7 +275,7 @@ impl Bench<'_> {
         if self.devices > 1 && all_listed && failures.all(|f| 2 * common(f) > self.devices) {
             let least = results.failures.iter().map(common).min().unwrap_or(0);
             let said = format!(
-                "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, no fault of this one",
+                "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, not a fault of this GPU",
                 self.devices
             );
             return (Condition::WrongModel, said);
@@ -264,8 +290,8 @@ impl Bench<'_> {
             .iter()
             .all(|failure| self.alike(results, failure))
         {
-            let mut said = "the same wrong D on all SMs, or each time and all over it: a kernel that is not known, a driver, \
-                        or what all SMs share; nothing here says which"
+            let mut said = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
+                        driver, or a resource that all SMs share; these data do not tell which"
                 .to_owned();
             if !all_listed {
                 let more = results.more_failures;
@@ -341,7 +367,7 @@ impl Bench<'_> {
         let placed = products().filter(|p| p.placement == Placement::EverySm);
         let least = placed.filter_map(|p| Some(results.ran(&p.name)?.sms)).min();
         let sms = match least {
-            None => "on SMs that are not known".to_owned(),
+            None => "on unknown SMs".to_owned(),
             Some(least) if least < has => format!("some on {least} of {has} SMs only"),
             Some(_) => format!("on {has} SMs"),
         };
@@ -349,13 +375,13 @@ impl Bench<'_> {
             true => format!("of all {all} products"),
             false => format!("of {run} of {all} products"),
         };
-        let said = format!("all {compared} results {of} are right, {sms}");
+        let said = format!("all {compared} results {of} are correct, {sms}");
         match missing.len() {
             0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, said),
             0 => (Condition::Clean, said + &seldom(compared)),
             n => (
                 Condition::Incomplete,
-                format!("{said}; {n} that this program should compute were not run{why}"),
+                format!("{said}; {n} products that this program should compute were not run{why}"),
             ),
         }
     }
@@ -366,7 +392,7 @@ fn seldom(results: u64) -> String {
     let one_in = 1.0 / (1.0 - 0.05f64.powf(1.0 / results.max(1) as f64));
     match one_in >= 2.0 {
         true => format!(
-            "; a fault that spoils one result in {}, or more often, would have shown (95 %)",
+            "; a fault that corrupts at least one result in {} would have been detected (95 %)",
             grouped(one_in as u64)
         ),
         false => String::new(),

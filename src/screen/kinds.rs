@@ -1,7 +1,7 @@
 //! Kinds of faults that are injected, with the shares that were published.
 
 use super::fault::{Fault, Place, Stuck};
-use super::stuck::{bits, hypotheses, paths};
+use super::stuck::{NEIGHBOURS, bits, hypotheses, paths};
 use crate::emu::Arithmetic;
 use crate::random::SplitMix64;
 use crate::words::words;
@@ -25,9 +25,6 @@ words! {
 
 /// Of a hundred published faults.
 const SHARES: [(Kind, u64); 3] = [(Kind::Zero, 51), (Kind::Inverted, 19), (Kind::Several, 30)];
-
-/// The most neighbouring bits.
-const MOST: u64 = 16;
 
 impl Kind {
     /// So many faults of a place, or all there are.
@@ -78,7 +75,7 @@ fn several((arithmetic, place): (&Arithmetic, Place), random: &mut SplitMix64) -
     let there = u64::from(range.end - range.start);
     let count = match there {
         0..=2 => there,
-        _ => 2 + random.word() % (there.min(MOST) - 1),
+        _ => 2 + random.word() % (there.min(u64::from(NEIGHBOURS)) - 1),
     };
     let first = range.start + (random.word() % (there - count + 1)) as u32;
     let k = random.word() as usize % paths(arithmetic, place);

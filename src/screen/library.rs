@@ -132,7 +132,7 @@ pub fn products(
     for (text, reason) in library.kernels.iter().zip(unfit) {
         if let Some(reason) = reason {
             return Err(format!(
-                "the kernel {} fits no product of a library of the suite: {reason}",
+                "the kernel {} fits no library product of the suite: {reason}",
                 printable(text)
             )
             .into());
@@ -199,7 +199,7 @@ pub(super) fn wanted(
 ) -> Wanted {
     let request = Check::try_from(check.clone()).expect("fields that agree");
     let placement = match family {
-        "load" | "library" => Placement::Spread,
+        "load" | "library" | "recorded" => Placement::Spread,
         _ => Placement::EverySm,
     };
     // Few leaves of large products.

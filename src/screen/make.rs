@@ -1,6 +1,7 @@
 //! Suites, made of an architecture's rules.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
@@ -28,18 +29,22 @@ struct Amount {
     library: [usize; 3],
 }
 
-fn amount(level: Level) -> Amount {
+fn amount(level: Level) -> Result<Amount, ScreenError> {
     let (steps, seeds, load, library) = match level {
         Level::Quick => (4, 1, [128, 128, 256], [256, 256, 256]),
         Level::Standard => (12, 1, [512, 512, 512], [512, 512, 512]),
         Level::Thorough => (32, 2, [1024, 1024, 1024], [1024, 1024, 1024]),
+        Level::Recorded => {
+            let reason = "a recorded suite is made of a capture: 'tcverify screen record'";
+            return Err(reason.to_owned().into());
+        }
     };
-    Amount {
+    Ok(Amount {
         steps,
         seeds,
         load,
         library,
-    }
+    })
 }
 
 /// Makes a suite for an architecture, a compute capability or a GPU.
@@ -55,7 +60,7 @@ pub fn make(
 ) -> Result<Suite, ScreenError> {
     let found = Catalogue::builtin().find(arch);
     let architecture = found.map_err(|unknown| unknown.to_string())?;
-    let amount = amount(level);
+    let amount = amount(level)?;
     let mut wanted = Vec::new();
     for instruction in &architecture.instructions {
         for rule in &instruction.rules {
@@ -103,6 +108,8 @@ pub fn make(
         level,
         families,
         products,
+        challenge: None,
+        folder: PathBuf::new(),
     })
 }
 
@@ -190,7 +197,7 @@ fn of_rule(
 }
 
 /// Computes D, small ones by both engines: a machine that contradicts itself must not say what is right.
-fn finished(
+pub(super) fn finished(
     product: Product,
     prepared: &Prepared,
     progress: &dyn Progress,
@@ -204,7 +211,7 @@ fn finished(
         if payload(&exact.prepare()?, &()) != d {
             let name = &product.name;
             return Err(format!(
-                "{name}: this machine computes it in two ways that differ; it cannot make a suite"
+                "{name}: two engines on this machine give different results; it cannot make a suite"
             )
             .into());
         }

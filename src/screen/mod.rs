@@ -1,4 +1,5 @@
-//! Screening: which GPU of a fleet computes wrong, without a second GPU to compare with.
+//! Screening finds the GPU of a fleet that computes wrong results, without a second GPU to compare
+//! with.
 //!
 //! ```text
 //! families ──make──> Suite ──a node, or simulate──> Results ──judge──> Fleet ──> text, page, metrics
@@ -6,11 +7,12 @@
 //!                      └──coverage: how many injected faults it finds
 //! ```
 //!
-//! A [`Suite`] names products by seeds and their right D by digests, so that a node needs no model. A
+//! A [`Suite`] names products by seeds and the correct D by digests, so that a node needs no model. A
 //! [`Fault`] makes the exact engine compute wrong on purpose: it measures what a suite finds, feeds simulated
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
 mod another;
+mod challenge;
 mod claims;
 mod consistent;
 mod control;
@@ -27,6 +29,7 @@ mod kinds;
 mod library;
 mod make;
 mod pattern;
+mod record;
 mod results;
 mod show;
 mod simulate;
@@ -35,6 +38,7 @@ mod suite;
 mod tiles;
 mod view;
 
+pub use challenge::{Believed, COMMITMENT, Commitment, Whose, challenge};
 pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;
@@ -45,7 +49,8 @@ pub use judge::judge;
 pub use kinds::Kind;
 pub use library::{Library, order};
 pub use make::make;
+pub use record::{Recording, record};
 pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
 pub use show::prometheus;
 pub use simulate::{Injection, Simulated, simulate};
-pub use suite::{Placement, Product, Route, SUITE, Suite};
+pub use suite::{Challenge, Placement, Product, Route, SUITE, Suite};

@@ -95,8 +95,9 @@ pub fn fault(
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
-        let said =
-            format!("wrong results {on}{heat}; no tile was kept, so nothing says which element");
+        let said = format!(
+            "wrong results {on}{heat}; no tile was kept, so the wrong elements are unknown"
+        );
         return (Condition::Unplaced, said);
     }
     let (all, given) = (wrong.elements, broken.explained as u64);
@@ -112,23 +113,23 @@ pub fn fault(
         };
         let tried = match place {
             Some(_) => {
-                "no single bit that is stuck or inverted and no lost number gives one of them, always or in one or two steps \
-                 of an element"
+                "no stuck bit, no inverted bit or neighbouring bits, and no lost number gives one of them, always or in \
+                 one or two steps of an element"
             }
             None => {
-                "they do not lie in one lane or row or column pattern, so that no single fault was looked for"
+                "they do not share one lane, row or column pattern, so no single fault was searched for"
             }
         };
-        let said = format!("{bits} of D{of} {on}{heat}: {tried}; a marginal part; {rate}");
+        let said = format!("{bits} of D{of} {on}{heat}: {tried}; intermittent; {rate}");
         return (Condition::Marginal, said);
     };
     let others = match broken.fits.len() {
         1 => String::new(),
-        2 => " (one other fault would give the same)".to_owned(),
-        n => format!(" ({} other faults would give the same)", n - 1),
+        2 => " (one other fault gives the same)".to_owned(),
+        n => format!(" ({} other faults give the same)", n - 1),
     };
     let fault = first.describe();
-    // What does not act in the cold is no line that is stuck.
+    // What does not act in the cold is not a line that is stuck.
     match broken.acts {
         _ if 10 * given < 9 * all => (
             Condition::Marginal,
@@ -140,13 +141,14 @@ pub fn fault(
         Some(Acts::Always) if heat.is_empty() => (
             Condition::Stuck,
             format!(
-                "always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles right{others}"
+                "always{of} {on}: {fault} gives {elements} wrong elements and leaves the others of their tiles \
+                correct{others}"
             ),
         ),
         _ => (
             Condition::Intermittent,
             format!(
-                "now and then{of} {on}{heat}: {fault}, when it acts, gives {elements} wrong elements{others}; {rate}"
+                "intermittent{of} {on}{heat}: {fault}, when active, gives {elements} wrong elements{others}; {rate}"
             ),
         ),
     }
@@ -156,7 +158,7 @@ pub fn fault(
 pub fn control(results: &Results, wrong: &Wrong, tiles: &str) -> (Condition, String) {
     let (on, heat, rate) = (on(wrong), heat(results, wrong), rate(results));
     let said = format!(
-        "{tiles}, {on}{heat}: what controls it is wrong, not a unit that multiplies or adds; {rate}"
+        "{tiles}, {on}{heat}: the control logic is wrong, not a unit that multiplies or adds; {rate}"
     );
     (Condition::Control, said)
 }
@@ -170,7 +172,7 @@ fn list(numbers: &[u32]) -> String {
 fn on(wrong: &Wrong) -> String {
     let sms: Vec<u32> = wrong.sms.iter().map(|(sm, _)| *sm).collect();
     match sms.len() {
-        0 => "on an SM that is not known".to_owned(),
+        0 => "on an unknown SM".to_owned(),
         1 => format!("on SM {}", sms[0]),
         n => format!("on {n} of {} SMs ({})", wrong.sms_seen, list(&sms)),
     }
@@ -202,7 +204,7 @@ fn grows(results: &Results) -> String {
     let (a, b) = (first as f64, second as f64);
     match b > a && (b - a) * (b - a) > 9.0 * (a + b) {
         true => format!(
-            "; the rate grows: {first} wrong in the first half of the runs, {second} in the second"
+            "; the rate is increasing: {first} wrong in the first half of the runs, {second} in the second"
         ),
         false => String::new(),
     }
@@ -213,7 +215,7 @@ fn heat(results: &Results, wrong: &Wrong) -> String {
     match (&results.readings, wrong.temperature_c) {
         (Some(readings), Some([coolest, _])) if readings.temperature_c[0] + 5 <= coolest => {
             format!(
-                ", only at {coolest} °C and above (right from {} °C on)",
+                ", only at {coolest} °C and above (correct results from {} °C on)",
                 readings.temperature_c[0]
             )
         }

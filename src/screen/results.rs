@@ -10,6 +10,7 @@ use super::tiles::Tiles;
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::Fault;
+use crate::sign::{PublicKey, Signer};
 
 /// Value of the `schema` field.
 pub const RESULTS: &str = "tcverify.screen-results/1";
@@ -45,6 +46,12 @@ pub struct Results {
     pub seconds: f64,
     /// Whether it stopped at a difference.
     pub stopped: bool,
+    /// Of answers to a challenge, the text of the file of the commitment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commitment: Option<String>,
+    /// Whose signature the document bears.
+    #[serde(skip)]
+    pub signer: Option<PublicKey>,
 }
 
 /// A product that was run.
@@ -131,7 +138,7 @@ impl WrongTile {
         }
     }
 
-    /// The payload's bytes; `None` if there are none, or they are no bytes.
+    /// The payload's bytes; `None` if there are none, or they are not bytes.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let text = self.payload.as_ref()?.as_bytes();
         let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -163,7 +170,16 @@ impl Results {
     /// # Errors
     /// If it cannot be written as JSON.
     pub fn text(&self) -> Result<Vec<u8>, ScreenError> {
-        Ok(envelope::seal(RESULTS, self).map_err(|error| error.to_string())?)
+        self.signed(None)
+    }
+
+    /// The same, signed if there is a key.
+    ///
+    /// # Errors
+    /// As of [`Results::text`].
+    pub fn signed(&self, signer: Option<&Signer>) -> Result<Vec<u8>, ScreenError> {
+        let text = envelope::seal_signed(RESULTS, self, signer);
+        Ok(text.map_err(|error| error.to_string())?)
     }
 
     /// Reads the results of a run of a suite, and the SHA-256 of the file.
@@ -172,11 +188,13 @@ impl Results {
     /// If they are none, were cut short, are of another suite, or say what cannot be.
     pub fn read(path: &Path, suite: &Suite, id: Hash) -> Result<(Results, Hash), ScreenError> {
         let fault = |reason: String| ScreenError::File(Fault::from(reason).of(path));
-        let (results, sha256) = envelope::read::<Results>(RESULTS, path).map_err(fault)?;
+        let read = envelope::read_signed::<Results>(RESULTS, path).map_err(fault)?;
+        let (mut results, signer, sha256) = read;
+        results.signer = signer;
         if results.suite != id {
             let other = results.suite;
             return Err(fault(format!(
-                "is of the suite {other}, not of this one, {id}"
+                "belongs to the suite {other}, not to this one ({id})"
             )));
         }
         results.validate(suite).map_err(fault)?;

@@ -25,7 +25,7 @@ pub fn prometheus(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     let gauges: [(&str, &str, Value); 3] = [
         (
             "tcverify_screen_faulty",
-            "1 if the GPU computes wrong",
+            "1 if the GPU computes wrong results results",
             |gpu| u64::from(gpu.condition.faulty()),
         ),
         (
@@ -39,7 +39,7 @@ pub fn prometheus(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     ];
     writeln!(
         out,
-        "# HELP tcverify_screen_condition What is to be thought of the GPU."
+        "# HELP tcverify_screen_condition The judged condition of the GPU."
     )?;
     writeln!(out, "# TYPE tcverify_screen_condition gauge")?;
     for gpu in &fleet.gpus {

@@ -22,7 +22,7 @@ use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 use crate::random::mix;
 
-/// What a simulated device does otherwise than it should.
+/// What a simulated device does differently from it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),
@@ -43,7 +43,7 @@ impl FromStr for Injection {
         if let Some(rest) = text.strip_prefix("schedule:") {
             let (name, slices) = rest.split_once(",split-k=").unwrap_or((rest, "2"));
             let slices = slices.parse().ok().filter(|n| (1..=1024).contains(n));
-            let slices = slices.ok_or("split-k=N with N of 1 to 1024 is expected")?;
+            let slices = slices.ok_or("expected split-k=N with N from 1 to 1024")?;
             return Ok(Injection::Schedule(name.into(), slices));
         }
         if text.starts_with("tiles:") {
@@ -110,26 +110,17 @@ pub fn simulate<'a>(
 ) -> Result<Computed<'a>, ScreenError> {
     let mut prepared = Vec::new();
     for product in &suite.products {
-        prepared.push(product.check()?.prepare()?);
+        prepared.push(suite.prepare(product)?);
     }
     progress.begin(prepared.iter().map(|p| p.problem().work()).sum());
-    let products = prepared
-        .into_iter()
-        .zip(&suite.products)
-        .map(|(prepared, product)| {
-            let d = payload(&prepared, progress);
-            match prepared.problem().d_shape() == product.shape() {
-                true => Ok((prepared, d)),
-                false => Err(ScreenError::Said(format!(
-                    "{}: its operands have not the sizes that it says",
-                    crate::io::printable(&product.name)
-                ))),
-            }
-        });
+    let products = prepared.into_iter().map(|prepared| {
+        let d = payload(&prepared, progress);
+        (prepared, d)
+    });
     Ok(Computed {
         suite,
         id: suite.id(),
-        products: products.collect::<Result<_, _>>()?,
+        products: products.collect(),
     })
 }
 
@@ -175,7 +166,10 @@ impl Computed<'_> {
                     temperature: heat(round),
                     sms: device.sms,
                 };
-                let own = Hash(Sha256::digest(right).into()) == product.sha256;
+                // A challenge does not say what is right.
+                let blind = self.suite.challenge.is_some();
+                log.placed.clear();
+                let own = blind || Hash(Sha256::digest(right).into()) == product.sha256;
                 if !own {
                     // This machine itself computes wrong.
                     log.wrong(&run, right, None);
@@ -208,15 +202,18 @@ impl Computed<'_> {
                             schedule: ScheduleRequest::preset(name, &overrides),
                             ..prepared.spelled_out()
                         };
-                        run.other(check, &mut log)?;
+                        run.other(check, right, &mut log)?;
                     }
                     // Only products of floats have an order that a library chooses.
                     Some(Injection::Schedule(..)) => {}
                     Some(Injection::Model(name)) => {
                         let mut check = prepared.spelled_out();
                         check.model.from = ModelSource::Catalogue(name.clone());
-                        run.other(check, &mut log)?;
+                        run.other(check, right, &mut log)?;
                     }
+                }
+                if blind {
+                    run.rest(right, &mut log);
                 }
             }
         }
@@ -258,6 +255,8 @@ impl Computed<'_> {
             // A run that is simulated takes no time of a GPU's.
             seconds: 0.0,
             stopped: false,
+            commitment: None,
+            signer: None,
         })
     }
 }
@@ -318,14 +317,28 @@ impl Run<'_> {
         (self.product.placement == Placement::EverySm).then_some(sm)
     }
 
+    /// What is left to answer: the right D of every SM that has not returned another.
+    fn rest(&self, right: &[u8], log: &mut Log) {
+        let sms: Vec<_> = match self.product.placement {
+            Placement::EverySm => (0..self.sms).map(Some).collect(),
+            Placement::Spread => vec![None],
+        };
+        for sm in sms {
+            if !log.placed.contains(&sm) {
+                log.wrong(self, right, sm);
+            }
+        }
+    }
+
     /// Everywhere alike.
-    fn other(&self, check: Check, log: &mut Log) -> Result<(), ScreenError> {
+    fn other(&self, check: Check, right: &[u8], log: &mut Log) -> Result<(), ScreenError> {
         // What the other has not cannot differ.
         let Ok(prepared) = check.prepare() else {
             return Ok(());
         };
         let d = payload(&prepared, &());
-        if Hash(Sha256::digest(&d).into()) == self.product.sha256 {
+        let same = Hash(Sha256::digest(&d).into()) == self.product.sha256;
+        if same || d == *right {
             return Ok(());
         }
         match self.product.placement {
@@ -346,11 +359,14 @@ struct Log {
     /// Wrong results of the first half of the runs and of the second, and which half this is.
     halves: [u64; 2],
     half: usize,
+    /// Where the product that is run has returned something, of which this log tells.
+    placed: Vec<Option<u32>>,
 }
 
 impl Log {
     fn wrong(&mut self, run: &Run, d: &[u8], sm: Option<u32>) {
         self.halves[self.half] += 1;
+        self.placed.push(sm);
         let d_sha256 = Hash(Sha256::digest(d).into());
         let same = |f: &&mut Failure| f.product == run.product.name && f.d_sha256 == d_sha256;
         if let Some(known) = self.failures.iter_mut().find(same) {

@@ -47,6 +47,25 @@ pub fn hypotheses(arithmetic: &Arithmetic) -> Vec<Fault> {
     all
 }
 
+/// The most neighbouring bits of a fault.
+pub const NEIGHBOURS: u32 = 16;
+
+/// Every run of 2 to 16 neighbouring bits that can be inverted together.
+fn neighbours(arithmetic: &Arithmetic) -> Vec<Fault> {
+    let mut all = Vec::new();
+    for (place, _, _) in Place::ALL {
+        let numbers = bits(arithmetic, *place);
+        for k in 0..paths(arithmetic, *place) {
+            for first in numbers.clone() {
+                let most = NEIGHBOURS.min(numbers.end - first);
+                let masks = (2..=most).map(|count| ((1u128 << count) - 1) << first);
+                all.extend(masks.map(|mask| Fault::always(*place, mask, Stuck::Flip, k)));
+            }
+        }
+    }
+    all
+}
+
 /// How many parts of this kind a unit has beside each other.
 pub fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
     let span = arithmetic.step.span();
@@ -128,7 +147,7 @@ pub fn broken(units: &[Unit]) -> Broken {
         }
         best(scores, acts)
     };
-    let best = of(always, Acts::Always);
+    let best = of(|unit| always(unit, hypotheses), Acts::Always);
     if 10 * best.explained >= 9 * total {
         return best;
     }
@@ -137,6 +156,10 @@ pub fn broken(units: &[Unit]) -> Broken {
     if banded.explained > rare.explained.max(best.explained) || 10 * banded.explained >= 9 * total {
         return banded;
     }
+    let several = of(|unit| always(unit, neighbours), Acts::Always);
+    if 10 * several.explained >= 9 * total {
+        return several;
+    }
     // What acts always is the simpler story where both tell as much.
     match rare.explained > best.explained {
         true => rare,
@@ -144,7 +167,7 @@ pub fn broken(units: &[Unit]) -> Broken {
     }
 }
 
-/// Bands of exponents are looked for in so many faults that act now and then.
+/// Bands of exponents are searched for in so many faults that act now and then.
 const BANDED: usize = 16;
 
 /// Of faults that act now and then, those that act always where the exponent of an operand lies in a band, and leave right
@@ -225,6 +248,7 @@ fn wrong<'a>(unit: &'a Unit<'a>) -> Vec<(&'a Prepared, Seen)> {
 /// `refuted` knows is none.
 fn counted(
     unit: &Unit,
+    of: fn(&Arithmetic) -> Vec<Fault>,
     given: impl Fn(&mut Chain, &Fault, &Seen) -> bool + Sync,
     refuted: impl Fn(&Fault) -> bool + Sync,
 ) -> Vec<(Fault, usize)> {
@@ -249,7 +273,7 @@ fn counted(
     let stride = elements.len().div_ceil(FIRST).max(1);
     let few: Vec<_> = elements.iter().step_by(stride).copied().collect();
     let enough = few.len().min(ENOUGH);
-    let likely = hypotheses(&first.model().arithmetic)
+    let likely = of(&first.model().arithmetic)
         .into_par_iter()
         .filter(|fault| {
             // Most give none.
@@ -263,11 +287,11 @@ fn counted(
 }
 
 /// Those that leave the right elements of a unit as they are.
-fn always(unit: &Unit) -> Vec<(Fault, usize)> {
+fn always(unit: &Unit, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)> {
     let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
         chain.element(seen.at, Injector::new(fault, 0)) == seen.given
     };
-    counted(unit, given, |fault| {
+    counted(unit, of, given, |fault| {
         unit.iter().any(|(prepared, seen)| {
             let Some(mut chain) = Chain::of(prepared) else {
                 return true;
@@ -289,5 +313,5 @@ fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
         let mut pairs = (0..steps).flat_map(|one| (one..last(one)).map(move |two| [one, two]));
         pairs.any(|steps| chain.element(seen.at, Injector::only(fault, steps)) == seen.given)
     };
-    counted(unit, given, |_| false)
+    counted(unit, hypotheses, given, |_| false)
 }

@@ -1,16 +1,16 @@
 //! A suite: products by seed, and what must come out.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::ScreenError;
 use super::families::Level;
-use crate::check::{Check, Fields, Source};
+use crate::check::{Check, Fields, Prepared, Source};
 use crate::commit::Hash;
 use crate::envelope;
-use crate::io::{Fault, printable};
+use crate::io::{Fault, MappedFile, escaped_path, printable};
 use crate::num::Format;
 use crate::role::Role;
 
@@ -22,6 +22,19 @@ pub const MOST_BYTES: usize = 1 << 20;
 
 /// The most elements of a matrix of a suite.
 const MOST_ELEMENTS: usize = 1 << 26;
+
+/// For whom products were drawn, and by what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Challenge {
+    /// SHA-256 of the files of commitments, in ascending order.
+    pub commitments: Vec<Hash>,
+    /// A value that no node knew when it committed.
+    pub beacon: String,
+    /// When they were drawn, by the operator's clock.
+    pub drawn: Option<String>,
+}
 
 /// What a node runs, and what must come out. Sealed by the SHA-256 of its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,9 +49,15 @@ pub struct Suite {
     /// What each family of operands exercises.
     pub families: BTreeMap<String, String>,
     pub products: Vec<Product>,
+    /// For whom it was drawn. Then it does not say what is right: every digest and every leaf is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Challenge>,
+    /// Where it was read: files of operands are named from there.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
-/// Who computes a product.
+/// The engine that computes a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -69,7 +88,7 @@ pub struct Product {
     pub family: String,
     pub route: Route,
     pub placement: Placement,
-    /// The check that judges it; operands are generated ones.
+    /// The check that judges it. Operands are generated, or files beside the suite whose names are their SHA-256.
     pub check: Fields,
     /// Of the model's arithmetic.
     pub model_sha256: String,
@@ -92,12 +111,10 @@ impl Product {
         [self.m, self.n]
     }
 
-    /// The check, without D.
-    ///
-    /// # Errors
-    /// What is wrong with the fields.
-    pub fn check(&self) -> Result<Check, ScreenError> {
-        Ok(Check::try_from(self.check.clone())?)
+    /// Files of operands, as they are named.
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let sources = self.check.arrays().into_values();
+        sources.filter_map(|source| source.path().map(Path::to_owned))
     }
 
     fn validate(&self) -> Result<(), String> {
@@ -112,9 +129,15 @@ impl Product {
             return Err(format!("matrices must have up to {MOST_ELEMENTS} elements"));
         }
         let check = Check::try_from(self.check.clone()).map_err(|error| error.to_string())?;
-        let generated = |source: &Source| matches!(source, Source::Generated(_));
-        if check.documents().next().is_some() || !check.sources().all(|(_, s)| generated(s)) {
-            return Err("a suite names no files; its operands are generated".into());
+        let plain = |(_, source): (Role, &Source)| match source {
+            Source::Generated(_) => true,
+            Source::File(path) => named_digest(path).is_some(),
+            Source::Memory => false,
+        };
+        if check.documents().next().is_some() || !check.sources().all(plain) {
+            return Err(
+                "a suite names no files but operands that lie beside it and have their SHA-256 as name".into(),
+            );
         }
         let block = check.model.scale_block.unwrap_or(1).max(1);
         for (role, source) in check.sources() {
@@ -129,7 +152,7 @@ impl Product {
                 && spec.shape != wanted
             {
                 return Err(format!(
-                    "`{}` has not the size that the product says",
+                    "`{}` does not have the size that the product declares",
                     role.field()
                 ));
             }
@@ -143,7 +166,62 @@ impl Product {
     }
 }
 
+/// The SHA-256 that is the name of a file of an operand: `FOLDER/DIGEST.npy`.
+pub(super) fn named_digest(path: &Path) -> Option<Hash> {
+    let beside = |part: Component| matches!(part, Component::Normal(_));
+    let name = path.file_name()?.to_str()?.strip_suffix(".npy")?;
+    let digest = Hash::parse(name)?;
+    path.components().all(beside).then_some(digest)
+}
+
 impl Suite {
+    /// The check of one of its products, without D.
+    ///
+    /// # Errors
+    /// What is wrong with the fields.
+    pub fn check(&self, product: &Product) -> Result<Check, ScreenError> {
+        let mut fields = product.check.clone();
+        fields.in_folder(&self.folder);
+        Ok(Check::try_from(fields)?)
+    }
+
+    /// The check with everything that it needs.
+    ///
+    /// # Errors
+    /// If it cannot be prepared, or its operands have other sizes than the product says.
+    pub(super) fn prepare(&self, product: &Product) -> Result<Prepared, ScreenError> {
+        let prepared = self.check(product)?.prepare()?;
+        match prepared.problem().d_shape() == product.shape() {
+            true => Ok(prepared),
+            false => Err(ScreenError::Said(format!(
+                "{}: its operands do not have the declared sizes",
+                printable(&product.name)
+            ))),
+        }
+    }
+
+    /// Makes sure that files of operands are those that it was made of.
+    fn confirm_files(&self) -> Result<(), ScreenError> {
+        let mut seen = std::collections::BTreeSet::new();
+        for path in self.products.iter().flat_map(Product::files) {
+            let there = self.folder.join(&path);
+            let fault = |reason: String| ScreenError::File(Fault::from(reason).of(&there));
+            if !seen.insert(path.clone()) {
+                continue;
+            }
+            let file = MappedFile::open(&there).map_err(|error| {
+                let beside = escaped_path(path.parent().unwrap_or(&path));
+                fault(format!(
+                    "{error:#}; the folder {beside} belongs beside the suite"
+                ))
+            })?;
+            if Some(file.sha256()) != path.file_stem().and_then(|name| name.to_str()) {
+                return Err(fault("is damaged: its name is not its SHA-256".into()));
+            }
+        }
+        Ok(())
+    }
+
     /// As the file has it.
     ///
     /// # Errors
@@ -152,9 +230,7 @@ impl Suite {
         let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
         match text.len() < MOST_BYTES {
             true => Ok(text),
-            false => {
-                Err(format!("the suite would have {} bytes, over a mebibyte", text.len()).into())
-            }
+            false => Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into()),
         }
     }
 
@@ -164,7 +240,7 @@ impl Suite {
     /// If it is none, was cut short, or edited by hand.
     pub fn read(path: &Path) -> Result<(Suite, Hash), ScreenError> {
         let fault = |reason: String| ScreenError::File(Fault::from(reason).of(path));
-        let (suite, _) = envelope::read::<Suite>(SUITE, path).map_err(fault)?;
+        let (mut suite, _) = envelope::read::<Suite>(SUITE, path).map_err(fault)?;
         if suite.products.is_empty() {
             return Err(fault("has no products".into()));
         }
@@ -172,6 +248,11 @@ impl Suite {
             let named = |reason| fault(format!("{}: {reason}", printable(&product.name)));
             product.validate().map_err(named)?;
         }
+        if suite.challenge.is_some() && !suite.says_nothing() {
+            return Err(fault("is a challenge, and says what is right".into()));
+        }
+        suite.folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        suite.confirm_files()?;
         let id = suite.id();
         Ok((suite, id))
     }

@@ -1,6 +1,8 @@
 //! The view of a judged fleet.
 
+use super::challenge::Whose;
 use super::fleet::{Condition, Fleet, Gpu, Wrong};
+use crate::io::printable;
 use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, grouped};
 use crate::words::Word;
 
@@ -10,7 +12,7 @@ impl Fleet {
         let (faulty, all) = (self.faulty().count(), self.gpus.len());
         let (tone, word) = match (faulty, self.gpus.iter().all(|gpu| gpu.condition.right())) {
             (0, true) => (Tone::Good, "Clean"),
-            (0, false) => (Tone::Unsure, "To be looked at"),
+            (0, false) => (Tone::Unsure, "Needs attention"),
             _ => (Tone::Bad, "Faulty"),
         };
         let counts = self.counts();
@@ -23,12 +25,15 @@ impl Fleet {
             "{} {}, {} products, {}",
             self.arch, self.level, self.products, self.suite
         );
-        let mut facts = vec![Fact::new("suite", suite)];
+        let mut facts = vec![
+            Fact::new("suite", suite),
+            Fact::new("trusted", self.believed()),
+        ];
         let simulated = self.gpus.iter().filter(|gpu| gpu.device.simulated).count();
         if simulated > 0 {
             facts.push(Fact::caution(
                 "simulated",
-                format!("{simulated} of them: no GPU computed anything"),
+                format!("{simulated} of them simulated: no GPU computed anything"),
             ));
         }
         let figures = counts
@@ -47,14 +52,37 @@ impl Fleet {
                 facts,
                 ..Section::default()
             }],
-            proves: "A clean GPU gave the right bits for these products, at these temperatures, on the SMs that ran; it may \
-                     still be wrong for others."
+            proves: "A clean GPU gave the correct bits for these products, at these temperatures, on the SMs that \
+                     ran. It may still be wrong for others."
                 .to_owned(),
             cases: self.gpus.iter().map(shown).collect(),
             noun: "GPU",
             test: [format!("tcverify screen {}", self.arch), "tcverify.screen".to_owned(), String::new()],
             ..View::default()
         }
+    }
+
+    /// Whose word the results are, counted.
+    fn believed(&self) -> String {
+        let of = |whose| {
+            self.gpus
+                .iter()
+                .filter(|gpu| gpu.believed.whose == whose)
+                .count()
+        };
+        let said = [
+            (of(Whose::OwnWord), "of a node's own word, not signed"),
+            (of(Whose::Signed), "signed"),
+            (
+                of(Whose::Challenged),
+                "signed, of products drawn after the node committed to its GPU",
+            ),
+        ];
+        let said = said.iter().filter(|(count, _)| *count > 0);
+        let said: Vec<_> = said
+            .map(|(count, words)| format!("{count} {words}"))
+            .collect();
+        said.join(", ")
     }
 
     /// How many GPUs are in which condition, the rare ones first.
@@ -133,10 +161,17 @@ fn card(gpu: &Gpu) -> Card {
             .as_ref()
             .map(|driver| Fact::detail("driver", driver)),
     );
+    facts.extend(gpu.believed.key.map(|key| {
+        let committed = gpu.believed.committed.as_ref();
+        let committed = committed.map_or(String::new(), |time| {
+            format!(", which committed to this GPU at {}", printable(time))
+        });
+        Fact::detail("signed by", format!("{key}{committed}"))
+    }));
     if let Some([low, high]) = wrong.temperature_c {
         let all = gpu.readings.as_ref().map(|readings| readings.temperature_c);
         let all = all.map_or(String::new(), |[low, high]| {
-            format!(", of a run at {low} to {high} \u{b0}C")
+            format!(", in a run at {low} to {high} \u{b0}C")
         });
         facts.push(Fact::detail(
             "wrong at",

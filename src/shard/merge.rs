@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::{Part, Plan, ShardError};
-use crate::check::{Prepared, Trace};
+use crate::check::{Judge, Prepared, Subject, Trace};
 use crate::io::{Files, escaped_path};
 use crate::report::{Merged, Report};
 
 impl Plan {
-    /// Opens what the report of the whole needs: causes are looked for in the operands; without, only
+    /// Opens what the report of the whole needs: causes are searched for in the operands; without, only
     /// what headers say is.
     ///
     /// # Errors
@@ -23,8 +23,8 @@ impl Plan {
         self.validate(&prepared)?;
         if causes && prepared.inputs() != self.inputs {
             return Err(ShardError::Other(format!(
-                "D differs, and what would explain it is looked for in the operands; but these are not what {} \
-                 was made of (plan with `no_causes` to do without)",
+                "D differs, and the search for causes needs the operands, but these are not the ones that {} was \
+                 made from (plan with `no_causes` to skip the search)",
                 self.name()
             )));
         }
@@ -41,7 +41,7 @@ impl Plan {
         for (part, path) in parts {
             let fail = ShardError::document(path);
             if part.plan != digest {
-                let reason = format!("is part of another plan (of SHA-256 {})", part.plan);
+                let reason = format!("is part of another plan (with SHA-256 {})", part.plan);
                 return Err(fail(reason));
             }
             self.admits(part.signer.as_ref()).map_err(&fail)?;
@@ -52,7 +52,7 @@ impl Plan {
                 .div_ceil(self.block_rows);
             if share.is_none() || part.leaves.len() as u64 != blocks {
                 return Err(fail(format!(
-                    "has rows or blocks that part {} of the plan has not",
+                    "has rows or blocks that part {} of the plan does not have",
                     part.shard
                 )));
             }
@@ -82,7 +82,7 @@ impl Plan {
 }
 
 /// The report of the whole, from all parts in order; those in `run_again` were run again, and found to be what was
-/// handed in.
+/// supplied.
 ///
 /// # Errors
 /// If a part cannot be of this plan.
@@ -102,7 +102,7 @@ pub fn merge(
         let rows = part.rows[0] as usize..part.rows[1] as usize;
         part.confirm(plan)?;
         differ.join(part.found, rows).map_err(|reason| {
-            ShardError::Other(format!("part {shard} cannot be of this plan: {reason}"))
+            ShardError::Other(format!("part {shard} cannot belong to this plan: {reason}"))
         })?;
         leaves.extend(part.leaves);
     }
@@ -137,13 +137,13 @@ impl Part {
         let differing = same.iter().filter(|same| !**same).count() as u64;
         let unequal = self.found.unequal();
         if unequal == 0 && differing > 0 {
-            return fail("it found no bit that differs, but its leaves are not those of D");
+            return fail("it found no differing bit, but its leaves are not those of D");
         }
         if unequal > 0 && differing == 0 {
-            return fail("it found bits that differ, but its leaves are those of D");
+            return fail("it found differing bits, but its leaves are those of D");
         }
         if differing > unequal {
-            return fail("more of its blocks differ than elements in them");
+            return fail("it has more differing blocks than differing elements");
         }
         let columns = plan.shape.last().map_or(1, |&n| n as u64).max(1);
         let block = |position: usize| (position as u64 / columns / plan.block_rows) as usize;
@@ -155,7 +155,7 @@ impl Part {
                 .is_none_or(|same| *same)
         };
         match blocks.any(elsewhere) {
-            true => fail("it names an element of a block whose leaf is D's"),
+            true => fail("it names a differing element in a block whose leaf is D's"),
             false => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! One check, cut into parts that run anywhere: the plan, what a part finds, and the report of the whole.
+//! One check in parts that run anywhere: the plan, the findings of a part, and the merged report.
 //! `docs/batch.md` specifies the documents.
 
 mod audit;

@@ -5,13 +5,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, ShardError, Share};
-use crate::check::{Prepared, Progress};
+use crate::check::{Prepared, Progress, Subject};
 use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
 use crate::io::{Files, payload_sha256};
 use crate::report::Piece;
 use crate::role::Role;
 use crate::sign::{PublicKey, Signer};
+use crate::tensor::parallel;
 
 /// Value of the `schema` field.
 pub const PART: &str = "tcverify.part/1";
@@ -82,7 +83,7 @@ impl Plan {
         let work = u128::from(replay.work()) * rows.len() as u128 / all as u128;
         progress.begin(work as u64);
         let done = replay.rows(rows, &|work| progress.advance(work), |band| {
-            rayon::join(|| differ.compare(&band), || leaves.update(band.payload));
+            parallel::join(|| differ.compare(&band), || leaves.update(band.payload));
             Ok::<(), std::convert::Infallible>(())
         });
         let Ok(()) = done;
@@ -116,7 +117,7 @@ impl Plan {
             if !same {
                 let name = role.symbol();
                 let path = array.map_or(Path::new(name), |array| array.source.label());
-                let reason = format!("{name} is not what {} was made of", self.name());
+                let reason = format!("{name} is not the array that {} was made from", self.name());
                 return Err(ShardError::document(path)(reason));
             }
         }
@@ -140,7 +141,7 @@ impl Part {
     /// If it is none, damaged, or its signature is wrong.
     pub fn read(path: &Path) -> Result<Part, ShardError> {
         let read = envelope::read_signed(PART, path);
-        let (part, signer) = read.map_err(ShardError::document(path))?;
+        let (part, signer, _) = read.map_err(ShardError::document(path))?;
         Ok(Part { signer, ..part })
     }
 }

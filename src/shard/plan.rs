@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ShardError;
-use crate::check::{Check, Naming, Prepared, Progress};
+use crate::check::{Check, Naming, Prepared, Progress, Subject};
 use crate::commit::{Hash, Rows, leaf, leaves};
 use crate::envelope;
 use crate::io::escaped_path;
 use crate::num::Format;
-use crate::report::Inputs;
-use crate::role::Role;
+use crate::report::Input;
+use crate::role::{ByRole, Role};
 use crate::sign::PublicKey;
-use crate::tensor::Planes;
+use crate::tensor::{Planes, parallel};
 
 /// Value of the `schema` field.
 pub const PLAN: &str = "tcverify.plan/1";
@@ -32,10 +32,10 @@ pub struct Plan {
     pub shape: Vec<usize>,
     pub block_rows: u64,
     /// As in the report of the whole.
-    pub inputs: Inputs,
+    pub inputs: ByRole<Input>,
     /// Of D's blocks, which parts without a mismatch must have.
     pub leaves: Vec<Hash>,
-    /// Whose parts are taken: anybody's, unsigned, if there are none.
+    /// Whose parts are taken: anyone's, unsigned, if there are none.
     pub signers: Vec<PublicKey>,
     /// In the order of their rows.
     pub shards: Vec<Share>,
@@ -61,7 +61,7 @@ impl Plan {
     /// Cuts a check into so many parts; reads and hashes all files.
     ///
     /// # Errors
-    /// If it is no check of all of a D, or D has too few blocks.
+    /// If it is not a check of all of a D, or D has too few blocks.
     pub fn make(
         prepared: &Prepared,
         parts: u64,
@@ -70,19 +70,19 @@ impl Plan {
         let check = prepared.request();
         let other = |reason: &str| Err(ShardError::Other(reason.to_owned()));
         if prepared.product().sparse.is_some() {
-            return other("a product of a compressed A (`sparse_a`) is not cut into parts");
+            return other("a product of a compressed A (`sparse_a`) cannot be cut into parts");
         }
         if check.against.is_some() || check.seed_from().is_some() {
-            return other("`against` looks at all of D, which no part does");
+            return other("`against` needs all of D, but a part sees only some of it");
         }
         if !check.scope.is_all() {
             return other(
-                "a plan is of all of D; `sample`, `rows`, `cols` and `region` are for one check",
+                "a plan covers all of D; `sample`, `rows`, `cols` and `region` are only for a single check",
             );
         }
         if prepared.d().is_none() {
             return other(
-                "a plan needs D itself: no part can be compared with a digest of the whole",
+                "a plan needs D itself: a part cannot be compared with a digest of the whole",
             );
         }
         let block_rows = match check.naming {
@@ -100,7 +100,7 @@ impl Plan {
         }
         progress.begin(parts);
         let cut = |i: u64| (u128::from(blocks) * u128::from(i) / u128::from(parts)) as u64;
-        let (inputs, (shards, leaves)) = rayon::join(
+        let (inputs, (shards, leaves)) = parallel::join(
             || prepared.inputs(),
             || {
                 let shards = (0..parts).map(|i| {
@@ -109,7 +109,7 @@ impl Plan {
                     progress.advance(1);
                     share
                 });
-                (shards.collect::<Vec<Share>>(), prepared.leaves_of_d(&rows))
+                (shards.collect::<Vec<Share>>(), prepared.given_leaves(&rows))
             },
         );
         prepared.confirm_unchanged()?;
@@ -162,19 +162,19 @@ impl Plan {
     pub fn covers_d(&self) -> Result<(), String> {
         let rows = self.rows()?;
         if self.leaves.len() as u64 != rows.blocks() {
-            return Err("it has not a leaf for every block of D".into());
+            return Err("it does not have one leaf per block of D".into());
         }
         let mut next = 0;
         for share in &self.shards {
             let [from, to] = share.rows;
             if from != next || from >= to || from % self.block_rows != 0 {
-                return Err("its parts do not follow one another".into());
+                return Err("its parts are not consecutive".into());
             }
             next = to;
         }
         let last = rows.of_block(rows.blocks() - 1);
         if next != last.end {
-            return Err("its parts do not make up D".into());
+            return Err("its parts do not cover D".into());
         }
         Ok(())
     }
@@ -186,12 +186,16 @@ impl Plan {
     pub fn admits(&self, signer: Option<&PublicKey>) -> Result<(), String> {
         match signer {
             None if self.signers.is_empty() => Ok(()),
-            None => Err("is not signed, and the plan takes only parts that its signers signed".into()),
-            Some(_) if self.signers.is_empty() => {
-                Err("is signed, but the plan names no signers: whose signature that is would say nothing".into())
+            None => {
+                Err("is not signed, but the plan accepts only parts that its signers signed".into())
             }
+            Some(_) if self.signers.is_empty() => Err(
+                "is signed, but the plan names no signers, so the signature proves nothing".into(),
+            ),
             Some(key) if self.signers.contains(key) => Ok(()),
-            Some(key) => Err(format!("is signed by {key}, which is no signer of the plan")),
+            Some(key) => Err(format!(
+                "is signed by {key}, which is not a signer of the plan"
+            )),
         }
     }
 
@@ -220,11 +224,11 @@ impl Plan {
         let replay = prepared.replay();
         let schedule = replay.kernel.map(|kernel| kernel.spec.sha256());
         let changed = if replay.arithmetic.sha256() != self.model_sha256 {
-            "the model is not the one that the plan was made for"
+            "the model differs from the plan's"
         } else if schedule != self.schedule_sha256 {
-            "the schedule is not the one that the plan was made for"
+            "the schedule differs from the plan's"
         } else if replay.format() != self.format || replay.shape() != self.shape {
-            "D is not of the format and shape that the plan was made for"
+            "the format or shape of D differs from the plan's"
         } else {
             return Ok(());
         };

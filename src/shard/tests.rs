@@ -40,10 +40,10 @@ fn plans_cover_d() {
         change(&mut plan);
         plan.covers_d().expect_err("not all of D")
     };
-    let leaf = "not a leaf for every block";
+    let leaf = "not have one leaf per block";
     assert!(wrong(&|plan| plan.leaves.truncate(4)).contains(leaf));
     assert!(wrong(&|plan| plan.leaves.push(plan.leaves[0])).contains(leaf));
-    let follow = "do not follow one another";
+    let follow = "are not consecutive";
     assert!(wrong(&|plan| plan.shards.swap(0, 1)).contains(follow));
     assert!(wrong(&|plan| plan.shards.retain(|share| share.rows != rows[1])).contains(follow));
     assert!(wrong(&|plan| plan.shards[1].rows[0] += 1).contains(follow));
@@ -56,7 +56,7 @@ fn plans_cover_d() {
         })
         .contains(follow)
     );
-    let up = "do not make up D";
+    let up = "do not cover D";
     assert!(wrong(&|plan| plan.shards.truncate(2)).contains(up));
     assert!(wrong(&|plan| plan.shards[2].rows[1] += 2).contains(up));
     assert!(wrong(&|plan| plan.shards.clear()).contains(up));
@@ -102,7 +102,7 @@ fn leaves_that_contradict_a_part() {
     forged[0].leaves[0] = crate::commit::Hash::of([&b"another"[..]]);
     let refused = merged(forged).expect_err("a leaf of nothing").to_string();
     assert!(
-        refused.contains("found no bit that differs, but its leaves are not"),
+        refused.contains("found no differing bit, but its leaves are not"),
         "{refused}"
     );
     for part in 0..3 {
@@ -113,7 +113,7 @@ fn leaves_that_contradict_a_part() {
             forged[part].leaves = own.to_vec();
             let refused = merged(forged).expect_err("D's own leaves").to_string();
             assert!(
-                refused.contains("found bits that differ, but its leaves are"),
+                refused.contains("found differing bits, but its leaves are"),
                 "{refused}"
             );
         }

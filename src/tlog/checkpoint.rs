@@ -35,7 +35,7 @@ impl Checkpoint {
     /// # Errors
     /// What is wrong, to be read after the file's name.
     pub fn parse(text: &str) -> Result<Checkpoint, TlogError> {
-        let not = |reason: &str| TlogError::document(format!("is no checkpoint: {reason}"));
+        let not = |reason: &str| TlogError::document(format!("is not a checkpoint: {reason}"));
         let lines: Vec<_> = text.lines().collect();
         let [origin, size, root, extensions @ ..] = &lines[..] else {
             return Err(not("it has fewer than three lines"));
@@ -59,14 +59,14 @@ impl Checkpoint {
     /// If it is none, or not this log's.
     pub fn of_log(note: &Note, log: &Key) -> Result<Checkpoint, TlogError> {
         if log.kind != KeyKind::Ed25519 {
-            return Err(TlogError::document("a witness's key is no log's"));
+            return Err(TlogError::document("a witness's key cannot be a log's key"));
         }
         note.confirm(log)?;
         let checkpoint = Checkpoint::parse(&note.text)?;
         match checkpoint.origin == log.name {
             true => Ok(checkpoint),
             false => Err(TlogError::nothing(format!(
-                "it is of another log than {}",
+                "it belongs to a log other than {}",
                 log.name
             ))),
         }
@@ -96,7 +96,7 @@ impl Note {
             });
             let Some(time) = time else {
                 return Err(TlogError::nothing(format!(
-                    "a cosignature that it bears in the name of {} is not that witness's of this checkpoint",
+                    "its cosignature in the name of {} is not by that witness over this checkpoint",
                     witness.name
                 )));
             };

@@ -37,17 +37,17 @@ impl Log {
     /// # Errors
     /// What is wrong, to be read after the file's name.
     pub fn parse(text: &str) -> Result<Log, TlogError> {
-        let not = |reason: String| TlogError::document(format!("is no {LOG}: {reason}"));
+        let not = |reason: String| TlogError::document(format!("is not a {LOG}: {reason}"));
         let whole = text.strip_suffix('\n');
         let whole =
-            whole.ok_or_else(|| not("its last line has no end; cut that line off".into()))?;
+            whole.ok_or_else(|| not("its last line is incomplete; remove that line".into()))?;
         let mut lines = whole.split('\n');
         if lines.next() != Some(LOG) {
             return Err(not(format!("its first line is not {LOG:?}")));
         }
         let origin = lines.next().filter(|origin| is_name(origin));
         let origin = origin
-            .ok_or_else(|| not("its second line is no name".into()))?
+            .ok_or_else(|| not("its second line is not a name".into()))?
             .to_owned();
         let leaves = lines.enumerate().map(|(i, line)| {
             let hash = from_hex(line).map(Hash);
@@ -97,7 +97,7 @@ impl Log {
         match here && self.tree(size).root() == checkpoint.root {
             true => Ok(size),
             false => Err(TlogError::nothing(
-                "the checkpoint is not of the leaves of this log",
+                "the checkpoint does not match the leaves of this log",
             )),
         }
     }
@@ -112,7 +112,7 @@ impl Log {
         let first = usize::try_from(old).ok().filter(|old| *old <= size);
         let first = first.ok_or_else(|| {
             TlogError::document(format!(
-                "is a checkpoint of {size} leaves, which is fewer than {old}"
+                "is a checkpoint of {size} leaves, fewer than the earlier {old}"
             ))
         })?;
         let path = match first {
@@ -132,7 +132,7 @@ impl Log {
         let index = self.place(file).filter(|index| *index < size as u64);
         let index = index.ok_or_else(|| {
             TlogError::nothing(format!(
-                "the file is none of the checkpoint's {size} leaves"
+                "the file is not one of the checkpoint's {size} leaves"
             ))
         })?;
         Ok(TlogProof {
@@ -156,14 +156,14 @@ impl OpenLog {
             output.commit(|out| writeln!(out, "{LOG}\n{origin}"))?;
         }
         if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
-            return Err(fault("is no regular file, so it can be no log".into()));
+            return Err(fault("is not a regular file, so it cannot be a log".into()));
         }
         let unwritable =
             |error| Fault::caused(FaultKind::Unwritable, "cannot be written", error).of(path);
         let file = OpenOptions::new().append(true).open(path);
         let file = file.map_err(unwritable)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(fault("is in use: another command adds to it".into()));
+            return Err(fault("is in use: another command is writing to it".into()));
         }
         let log = Log::read(path).map_err(|error| match error {
             TlogError::Document(reason) => fault(reason),

@@ -1,12 +1,13 @@
-//! Logs of commitments that witnesses cosign, in formats of C2SP, so that anybody's tools can follow them: a log is a
-//! Merkle tree of RFC 6962 whose leaves are commitments' files, a checkpoint is its size and root as a signed note.
+//! Logs of commitments that witnesses cosign, in C2SP's formats, so that other tools can follow them. A log is a
+//! Merkle tree of RFC 6962 whose leaves are the files of commitments. A checkpoint is its size and root as a signed
+//! note.
 //!
 //! * `note`: signed notes and the keys that sign them.
 //! * `checkpoint`: checkpoints, and witnesses' cosignatures of them.
 //! * `proof`: that a leaf is in a checkpoint's tree (`.tlog-proof`), that one tree is the beginning of another.
 //! * `log`: the file of a log's leaves.
 //! * `twice`: commitments in a log to one product.
-//! * `published`: what a checkpoint with its cosignatures says of when a commitment was there.
+//! * `published`: what a checkpoint with its cosignatures proves about the time of a commitment.
 //!
 //! `docs/attestations.md` says what that proves.
 
@@ -24,7 +25,7 @@ pub use proof::TlogProof;
 pub use published::{Published, Witness, Witnesses, posix_of, rfc3339};
 pub use twice::{Committed, repeated};
 
-/// Why something is no log, note or proof, or proves nothing.
+/// Why something is not a log, note or proof, or proves nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlogError {

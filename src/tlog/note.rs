@@ -48,7 +48,7 @@ impl Key {
         let name = name.to_owned();
         match is_name(&name) {
             true => Ok(Key { name, kind, public }),
-            false => Err("a key's name has 1 to 255 characters, no space and no +".into()),
+            false => Err("a key's name must have 1 to 255 characters, without spaces or +".into()),
         }
     }
 
@@ -83,7 +83,7 @@ impl FromStr for Key {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Key, String> {
-        let form = "a key is NAME+hhhhhhhh+BASE64, as C2SP's signed-note has it";
+        let form = "a key must be NAME+hhhhhhhh+BASE64, as C2SP's signed-note defines it";
         let mut parts = text.splitn(3, '+');
         let (Some(name), Some(id), Some(bytes)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(form.into());
@@ -96,11 +96,11 @@ impl FromStr for Key {
         };
         let public = bytes[1..].try_into().ok();
         let public = public.and_then(PublicKey::from_bytes);
-        let public = public.ok_or("it holds no public Ed25519 key")?;
+        let public = public.ok_or("it does not contain a public Ed25519 key")?;
         let key = Key::new(name, kind, public)?;
         match format!("{:08x}", u32::from_be_bytes(key.id())) == id {
             true => Ok(key),
-            false => Err("the eight digits in it are not those of its name and key".into()),
+            false => Err("its eight digits do not match its name and key".into()),
         }
     }
 }
@@ -167,15 +167,16 @@ impl Note {
     /// # Errors
     /// What is wrong, to be read after the file's name.
     pub fn parse(bytes: &str) -> Result<Note, TlogError> {
-        let not = |reason: &str| TlogError::document(format!("is no signed note: {reason}"));
+        let not = |reason: &str| TlogError::document(format!("is not a signed note: {reason}"));
         if bytes.chars().any(|c| c.is_control() && c != '\n') {
             return Err(not("it has control characters"));
         }
         let split = bytes.rfind("\n\n");
-        let split = split.ok_or_else(|| not("it has no empty line before signatures"))?;
+        let split = split.ok_or_else(|| not("it has no empty line before its signatures"))?;
         let (text, lines) = (&bytes[..=split], &bytes[split + 2..]);
         let ended = lines.strip_suffix('\n');
-        let lines = ended.ok_or_else(|| not("its last line has no end, or it has no signature"))?;
+        let lines =
+            ended.ok_or_else(|| not("its last line is incomplete, or it has no signature"))?;
         let lines: Vec<_> = lines.split('\n').collect();
         if lines.len() > MOST_SIGNATURES {
             let most = format!("it has more than {MOST_SIGNATURES} signatures");
@@ -184,7 +185,7 @@ impl Note {
         let mut signatures = Vec::new();
         for line in lines {
             let signature = NoteSignature::of_line(line).ok_or_else(|| {
-                let reason = format!("{:?} is no line of a signature", printable(line));
+                let reason = format!("{:?} is not a signature line", printable(line));
                 not(&reason)
             })?;
             signatures.push(signature);
@@ -217,7 +218,7 @@ impl Note {
         match good(first) && own.all(good) {
             true => Ok(()),
             false => Err(TlogError::nothing(format!(
-                "a signature that it bears in the name of {} is not that key's of this text",
+                "its signature in the name of {} is not by that key over this text",
                 key.name
             ))),
         }

@@ -42,7 +42,7 @@ impl TlogProof {
     /// # Errors
     /// What is wrong, to be read after the file's name.
     pub fn parse(text: &str) -> Result<TlogProof, TlogError> {
-        let not = |reason: &str| TlogError::document(format!("is no tlog-proof: {reason}"));
+        let not = |reason: &str| TlogError::document(format!("is not a tlog-proof: {reason}"));
         let (head, checkpoint) = text
             .split_once("\n\n")
             .ok_or_else(|| not("it has no empty line before its checkpoint"))?;
@@ -51,7 +51,7 @@ impl TlogProof {
             return Err(not(&format!("its first line is not {FIRST_LINE:?}")));
         }
         if let Some(extra) = head.peek().and_then(|line| line.strip_prefix("extra ")) {
-            Base64::decode_vec(extra).map_err(|_| not("what is extra is no base64"))?;
+            Base64::decode_vec(extra).map_err(|_| not("its extra data is not base64"))?;
             head.next();
         }
         let index = head.next().and_then(|line| line.strip_prefix("index "));
@@ -64,9 +64,11 @@ impl TlogProof {
         for line in head {
             let hash = Base64::decode_vec(line).ok();
             let hash = hash.and_then(|hash| hash.try_into().ok());
-            path.push(Hash(hash.ok_or_else(|| not("a hash of it is none"))?));
+            path.push(Hash(
+                hash.ok_or_else(|| not("one of its hashes is not valid"))?,
+            ));
             if path.len() > MOST_HASHES {
-                return Err(not("it has more hashes than any tree needs"));
+                return Err(not("it has more hashes than any tree can need"));
             }
         }
         Ok(TlogProof {

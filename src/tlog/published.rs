@@ -68,18 +68,18 @@ impl Witnesses {
     /// Witnesses, of which so many must have cosigned.
     ///
     /// # Errors
-    /// If one is there twice, is no witness's key, or there are fewer.
+    /// If one is there twice, is not a witness's key, or there are fewer.
     pub fn new(keys: Vec<Key>, quorum: usize) -> Result<Witnesses, String> {
         for (i, key) in keys.iter().enumerate() {
             if key.kind != KeyKind::Cosignature {
                 let name = &key.name;
                 return Err(format!(
-                    "the key of {name} is no witness's: its type is not 4"
+                    "the key of {name} is not a witness's key: its type is not 4"
                 ));
             }
             if let Some(other) = keys[..i].iter().find(|other| other.public == key.public) {
                 return Err(format!(
-                    "{} and {} have one key, and count as one witness",
+                    "{} and {} have the same key, so they count as one witness",
                     other.name, key.name
                 ));
             }
@@ -87,7 +87,7 @@ impl Witnesses {
         match (1..=keys.len()).contains(&quorum) {
             true => Ok(Witnesses { keys, quorum }),
             false => Err(format!(
-                "a quorum is 1 to {} witnesses, not {quorum}",
+                "the quorum must be 1 to {} witnesses, not {quorum}",
                 keys.len()
             )),
         }
@@ -118,7 +118,7 @@ impl Witnesses {
         let (found, quorum) = (cosigned.len(), self.quorum);
         let Some((latest, _)) = cosigned.get(quorum - 1) else {
             return Err(TlogError::nothing(format!(
-                "{found} of the witnesses cosigned the checkpoint, {quorum} must"
+                "{found} of the witnesses cosigned the checkpoint, but {quorum} are required"
             )));
         };
         Ok(Published {
@@ -147,7 +147,7 @@ impl Published {
     /// If nobody can tell, or it was not.
     pub fn confirm_before(mut self, time: &str) -> Result<Published, TlogError> {
         let wrong =
-            || TlogError::document(format!("{time:?} is no time like 2026-11-23T08:00:00Z"));
+            || TlogError::document(format!("{time:?} is not a time like 2026-11-23T08:00:00Z"));
         let limit = posix_of(time).ok_or_else(wrong)?;
         match posix_of(&self.no_later_than) {
             Some(latest) if latest < limit => {

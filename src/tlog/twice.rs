@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::TlogError;
-use crate::commit::{Commitment, CommittedD, Hash, OperationCommitment, leaf};
+use crate::commit::{Commitment, Hash, leaf};
 
-/// A committed file, by its leaf and by what it is a commitment to but for the result.
+/// A committed file, by its leaf and by what it is a commitment to except the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     pub leaf: Hash,
@@ -20,25 +20,11 @@ impl Committed {
     /// If it is none, to be read after the file's name.
     pub fn parse(file: &[u8]) -> Result<Committed, TlogError> {
         // As the types say it: another spelling of a commitment is the same one.
-        let product = Commitment::parse(file);
-        let subject = match product {
-            Ok(mut product) => {
-                let unset = Hash([0; 32]);
-                product.d = CommittedD {
-                    root: unset,
-                    block_rows: 1,
-                    ..product.d
-                };
-                serde_json::to_vec(&product)
-            }
-            Err(error) => match OperationCommitment::parse(file) {
-                Ok(mut operation) => {
-                    operation.arrays.remove("y");
-                    serde_json::to_vec(&operation)
-                }
-                Err(_) => return Err(TlogError::Document(error.to_string())),
-            },
-        };
+        let parsed = Commitment::parse(file);
+        let mut commitment = parsed.map_err(|error| TlogError::Document(error.to_string()))?;
+        commitment.result.root = Hash([0; 32]);
+        commitment.result.block_rows = 1;
+        let subject = serde_json::to_vec(&commitment);
         let subject = subject.map_err(|error| TlogError::Document(error.to_string()))?;
         Ok(Committed {
             leaf: leaf([file]),

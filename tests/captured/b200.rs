@@ -163,7 +163,7 @@ fn sparse_words_as_a_check() {
             };
             let prepared = Prepared::from_tensors(&check, held.with(Role::SparseA, words));
             let report = prepared.expect("a product").run(&()).expect("a report");
-            assert_eq!(report.model.evidence, Evidence::Published, "{}", case.name);
+            assert_eq!(report.rule.evidence(), Evidence::Published, "{}", case.name);
             match report.verdict {
                 Verdict::Identical if !other => judged += 1,
                 Verdict::Different if other => differing += 1,

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tcverify::batch::{self, Work};
+use tcverify::batch;
 use tcverify::check::Check;
+use tcverify::check::Request;
 use tcverify::emu::step::{Reload, added_in_memory, packed};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::io::npy::NpyFile;
@@ -259,7 +260,7 @@ fn blocks_of_k_decide_bits() {
     assert_eq!(read.no_products.len(), 13);
     let (mut kernels, mut wrong) = (0, [0; 4]);
     for case in read.cases {
-        let Work::Product(check) = case.work else {
+        let Request::Product(check) = case.request else {
             panic!("{}: no product", case.name);
         };
         if check.model.ttnn.in0_block_w.is_none() {

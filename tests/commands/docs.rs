@@ -7,6 +7,7 @@ mod fields;
 mod formats;
 mod links;
 mod map;
+mod messages;
 #[cfg(unix)]
 mod pages;
 mod words;

@@ -102,6 +102,7 @@ mod generated {
         let other = manifest.to_string().replacen("d.npy", "other.npy", 1);
         folder.write("other.json", other);
         let product = "--arch a100 --dtype fp16 a.npy b.npy";
+        crate::screen::challenged::write_keys(&folder);
         let mut printed = Vec::new();
         for (command, code) in [
             (format!("check {product} other.npy --json report.json --quiet"), 1),
@@ -128,6 +129,7 @@ mod generated {
                 1,
             ),
             ("screen judge --suite screen-suite.json screen-results.json --json screen-fleet.json".into(), 1),
+            ("screen commit --key one.pem --time 2026-11-23T08:00:00Z -o screen-commitment.json".into(), 0),
             ("commit prove --commitment commitment.json --blocks 1 d.npy -o proof.json --rows rows.npy".into(), 0),
             ("audit challenge commitment.json --beacon 1 --elements 9 -o challenge.json".into(), 0),
             (format!("audit open {product} d.npy --commitment commitment.json --challenge challenge.json -o o.bin"), 0),
@@ -155,6 +157,7 @@ mod generated {
             "inference",
             "screen-suite",
             "screen-results",
+            "screen-commitment",
             "screen-fleet",
         ]
         .map(|name| (name, of(name)))
@@ -216,10 +219,16 @@ mod generated {
                 format!("{verb} --op rms_norm --eps 1e-6 f_x.npy f_w.npy f_hf.npy {words} -q");
             layer.tcverify(&words).expect(0);
         }
-        written.insert("operation-commitment", vec![json(&layer, "c.json")]);
+        written
+            .get_mut("commitment")
+            .expect("one of a product")
+            .push(json(&layer, "c.json"));
         let reports =
             ["same", "other", "rows", "drawn"].map(|name| json(&layer, &format!("{name}.json")));
-        written.insert("operation-report", reports.into());
+        written
+            .get_mut("report")
+            .expect("those of products")
+            .extend(reports);
         let sweep = "sweep sqrt --write sweep.json --blocks 63";
         layer.tcverify(sweep).expect(0);
         written.insert("sweep", vec![json(&layer, "sweep.json")]);

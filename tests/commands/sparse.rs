@@ -216,18 +216,18 @@ fn every_row_is_the_dense_product_of_what_it_keeps() {
             sparse.options
         );
         let report = sparse.folder.tcverify(&words).expect(0).json();
-        let constants = report["model"]["constants"].as_array().unwrap();
+        let constants = report["rule"]["model"]["constants"].as_array().unwrap();
         let known = constants
             .iter()
             .find(|c| c["name"] == "sparse")
             .expect("a constant");
         assert_eq!(
-            known["value"], report["product"]["sparse"],
+            known["value"], report["rule"]["product"]["sparse"],
             "{}",
             unit.words
         );
-        assert_eq!(report["product"]["k"], sparse.rows[0].len());
-        let evidence = report["model"]["evidence"].as_str().unwrap();
+        assert_eq!(report["rule"]["product"]["k"], sparse.rows[0].len());
+        let evidence = report["rule"]["model"]["evidence"].as_str().unwrap();
         assert!(["inferred", "published"].contains(&evidence), "{evidence}");
     }
 }
@@ -259,7 +259,7 @@ fn another_selection_differs() {
         .tcverify(&format!("{check} other.npy"))
         .expect(1);
     assert!(
-        run.stdout.contains("causes, as A is compressed"),
+        run.stdout.contains("causes, because A is compressed"),
         "{}",
         run.stdout
     );
@@ -361,7 +361,7 @@ fn what_is_no_sparse_product_is_refused() {
         ),
         (
             format!("check --arch v100 {product} --sparse-a meta.npy"),
-            &["volta", "no sparse form"],
+            &["volta", "no known sparse form"],
         ),
         (
             format!("check --arch a100 {product}"),
@@ -385,11 +385,11 @@ fn what_is_no_sparse_product_is_refused() {
         ),
         (
             format!("identify {product} --sparse-a meta.npy"),
-            &["not searched"],
+            &["the search does not cover products of a compressed A"],
         ),
         (
             format!("check --arch auto {product} --sparse-a meta.npy"),
-            &["not searched"],
+            &["the search does not cover products of a compressed A"],
         ),
         (
             format!(

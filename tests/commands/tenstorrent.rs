@@ -131,7 +131,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2",
             None,
-            "say --acc",
+            "give --acc",
         ),
         (
             "--arch wormhole --dtype bf16 --dtype-b fp16 --instruction hifi2 --acc fp32",
@@ -146,7 +146,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 3 --reload exact",
             None,
-            "blocks of 3 do not divide",
+            "not a multiple of blocks of 3",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 0 --reload exact",
@@ -156,12 +156,12 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 2",
             None,
-            "say --reload",
+            "give --reload",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --in0-block-w 2 --reload tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
             None,
-            "read again as it is",
+            "read back unchanged",
         ),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --packer-l1-acc",
@@ -192,7 +192,7 @@ fn what_is_open_or_impossible_is_refused() {
         (
             "--arch wormhole --dtype bf16 --reload exact",
             Some("f(math_fidelity=HiFi2, fp32_dest_acc_en=True, packer_l1_acc=True)"),
-            "nobody says",
+            "the number of tiles per block is missing",
         ),
     ];
     for (options, config, why) in rows {
@@ -247,4 +247,74 @@ fn a_known_fault_is_named() {
         // That of the last sum, which nothing follows.
         assert_eq!(found.len(), usize::from(named), "{arch}: {found:?}");
     }
+}
+
+/// What a packed tile stands for, as real numbers: of element (row, column) its code and its shared exponent.
+fn packed_value(tiles: &[u8], bits: usize, [row, column]: [usize; 2], across: usize) -> f32 {
+    let bytes = 64 + 128 * bits;
+    let tile = &tiles[(row / 32 * across + column / 32) * bytes..][..bytes];
+    let (row, column) = (row % 32, column % 32);
+    // Faces: top left, top right, bottom left, bottom right.
+    let line = (row / 16 * 2 + column / 16) * 16 + row % 16;
+    let bit = (line * 16 + column % 16) * bits;
+    let code = tile[64 + bit / 8] >> (bit % 8) & (0xff >> (8 - bits));
+    let magnitude = code & (0x7f >> (8 - bits));
+    let sign = if code >> (bits - 1) == 1 { -1.0 } else { 1.0 };
+    sign * f32::from(magnitude) * 2f32.powi(i32::from(tile[line]) - 127 - (bits as i32 - 2))
+}
+
+#[test]
+fn packed_tiles_become_numbers() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/capture/bfp_tiles.py");
+    let folder = Folder::new();
+    let python = |words: &str| {
+        let mut python = folder.shell("python3");
+        folder.run(python.args(["-B", script]).args(words.split(' ')))
+    };
+    if folder.shell("python3").arg("--version").output().is_err() {
+        crate::support::say(format_args!("not checked: Python is not here"));
+        return;
+    }
+    for bits in [8usize, 4, 2] {
+        let mut random = tcverify::random::SplitMix64(bits as u64);
+        let mut tiles = Vec::new();
+        for _ in 0..2 * 3 {
+            tiles.extend((0..64).map(|_| 100 + (random.word() % 40) as u8));
+            tiles.extend((0..128 * bits).map(|_| random.word() as u8));
+        }
+        folder.write("t.bin", &tiles);
+        python(&format!("t.bin --format bfp{bits} --shape 64x96 -o x.npy")).expect(0);
+        let written = folder.read("x.npy");
+        let codes = written[written.len() - 64 * 96 * 2..].chunks(2);
+        let (mut zeros, mut moved) = (0, 0);
+        for (at, code) in codes.enumerate() {
+            let code = u16::from_le_bytes([code[0], code[1]]);
+            let place = [at / 96, at % 96];
+            let right = packed_value(&tiles, bits, place, 3);
+            if right == 0.0 {
+                // The chip has no -0.
+                assert_eq!(code, if right.is_sign_negative() { 0xff80 } else { 0 });
+                zeros += 1;
+                continue;
+            }
+            let given = f32::from_bits(u32::from(code) << 16);
+            assert_eq!(given, right, "bfp{bits} {place:?}");
+            // Faces column by column would be another layout.
+            let other = [
+                place[0] / 32 * 32 + place[1] % 32,
+                place[1] / 32 * 32 + place[0] % 32,
+            ];
+            moved += usize::from(packed_value(&tiles, bits, other, 3) != right);
+        }
+        assert!(zeros > 0 && moved > 2000, "{zeros} {moved}");
+    }
+    for (words, why) in [
+        ("t.bin --format bfp8 --shape 64x96 -o y.npy", "the file has"),
+        ("t.bin --format bfp2 --shape 64x90 -o y.npy", "whole tiles"),
+        ("none --format bfp2 --shape 64x96 -o y.npy", "No such file"),
+    ] {
+        let run = python(words).expect(2);
+        assert!(run.stderr.contains(why), "{run:#?}");
+    }
+    assert!(!folder.names().contains(&"y.npy".to_owned()));
 }

@@ -275,7 +275,7 @@ mod tests {
         #[inline(always)]
         unsafe fn run<V: Vector>(self) -> Taken {
             let (mut values, mut words) = ([0.0; WIDEST], [[0; WIDEST]; 4]);
-            // SAFETY: the same promise, and a register is no wider than a strip.
+            // SAFETY: the same promise, and a register is not wider than a strip.
             unsafe {
                 let numbers = Decoder::new(self.0).numbers::<V, true>(V::splat(self.1 as i32));
                 V::store_f(values.as_mut_ptr(), numbers.values);
@@ -303,7 +303,7 @@ mod tests {
         #[inline(always)]
         unsafe fn run<V: Vector>(self) -> Self::Output {
             let (mut floats, mut words) = ([[0.0; WIDEST]; 2], [[0; WIDEST]; 2]);
-            // SAFETY: the same promise, and a register is no wider than a strip.
+            // SAFETY: the same promise, and a register is not wider than a strip.
             unsafe {
                 let decoder = Decoder::new(self.0);
                 let codes = in_halves::<V>(self.1);

@@ -65,7 +65,7 @@ pub struct DensePanel {
     pub padded: usize,
 }
 
-/// Arithmetic on plain numbers: a kernel but for its packing.
+/// Arithmetic on plain numbers: a kernel except its packing.
 pub trait Plain: Sync {
     /// What it computes with.
     type Real: Real;

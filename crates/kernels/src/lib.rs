@@ -125,7 +125,7 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
     }
 }
 
-/// Computes the rows of D from `first_row` on, matrices of a batch one after the other, that `out` has room for:
+/// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
 /// codes of the accumulator's format. Returns how many multiply-adds fell to the exact engine; none if nothing was
 /// computed, because the product is not worth packing for, or the kernel fails its self-test.
 pub fn fill(

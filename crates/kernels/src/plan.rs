@@ -19,7 +19,7 @@ pub enum Plan {
     Floor(FloorPlan),
     /// The same with a sticky bit, rounded to nearest (Vortex).
     Sticky(StickyPlan),
-    /// The same of two or four products a lane (Vortex FP8 and FP4).
+    /// The same for two or four products a lane (Vortex FP8 and FP4).
     Lanes(LanePlan),
     /// Block-scaled FP4.
     Block(BlockPlan),

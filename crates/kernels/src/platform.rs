@@ -27,7 +27,7 @@ pub trait Wide {
     fn run(self) -> Self::Output;
 }
 
-/// The same of work that uses the vectors themselves.
+/// The same for work that uses the vectors themselves.
 pub(super) trait Vectorized {
     type Output;
 

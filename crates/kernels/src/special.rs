@@ -5,11 +5,9 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use rayon::prelude::*;
-
 use super::context::{Context, Flags};
 use tcverify_num::{Class, Format, Formats, Unpacked};
-use tcverify_tensor::Plane;
+use tcverify_tensor::{Plane, parallel};
 
 /// What an element's special terms have amounted to so far.
 #[derive(Clone, Copy, Default)]
@@ -68,15 +66,14 @@ pub fn resolve(
     let scales = problem.scales;
     let (a_format, b_format) = (context.formats.a, context.formats.b);
 
-    let columns: Vec<(usize, Specials)> = (0..n)
-        .into_par_iter()
-        .filter(|&column| flags.columns[column].load(Ordering::Relaxed))
-        .map(|column| {
-            let scales = scales.map(|s| s.b.transposed().plane(batch));
-            (column, Specials::of(b_format, b, scales, column, context))
-        })
-        .collect();
-    out.par_chunks_mut(n).enumerate().for_each(|(index, out)| {
+    let flagged = |column: &usize| flags.columns[*column].load(Ordering::Relaxed);
+    let flagged: Vec<usize> = (0..n).filter(flagged).collect();
+    let columns = parallel::map(flagged.len(), |i| {
+        let scales = scales.map(|s| s.b.transposed().plane(batch));
+        let column = flagged[i];
+        (column, Specials::of(b_format, b, scales, column, context))
+    });
+    parallel::chunks_mut(out, n, &|index, out| {
         let row = rows.start + index;
         if flags.rows[index].load(Ordering::Relaxed) {
             let scales = scales.map(|s| s.a.plane(batch));

@@ -44,7 +44,7 @@ pub trait TileKernel: Sync {
     /// the element.
     fn finish(&self, state: Self::State) -> Option<u64>;
 
-    /// The code of an accumulator of FP32 that surely is no NaN, where it can be told at once; none where
+    /// The code of an accumulator of FP32 that surely is not a NaN, where it can be told at once; none where
     /// [`TileKernel::finish`] has to be asked.
     fn as_f32(_: Self::State) -> Option<u32> {
         None

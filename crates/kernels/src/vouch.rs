@@ -24,7 +24,7 @@ impl Platform {
             let names: Vec<_> = available.iter().map(|p| p.name()).collect();
             let variable = Platform::VARIABLE;
             format!(
-                "{variable} is {name:?}; this machine has {}",
+                "{variable} is {name:?}, but this machine has only {}",
                 names.join(", ")
             )
         })

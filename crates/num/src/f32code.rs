@@ -25,13 +25,13 @@ impl FromStr for F32 {
         let asked = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
         if value.is_infinite() && !asked.starts_with("inf") {
             return Err(format!(
-                "{text} is beyond every f32; for infinity write inf"
+                "{text} is too large for an f32; for infinity write inf"
             ));
         }
         // Nor shall one become a zero, which is a word of its own: with beta = 0 nobody reads C.
         let mantissa = asked.split('e').next().unwrap_or_default();
         if value == 0.0 && mantissa.contains(|digit| matches!(digit, '1'..='9')) {
-            return Err(format!("{text} is nearer to zero than every other f32"));
+            return Err(format!("{text} is not zero, but too small for an f32"));
         }
         Ok(F32(value.to_bits()))
     }
@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for F32 {
             Number(f64),
             Text(String),
         }
-        let wanted = "a number that an f32 has, or text such as \"0.1\", is expected";
+        let wanted = "expected a number that is exact in f32, or text such as \"0.1\"";
         match Written::deserialize(from).map_err(|_| D::Error::custom(wanted))? {
             Written::Text(text) => text.parse().map_err(D::Error::custom),
             Written::Number(value) if f64::from(value as f32) == value => {

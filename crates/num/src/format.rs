@@ -254,7 +254,7 @@ impl Format {
         Format::ALL.into_iter().find(named)
     }
 
-    /// What a word that is no format of its own may stand for: `fp8` is one of two.
+    /// What a word that is not a format of its own may stand for: `fp8` is one of two.
     pub fn family(word: &str) -> &'static [Format] {
         const FAMILIES: [(&[&str], &[Format]); 4] = [
             (&["fp8", "f8", "float8"], &[Format::E4m3, Format::E5m2]),
@@ -323,7 +323,7 @@ impl Format {
         self.row().specials
     }
 
-    /// Low bits of a stored element that are no part of the number (13 for TF32 and XF32, else 0).
+    /// Low bits of a stored element that are not part of the number (13 for TF32 and XF32, else 0).
     #[inline]
     pub const fn ignored_bits(self) -> u32 {
         self.row().ignored_bits

@@ -141,7 +141,7 @@ impl Target {
         };
         let fraction = (significand & (hidden - 1)) as u64;
         let magnitude = (field << fraction_bits | fraction) << format.ignored_bits();
-        // E4M3 has numbers of its highest exponent, but for the last, which is its NaN.
+        // E4M3 has numbers of its highest exponent, except the last, which is its NaN.
         if self.overflow == Overflow::Saturate && magnitude > format.max_finite(false) {
             return format.max_finite(negative);
         }

@@ -8,7 +8,7 @@ use super::layout::unravel;
 use super::{Encoding, Order, Tensor, Unrepresentable};
 use tcverify_num::{Rounding, convert_exact, tf32_code};
 
-/// Elements that are looked at together.
+/// Elements that are examined together.
 const PIECE: usize = 1 << 14;
 
 impl Tensor {
@@ -174,7 +174,7 @@ impl Tensor {
             return None;
         }
         if self.stored.encoding == Encoding::Code && self.stored.width == 1 && self.dense {
-            // A byte each, as FP4 and FP6 have: all are looked at together, where they lie.
+            // A byte each, as FP4 and FP6 have: all are examined together, where they lie.
             let largest = self.format.max_code();
             let bytes = &self.bytes()[self.start..][positions.clone()];
             let bad = |&byte: &u8| u64::from(byte) > largest;

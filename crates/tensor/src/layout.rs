@@ -9,7 +9,7 @@ pub enum Order {
     Fortran,
 }
 
-/// Whether elements so far apart lie one after the other in this order. Of an axis of one no stride counts.
+/// Whether elements so far apart lie one after another in this order. Of an axis of one no stride counts.
 pub(super) fn lies_in(order: Order, shape: &[usize], found: &[usize]) -> bool {
     let wanted = strides(shape, order);
     let mut axes = shape.iter().zip(wanted.iter().zip(found));

@@ -6,6 +6,7 @@
 mod elements;
 pub mod interop;
 mod layout;
+pub mod parallel;
 mod planes;
 mod problem;
 mod stored;
@@ -70,7 +71,7 @@ impl Tensor {
         Tensor::with_rows(format, shape, order, stored, bytes, start, None)
     }
 
-    /// The same, but only some rows, counted on from matrix to matrix, are looked at, if these lie
+    /// The same, but only some rows, counted on from matrix to matrix, are examined, if these lie
     /// together in the bytes: the others must not be used.
     ///
     /// # Errors
@@ -118,7 +119,7 @@ impl Tensor {
     /// on: with gaps, or several at one place (0 repeats an axis).
     ///
     /// # Errors
-    /// As for [`Tensor::new`]; the first in C order if they do not lie one after the other.
+    /// As for [`Tensor::new`]; the first in C order if they do not lie one after another.
     ///
     /// # Panics
     /// If the bytes are too few for the shape and strides.
@@ -194,7 +195,7 @@ impl Tensor {
         Tensor::from_payload(format, shape, payload)
     }
 
-    /// How its elements are stored, in which order, and their bytes; none if those do not lie one after the other.
+    /// How its elements are stored, in which order, and their bytes; none if those do not lie one after another.
     #[cfg(feature = "ndarray")]
     pub(crate) fn parts(&self) -> Option<(Stored, Order, &[u8])> {
         let bytes = (*self.bytes).as_ref();

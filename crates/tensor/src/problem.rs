@@ -18,14 +18,14 @@ pub struct Problem<'a> {
     pub k: usize,
 }
 
-/// Of a compressed A: for every element the row of B that it is multiplied with.
+/// Of a compressed A: for every element the row of B that it is multiplied by.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'a> {
     /// Row by row, matrix by matrix.
     rows_of_b: &'a [u32],
     /// Elements of a whole row of A, and rows of a whole matrix.
     whole: [usize; 2],
-    /// The first row and k of the part that is looked at.
+    /// The first row and k of the part that is examined.
     first: [usize; 2],
 }
 
@@ -94,7 +94,7 @@ impl<'a> Problem<'a> {
             return fail("a compressed A needs one row of B for each of its elements");
         }
         if rows_of_b.iter().any(|&row| row as usize >= b.rows()) {
-            return fail("the metadata of A name rows that B does not have");
+            return fail("the metadata of A refer to rows that B does not have");
         }
         let alike = b.part(0..a.columns(), 0..b.columns());
         let selected = Selected {
@@ -121,7 +121,7 @@ impl<'a> Problem<'a> {
             let shape = matrix.tensor().shape();
             if shape.len() < 2 {
                 return fail(format!(
-                    "{name} has {} dimension{}; a matrix has two, a batch of matrices more",
+                    "{name} has {} dimension{}; a matrix has two, a batch has more",
                     shape.len(),
                     if shape.len() == 1 { "" } else { "s" }
                 ));
@@ -142,7 +142,7 @@ impl<'a> Problem<'a> {
         let shared = b.batch_shape().is_empty();
         if a.batch_shape() != b.batch_shape() && !shared {
             return fail(format!(
-                "the batch dimensions differ: A is {}, B is {} (they must be equal, or B one matrix for all of A's)",
+                "the batch dimensions differ: A is {}, B is {} (they must be equal, or B must be one matrix)",
                 shape_text(a.tensor().shape()),
                 shape_text(b.tensor().shape())
             ));
@@ -151,10 +151,10 @@ impl<'a> Problem<'a> {
         if k != b.rows() {
             let hint = match (a.rows() == b.rows(), k == b.columns()) {
                 (true, true) => {
-                    "; A or B would fit the other way round (see `transpose_a`, `transpose_b`)"
+                    "; A or B would fit if transposed (see `transpose_a`, `transpose_b`)"
                 }
-                (true, false) => "; A would fit the other way round (see `transpose_a`)",
-                (false, true) => "; B would fit the other way round (see `transpose_b`)",
+                (true, false) => "; A would fit if transposed (see `transpose_a`)",
+                (false, true) => "; B would fit if transposed (see `transpose_b`)",
                 (false, false) => "",
             };
             return fail(format!(
@@ -177,7 +177,7 @@ impl<'a> Problem<'a> {
             let (want, have) = (problem.d_shape(), c.tensor().shape());
             if have != want {
                 return fail(format!(
-                    "C is {} where D is {}",
+                    "C is {}, but D is {}",
                     shape_text(have),
                     shape_text(&want)
                 ));
@@ -217,7 +217,7 @@ impl<'a> Problem<'a> {
                     }
                 };
                 return Err(ShapeError(format!(
-                    "the scales of {name} are {have}, but one for every {block} k of {name} makes {}",
+                    "the scales of {name} are {have}, but one per {block} k of {name} needs {}",
                     shape_text(&wanted)
                 )));
             }

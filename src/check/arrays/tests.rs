@@ -11,7 +11,7 @@ fn the_format_of_d() {
     use Format::{Bf16, Fp16, Fp32, Fp64, Int32};
     for (text, accumulator, format) in [
         ("<f4", Fp32, Fp32),
-        // Values of the accumulator in a wider array: whether they are is looked at later.
+        // Values of the accumulator in a wider array: whether they are is examined later.
         ("<f4", Fp16, Fp16),
         ("<f8", Fp32, Fp32),
         ("<f2", Fp32, Fp16),
@@ -31,7 +31,11 @@ fn the_format_of_d() {
         );
     }
     for (text, accumulator, said) in [
-        ("<u2", Fp32, "does not say whether it holds fp16 or bf16"),
+        (
+            "<u2",
+            Fp32,
+            "does not distinguish fp16 from bf16; give `d_dtype`",
+        ),
         ("<u2", Int32, "are 2 bytes wide"),
         ("<u2", Fp64, "are 2 bytes wide"),
         ("<u4", Fp16, "are 4 bytes wide"),
@@ -63,6 +67,6 @@ fn the_format_of_a_bias() {
     }
     for text in ["<u2", "|u1", "<u8"] {
         let refused = float_format(&descr(text), "bias_dtype").expect_err(text);
-        assert!(refused.contains("say it with `bias_dtype`"), "{refused}");
+        assert!(refused.contains("give `bias_dtype`"), "{refused}");
     }
 }

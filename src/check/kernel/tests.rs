@@ -72,7 +72,7 @@ fn the_line_of_a_log() {
     // The text is about this product under no other way.
     let stored = stored(B, &reading);
     assert!(
-        stored.starts_with("B is stored NxK, as the text has it"),
+        stored.starts_with("B is stored NxK, as the text says"),
         "{stored}"
     );
     for (turned, words) in [
@@ -88,7 +88,7 @@ fn the_line_of_a_log() {
         (
             good() + &line(10, "R_16BF", 4),
             asked(),
-            "lines 1 and 2 are both about this product, and say different kernels",
+            "lines 1 and 2 both describe this product, but with different kernels",
         ),
         (
             String::new(),
@@ -98,12 +98,12 @@ fn the_line_of_a_log() {
         (
             good(),
             shapes(&[6, 128], &[11, 128], B),
-            "1 lines are about others, such as",
+            "1 lines describe others, such as",
         ),
         (
             line(10, "R_16F", 3),
             asked(),
-            "in these formats; 1 lines are about others",
+            "in these formats; 1 lines describe others",
         ),
     ] {
         let refused = found(&log, &shapes).expect_err("no line");
@@ -157,7 +157,17 @@ fn a_plan_from_a_text() {
     );
     // Three slices: two of a tile and one of what is left.
     let report = planned.run(&()).expect("a verdict");
-    assert!(report.schedule.expect("a schedule").kernel.is_some());
+    assert!(
+        report
+            .rule
+            .product()
+            .expect("a product")
+            .schedule
+            .as_ref()
+            .expect("a schedule")
+            .kernel
+            .is_some()
+    );
     let spec = scheduling.spec().clone();
     assert_ne!(
         spec,
@@ -182,7 +192,7 @@ fn a_plan_from_a_text() {
             assert_eq!(!refused, taken, "{:?}", found.err());
         }
     }
-    // Alpha is no part of a kernel's words.
+    // Alpha is not a part of a kernel's words.
     let mut scaled = check_of_text.clone();
     scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000));
     let scaled = prepared(&scaled).expect("a product");

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::ops::Job;
 use crate::ops::float32::Event;
+use crate::tensor::parallel;
 
 /// What one number more or less in one operation explains.
 #[derive(Clone, Debug, Serialize)]
@@ -68,15 +68,11 @@ pub fn deviation(
     let most = usize::try_from(BUDGET / cost).unwrap_or(usize::MAX);
     let tried = &candidates[..candidates.len().min(most)];
     let fits = |at: u64, up: bool| job.bumped(row, at, up).0 == given;
-    let mut found: Vec<(u64, bool)> = tried
-        .par_iter()
-        .filter_map(|&at| {
-            [true, false]
-                .into_iter()
-                .find(|&up| fits(at, up))
-                .map(|up| (at, up))
-        })
-        .collect();
+    let found = parallel::map(tried.len(), |i| {
+        let up = [true, false].into_iter().find(|&up| fits(tried[i], up));
+        up.map(|up| (tried[i], up))
+    });
+    let mut found: Vec<(u64, bool)> = found.into_iter().flatten().collect();
     found.sort_unstable();
     Deviation {
         differing: wrong.len(),
@@ -127,14 +123,15 @@ impl Deviation {
         let Some(first) = &self.first else {
             writeln!(
                 out,
-                "  No single operation whose result is the next number gives the captured row ({tried} were tried)."
+                "  Changing the result of a single operation to the next number never gives the captured row \
+                ({tried} were tried)."
             )?;
             return self.rest(out);
         };
         writeln!(
             out,
-            "  {} of {tried} operations give the captured row, all of it, if their result is the next number. The \
-             first of them:",
+            "  {} of {tried} operations give the whole captured row if their result is changed to the next number. \
+             The first of them:",
             crate::report::grouped(self.fit)
         )?;
         if let Some(stage) = &first.stage {
@@ -149,7 +146,7 @@ impl Deviation {
         } else {
             "toward"
         };
-        writeln!(out, "    ... were it the next number {toward} zero")?;
+        writeln!(out, "    ... if it were the next number {toward} zero")?;
         self.rest(out)
     }
 

@@ -4,15 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::deviation::{Deviation, deviation, line};
-use super::{PreparedOperation, fail};
-use crate::check::error::CheckError;
-use crate::check::subject::Judged;
-use crate::emu::shape_text;
+use super::deviation::{Deviation, line};
 use crate::io::escaped;
-use crate::num::decimal;
 use crate::ops::float32::Event;
-use crate::report::{OperationReport, Outcome, Pictured};
 
 /// How one element comes about: every operation of its row.
 #[derive(Clone, Debug, Serialize)]
@@ -36,88 +30,8 @@ pub struct OperationExplanation {
     pub not_listed: u64,
 }
 
-/// Operations that are listed.
-const ROOM: usize = 100_000;
 /// Of a stage, for people: so many at its begin and at its end.
 const SHOWN: usize = 6;
-
-impl PreparedOperation {
-    /// How the row of an element comes about.
-    ///
-    /// # Errors
-    /// If the result has no such element.
-    pub fn explain(&self, index: &[usize]) -> Result<OperationExplanation, CheckError> {
-        let job = self.job()?;
-        let inside =
-            index.len() == job.shape.len() && index.iter().zip(&job.shape).all(|(i, n)| i < n);
-        if !inside {
-            let shape = shape_text(&job.shape);
-            let reason = format!("the result is {shape} and has no element {index:?}");
-            return Err(fail("y", reason));
-        }
-        let position = index
-            .iter()
-            .zip(&job.shape)
-            .fold(0, |at, (i, n)| at * n + i);
-        let (row, column) = (position / job.columns(), position % job.columns());
-        let (events, not_listed, codes) = job.trace(row, ROOM);
-        let code = u64::from(codes[column]);
-        let width = 2 * job.format.bytes();
-        let captured = self.y().map(|y| {
-            let planes = y.tensor.planes();
-            let mut codes = vec![0; job.columns()];
-            let plane = planes.plane(row / planes.rows());
-            plane.read_row(row % planes.rows(), 0, &mut codes);
-            codes
-        });
-        let given = captured.as_ref().map(|row| u64::from(row[column]));
-        let same = given.map(|given| self.asked.policy().accepts(job.format, code, given));
-        let deviation = match &captured {
-            Some(given) if same == Some(false) => {
-                Some(deviation(&job, row, (&events, &codes), given))
-            }
-            _ => None,
-        };
-        self.confirm_unchanged()?;
-        Ok(OperationExplanation {
-            schema: "tcverify.operation-explanation/1",
-            operation: self.variant.rule.operation().to_owned(),
-            variant: self.variant.name.clone(),
-            about: job.about.clone(),
-            index: index.to_vec(),
-            reproduced: format!("{code:0width$x}"),
-            reproduced_value: decimal(job.format, code),
-            same,
-            deviation,
-            given: given.map(|given| format!("{given:0width$x}")),
-            events,
-            not_listed,
-        })
-    }
-}
-
-impl PreparedOperation {
-    /// The page on a verdict: its map, and the first mismatch operation by operation.
-    ///
-    /// # Errors
-    /// If a file has changed.
-    pub fn page(&self, judged: &Judged<OperationReport>) -> Result<Pictured, CheckError> {
-        let first = match &judged.report.outcome {
-            Outcome::Elements { comparison, .. } => comparison.first.first(),
-            Outcome::Digest { .. } => None,
-        };
-        let trace = first.map(|first| {
-            let mut text = Vec::new();
-            let written = self.explain(&first.index)?.text(&mut text);
-            written.expect("memory takes everything");
-            Ok(String::from_utf8_lossy(&text).into_owned())
-        });
-        Ok(Pictured {
-            trace: trace.transpose()?,
-            map: judged.map.clone(),
-        })
-    }
-}
 
 impl OperationExplanation {
     /// The text for people.

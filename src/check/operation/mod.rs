@@ -1,7 +1,7 @@
 //! An operation between products as a value ([`Operation`]), what it needs read and chosen
 //! ([`PreparedOperation`]), and the verdict on it.
 
-mod committed;
+mod bound;
 mod deviation;
 mod explain;
 mod part;
@@ -17,21 +17,22 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use bound::BoundOperation;
 pub use explain::OperationExplanation;
 pub use prepare::{OperationTensors, PreparedOperation};
 pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
 
-use super::command_line::option;
+use super::command_line::{Verb, option};
 use super::error::CheckError;
-use super::fields::{Argument, fields};
+use super::fields::{Argument, Fields, fields};
+use super::request::MAX_MISMATCHES;
 use super::source::Source;
 use super::span::Span;
 use super::words::{EngineChoice, Strictness};
-use crate::io::Outputs;
 use crate::num::{F32, Format};
 use crate::ops::Layout;
-use crate::role::{ByRole, Role};
+use crate::role::Role;
 
 fields! {
     /// What is asked about an operation, as one object of flat fields. A field that is absent is as it is by default.
@@ -71,6 +72,10 @@ fields! {
     zero: Strictness,
     /// Only these rows of the result, in every matrix of its last two axes.
     rows: Span,
+    /// Only these columns of the result.
+    cols: Span,
+    /// Only this rectangle of the result: ROWS,COLUMNS.
+    region: String,
     /// So many random elements instead of all.
     sample: u64,
     /// Seed of the draw; whoever knew it when the result was made could spare the sample.
@@ -79,11 +84,17 @@ fields! {
     seed_from: PathBuf,
     /// A public value that nobody could know when the commitment was published.
     beacon: String,
+    /// A commitment, which arrays, rule and result must be those of.
+    against: PathBuf,
     /// How many mismatches to list.
     max_mismatches: usize,
+    /// Name the reproduced result by the root of its Merkle tree.
+    tree: bool,
+    /// Rows of a block of that tree.
+    block_rows: u64,
     /// Do not look for what would give a result that differs.
     no_causes: bool,
-    /// Who computes.
+    /// The engine that computes.
     engine: EngineChoice,
     /// The operand.
     x: Source,
@@ -95,7 +106,7 @@ fields! {
     weight: Source,
     /// Of every column.
     bias: Source,
-    /// What silu is multiplied with; without it, x is both side by side.
+    /// What silu is multiplied by; without it, x is both side by side.
     up: Source,
     /// Cosines, by token.
     cos: Source,
@@ -113,34 +124,54 @@ fields! {
     y: Source,
 }
 
-impl Operation {
-    /// Every array that it names, y last.
-    pub fn sources(&self) -> ByRole<Source> {
-        self.arrays()
-    }
+/// The fields that a request of a product has, too, and how one kind has those of the other.
+macro_rules! judging {
+    ($($field:ident,)*) => {
+        impl Operation {
+            /// What it says of how the result is judged.
+            pub(super) fn judging(&self) -> Fields {
+                Fields {
+                    $($field: self.$field.clone(),)*
+                    ..Fields::default()
+                }
+            }
 
-    /// Everything that it reads is written over by no output.
-    pub fn protect(&self, outputs: &mut Outputs) {
-        for (role, source) in self.arrays() {
-            if let Some(path) = source.path() {
-                outputs.protect(role.called(), path);
+            /// The same, judged so; what is said of what is so by default is left out.
+            #[must_use]
+            pub fn judged_as(self, fields: &Fields) -> Operation {
+                let any = |word: &Option<Strictness>| word.filter(|word| *word == Strictness::Any);
+                let listed = fields.max_mismatches;
+                let said = Operation {
+                    $($field: fields.$field.clone(),)*
+                    ..self
+                };
+                Operation {
+                    nan: any(&fields.nan),
+                    zero: any(&fields.zero),
+                    max_mismatches: listed.filter(|listed| *listed != MAX_MISMATCHES),
+                    ..said
+                }
             }
         }
-        if let Some(path) = &self.variant_file {
-            outputs.protect("the variant", path);
-        }
-        if let Some(path) = &self.seed_from {
-            outputs.protect("the commitment", path);
-        }
-    }
+    };
+}
 
+judging! {
+    nan, zero, against, sample, seed, seed_from, beacon, rows, cols, region, max_mismatches, tree, block_rows,
+    no_causes,
+}
+
+impl Operation {
     /// The words of the command line that asks for this, the program's name first.
-    pub fn command_line(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = vec!["tcverify".into(), "check".into()];
+    pub(super) fn command_line(&self, verb: Verb) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
         let operation = self.operation.as_deref();
         words.extend(operation.map(|name| OsString::from(format!("--op={name}"))));
         let (mut options, mut paths) = (Vec::new(), Vec::new());
         for (field, argument) in self.arguments() {
+            if !verb.takes(field) {
+                continue;
+            }
             let mut word = OsString::from(option(field));
             if let Argument::Value(value) = argument {
                 word.push("=");
@@ -148,7 +179,7 @@ impl Operation {
             }
             match field {
                 "operation" => {}
-                "variant_file" | "seed_from" => paths.push(word),
+                "variant_file" | "seed_from" | "against" => paths.push(word),
                 _ if Role::OPERATION.iter().any(|role| role.field() == field) => {}
                 _ => options.push((field, word)),
             }

@@ -4,33 +4,31 @@ use std::ops::Range;
 
 use super::{Operation, fail};
 use crate::check::error::CheckError;
-use crate::check::fields::Fields;
-use crate::check::part::{Part, all_of};
+use crate::check::part::Part;
 use crate::check::progress::Progress;
 use crate::check::request::Scope;
 use crate::emu::Element;
 use crate::ops::Job;
+use crate::sample::Region;
 
 impl Operation {
     /// Which part of the result is compared.
-    pub(super) fn scope(&self) -> Result<Scope, CheckError> {
-        let fields = Fields {
-            rows: self.rows,
-            sample: self.sample,
-            seed: self.seed,
-            seed_from: self.seed_from.clone(),
-            beacon: self.beacon.clone(),
-            ..Fields::default()
-        };
+    pub(in crate::check) fn scope(&self) -> Result<Scope, CheckError> {
+        let fields = self.judging();
         fields.validate()?;
         let scope = fields.scope()?;
-        let part = ["sample", "rows"]
-            .into_iter()
-            .zip([self.sample.is_some(), self.rows.is_some()]);
-        match part.into_iter().find(|(_, given)| *given) {
+        let excluded = [
+            ("sample", self.sample.is_some()),
+            ("rows", self.rows.is_some()),
+            ("cols", self.cols.is_some()),
+            ("region", self.region.is_some()),
+            ("tree", self.tree == Some(true)),
+            ("against", self.against.is_some()),
+        ];
+        match excluded.into_iter().find(|(_, given)| *given) {
             Some((field, _)) if self.y_digest.is_some() => Err(fail(
                 field,
-                format!("`y_digest` and `{field}` exclude each other; say one of them"),
+                format!("`y_digest` and `{field}` exclude each other; give one of them"),
             )),
             _ => Ok(scope),
         }
@@ -50,9 +48,9 @@ pub(super) fn compute(
     part: &Part,
     job: &Job,
     progress: &dyn Progress,
-    sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+    sink: &mut dyn FnMut(&[Element], &[u64]),
 ) {
-    let in_matrix = all_of(&job.shape).rows.len();
+    let in_matrix = Region::of(&job.shape).rows.len();
     let region = part.region();
     let told = |elements: u64| progress.step(elements);
     match part.drawn() {
@@ -75,7 +73,6 @@ pub(super) fn compute(
             }
         }
         None => {
-            let columns = job.columns();
             for batch in 0..region.batches {
                 let rows: Range<usize> = region.rows.clone();
                 let flat: Vec<_> = rows.clone().map(|row| batch * in_matrix + row).collect();
@@ -83,8 +80,10 @@ pub(super) fn compute(
                 job.some(&flat, &told, |codes| {
                     let row = rows.next().expect("as many as were asked for");
                     let at = |column| Element { batch, row, column };
-                    let elements: Vec<_> = (0..columns).map(at).collect();
-                    let codes: Vec<u64> = codes.iter().map(|&code| code.into()).collect();
+                    let columns = region.columns.clone();
+                    let codes = codes[columns.clone()].iter();
+                    let codes: Vec<u64> = codes.map(|&code| code.into()).collect();
+                    let elements: Vec<_> = columns.map(at).collect();
                     sink(&elements, &codes);
                 });
             }
@@ -92,14 +91,14 @@ pub(super) fn compute(
     }
 }
 
-/// Elements that are computed for a part: whole rows.
-pub(super) fn computed(part: &Part, job: &Job) -> u64 {
-    let in_matrix = all_of(&job.shape).rows.len();
+/// Elements of a result that are computed for a part: whole rows.
+pub(super) fn computed(part: &Part, shape: &[usize]) -> u64 {
+    let all = Region::of(shape);
     let rows = match part.drawn() {
         Some(drawn) => drawn
-            .chunk_by(|one, next| row_of(in_matrix, one) == row_of(in_matrix, next))
+            .chunk_by(|one, next| row_of(all.rows.len(), one) == row_of(all.rows.len(), next))
             .count(),
         None => part.region().batches * part.region().rows.len(),
     };
-    rows as u64 * job.columns() as u64
+    rows as u64 * all.columns.len() as u64
 }

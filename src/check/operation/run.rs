@@ -1,130 +1,105 @@
 //! An operation as what is judged.
 
+use super::deviation::deviation;
+use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use super::{Operation, PreparedOperation, fail};
-use crate::check::command_line::shell_line;
+use super::{PreparedOperation, fail};
+use crate::check::arrays::Array;
+use crate::check::asked::Request;
 use crate::check::error::CheckError;
+use crate::check::explained::Explained;
+use crate::check::judge::Judge;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
-use crate::check::request::{MAX_MISMATCHES, Scope};
-use crate::check::source::Source;
-use crate::check::subject::{Diagnosed, Found, Judged, Subject, judge};
-use crate::emu::{Band, Element, Evidence};
-use crate::num::Format;
-use crate::ops::Job;
-use crate::report::{
-    CommittedOperation, Conclusion, Constant, Differ, Drawn, ModelFile, MultipliedBy, NamedInput,
-    Operated, OperationReport, Policy, ReproducedResult, Tool,
-};
-use crate::role::Role;
+use crate::check::subject::{Diagnosed, Subject};
+use crate::commit::{Along, CommittedRule};
+use crate::emu::{Band, Element, shape_text};
+use crate::explain::Wish;
+use crate::num::{Format, decimal};
+use crate::report::{Conclusion, Report, Rule};
+use crate::role::{ByRole, Role};
 
 impl Subject for PreparedOperation {
-    type Report = OperationReport;
-    type Inputs = Vec<NamedInput>;
-    type Committed = CommittedOperation;
-
-    fn expected_sha256(&self) -> Result<Option<&str>, CheckError> {
-        if self.y().is_none() && self.digest.is_none() {
-            let reason = "`y` (or `y_digest`) is missing: there is nothing to check";
-            return Err(fail("y", reason));
-        }
-        Ok(self.digest.as_deref())
+    fn asked(&self) -> Request {
+        self.bound.asked.clone().into()
     }
 
-    fn policy(&self) -> Policy {
-        self.asked.policy()
+    fn rule(&self) -> Rule {
+        Rule::Operation(Box::new(self.bound.rule(&self.about)))
     }
 
-    fn differ(&self, map: bool) -> Option<Differ<'_>> {
-        let most = self.asked.max_mismatches.unwrap_or(MAX_MISMATCHES);
-        let y = self.y()?;
-        Some(Differ::new(&y.tensor, self.asked.policy(), most).mapping(map))
+    fn by_role(&self) -> &ByRole<Array> {
+        &self.arrays
     }
 
-    fn scope(&self) -> Result<Scope, CheckError> {
-        self.asked.scope()
+    fn result(&self) -> Role {
+        Role::Y
     }
 
-    fn confirm_commitment(&self) -> Result<Option<CommittedOperation>, CheckError> {
-        self.confirm_committed()
-    }
-
-    fn commitment_sha256(committed: &CommittedOperation) -> &str {
-        &committed.file_sha256
-    }
-
-    fn confirm_unchanged(&self) -> Result<(), CheckError> {
-        self.confirm_unchanged()
+    fn output(&self) -> Option<&'static str> {
+        Some(self.output)
     }
 
     fn format(&self) -> Format {
-        self.known_job().format
+        self.format
     }
 
     fn shape(&self) -> Vec<usize> {
-        self.known_job().shape
+        self.shape.clone()
     }
 
     fn work(&self, part: Option<&Part>) -> u64 {
-        let job = self.known_job();
-        let all = || job.shape.iter().map(|&n| n as u64).product();
-        part.map_or_else(all, |part| computed(part, &job))
+        let all = || self.shape.iter().map(|&n| n as u64).product();
+        part.map_or_else(all, |part| computed(part, &self.shape))
     }
 
-    fn compute(&self, progress: &dyn Progress, sink: &mut (dyn FnMut(Band) + Send)) {
-        let job = self.known_job();
-        job.run(&|elements| progress.step(elements), sink);
+    fn cost(&self) -> u64 {
+        let job = self.job();
+        let of_row = job.products().max(job.columns() as u64);
+        of_row.saturating_mul(job.rows() as u64)
+    }
+
+    fn compute(&self, progress: &dyn Progress, sink: &mut dyn FnMut(Band)) {
+        self.job().run(&|elements| progress.step(elements), sink);
     }
 
     fn compute_part(
         &self,
         part: &Part,
         progress: &dyn Progress,
-        sink: &mut (dyn FnMut(&[Element], &[u64]) + Send),
+        sink: &mut dyn FnMut(&[Element], &[u64]),
     ) {
-        compute(part, &self.known_job(), progress, sink);
-    }
-
-    fn inputs(&self) -> Vec<NamedInput> {
-        self.inputs()
-    }
-
-    fn given_sha256(inputs: &Vec<NamedInput>) -> Option<&str> {
-        let y = inputs.iter().find(|named| named.name == Role::Y.field());
-        y.map(|y| y.input.payload_sha256.as_str())
+        compute(part, &self.job(), progress, sink);
     }
 
     fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed {
-        match found.comparison.mismatches > 0 && self.asked.no_causes != Some(true) {
-            true => self.other_variants(&found.comparison, part),
-            false => Diagnosed::default(),
+        if found.comparison.mismatches == 0 {
+            return Diagnosed::default();
         }
+        self.other_variants(&found.comparison, part)
     }
 
-    fn report_on(&self, found: Found<PreparedOperation>) -> OperationReport {
-        let job = self.known_job();
-        let drawn = found.part.and_then(|part| part.of().1);
-        let chosen = drawn.is_some_and(|(_, drawn)| Drawn::is_chosen(drawn));
-        OperationReport {
-            schema: crate::report::OPERATION_REPORT.into(),
-            tool: Tool::default(),
-            verdict: found.verdict,
-            request: serde_json::to_value(&self.asked).ok(),
-            command: self.command(&self.asked),
-            operation: self.operated(&job.about),
-            commitment: found.commitment,
-            inputs: found.inputs,
-            reproduced: ReproducedResult {
-                output: job.output.to_owned(),
-                format: job.format,
-                shape: job.shape.clone(),
-                payload_sha256: found.payload_sha256,
-                sample: found.sample.map(|sample| sample.of_a_result(chosen)),
-            },
-            outcome: found.outcome,
-            causes: found.diagnosed.causes,
-            tried: found.diagnosed.tried,
-        }
+    fn explained(&self, index: &[usize], _: Wish) -> Result<Explained, CheckError> {
+        let explanation = self.explain(index)?;
+        Ok(Explained::Operation(Box::new(explanation)))
+    }
+
+    fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
+        Ok(self.bound.committed_rule())
+    }
+
+    fn along(&self, role: Role) -> Along {
+        let rows = |shape: &[usize]| shape.split_last().map(|(_, rows)| rows.iter().product());
+        let shape = self.arrays[&role].tensor.shape();
+        let by_row = matches!(role, Role::X | Role::Other | Role::Residual | Role::Up)
+            && self.bound.variant.rule.has_rows_apart()
+            && shape.len() > 1
+            && rows(shape) == rows(&self.shape) as Option<usize>;
+        if by_row { Along::Rows } else { Along::Whole }
+    }
+
+    fn basis(&self) -> Result<String, CheckError> {
+        self.bound.asked.basis()
     }
 }
 
@@ -133,99 +108,65 @@ impl PreparedOperation {
     ///
     /// # Errors
     /// Why there is no verdict.
-    pub fn run(&self, progress: &dyn Progress) -> Result<OperationReport, CheckError> {
-        self.judge(false, progress).map(|judged| judged.report)
+    pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
+        Judge::run(self, progress)
     }
+}
 
-    /// The same; `map` counts mismatches by place, too.
+/// Operations that are listed.
+const ROOM: usize = 100_000;
+
+impl PreparedOperation {
+    /// How the row of an element comes about.
     ///
     /// # Errors
-    /// As of [`PreparedOperation::run`].
-    pub fn judge(
-        &self,
-        map: bool,
-        progress: &dyn Progress,
-    ) -> Result<Judged<OperationReport>, CheckError> {
-        judge(self, map, progress)
-    }
-
-    /// The operation as it is to be computed.
-    fn known_job(&self) -> Job<'_> {
-        self.job().expect("checked when it was prepared")
-    }
-
-    /// The command that asks for this, where a command line can.
-    pub(super) fn command(&self, asked: &Operation) -> Option<String> {
-        let memory = asked
-            .sources()
-            .values()
-            .any(|source| *source == Source::Memory);
-        (!memory).then(|| shell_line(asked.command_line()))
-    }
-
-    /// How the rule is known, and the tensor core's part in it. A file says of itself what it likes.
-    pub fn evidence(&self) -> (Evidence, Option<Evidence>) {
-        let unit = self.arithmetic.as_ref().map(|chosen| chosen.evidence);
-        let own = match self.file {
-            Some(_) => Evidence::Claimed,
-            None => self.variant.evidence,
-        };
-        // No more is known of the whole than of its parts.
-        (unit.map_or(own, |unit| own.min(unit)), unit)
-    }
-
-    /// Products of numbers that all of the result takes, of attention; elements of others.
-    ///
-    /// # Errors
-    /// None once it is prepared.
-    pub fn work(&self) -> Result<u64, CheckError> {
-        let job = self.job()?;
-        let of_row = job.products().max(job.columns() as u64);
-        Ok(of_row.saturating_mul(job.rows() as u64))
-    }
-
-    /// The variant as a report has it.
-    pub(super) fn operated(&self, about: &str) -> Operated {
-        let variant = &self.variant;
-        let own = variant.evidence;
-        let chosen = self.arithmetic.as_ref();
-        let constants = variant.constants().into_iter().map(|constant| {
-            let known = variant
-                .known_by(&constant.name)
-                .expect("checked when it was read");
-            Constant {
-                name: constant.name,
-                value: constant.value,
-                evidence: known.evidence,
-                source: known.source.clone(),
-                note: known.note.clone(),
-            }
-        });
-        Operated {
-            name: variant.rule.operation().to_owned(),
-            variant: variant.name.clone(),
-            title: variant.title.clone(),
-            library: variant.library.clone(),
-            versions: variant.versions.clone(),
-            evidence: self.evidence().0,
-            file: self.file.clone().map(|(path, sha256)| ModelFile {
-                path,
-                sha256,
-                says: own,
-            }),
-            about: about.to_owned(),
-            multiplied_by: chosen.map(|chosen| MultipliedBy {
-                architecture: chosen.architecture.clone(),
-                instruction: chosen.instruction.clone(),
-                evidence: chosen.evidence,
-                summary: chosen.arithmetic.step.summary(),
-                sha256: chosen.arithmetic.sha256(),
-            }),
-            rule: serde_json::to_value(&variant.rule).unwrap_or_default(),
-            sha256: variant.sha256(),
-            constants: constants.collect(),
-            notes: variant.notes.clone(),
-            sources: variant.sources.clone(),
+    /// If the result has no such element.
+    pub fn explain(&self, index: &[usize]) -> Result<OperationExplanation, CheckError> {
+        let job = self.job();
+        let inside =
+            index.len() == job.shape.len() && index.iter().zip(&job.shape).all(|(i, n)| i < n);
+        if !inside {
+            let shape = shape_text(&job.shape);
+            let reason = format!("the result is {shape} and has no element {index:?}");
+            return Err(fail("y", reason));
         }
+        let position = index
+            .iter()
+            .zip(&job.shape)
+            .fold(0, |at, (i, n)| at * n + i);
+        let (row, column) = (position / job.columns(), position % job.columns());
+        let (events, not_listed, codes) = job.trace(row, ROOM);
+        let code = u64::from(codes[column]);
+        let width = 2 * job.format.bytes();
+        let captured = self.given().map(|y| {
+            let planes = y.planes();
+            let mut codes = vec![0; job.columns()];
+            let plane = planes.plane(row / planes.rows());
+            plane.read_row(row % planes.rows(), 0, &mut codes);
+            codes
+        });
+        let given = captured.as_ref().map(|row| u64::from(row[column]));
+        let same = given.map(|given| self.asked().policy().accepts(job.format, code, given));
+        let deviation = match &captured {
+            Some(given) if same == Some(false) => {
+                Some(deviation(&job, row, (&events, &codes), given))
+            }
+            _ => None,
+        };
+        self.confirm_unchanged()?;
+        Ok(OperationExplanation {
+            schema: "tcverify.operation-explanation/1",
+            operation: self.bound.variant.rule.operation().to_owned(),
+            variant: self.bound.variant.name.clone(),
+            about: job.about.clone(),
+            index: index.to_vec(),
+            reproduced: format!("{code:0width$x}"),
+            reproduced_value: decimal(job.format, code),
+            same,
+            deviation,
+            given: given.map(|given| format!("{given:0width$x}")),
+            events,
+            not_listed,
+        })
     }
 }

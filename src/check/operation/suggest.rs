@@ -2,13 +2,17 @@
 
 use super::part::compute;
 use super::{Operation, PreparedOperation, fail};
+use crate::check::asked::Request;
+use crate::check::command_line::{Verb, shell_line};
+use crate::check::committed::read_commitment;
 use crate::check::error::CheckError;
-use crate::check::part::{Part, all_of};
-use crate::check::subject::Diagnosed;
+use crate::check::part::Part;
+use crate::check::subject::{Diagnosed, Subject};
 use crate::deadline;
 use crate::num::Format;
 use crate::ops::{self, Job, Variant};
 use crate::report::{Cause, Comparison, Differ, grouped};
+use crate::sample::Region;
 
 /// Rows that a variant is tried on before it is tried on all.
 const ROWS: usize = 64;
@@ -40,7 +44,7 @@ impl std::fmt::Display for Fit {
             Fit::Whole => f.pad("identical"),
             Fit::Tested(n) => write!(f, "fits {} tested", grouped(*n as u64)),
             Fit::Differs => f.pad("different"),
-            Fit::Impossible => f.pad("takes no such arrays"),
+            Fit::Impossible => f.pad("does not take these arrays"),
         }
     }
 }
@@ -51,28 +55,33 @@ impl PreparedOperation {
     /// # Errors
     /// If there is none, or a file has changed.
     pub fn identify(&self) -> Result<Vec<(&'static Variant, Fit)>, CheckError> {
-        if self.y().is_none() {
+        if self.given().is_none() {
             return Err(fail("y", "`y` is missing: there is nothing to identify"));
         }
-        let all = ops::of(self.variant.rule.operation());
+        let all = ops::of(self.bound.variant.rule.operation());
         let all = all.map_err(|reason| fail("operation", reason))?;
-        let drawn_by = self.drawn_by()?.map(|committed| committed.file_sha256);
-        let region = all_of(&self.job()?.shape);
-        let part = self.asked.scope()?;
+        // Whatever it commits to: the draw is its.
+        let drawn_by = match &self.bound.asked.seed_from {
+            Some(path) => Some(
+                read_commitment(path)
+                    .map_err(CheckError::file("seed_from"))?
+                    .1,
+            ),
+            None => None,
+        };
+        let region = Region::of(&self.shape);
+        let part = self.bound.asked.scope()?;
         let part = part.part_of(&region, drawn_by.as_deref())?;
         let fit = |variant: &'static Variant| {
-            let Ok(arithmetic) = self.arithmetic_of(&variant.rule) else {
-                return Fit::Impossible;
-            };
-            let Ok(job) = self.job_by(&variant.rule, arithmetic.as_ref()) else {
-                return Fit::Impossible;
-            };
-            let elements: usize = job.shape.iter().product();
-            match self.fits(&job, None, part.as_ref()) {
-                Some(tested) if tested == elements => Fit::Whole,
-                Some(tested) => Fit::Tested(tested),
-                None => Fit::Differs,
-            }
+            let fits = self.by(variant, |job| {
+                let elements: usize = job.shape.iter().product();
+                match self.fits(job, None, part.as_ref()) {
+                    Some(tested) if tested == elements => Fit::Whole,
+                    Some(tested) => Fit::Tested(tested),
+                    None => Fit::Differs,
+                }
+            });
+            fits.unwrap_or(Fit::Impossible)
         };
         let found = all
             .into_iter()
@@ -87,23 +96,22 @@ impl PreparedOperation {
         let mut causes = Vec::new();
         let mut tried = Vec::new();
         for variant in self.others() {
-            let Ok(arithmetic) = self.arithmetic_of(&variant.rule) else {
-                continue;
-            };
-            let Ok(job) = self.job_by(&variant.rule, arithmetic.as_ref()) else {
+            let first = comparison.first.first().map(|m| &m.index);
+            let fits = self.by(variant, |job| {
+                (job.shape.iter().product(), self.fits(job, first, part))
+            });
+            let Some((all, fits)): Option<(usize, _)> = fits else {
                 continue;
             };
             tried.push(format!("variant {}", variant.name).into());
-            let first = comparison.first.first().map(|m| &m.index);
-            let Some(elements) = self.fits(&job, first, part) else {
+            let Some(elements) = fits else {
                 continue;
             };
             let asked = Operation {
                 variant: Some(variant.name.clone()),
                 variant_file: None,
-                ..self.asked.clone()
+                ..self.bound.asked.clone()
             };
-            let all: usize = job.shape.iter().product();
             let of = match part {
                 None if elements == all => format!("all {} elements", grouped(all as u64)),
                 Some(part) if elements as u64 == part.elements() => {
@@ -114,13 +122,17 @@ impl PreparedOperation {
             causes.push(Cause {
                 kind: "variant".to_owned(),
                 sentence: format!(
-                    "Another variant fits, {} ({}; {}): it gives {of}, bit for bit.",
+                    "Another variant fits: {} ({}; {}). It gives {of}, bit for bit.",
                     variant.name, variant.title, variant.evidence
                 ),
                 at: Vec::new(),
                 mismatches: comparison.mismatches,
                 area: None,
-                command: self.command(&asked),
+                command: {
+                    let asked = Request::from(asked);
+                    let words = || shell_line(asked.command_line(Verb::Check));
+                    (!asked.is_in_memory()).then(words)
+                },
             });
         }
         Diagnosed {
@@ -132,9 +144,9 @@ impl PreparedOperation {
 
     /// The operation's other variants.
     pub(super) fn others(&self) -> Vec<&'static Variant> {
-        let all = ops::of(self.variant.rule.operation()).unwrap_or_default();
+        let all = ops::of(self.bound.variant.rule.operation()).unwrap_or_default();
         all.into_iter()
-            .filter(|other| other.rule != self.variant.rule)
+            .filter(|other| other.rule != self.bound.variant.rule)
             .collect()
     }
 
@@ -145,11 +157,11 @@ impl PreparedOperation {
         first: Option<&Vec<usize>>,
         part: Option<&Part>,
     ) -> Option<usize> {
-        let y = self.y()?;
-        if job.shape != y.tensor.shape() || job.format != y.tensor.format() {
+        let y = self.given()?;
+        if job.shape != y.shape() || job.format != y.format() {
             return None;
         }
-        let mut differ = Differ::new(&y.tensor, self.asked.policy(), 0);
+        let mut differ = Differ::new(y, self.asked().policy(), 0);
         if let Some(part) = part {
             compute(part, job, &(), &mut |elements, codes| {
                 differ.compare_some(elements, codes);
@@ -180,12 +192,12 @@ impl PreparedOperation {
     }
 
     fn same(&self, row: usize, columns: usize, codes: &[u32], format: Format) -> bool {
-        let Some(y) = self.y() else {
+        let Some(y) = self.given() else {
             return false;
         };
-        let planes = y.tensor.planes();
+        let planes = y.planes();
         let plane = planes.plane(row / planes.rows());
-        let policy = self.asked.policy();
+        let policy = self.asked().policy();
         (0..columns).all(|column| {
             let given = plane.code(row % planes.rows(), column);
             policy.accepts(format, codes[column].into(), given)

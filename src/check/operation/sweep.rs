@@ -49,7 +49,7 @@ impl Sweep {
         let read = read.and_then(|sweep: Sweep| match sweep.schema.as_str() {
             SWEEP if sweep.blocks.is_empty() => Err("it has no blocks".to_owned()),
             SWEEP => Ok(sweep),
-            other => Err(format!("schema is {other:?}; this reads {SWEEP:?}")),
+            other => Err(format!("schema is {other:?}; expected {SWEEP:?}")),
         });
         let mut sweep = read.map_err(|reason| crate::io::printable_ends(&reason))?;
         for (block, sha256) in &mut sweep.blocks {
@@ -88,7 +88,7 @@ impl Operation {
     /// Computes some blocks of patterns by the variant's rule; memory is bounded by one of them.
     ///
     /// # Errors
-    /// If there is no such variant, or it is no function of one number.
+    /// If there is no such variant, or it is not a function of one number.
     pub fn sweep(
         &self,
         blocks: impl IntoIterator<Item = u8>,
@@ -97,7 +97,7 @@ impl Operation {
         let (variant, _) = self.variant()?;
         if !of_one_number(&variant.rule) {
             let reason = format!(
-                "{} is no function of one number of 32 bits, which is what has 2^32 patterns",
+                "a sweep needs a unary 32-bit function, which {} is not",
                 variant.rule.operation()
             );
             return Err(fail("operation", reason));
@@ -115,12 +115,12 @@ impl Operation {
             variant: variant.name.clone(),
             rule_sha256: Some(variant.sha256()),
             computed_by: serde_json::to_value(Tool::default()).unwrap_or_default(),
-            blocks: computed.ok_or(CheckError::Interrupted)?,
+            blocks: computed.map_err(CheckError::ended)?,
         })
     }
 }
 
-fn digest(rule: &Rule, engine: Engine, block: u8, progress: &dyn Progress) -> String {
+fn digest(rule: &Rule, engine: Engine<'static>, block: u8, progress: &dyn Progress) -> String {
     let first = u32::from(block) << 24;
     let patterns = (first..=first + (BLOCK - 1)).flat_map(u32::to_le_bytes);
     let shape = vec![1 << 12, 1 << 12];

@@ -5,14 +5,15 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::check::Counted;
-use crate::check::verify::Written;
+use crate::check::verify::verify;
+use crate::check::{Judge, Verb};
 use crate::io::Files;
 use crate::io::npy::write_npy;
 use crate::report::Verdict;
 use crate::role::Role;
 use crate::tensor::Tensor;
 
-/// One, a result that is subnormal, one that is zero, and what is no power.
+/// One, a result that is subnormal, one that is zero, and what is not a power.
 const X: [f32; 6] = [0.0, -130.0, -200.0, 1.5, 3.0, -0.25];
 
 fn write(folder: &TempDir, name: &str, shape: [usize; 2], codes: &[u64]) -> Source {
@@ -84,7 +85,7 @@ fn one_variant_and_another() {
     );
     let cause = report.causes.first().expect("the other variant");
     assert!(
-        cause.sentence.contains("it gives all 6 elements"),
+        cause.sentence.contains("It gives all 6 elements"),
         "{}",
         cause.sentence
     );
@@ -116,14 +117,11 @@ fn one_variant_and_another() {
     assert!(said(&deviation).contains("5 later operations were not tried"));
     assert!(prepared.explain(&[2, 0]).is_err() && prepared.explain(&[0]).is_err());
 
-    let verified = Written::Operation(Box::new(report.clone()));
-    let verified = verified
-        .verify(&Files::default(), None, &())
-        .expect("a report");
+    let verified = verify(report, &Files::default(), None, &()).expect("a report");
     assert_eq!(verified.differences, [""; 0]);
 }
 
-/// Other bits of a NaN are forgiven where that is asked, and the report says so.
+/// Other bits of a NaN are accepted if the request says so, and the report says so.
 #[test]
 fn what_is_forgiven() {
     let folder = folder();
@@ -210,7 +208,7 @@ fn words_of_a_norm() {
         ..Operation::default()
     };
     let words: Vec<String> = asked
-        .command_line()
+        .command_line(Verb::Check)
         .into_iter()
         .map(|word| word.into_string().expect("plain words"))
         .collect();
@@ -225,7 +223,7 @@ fn words_of_a_norm() {
     asked.eps = None;
     assert!(
         asked
-            .command_line()
+            .command_line(Verb::Check)
             .iter()
             .all(|word| !word.to_string_lossy().contains("eps"))
     );

@@ -223,7 +223,7 @@ fn fields_that_need_another() {
             .extend(partner.as_object().unwrap().clone());
         asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
     }
-    // Said, but that it is not so.
+    // Said, but that it is wrong.
     asked(&json!({"whole_tail": false, "tree": false})).expect("nothing");
 }
 

@@ -23,8 +23,7 @@ fn report() -> Report {
 }
 
 fn verified(report: &Report, progress: &dyn Progress) -> Vec<String> {
-    let written = Written::Product(Box::new(report.clone()));
-    let verified = written.verify(&Files::default(), None, progress);
+    let verified = verify(report, &Files::default(), None, progress);
     verified.expect("an answer").differences
 }
 
@@ -39,7 +38,7 @@ fn the_report_that_comes_out_and_others() {
     assert_eq!(wrong.len(), 2);
     assert_eq!(
         wrong[1],
-        "`verdict` is said to be \"identical\"; it is \"different\""
+        "`verdict` is reported as \"identical\", but is \"different\""
     );
     // Another version is the caller's to compare, another tool is wrong.
     let mut forged = honest.clone();
@@ -48,12 +47,11 @@ fn the_report_that_comes_out_and_others() {
     forged.tool.name = "other".into();
     assert_eq!(
         verified(&forged, &()),
-        ["`tool.name` is said to be \"other\"; it is \"tcverify\""]
+        ["`tool.name` is reported as \"other\", but is \"tcverify\""]
     );
     let mut forged = honest;
     forged.request = None;
-    let written = Written::Product(Box::new(forged));
-    assert!(written.verify(&Files::default(), None, &()).is_err());
+    assert!(verify(&forged, &Files::default(), None, &()).is_err());
 }
 
 /// A product of other shapes than the report says is not computed.
@@ -63,13 +61,16 @@ fn shapes_before_anything_is_computed() {
     let counted = Counted::default();
     assert_eq!(verified(&forged, &counted), [""; 0]);
     assert_ne!(counted.counts()[1], 0);
-    forged.product.k = 15;
+    let Rule::Product(rule) = &mut forged.rule else {
+        panic!("a product");
+    };
+    rule.product.k = 15;
     let counted = Counted::default();
     assert_eq!(
         verified(&forged, &counted),
         [
-            "`request.a` is 6x16, which the reported product has no place for",
-            "`request.b` is 16x5, which the reported product has no place for"
+            "`request.a` is 6x16, which does not fit the reported product",
+            "`request.b` is 16x5, which does not fit the reported product"
         ]
     );
     assert_eq!(counted.counts(), [0; 2]);
@@ -120,7 +121,7 @@ fn every_difference_is_named() {
     let said = json!({"a": {"b": [1, 2]}, "c": null});
     for (found, words) in [
         (said.clone(), &[][..]),
-        (json!({"a": {"b": [1, 2]}}), &["`c` should not be there"]),
+        (json!({"a": {"b": [1, 2]}}), &["`c` must be absent"]),
         (
             json!({"a": {"b": [1, 2]}, "c": null, "d": 1}),
             &["`d` is missing"],
@@ -128,31 +129,31 @@ fn every_difference_is_named() {
         (
             json!({"a": {"e": 1}, "c": 0}),
             &[
-                "`a.b` should not be there",
+                "`a.b` must be absent",
                 "`a.e` is missing",
-                "`c` is said to be null; it is 0",
+                "`c` is reported as null, but is 0",
             ],
         ),
         (
             json!({"a": {"b": [0, 3]}, "c": null}),
             &[
-                "`a.b[0]` is said to be 1; it is 0",
-                "`a.b[1]` is said to be 2; it is 3",
+                "`a.b[0]` is reported as 1, but is 0",
+                "`a.b[1]` is reported as 2, but is 3",
             ],
         ),
         (
             json!({"a": {"b": [1]}, "c": null}),
-            &["`a.b` is said to be [1,2]; it is [1]"],
+            &["`a.b` is reported as [1,2], but is [1]"],
         ),
         (
             json!([]),
-            &["is said to be {\"a\":{\"b\":[1,2]},\"c\":null}; it is []"],
+            &["is reported as {\"a\":{\"b\":[1,2]},\"c\":null}, but is []"],
         ),
     ] {
         assert_eq!(differences(&said, &found), words);
     }
     assert_eq!(
         differences_at("x", &[1], &[2]),
-        ["`x[0]` is said to be 1; it is 2"]
+        ["`x[0]` is reported as 1, but is 2"]
     );
 }

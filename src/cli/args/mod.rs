@@ -1,6 +1,7 @@
 //! Options that several commands share, and the fields of a request that they fill.
 
 mod fields;
+mod operation;
 mod product;
 
 use std::path::Path;
@@ -8,24 +9,28 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::fields::{LayoutArgs, ModelArgs, Unsaid};
+pub use self::fields::{JudgeArgs, LayoutArgs, ModelArgs, Unsaid};
+pub use self::operation::{
+    JudgedOperation, OperationArgs, OperationHint, ParameterArgs, RuleArgs, WholeOperation,
+};
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::Policy;
-use crate::check::{CheckError, Source, option};
+use crate::check::{CheckError, Request, Source, option};
 use crate::io::{Files, Privacy, escaped_path};
 use crate::memory::Limits;
+use crate::role::Role;
 
 /// What files may take.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Memory")]
 pub struct MemoryArgs {
-    /// What operands may take of memory: bytes, or with K, M, G or T (powers of 1024); by default three
-    /// quarters of the machine's
+    /// Memory limit for operands: bytes, or with K, M, G or T (powers of 1024); by default three
+    /// quarters of the machine's memory
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
 
-    /// Read every file into memory that no other process can change, or refuse it; without, files of more
-    /// than 1 GiB are mapped
+    /// Read every file into private memory that no other process can change, or reject it; by default
+    /// files over 1 GiB are mapped
     #[arg(long)]
     private: bool,
 }
@@ -38,9 +43,10 @@ impl MemoryArgs {
 
     /// The same, that may take no more than a policy allows.
     pub fn files_under(&self, policy: Option<&Policy>) -> Files {
-        let privacy = match self.private {
-            true => Privacy::Private,
-            false => Privacy::Auto,
+        let privacy = if self.private {
+            Privacy::Private
+        } else {
+            Privacy::Auto
         };
         let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
         Policy::files(policy, privacy, own)
@@ -76,13 +82,45 @@ pub fn is_npy(path: &Path) -> Result<()> {
     let extension = extension.to_ascii_lowercase();
     anyhow::ensure!(
         !["npz", "safetensors"].contains(&extension.as_str()),
-        "{}: what is written is a .npy file, and would be called a .{extension}; name it .npy",
+        "{}: the output is a .npy file, but its name ends in .{extension}; name it .npy",
         escaped_path(path)
     );
     Ok(())
 }
 
+/// The words of a command line that say what it is about: a product or an operation.
+pub trait Words: Args {
+    /// The option that names what is written.
+    const OUTPUT: &'static str = "output";
+
+    /// What they ask.
+    ///
+    /// # Errors
+    /// What contradicts itself, in terms of options.
+    fn request(&self) -> Result<Request>;
+}
+
 /// An error in terms of options.
 pub fn said<T>(result: Result<T, CheckError>) -> Result<T> {
     result.map_err(|error| anyhow::Error::msg(error.in_words(option)))
+}
+
+/// The same about a request; arrays of operations are named and have no options.
+pub fn said_of<T>(request: &Request, result: Result<T, CheckError>) -> Result<T> {
+    match request {
+        Request::Product(_) => said(result),
+        Request::Operation(_) => said_of_operation(result),
+    }
+}
+
+/// The same in terms of options and named arrays.
+pub fn said_of_operation<T>(result: Result<T, CheckError>) -> Result<T> {
+    let name = |field: &'static str| match field {
+        "operation" => "--op".to_owned(),
+        array if Role::of_field(array).is_some_and(|role| Role::OPERATION.contains(&role)) => {
+            format!("{array}=FILE")
+        }
+        other => option(other),
+    };
+    result.map_err(|error| anyhow::Error::msg(error.in_words(name)))
 }

@@ -5,12 +5,12 @@ use clap::Args;
 
 use super::fields::{
     CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, LayoutArgs, MatrixArgs, ModelArgs,
-    PresetArgs, Unsaid,
+    PresetArgs, ResultArgs, Unsaid,
 };
 use super::said;
 use crate::check::{Check, CheckError, Fields, Operands};
 
-/// A struct of groups that are filled one after the other.
+/// A struct of groups that are filled one after another.
 macro_rules! groups {
     ($($(#[doc = $doc:tt])+ $all:ident { $($group:ident: $kind:ty,)* })*) => {
         $(
@@ -66,6 +66,7 @@ groups! {
     CheckArgs {
         product: ProductArgs,
         captured: CapturedArgs,
+        result: ResultArgs,
         judge: JudgeArgs,
     }
 }
@@ -79,7 +80,7 @@ impl OperandArgs {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
         if fields.scale_a.is_some() != fields.scale_b.is_some() {
-            let reason = "`scale_a` and `scale_b` belong together";
+            let reason = "`scale_a` and `scale_b` must be given together";
             return Err(CheckError::request("scale_a", reason));
         }
         fields.operands()
@@ -105,7 +106,7 @@ impl CheckArgs {
     /// # Errors
     /// If one is not written as it must be.
     pub fn fields(&self) -> Result<Fields, CheckError> {
-        if self.captured.d.is_none() && self.judge.d_digest.is_none() {
+        if self.captured.d.is_none() && self.result.d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
                           `d_digest`";
             return Err(CheckError::request("d", reason));

@@ -1,4 +1,4 @@
-//! `tcverify kernels`: what a library's words say about the order of its sums.
+//! `tcverify kernels`: what a library's kernel text says about the order of its sums.
 //!
 //! * `open`: options that answer what a text leaves open.
 //! * `same`: whether two texts are one order.
@@ -22,7 +22,7 @@ use crate::kernel::{
 };
 use open::OpenArgs;
 
-/// Read what a GPU library says of its kernels, and plan the order of their sums
+/// Read a GPU library's kernel text, and plan the order of its sums
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -48,7 +48,7 @@ enum Command {
     List(List),
 }
 
-/// Show what every word of a text means
+/// Explain every word of a kernel text
 #[derive(Args)]
 struct Explain {
     /// A cuBLASLt log line, a configuration (algo=66,stages=35,splitK=3), JSON of its attributes or of a
@@ -56,7 +56,7 @@ struct Explain {
     #[arg(value_name = "TEXT", required_unless_present = "log")]
     text: Option<String>,
 
-    /// A file written by CUBLASLT_LOG_FILE: one line for each of its products
+    /// A file written by CUBLASLT_LOG_FILE; prints one line per product
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     log: Option<PathBuf>,
 
@@ -65,18 +65,18 @@ struct Explain {
     json: bool,
 }
 
-/// Print slices, chains, residues and the order of additions for a product
+/// Print the slices, chains, residues and order of additions for a product
 #[derive(Args)]
 struct PlanArgs {
     /// As for 'kernels explain'
     #[arg(value_name = "TEXT", required_unless_present = "kernel_table")]
     text: Option<String>,
 
-    /// Rows of D, columns of D and k, row-major; a log line says it by itself
+    /// Rows of D, columns of D and K, row-major; a log line states it
     #[arg(long, value_name = "MxNxK", value_parser = parse_shape)]
     shape: Option<Shape>,
 
-    /// A table recorded on a GPU by scripts/capture/record_kernels.py, in place of a text
+    /// A table recorded on a GPU by scripts/capture/record_kernels.py, instead of a text
     #[arg(
         long,
         value_name = "FILE.json",
@@ -85,7 +85,7 @@ struct PlanArgs {
     )]
     kernel_table: Option<PathBuf>,
 
-    /// Bytes of workspace that the library was given, to choose among answers of a table
+    /// Workspace of the library in bytes, to choose among the answers of a table
     #[arg(long, value_name = "BYTES", requires = "kernel_table")]
     workspace: Option<u64>,
 
@@ -105,7 +105,7 @@ struct PlanArgs {
     json: bool,
 }
 
-/// List families of kernels: whose order is proven, compared, published or unknown
+/// List kernel families, and whether their order is proven, compared, published or unknown
 #[derive(Args)]
 struct List {
     /// Print JSON
@@ -164,7 +164,8 @@ impl Explain {
         }
         ensure!(
             !rows.is_empty(),
-            "{} has no line that launches a product (algo=[...]); write it with CUBLASLT_LOG_LEVEL=2 CUBLASLT_LOG_FILE=...",
+            "{} has no line that launches a product (algo=[...]); write the log with CUBLASLT_LOG_LEVEL=2 \
+            CUBLASLT_LOG_FILE=...",
             name()
         );
         show::print(|out| {
@@ -187,7 +188,7 @@ impl Explain {
                     .map_or("?", |reading| reading.family.value.id);
                 let order = match plan {
                     Ok(plan) => plan.summary(),
-                    Err(error) => format!("not planned: {error}"),
+                    Err(error) => format!("no plan: {error}"),
                 };
                 writeln!(out, "line {line}: {shape}, {family}: {order}")?;
                 if let Some(lost) = plan.as_ref().ok().and_then(|plan| plan.lost) {
@@ -205,7 +206,7 @@ impl PlanArgs {
         let mut options = self.open.options()?;
         let reading = self.reading(&mut options)?;
         let Some(shape) = self.shape.or(reading.product) else {
-            bail!("the text does not say which product it is about; give --shape MxNxK");
+            bail!("the text does not state the product's shape; give --shape MxNxK");
         };
         let plan = reading.plan(&shape, &options).map_err(in_options)?;
         let mut outputs = Vec::new();
@@ -221,7 +222,7 @@ impl PlanArgs {
         for (option, path, _) in &outputs {
             if let Some(table) = table.filter(|table| same_file(table, path)) {
                 let table = table.display();
-                bail!("{option} would overwrite {table}, which it is made of");
+                bail!("{option} would overwrite its input {table}");
             }
         }
         if let [(_, one, _), (_, other, _)] = &outputs[..] {
@@ -291,11 +292,11 @@ impl List {
     }
 }
 
-/// An error about the request, in options.
+/// An error about the request, in terms of options.
 fn in_options(error: KernelError) -> anyhow::Error {
     match error {
         KernelError::Missing { what, why, ask } => anyhow!(
-            "{what} is not in the text, and the order of the sums depends on it: {why}; give --{ask}"
+            "the text does not state {what}, which the order of the sums depends on: {why}; give --{ask}"
         ),
         error => error.into(),
     }

@@ -1,4 +1,4 @@
-//! Options that answer what a text leaves open.
+//! Options for the settings that a kernel text lacks.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -8,9 +8,9 @@ use crate::cli::values::{arch_names, operand_format, result_format};
 use crate::kernel::{Accumulation, Options};
 use crate::num::Format;
 
-/// What a text may leave open.
+/// Settings that a kernel text may lack.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "What the text leaves open")]
+#[command(next_help_heading = "Settings that the text lacks")]
 pub struct OpenArgs {
     /// Architecture, compute capability or GPU
     #[arg(long, value_name = "NAME", value_parser = arch_names(), hide_possible_values = true)]
@@ -20,7 +20,7 @@ pub struct OpenArgs {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
     dtype: Option<Format>,
 
-    /// Format of B, where it differs from A's
+    /// Format of B, if it differs from A's
     #[arg(long, value_name = "FORMAT", requires = "dtype", ignore_case = true, value_parser = operand_format())]
     dtype_b: Option<Format>,
 
@@ -32,11 +32,11 @@ pub struct OpenArgs {
     #[arg(long, value_name = "N")]
     split_k: Option<usize>,
 
-    /// k of a tile
+    /// K of a tile
     #[arg(long, value_name = "K")]
     tile_k: Option<usize>,
 
-    /// k of an instruction
+    /// K of an instruction
     #[arg(long, value_name = "K")]
     instruction_k: Option<usize>,
 
@@ -45,7 +45,7 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// The GPU that is asked for.
+    /// The requested GPU.
     pub fn gpu(&self) -> Option<&str> {
         self.arch.as_deref()
     }

@@ -1,4 +1,4 @@
-//! `tcverify kernels same`: whether two texts are one order.
+//! `tcverify kernels same`: whether two texts mean the same order.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -8,7 +8,7 @@ use super::open::OpenArgs;
 use super::{Ending, in_options, json_line, parse_shape, show};
 use crate::kernel::{self, Shape};
 
-/// Tell whether two texts describe the same bits of a product: exit code 0 if they do, 1 if nothing here shows it
+/// Tell whether two texts give the same bits of a product: exit code 0 if they do, 1 if that is not shown
 #[derive(Args)]
 pub struct Same {
     /// As for 'kernels explain'
@@ -18,7 +18,7 @@ pub struct Same {
     #[arg(value_name = "OTHER")]
     other: String,
 
-    /// Rows of D, columns of D and k, row-major; a log line says it by itself
+    /// Rows of D, columns of D and K, row-major; a log line states it
     #[arg(long, value_name = "MxNxK", value_parser = parse_shape)]
     shape: Option<Shape>,
 
@@ -36,7 +36,7 @@ impl Same {
         let readings = [kernel::read(&self.one)?, kernel::read(&self.other)?];
         let said = readings.iter().find_map(|reading| reading.product);
         let Some(shape) = self.shape.or(said) else {
-            bail!("no text says which product it is about; give --shape MxNxK");
+            bail!("neither text states the product's shape; give --shape MxNxK");
         };
         let [one, other] = readings.map(|reading| reading.plan(&shape, &options));
         let plans = [one.map_err(in_options)?, other.map_err(in_options)?];
@@ -46,7 +46,7 @@ impl Same {
             true => json_line(out, &json!({ "same_bits": same, "differing": differing })),
             false if same => writeln!(
                 out,
-                "same bits of a product of {shape}, with alpha 1 and without C"
+                "same bits for a product of {shape}, with alpha 1 and without C"
             ),
             false => writeln!(out, "not shown to be the same: {}", differing.join("; ")),
         })?;

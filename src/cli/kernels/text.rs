@@ -61,15 +61,12 @@ pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()>
         )?;
     }
     if reading.unknown().next().is_some() {
-        writeln!(
-            out,
-            "  words marked UNKNOWN may decide bits of D; nobody here knows them"
-        )?;
+        writeln!(out, "  words marked UNKNOWN are not known and may affect D")?;
     }
     if reading.family.value.is_unknown() {
         writeln!(
             out,
-            "  the order of this kernel's sums is not known; 'tcverify identify' searches orders that give D"
+            "  the order of this kernel's sums is not known; 'tcverify identify' searches for orders that give D"
         )?;
     }
     facts(&reading.facts, out)
@@ -93,7 +90,7 @@ fn head(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Every setting that decides bits, and which part was stated, given, assumed.
+/// Every setting that affects the result, and whether it was stated, given or assumed.
 fn settings(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     for (name, value, how, from) in settings.rows() {
         let from = match from.as_str() {

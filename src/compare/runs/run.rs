@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::link::{Link, links};
 use super::step::{Digests, Step};
 use super::{CompareRuns, RunsError};
-use crate::batch::{self, BatchError, Work};
-use crate::check::{CheckError, ModelSource, Operation, Progress};
+use crate::batch::{self, BatchError};
+use crate::check::{CheckError, ModelSource, Operation, Progress, Request};
 use crate::compare::results::Pair;
 use crate::compare::{Compare, Held, Hints};
 use crate::identify::IdentifyError;
@@ -173,7 +173,7 @@ impl CompareRuns {
             false => StepResult::Inherits,
         };
         let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
-            let reason = "of a result there is but its digest".to_owned();
+            let reason = "only the digest of a result is recorded".to_owned();
             return (differs, None, Some(reason));
         };
         let mut request = Compare::new([left, right]);
@@ -197,9 +197,9 @@ impl CompareRuns {
         [left, right]: [&Step; 2],
         progress: &dyn Progress,
     ) -> Result<Option<Explanations>, IdentifyError> {
-        let (one, other) = match (&left.case.work, &right.case.work) {
-            (Work::Product(one), Work::Product(other)) => (one, other),
-            (Work::Operation(one), Work::Operation(other)) => {
+        let (one, other) = match (&left.case.request, &right.case.request) {
+            (Request::Product(one), Request::Product(other)) => (one, other),
+            (Request::Operation(one), Request::Operation(other)) => {
                 let variants = [variants(one)?, variants(other)?];
                 return Ok(Some(Explanations::Variants(variants)));
             }

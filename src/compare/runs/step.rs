@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::batch::{Case, Work};
-use crate::check::{CheckError, Claim, Source};
+use crate::batch::Case;
+use crate::check::{CheckError, Claimed, Request, Source};
 use crate::io::{self, Files, payload_sha256};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
@@ -31,13 +31,16 @@ impl Step {
     /// # Errors
     /// If an array cannot be read.
     pub fn of(case: Case, digests: &mut Digests) -> Result<Step, CheckError> {
-        let result = match case.claimed() {
+        let result = match case.request.claimed()? {
             Claimed::Digest(sha256) => sha256,
             Claimed::Array(role, source) => digests.of(role, &source)?,
+            Claimed::Nothing => unreachable!("a case has a result"),
         };
         let mut operands = ByRole::new();
-        for (role, source) in case.operands() {
-            operands.insert(role, digests.of(role, &source)?);
+        for (role, source) in case.request.sources() {
+            if !role.is_result() {
+                operands.insert(role, digests.of(role, &source)?);
+            }
         }
         Ok(Step {
             case,
@@ -52,19 +55,15 @@ impl Step {
 
     /// `product`, or the operation.
     pub fn kind(&self) -> &str {
-        match &self.case.work {
-            Work::Product(_) => "product",
-            Work::Operation(asked) => asked.operation.as_deref().unwrap_or("operation"),
+        match &self.case.request {
+            Request::Product(_) => "product",
+            Request::Operation(asked) => asked.operation.as_deref().unwrap_or("operation"),
         }
     }
 
-    /// What is asked but for the arrays: fields of the case.
+    /// What is asked except the arrays: fields of the case.
     pub fn asked(&self) -> Map<String, Value> {
-        let fields = match &self.case.work {
-            Work::Product(check) => serde_json::to_value(check),
-            Work::Operation(asked) => serde_json::to_value(asked),
-        };
-        let Ok(Value::Object(mut fields)) = fields else {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(&self.case.request) else {
             return Map::new();
         };
         let digests = ["d_digest", "y_digest"];
@@ -75,10 +74,13 @@ impl Step {
 
     /// The result, where there is more than its digest.
     pub fn array(&self) -> Option<(Source, Option<Format>)> {
-        match (&self.case.work, self.case.claimed()) {
-            (_, Claimed::Digest(_)) => None,
-            (Work::Product(check), Claimed::Array(_, source)) => Some((source, check.d_dtype)),
-            (Work::Operation(_), Claimed::Array(_, source)) => Some((source, None)),
+        let format = match &self.case.request {
+            Request::Product(check) => check.d_dtype,
+            Request::Operation(_) => None,
+        };
+        match self.case.request.claimed() {
+            Ok(Claimed::Array(_, source)) => Some((source, format)),
+            _ => None,
         }
     }
 }
@@ -97,40 +99,5 @@ impl Digests {
         let sha256 = payload_sha256(&tensor.map_err(CheckError::file(role.field()))?);
         self.known.insert(path.to_owned(), sha256.clone());
         Ok(sha256)
-    }
-}
-
-/// What a case says of its result.
-enum Claimed {
-    Digest(String),
-    Array(Role, Source),
-}
-
-impl Case {
-    fn claimed(&self) -> Claimed {
-        match &self.work {
-            Work::Product(check) => match &check.claim {
-                Claim::Tensor(source) => Claimed::Array(Role::D, source.clone()),
-                Claim::PayloadSha256(sha256) => Claimed::Digest(sha256.clone()),
-                Claim::Nothing => unreachable!("a case has a result"),
-            },
-            Work::Operation(asked) => match (&asked.y, &asked.y_digest) {
-                (Some(source), _) => Claimed::Array(Role::Y, source.clone()),
-                (None, Some(sha256)) => Claimed::Digest(sha256.clone()),
-                (None, None) => unreachable!("a case has a result"),
-            },
-        }
-    }
-
-    fn operands(&self) -> Vec<(Role, Source)> {
-        let all: Vec<(Role, Source)> = match &self.work {
-            Work::Product(check) => {
-                let all = check.operands.arrays.iter();
-                all.map(|(role, source)| (*role, source.clone())).collect()
-            }
-            Work::Operation(asked) => asked.sources().into_iter().collect(),
-        };
-        let is_operand = |(role, _): &(Role, Source)| !matches!(role, Role::D | Role::Y);
-        all.into_iter().filter(is_operand).collect()
     }
 }

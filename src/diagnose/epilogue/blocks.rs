@@ -22,7 +22,7 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
     if replay.kernel.is_some() || problem.c.is_some() || problem.scales.is_some() {
-        return Err("they are looked for without a schedule, C and scales");
+        return Err("they are searched only without a schedule, C and scales");
     }
     if !points.tell(0) {
         return Err(FEW);
@@ -95,9 +95,9 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<
     let scales = first?.into_iter().enumerate();
     let scales = scales.map(|(block, scale)| (block, scale as f32)).collect();
     let text = format!(
-        "the sums of {of_k} k each are multiplied with scales of their own before they are added ({} in the first \
-         row): of {}, {exact} lie where such scales put them and the rest next to it; which order the products are \
-         rounded in decides the last bits",
+        "sums of {of_k} k each are multiplied by their own scales before they are added ({} in the first row): of \
+         {}, {exact} are exactly what such scales give and the rest are next to it; the order of rounding decides \
+         the last bits",
         listed("block", &scales),
         points.named()
     );

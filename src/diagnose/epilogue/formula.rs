@@ -26,7 +26,7 @@ pub struct Formula {
     pub stored: bool,
 }
 
-/// How many elements it gives bit for bit; the others but for the last bits of what a function is computed by.
+/// How many elements it gives bit for bit; the others except the last bits of what a function is computed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fit {
     pub exact: usize,

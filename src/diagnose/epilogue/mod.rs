@@ -1,5 +1,5 @@
 //! What a kernel does with finished sums: functions, factors, scales, a bias, C left out. Unknown numbers are
-//! concluded from D, then every element that was looked at has to follow from them.
+//! concluded from D, then every element that was examined has to follow from them.
 
 mod blocks;
 mod formula;
@@ -18,8 +18,8 @@ use points::Points;
 use solve::{Known, SOLVERS};
 
 /// Too much would fit.
-const FEW: &str = "too few elements differ to conclude so many numbers";
-const NEARLY: &str = "no numbers were found that give every bit; others may";
+const FEW: &str = "too few elements differ to determine so many numbers";
+const NEARLY: &str = "no numbers were found that give every bit; others might";
 
 /// Rows or columns whose numbers a sentence has.
 const LISTED: usize = 4;
@@ -29,7 +29,7 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
     let points = Points::of(case, trial);
     let points = points.as_ref().map_err(|why| *why);
     let mut found = trial.test(
-        "a function of every element (ReLU, ReLU6, GELU, SiLU)",
+        "a function of each element (ReLU, ReLU6, GELU, SiLU)",
         || functions(case, trial, points?),
     );
     for (what, solver, unknown) in SOLVERS {
@@ -158,7 +158,7 @@ fn told(case: &Case, points: &Points, formula: &Formula, fit: Fit, others: &[&st
     let mut said = formula.said(has_c);
     if !others.is_empty() {
         said += &format!(
-            " (or {}: this D does not tell them apart)",
+            " (or {}: this D does not distinguish them)",
             others.join(" or ")
         );
     }
@@ -166,7 +166,7 @@ fn told(case: &Case, points: &Points, formula: &Formula, fit: Fit, others: &[&st
     let tested = match all - fit.exact {
         0 => format!("it gives {}, bit for bit", points.named()),
         rest => format!(
-            "it gives {} of {} bit for bit, and {} but for the last bits, which how it is computed decides",
+            "it gives {} of {} bit for bit, and {} except for the last bits, which depend on how it is computed",
             grouped(fit.exact as u64),
             points.named(),
             grouped(rest as u64)
@@ -224,7 +224,7 @@ impl Formula {
         }
     }
 
-    /// `the sum of products is multiplied with 0.3 (alpha), then ReLU is applied`
+    /// `the sum of products is multiplied by 0.3 (alpha), then ReLU is applied`
     fn said(&self, has_c: bool) -> String {
         let mut said = Vec::new();
         if self.leaves_c_out(has_c) {
@@ -233,11 +233,11 @@ impl Formula {
         let beta = self.beta.filter(|beta| *beta != 1.0);
         match (self.alpha != 1.0, beta) {
             (_, Some(beta)) => said.push(format!(
-                "the sum of products is multiplied with {} (alpha) and C with {beta} (beta)",
+                "the sum of products is multiplied by {} (alpha) and C by {beta} (beta)",
                 self.alpha
             )),
             (true, None) => said.push(format!(
-                "the sum of products is multiplied with {} (alpha)",
+                "the sum of products is multiplied by {} (alpha)",
                 self.alpha
             )),
             (false, None) => {}
@@ -245,7 +245,7 @@ impl Formula {
         for (what, table) in [("row", &self.rows), ("column", &self.columns)] {
             said.extend(table.as_ref().map(|table| {
                 format!(
-                    "every {what} is multiplied with a scale of its own ({})",
+                    "every {what} is multiplied by its own scale ({})",
                     listed(what, table)
                 )
             }));
@@ -253,13 +253,13 @@ impl Formula {
         said.extend(self.bias.as_ref().map(|table| match constant(table) {
             Some(one) => format!("{one} is added to every element (a bias)"),
             None => format!(
-                "a bias is added, one number for every column ({})",
+                "a bias is added, one number per column ({})",
                 listed("column", table)
             ),
         }));
         said.extend(self.function.map(|function| match self.stored {
             true => format!(
-                "{} of elements as D stores them is applied",
+                "{} is applied to the elements as D stores them",
                 function.name()
             ),
             false => format!("{} is applied", function.name()),

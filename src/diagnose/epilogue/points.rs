@@ -7,11 +7,11 @@ use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, convert_exact};
 
-/// Elements that are looked at where D has more: rows and columns of them.
+/// Elements that are examined where D has more: rows and columns of them.
 const ROWS: usize = 24;
 const COLUMNS: usize = 96;
 
-/// D's elements, of which all are looked at.
+/// D's elements, of which all are examined.
 const ALL: usize = 4096;
 
 /// An element of D and what it may be made of, in f32.
@@ -25,11 +25,11 @@ pub struct Point {
     pub given: u64,
     /// Whether D holds another code than was asked for.
     pub differs: bool,
-    /// The numbers that are rounded to it; none of what is no number.
+    /// The numbers that are rounded to it; none of what is not a number.
     pub range: Option<[f64; 2]>,
 }
 
-/// All that epilogues are looked for in, and how many multiply-adds one of them takes.
+/// All that epilogues are searched for in, and how many multiply-adds one of them takes.
 pub struct Points {
     pub all: Vec<Point>,
     pub format: Format,
@@ -39,7 +39,7 @@ pub struct Points {
 
 impl Points {
     /// # Errors
-    /// Why none are looked at.
+    /// Why none are examined.
     pub fn of(case: &Case, trial: &Trial) -> Result<Points, &'static str> {
         let replay = case.replay;
         let problem = replay.problem;
@@ -48,7 +48,7 @@ impl Points {
             return Err("sums are not FP32");
         }
         if !matches!(format, Format::Fp32 | Format::Bf16 | Format::Fp16) {
-            return Err("D has other formats than FP32, BF16 and FP16");
+            return Err("D is not FP32, BF16 or FP16");
         }
         if !case.is_whole() {
             return Err("only a part of D was compared");
@@ -59,7 +59,7 @@ impl Points {
             Some(kernel) => {
                 let epilogue = &kernel.spec.epilogue;
                 if kernel.spec.scales.is_some() || epilogue.function.is_some() {
-                    return Err("the schedule has an epilogue of its own");
+                    return Err("the schedule has its own epilogue");
                 }
                 Some(Kernel::new(kernel.spec, &neutral, &problem))
             }
@@ -109,7 +109,7 @@ impl Points {
         let pairs = at.iter().zip(sums).zip(bare);
         let all: Option<Vec<Point>> = pairs.map(point).collect();
         Ok(Points {
-            all: all.ok_or("C is no number of FP32")?,
+            all: all.ok_or("C is not representable in FP32")?,
             format,
             whole,
         })

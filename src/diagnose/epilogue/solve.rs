@@ -12,13 +12,13 @@ pub struct Known<'a> {
     pub row: usize,
 }
 
-/// How a solution is looked for: none if D refutes it.
+/// How a solution is searched for: none if D refutes it.
 pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
 
 /// Kinds of numbers, and whether they are told as `what` is.
 pub const SOLVERS: [(&str, Solver, usize); 4] = [
     ("factors alpha and beta", factors, 2),
-    ("a bias of every column", bias, 0),
+    ("a bias per column", bias, 0),
     ("scales of rows or columns", lines, 0),
     ("scales of rows and columns together", both, 0),
 ];
@@ -36,7 +36,7 @@ fn is_empty([low, high]: [f64; 2]) -> bool {
     low.is_nan() || high.is_nan() || low > high
 }
 
-/// What a number has to be multiplied with to come into a range.
+/// What a number has to be multiplied by to come into a range.
 fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
     match by {
         0.0 if low <= 0.0 && 0.0 <= high => EVERYTHING,
@@ -266,12 +266,12 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
             scales[side].insert(at, scale);
         }
     }
-    // Each side is known but for one factor of both: where the first column has 1.
+    // Each side is known except one factor of both: where the first column has 1.
     let first = *scales[1].values().next()?;
     if !first.is_finite() || first == 0.0 {
         return None;
     }
-    // Rounded in another way, every sum is nearly multiplied with 1.
+    // Rounded in another way, every sum is nearly multiplied by 1.
     if !scales.iter().any(|side| vary(side.values().copied())) {
         return None;
     }

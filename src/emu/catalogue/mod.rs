@@ -60,7 +60,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// A name that is no architecture, and the nearest that is, if one is near.
+/// A name that is not an architecture, and the nearest that is, if one is near.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownArchitecture {
     pub name: String,
@@ -77,9 +77,7 @@ impl std::fmt::Display for UnknownArchitecture {
             unmodelled,
         } = self;
         if name == "auto" {
-            return f.write_str(
-                "\"auto\" is for 'tcverify check' alone, which asks 'tcverify identify' then; name the GPU",
-            );
+            return f.write_str("only 'tcverify check' accepts \"auto\"; name the GPU");
         }
         if let Some(NotModelled {
             title,
@@ -88,7 +86,7 @@ impl std::fmt::Display for UnknownArchitecture {
             ..
         }) = unmodelled
         {
-            let unknown = "how its matrix unit rounds was neither published nor captured";
+            let unknown = "nobody has published or captured how its matrix unit rounds";
             let measured = measured.as_deref().unwrap_or(unknown);
             write!(
                 f,
@@ -97,21 +95,21 @@ impl std::fmt::Display for UnknownArchitecture {
             if let Some(like) = like {
                 write!(
                     f,
-                    "The most like it is {like:?}, a guess that a verdict would rest on; "
+                    "The most similar model is {like:?}, but a verdict by it would rest on a guess; "
                 )?;
             }
             return f.write_str(
-                "'tcverify probe' and 'tcverify infer' find out how a GPU computes ('tcverify archs' lists \
-                 those that are modelled)",
+                "'tcverify probe' and 'tcverify infer' find out how a GPU computes ('tcverify archs' lists the \
+                 modelled ones)",
             );
         }
-        write!(f, "no architecture or GPU is called {name:?}; ")?;
+        write!(f, "there is no architecture or GPU called {name:?}; ")?;
         match nearest {
             Some(nearest) => {
                 let all = "('tcverify archs' lists them)";
                 write!(f, "did you mean {nearest:?}? {all}")
             }
-            None => write!(f, "'tcverify archs' lists those that are known"),
+            None => write!(f, "'tcverify archs' lists the known ones"),
         }
     }
 }
@@ -327,7 +325,7 @@ impl Architecture {
                 names.extend(fitting.map(|(other, _)| other.name.as_str()));
                 names.dedup();
                 return Err(NoRule(format!(
-                    "{} multiplies {wanted} in more than one way, and bits depend on which: name the instruction, {} \
+                    "{} has several instructions for {wanted}, whose bits differ: name the instruction, {} \
                      ('tcverify identify' tries each)",
                     self.name,
                     names.join(" or ")
@@ -342,7 +340,7 @@ impl Architecture {
                 formats.dedup();
                 if formats.len() > 1 {
                     return Err(NoRule(format!(
-                        "{} multiplies {wanted} into {}, and bits depend on which: say `acc` ('tcverify identify' tries \
+                        "{} multiplies {wanted} into {}, whose bits differ: give `acc` ('tcverify identify' tries \
                          each)",
                         self.name,
                         formats.join(" or ")
@@ -354,8 +352,8 @@ impl Architecture {
                 let scales = [rule, other].map(|rule| rule.scale.map(|s| s.to_string()));
                 let [one, other] = scales.map(Option::unwrap_or_default);
                 return Err(NoRule(format!(
-                    "{} multiplies {wanted} in more than one way: {one}, or {other}; say which with \
-                     `scale_dtype` and `scale_block`, or `instruction`",
+                    "{} multiplies {wanted} in several ways: {one}, or {other}; choose with `scale_dtype` and \
+                     `scale_block`, or `instruction`",
                     self.name
                 )));
             }
@@ -390,7 +388,7 @@ impl Architecture {
             ));
         }
         Err(NoRule(format!(
-            "{} does not multiply {wanted}{through}; possible are\n{}",
+            "{} does not multiply {wanted}{through}; supported:\n{}",
             self.name,
             possible.join("\n")
         )))

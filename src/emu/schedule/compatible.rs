@@ -10,7 +10,7 @@ use super::{
 use crate::emu::{Arithmetic, Problem, shape_text};
 use crate::num::Format;
 
-const NO_INTEGER_EPILOGUE: &str = "an epilogue in f32 has no int32 result; say `d_dtype`";
+const NO_INTEGER_EPILOGUE: &str = "an f32 epilogue cannot give an int32 result; give `d_dtype`";
 
 impl Kernel<'_> {
     /// Refuses a product that the schedule cannot be about, or whose numbers are missing.
@@ -30,7 +30,7 @@ impl Kernel<'_> {
         {
             let [a, b] = scale_shapes(scaling.per, problem.m, problem.n, problem.k);
             return Err(format!(
-                "it multiplies sums with scales: give `scale_a` ({}) and `scale_b` ({})",
+                "it multiplies sums by scales: give `scale_a` ({}) and `scale_b` ({})",
                 shape_text(&a),
                 shape_text(&b)
             ));
@@ -38,7 +38,9 @@ impl Kernel<'_> {
         let scaled = spec.scales.as_ref().filter(|_| values.has_scales());
         if values.alpha != ONE && scaled.is_some_and(|scaling| scaling.multiply == Multiply::Alpha)
         {
-            return Err("alpha is the product of the scales; give one or the others".into());
+            return Err(
+                "alpha is the product of the scales; give either alpha or the scales".into(),
+            );
         }
         let late = |scaling: &super::Scaling| scaling.at == ScaledAt::Epilogue;
         if (spec.epilogue.bias == BiasAdded::FusedOrZero
@@ -47,36 +49,38 @@ impl Kernel<'_> {
             && (values.alpha != ONE || problem.c.is_some())
         {
             return Err(
-                "the bias is fused with the last scale, so alpha and C have no place between them"
-                    .into(),
+                "the bias is fused with the last scale, so alpha and C cannot be applied".into(),
             );
         }
         if values.scale_result.is_some() && spec.epilogue.result_scale.is_none() {
-            return Err("it has no scale of the result".into());
+            return Err("it does not scale the result".into());
         }
         if let Some(zero_point) = spec.zero_point
             && !values.has_zero_point(zero_point)
         {
             return Err(match zero_point {
                 ZeroPoint::PerTensor => {
-                    "it takes A's zero point off the sums: give `azp_adj`, an int32 for every column of D, and no `azp`"
+                    "it subtracts A's zero point from the sums: give `azp_adj`, one int32 per column of D, and no \
+                    `azp`"
                 }
                 ZeroPoint::PerRow => {
-                    "it takes the zero points of A's rows off the sums: give `azp`, an int32 for every row of D, and \
-                     `azp_adj`, one for every column"
+                    "it subtracts the zero points of A's rows from the sums: give `azp`, one int32 per row of D, and \
+                     `azp_adj`, one per column"
                 }
             }
             .into());
         }
         if spec.zero_point.is_none() && values.has_zero_points() {
-            return Err("it takes no zero points off its sums (vllm-int8-azp does)".into());
+            return Err("it subtracts no zero points (vllm-int8-azp does)".into());
         }
         if problem.k == 0 {
             if spec.without_products.is_none() {
-                return Err("K is 0, and it does not say what D is without products".into());
+                return Err("K is 0, and the schedule does not define D without products".into());
             }
             if problem.c.is_some() || values.has_bias() {
-                return Err("K is 0, and what becomes of C and the bias then is not known".into());
+                return Err(
+                    "K is 0, and it is not known how C and the bias are then applied".into(),
+                );
             }
         }
         let finished = values.has_bias() || values.alpha != ONE;
@@ -99,19 +103,19 @@ impl Kernel<'_> {
         let accumulator = arithmetic.accumulator;
         if !matches!(accumulator, Format::Fp32 | Format::Int32) {
             return Err(format!(
-                "schedules are known for fp32 and int32 accumulators; this one is {accumulator}"
+                "schedules support fp32 and int32 accumulators, not {accumulator}"
             ));
         }
         if arithmetic.longest_k().is_some() {
             return Err(
-                "this instruction's D is no C of the next, so nothing is chained over K".into(),
+                "this instruction's D cannot feed the C of the next one, so it cannot be chained over K".into(),
             );
         }
         if accumulator == Format::Int32 {
             if spec.split.is_some() || !spec.inner.is_empty() {
                 return Err(
-                    "integers add up to the same whatever the order (modulo 2^32); take a schedule without \
-                     split and promotion"
+                    "integer sums do not depend on the order (modulo 2^32); use a schedule without split and \
+                     promotion"
                         .into(),
                 );
             }
@@ -123,12 +127,12 @@ impl Kernel<'_> {
                 return Err(NO_INTEGER_EPILOGUE.into());
             }
         } else if spec.zero_point.is_some() {
-            return Err("a zero point is of integer operands".into());
+            return Err("only integer operands have zero points".into());
         }
         if spec.split_terms.is_some() {
             let split = |format| matches!(format, Format::Tf32 | Format::Xf32);
             if !split(arithmetic.a) || !split(arithmetic.b) {
-                return Err("products of high and low terms are made of tf32 operands".into());
+                return Err("only tf32 operands can be split into high and low terms".into());
             }
         }
         whole_steps(spec, arithmetic.step.span())?;
@@ -141,7 +145,7 @@ impl Kernel<'_> {
                 .is_none_or(|tile| tile.is_multiple_of(scale.block));
             if !tiles || !chains.into_iter().all(|chain| whole(&chain)) {
                 return Err(format!(
-                    "operands with a scale for every {} k are only chained in whole tiles and in the order of K",
+                    "operands with one scale per {} k can be chained only in whole tiles and in ascending k",
                     scale.block
                 ));
             }

@@ -94,7 +94,7 @@ pub fn omitted(parts: &[Part], length: usize) -> Part {
 }
 
 fn known(count: Option<usize>) -> Result<usize, String> {
-    count.ok_or_else(|| "the number of slices of K is not said; see `split_k`".into())
+    count.ok_or_else(|| "the number of slices of K is missing; see `split_k`".into())
 }
 
 /// One range, or nothing.

@@ -89,7 +89,7 @@ pub fn presets() -> &'static [Schedule] {
     })
 }
 
-/// A name that is no schedule, and the names there are.
+/// A name that is not a schedule, and the names there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownSchedule(String);
 
@@ -98,7 +98,7 @@ impl std::fmt::Display for UnknownSchedule {
         let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
         write!(
             f,
-            "no schedule is called {:?}; there are {} ('tcverify schedules' describes them)",
+            "there is no schedule called {:?}; known are {} ('tcverify schedules' describes them)",
             self.0,
             names.join(", ")
         )
@@ -130,10 +130,7 @@ impl Schedule {
 
     fn check(&self) -> Result<(), String> {
         if self.schema != SCHEMA {
-            return Err(format!(
-                "schema is {:?}; this reads {SCHEMA:?}",
-                self.schema
-            ));
+            return Err(format!("schema is {:?}; expected {SCHEMA:?}", self.schema));
         }
         if self.name.is_empty() {
             return Err("it has no name".into());

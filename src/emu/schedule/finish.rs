@@ -16,7 +16,7 @@ pub struct Finish<'a, O> {
     pub result: Format,
     /// Of the part, if the epilogue adds it.
     pub c: Option<Planes<'a>>,
-    /// The scales of B that finished sums are multiplied with, of every column of the part; none where
+    /// The scales of B that finished sums are multiplied by, of every column of the part; none where
     /// nothing is known of them at once.
     pub columns: Option<&'a [u32]>,
 }
@@ -67,7 +67,7 @@ impl<O: Ops> Finish<'_, O> {
         }
     }
 
-    /// The same of what is only scaled: without C, a bias or a function, all that differs between elements
+    /// The same for what is only scaled: without C, a bias or a function, all that differs between elements
     /// of a row is their scales. False if there is more.
     #[inline(always)]
     fn plain_row(&self, row: usize, sums: &[u32], out: &mut [u64]) -> bool {
@@ -132,7 +132,7 @@ impl<O: Ops> Finish<'_, O> {
         true
     }
 
-    /// The scales of B that finished sums of so many columns are multiplied with.
+    /// The scales of B that finished sums of so many columns are multiplied by.
     pub fn scales_of_columns(&self, count: usize) -> Option<Vec<u32>> {
         let scaling = self.scaling()?;
         let Kernel { values, place, .. } = self.kernel;
@@ -141,21 +141,21 @@ impl<O: Ops> Finish<'_, O> {
         Some(columns.map(scale).collect())
     }
 
-    /// The scales that the finished sum is multiplied with.
+    /// The scales that the finished sum is multiplied by.
     fn scaling(&self) -> Option<&Scaling> {
         let scaling = self.kernel.spec.scales.as_ref()?;
         let late = scaling.at == ScaledAt::Epilogue && scaling.multiply != Multiply::Alpha;
         late.then_some(scaling)
     }
 
-    /// What results are multiplied with before their conversion.
+    /// What results are multiplied by before their conversion.
     fn result_scale(&self) -> Option<u32> {
         let fp8 = matches!(self.result, Format::E4m3 | Format::E5m2);
         self.kernel.spec.epilogue.result_scale.filter(|_| fp8)?;
         self.kernel.values.scale_result
     }
 
-    /// What the sum is multiplied with where C is added.
+    /// What the sum is multiplied by where C is added.
     fn alpha(&self) -> u32 {
         let Kernel {
             spec,

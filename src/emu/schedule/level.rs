@@ -49,8 +49,8 @@ pub enum Parts {
     },
     /// These k, part by part: from the first of each pair to before the second.
     Ranges { parts: Vec<Vec<[usize; 2]>> },
-    /// Stream-K, for a group of tiles of D: so many workers share these tiles times their tiles of K
-    /// evenly, the first ones with one more where that does not divide.
+    /// Stream-K, for a group of tiles of D: this many workers share these tiles times their tiles of
+    /// K evenly, the first ones with one more if that does not divide.
     Shared {
         /// Null leaves it to whoever runs it.
         workers: Option<usize>,
@@ -129,7 +129,7 @@ pub enum SliceLength {
     CeilOfFloor,
 }
 
-/// What becomes of a part that nothing falls to.
+/// How an empty part is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -175,7 +175,7 @@ pub enum Order {
     Butterfly,
     /// One fold after the other, down to one sum.
     Folds(Vec<Fold>),
-    /// For each pair [i, j], one after the other, `p_i = p_i + p_j`, until p_0 alone is left: of ranges, such
+    /// For each pair [i, j], one after another, `p_i = p_i + p_j`, until p_0 alone is left: of ranges, such
     /// as those of cuts within cuts.
     Listed(Vec<[usize; 2]>),
 }

@@ -1,14 +1,12 @@
-//! Operands in the order of a list of k indices: copied, filled up with zeros, taken apart into high and low
+//! Operands in the order of a list of k indices: copied, padded with zeros, taken apart into high and low
 //! terms.
-
-use rayon::prelude::*;
 
 use super::f32ops::{Natively, Ops};
 use super::k_index::KIndex;
 use super::{SplitTerms, Term, TermRounding};
 use crate::emu::Problem;
 use crate::num::Format;
-use crate::tensor::{Plane, Planes, Tensor};
+use crate::tensor::{Plane, Planes, Tensor, parallel};
 
 /// The operands of the products of some indices.
 pub struct GatheredOperands {
@@ -63,33 +61,30 @@ fn rows(
     };
     let width = format.bytes();
     let mut payload = vec![0; plane.rows * indices.len() * width];
-    payload
-        .par_chunks_mut(indices.len() * width)
-        .enumerate()
-        .for_each(|(row, mut out)| {
-            if last - first + 1 > 2 * indices.len() {
-                // Stripes that are far apart.
-                let mut codes = Vec::new();
-                for run in indices.chunk_by(|x, y| x.k.is_some() && x.k.map(|k| k + 1) == y.k) {
-                    let (mine, rest) = std::mem::take(&mut out).split_at_mut(run.len() * width);
-                    out = rest;
-                    let Some(k) = run[0].k else { continue };
-                    codes.resize(run.len(), 0);
-                    plane.read_row(row, k, &mut codes);
-                    let codes = run.iter().zip(&codes);
-                    let codes = codes.map(|(index, &code)| term_of(code, term(index), terms));
-                    write_codes(width, mine, codes);
-                }
-                return;
+    parallel::chunks_mut(&mut payload, indices.len() * width, &|row, mut out| {
+        if last - first + 1 > 2 * indices.len() {
+            // Stripes that are far apart.
+            let mut codes = Vec::new();
+            for run in indices.chunk_by(|x, y| x.k.is_some() && x.k.map(|k| k + 1) == y.k) {
+                let (mine, rest) = std::mem::take(&mut out).split_at_mut(run.len() * width);
+                out = rest;
+                let Some(k) = run[0].k else { continue };
+                codes.resize(run.len(), 0);
+                plane.read_row(row, k, &mut codes);
+                let codes = run.iter().zip(&codes);
+                let codes = codes.map(|(index, &code)| term_of(code, term(index), terms));
+                write_codes(width, mine, codes);
             }
-            let mut codes = vec![0; last - first + 1];
-            plane.read_row(row, first, &mut codes);
-            let codes = indices.iter().map(|index| match index.k {
-                Some(k) => term_of(codes[k - first], term(index), terms),
-                None => 0,
-            });
-            write_codes(width, out, codes);
+            return;
+        }
+        let mut codes = vec![0; last - first + 1];
+        plane.read_row(row, first, &mut codes);
+        let codes = indices.iter().map(|index| match index.k {
+            Some(k) => term_of(codes[k - first], term(index), terms),
+            None => 0,
         });
+        write_codes(width, out, codes);
+    });
     payload
 }
 
@@ -106,10 +101,9 @@ fn columns(
     let mut payload = vec![0; indices.len() * n * width];
     // Several rows at a time: of a transposed B they are neighbours in memory.
     const AT_ONCE: usize = 16;
-    let groups = payload
-        .par_chunks_mut(AT_ONCE * n * width)
-        .zip(indices.par_chunks(AT_ONCE));
-    groups.for_each(|(out, indices)| {
+    parallel::chunks_mut(&mut payload, AT_ONCE * n * width, &|group, out| {
+        let first = group * AT_ONCE;
+        let indices = &indices[first..indices.len().min(first + AT_ONCE)];
         let ks = || indices.iter().filter_map(|index| index.k);
         let (Some(first), Some(last)) = (ks().min(), ks().max()) else {
             return;
@@ -139,7 +133,7 @@ fn columns(
     payload
 }
 
-/// Codes of so many bytes, one after the other.
+/// Codes of so many bytes, one after another.
 #[inline]
 fn write_codes(width: usize, out: &mut [u8], codes: impl Iterator<Item = u32>) {
     // The loop over each width is worth compiling by itself.

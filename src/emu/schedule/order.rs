@@ -2,7 +2,7 @@
 
 use super::{Fold, FoldKind, Order};
 
-/// Additions `x[into] = x[into] + x[from]` of sums, one after the other.
+/// Additions `x[into] = x[into] + x[from]` of sums, one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Additions {
     /// Sums, those included that are missing and count as +0.

@@ -87,7 +87,7 @@ impl FromStr for PromoteChoice {
             "never" => Ok(PromoteChoice::Never),
             _ => {
                 let every = text.parse().map(PromoteChoice::Every);
-                every.map_err(|_| format!("{text:?}: write a number of k, or never"))
+                every.map_err(|_| format!("{text:?}: expected a number of k, or never"))
             }
         }
     }
@@ -119,7 +119,7 @@ impl<'de> Deserialize<'de> for PromoteChoice {
             Number(usize),
             Text(String),
         }
-        let wanted = "a whole number or \"never\" is expected";
+        let wanted = "expected a whole number or \"never\"";
         match Written::deserialize(from).map_err(|_| D::Error::custom(wanted))? {
             Written::Number(k) => Ok(PromoteChoice::Every(k)),
             Written::Text(text) => text.parse().map_err(D::Error::custom),
@@ -263,7 +263,7 @@ impl Overrides {
         if let Some(residue) = self.residue {
             if spec.tile_k.is_none() {
                 let reason = format!(
-                    "`residue` says which tile is the partial one, but schedule {name} has no tiles; say `tile_k`"
+                    "`residue` selects the partial tile, but schedule {name} has no tiles; give `tile_k`"
                 );
                 return fail("residue", reason);
             }
@@ -286,7 +286,7 @@ impl Overrides {
             });
             let Some(open) = counts.next() else {
                 let reason = format!(
-                    "`split_k` {count}: schedule {name} does not split K into slices; say how with `split`"
+                    "`split_k` {count}: schedule {name} does not split K into slices; choose how with `split`"
                 );
                 return fail("split_k", reason);
             };
@@ -301,7 +301,7 @@ impl Overrides {
             let parts = spec.split.as_mut().map(|split| &mut split.parts);
             let Some(Parts::Slices { grain, .. } | Parts::Interleaved { grain, .. }) = parts else {
                 let reason = format!(
-                    "`grain`: schedule {name} does not split K into slices; say how with `split`"
+                    "`grain`: schedule {name} does not split K into slices; choose how with `split`"
                 );
                 return fail("grain", reason);
             };

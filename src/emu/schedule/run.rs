@@ -1,7 +1,5 @@
 //! A part of D by a schedule: chains through whichever engine computes them, and the sums between them.
 
-use rayon::prelude::*;
-
 use super::f32ops::{Exactly, Natively, Observed, Ops};
 use super::finish::Finish;
 use super::k_index::{KIndex, KIndices};
@@ -11,7 +9,7 @@ use super::traversal::{Chain, KTraversal, Node, Role, Sum};
 use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::deadline;
 use crate::emu::{Arithmetic, Element, Engine, Problem, Progress, Replay};
-use crate::tensor::{Planes, Tensor};
+use crate::tensor::{Planes, Tensor, parallel};
 use tcverify_kernels::Wide;
 
 /// Rows and columns of D that are computed together, and the products of a list that are copied
@@ -58,7 +56,7 @@ pub(in crate::emu) struct Run<'a, 'r> {
     pub progress: Progress<'r>,
     /// Multiply-adds that the exact engine has spent.
     pub exact: u64,
-    /// Whether a kernel could not add up chains at once, as something among them is no number: it would be
+    /// Whether a kernel could not add up chains at once, as something among them is not a number: it would be
     /// tried in vain again.
     pub(super) special: bool,
 }
@@ -80,7 +78,7 @@ impl<'a, 'r> Run<'a, 'r> {
         self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
     }
 
-    /// Computes the rows of D from `first_row` on (matrices of a batch one after the other) that `out`
+    /// Computes the rows of D from `first_row` on (matrices of a batch one after another) that `out`
     /// has room for, as codes of D's format.
     pub fn fill(&mut self, first_row: usize, out: &mut [u64]) {
         let Problem { m, n, k, .. } = self.replay.problem;
@@ -147,7 +145,9 @@ impl<'a, 'r> Run<'a, 'r> {
         let nan = kernel.spec.nan.0 as u32;
         match self.replay.engine {
             Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, traversal),
-            Engine::Fast(_) => self.block_with(Natively { nan }, kernel, problem, traversal),
+            Engine::Fast(_) | Engine::Gpu(_) => {
+                self.block_with(Natively { nan }, kernel, problem, traversal)
+            }
         }
     }
 
@@ -245,7 +245,7 @@ impl<'a, 'r> Run<'a, 'r> {
             return vec![code as u32];
         }
         let codes = self.chain(ops, spec, problem, chain);
-        codes.into_par_iter().map(|code| code as u32).collect()
+        codes.into_iter().map(|code| code as u32).collect()
     }
 
     /// `each` for every element.
@@ -256,11 +256,10 @@ impl<'a, 'r> Run<'a, 'r> {
         n: usize,
         each: impl Fn(&T, u32) -> T + Sync,
     ) {
-        let rows = totals.par_chunks_mut(n).zip(sums.par_chunks(n));
-        rows.for_each(|(totals, sums)| {
+        parallel::chunks_mut(totals, n, &|row, totals| {
             self.wide(Updated {
+                sums: &sums[row * n..][..totals.len()],
                 totals,
-                sums,
                 each: &each,
             });
         });
@@ -268,12 +267,11 @@ impl<'a, 'r> Run<'a, 'r> {
 
     fn finished<O: Ops>(&self, finish: &Finish<O>, sums: &[u32], n: usize) -> Vec<u64> {
         let mut d = vec![0; sums.len()];
-        let rows = d.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        rows.for_each(|(row, (out, sums))| {
+        parallel::chunks_mut(&mut d, n, &|row, out| {
             self.wide(Finished {
                 finish,
                 row,
-                sums,
+                sums: &sums[row * n..][..out.len()],
                 out,
             });
         });
@@ -282,9 +280,9 @@ impl<'a, 'r> Run<'a, 'r> {
 
     /// Compiled for the vectors of the platform.
     pub(super) fn wide<W: Wide>(&self, work: W) -> W::Output {
-        match self.replay.engine {
-            Engine::Exact => work.run(),
-            Engine::Fast(platform) => platform.wide(work),
+        match self.replay.engine.platform() {
+            None => work.run(),
+            Some(platform) => platform.wide(work),
         }
     }
 

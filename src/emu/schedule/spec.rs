@@ -17,7 +17,7 @@ use crate::num::Rounding;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleSpec {
-    /// k of a tile of the main loop; a partial tile is filled up with zeros. Without one there are no
+    /// k of a tile of the main loop; a partial tile is padded with zeros. Without one there are no
     /// tiles, and nothing is filled up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile_k: Option<usize>,
@@ -54,7 +54,7 @@ pub struct ScheduleSpec {
     pub nan: Code,
 }
 
-/// Which tile is the partial one, where a part is no multiple of a tile.
+/// Which tile is the partial one, where a part is not a multiple of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -269,7 +269,7 @@ pub enum Function {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResultScale {
-    /// FP8 results are multiplied with it, rounded to f32; others ignore it.
+    /// FP8 results are multiplied by it, rounded to f32; others ignore it.
     Fp8,
 }
 

@@ -3,7 +3,7 @@
 
 use super::order::Additions;
 
-/// A sum to which others are added, one after the other.
+/// A sum to which others are added, one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spine {
     pub first: usize,

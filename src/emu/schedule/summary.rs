@@ -17,7 +17,7 @@ impl ScheduleSpec {
                 Residue::Last => format!("tiles of {tile}, a partial one last"),
                 Residue::First => format!("tiles of {tile}, a partial one first"),
                 Residue::FirstAligned => {
-                    format!("tiles of {tile}, a partial one first and filled up in front")
+                    format!("tiles of {tile}, a partial one first and padded in front")
                 }
             });
         }
@@ -64,10 +64,8 @@ impl ScheduleSpec {
         }
         if let Some(of) = self.zero_point {
             parts.push(match of {
-                ZeroPoint::PerTensor => "less an integer for every column".into(),
-                ZeroPoint::PerRow => {
-                    "less an integer for every row times one for every column".into()
-                }
+                ZeroPoint::PerTensor => "minus an integer per column".into(),
+                ZeroPoint::PerRow => "minus an integer per row times one per column".into(),
             });
         }
         parts.extend(self.describe_scales());
@@ -80,7 +78,7 @@ impl ScheduleSpec {
         let per = match scales.per {
             Per::Tensor => "per tensor".to_owned(),
             Per::Row => "per row and column".to_owned(),
-            Per::RowOrTensor => "per row and column, or one for all".to_owned(),
+            Per::RowOrTensor => "per row and column, or one for all of D".to_owned(),
             Per::Block { rows, columns, k } => {
                 format!("per {rows}x{k} of A and {k}x{columns} of B")
             }
@@ -120,7 +118,7 @@ impl ScheduleSpec {
         }
         parts.extend(self.epilogue.function.map(|function| {
             match function {
-                Function::Relu => "relu (of NaN +0)",
+                Function::Relu => "relu (NaN gives +0)",
                 Function::ReluNan => "relu",
                 Function::Gelu => "gelu",
                 Function::Silu => "silu",
@@ -128,7 +126,7 @@ impl ScheduleSpec {
             .to_owned()
         }));
         if self.epilogue.result_scale.is_some() {
-            parts.push("FP8 results times their scale".into());
+            parts.push("FP8 results multiplied by their scale".into());
         }
         parts
     }
@@ -148,7 +146,7 @@ impl Parts {
                     SliceLength::Ceil => "",
                     SliceLength::Floor => ", the last one longer",
                     SliceLength::Balanced => ", the first ones longer",
-                    SliceLength::CeilOfFloor => ", which may not reach the end of K",
+                    SliceLength::CeilOfFloor => ", which may stop short of the end of K",
                 };
                 format!("{} slices of K{}{length}", open(*count), of(*grain))
             }
@@ -161,7 +159,7 @@ impl Parts {
                         format!("stripes of {wide} or {narrow} k")
                     }
                 };
-                format!("{} parts take {grain} in turn", open(*count))
+                format!("{} parts take {grain} round-robin", open(*count))
             }
             Parts::Blocks { length, .. } => format!("blocks of {length} k"),
             Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
@@ -211,14 +209,14 @@ impl Merge {
         };
         let order = match order {
             Order::Serial => "",
-            Order::Reverse => ", the last one first",
+            Order::Reverse => ", last first",
             Order::Pairwise => " in pairs",
             Order::Adjacent => ", neighbours first",
             Order::Butterfly => " by a butterfly",
             Order::Folds(_) => " in folds",
             Order::Listed(_) => " as listed",
         };
-        format!("{kept}added up in f32{from}{order}")
+        format!("{kept}added in f32{from}{order}")
     }
 }
 

@@ -1,7 +1,5 @@
 //! Sums of parts brought together: partial sums, those of threads, promoted accumulators.
 
-use rayon::prelude::*;
-
 use super::f32ops::{Observed, Ops};
 use super::finish::Finish;
 use super::k_index::KIndices;
@@ -12,6 +10,7 @@ use super::spine::{Operand, Spine};
 use super::traversal::{Node, Role, Sum};
 use super::{Kernel, Merge, Multiply, Partials, Per, Start};
 use crate::emu::{Engine, Problem};
+use crate::tensor::parallel;
 use tcverify_kernels::{Merging, Platform, Promotion};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
@@ -33,7 +32,7 @@ impl Run<'_, '_> {
             partials,
         } = merge
         else {
-            unreachable!("only a split is added up in place");
+            unreachable!("only a split is added in place");
         };
         let n = problem.n;
         let kernel = finish.kernel;
@@ -160,7 +159,7 @@ impl Run<'_, '_> {
         total
     }
 
-    /// One chain, or chains that are added up one after the other, by a kernel while it has them at hand.
+    /// One chain, or chains that are added up one after another, by a kernel while it has them at hand.
     pub(super) fn at_once(
         &mut self,
         ops: impl Ops,
@@ -242,13 +241,12 @@ impl Run<'_, '_> {
         let k = chains.filter_map(|chain| chain.indices.first_k()).min();
         let scales = Scales::of(kernel, scaling.per, problem, k.unwrap_or(0));
         let n = problem.n;
-        let rows = main.par_chunks_mut(n).zip(sums.par_chunks(n)).enumerate();
-        rows.for_each(|(row, (main, sums))| {
+        parallel::chunks_mut(main, n, &|row, main| {
             self.wide(Promoted {
                 ops,
                 scaled: Some((scaling.multiply, scales.rows[row], &scales.columns[..])),
+                sums: &sums[row * n..][..main.len()],
                 main,
-                sums,
             });
         });
     }

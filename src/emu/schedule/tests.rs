@@ -305,19 +305,14 @@ fn scales_of_a_product() {
             Per::Tensor,
             &[2][..],
             &[1][..],
-            "the scales of A are 2, but the schedule has one for all and wants a single number",
+            "the scales of A are 2, but the schedule has one for all and needs a single number",
         ),
-        (
-            Per::Row,
-            &[1],
-            &[5],
-            "one for every row of A and wants 3 or 3x1",
-        ),
+        (Per::Row, &[1], &[5], "one per row of A and needs 3 or 3x1"),
         (
             Per::Row,
             &[3],
             &[1, 1],
-            "the scales of B are 1x1, but the schedule has one for every column of B and wants 5 or 1x5",
+            "the scales of B are 1x1, but the schedule has one per column of B and needs 5 or 1x5",
         ),
         (Per::Row, &[1, 3], &[5], "the scales of A are 1x3"),
         (Per::Row, &[3, 3, 1], &[5], "the scales of A are 3x3x1"),
@@ -325,21 +320,21 @@ fn scales_of_a_product() {
             Per::RowOrTensor,
             &[2],
             &[5],
-            "one for every row of A, or one for all and wants 3, 3x1 or a single number",
+            "one per row of A, or one for all and needs 3, 3x1 or a single number",
         ),
         (
             Per::RowOrTensor,
             &[3],
             &[4],
-            "one for every column of B, or one for all",
+            "one per column of B, or one for all",
         ),
         (
             block,
             &[4],
             &[2, 2],
-            "one for every 2 rows and 4 k of A and wants 2x2, for all matrices of the batch or for each of 2",
+            "one per 2 rows and 4 k of A and needs 2x2, for the whole batch or for each of 2",
         ),
-        (block, &[2, 2], &[4], "one for every 4 k and 3 columns of B"),
+        (block, &[2, 2], &[4], "one per 4 k and 3 columns of B"),
     ] {
         let refused = given(per, of_a, of_b)
             .expect_err("another shape")
@@ -355,14 +350,14 @@ fn scales_of_a_product() {
         .expect_err("another shape")
         .to_string();
     assert!(
-        refused.contains("one for every row and 8 k of A and wants 3 or 3x1"),
+        refused.contains("one per row and 8 k of A and needs 3 or 3x1"),
         "{refused}"
     );
     let refused = given(of_each, &[3, 1], &[4])
         .expect_err("another shape")
         .to_string();
     assert!(
-        refused.contains("one for every 8 k and column of B and wants 5 or 1x5"),
+        refused.contains("one per 8 k and column of B and needs 5 or 1x5"),
         "{refused}"
     );
 }

@@ -221,7 +221,7 @@ fn shared(
     index: usize,
     count: usize,
 ) -> Result<Vec<Part>, String> {
-    let workers = workers.ok_or("the number of workers (SMs) is not said; see `workers`")? as u128;
+    let workers = workers.ok_or("the number of workers (SMs) is missing; see `workers`")? as u128;
     let depth = k.div_ceil(tile_k) as u128;
     let all = count as u128 * depth;
     let (each, more) = (all / workers, all % workers);

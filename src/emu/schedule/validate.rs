@@ -79,7 +79,7 @@ impl ScheduleSpec {
         };
         if self.is_in_place() {
             return refused(
-                "scales and a split added up in place: nobody has published which slice is scaled when",
+                "scales with a split added in place: no source says when each slice is scaled",
             );
         }
         let fused = matches!(scales.multiply, Multiply::JointFma | Multiply::AThenBFma);
@@ -88,12 +88,12 @@ impl ScheduleSpec {
             ScaledAt::Promotion => {
                 let Some(promotion) = promotion else {
                     return refused(
-                        "scales.at is promotion, but no level of inner is promoted (blocks)",
+                        "scales.at is promotion, but inner has no promoted level (blocks)",
                     );
                 };
                 if promotion.merge != Merge::serial(Start::Zero) {
                     return refused(
-                        "scales.at is promotion: sums are scaled where they are added one by one to +0",
+                        "scales.at is promotion, which needs sums that are added one by one from +0",
                     );
                 }
                 if scales.multiply == Multiply::Alpha {
@@ -114,7 +114,7 @@ impl ScheduleSpec {
             return Ok(());
         };
         if rows == 0 || columns == 0 || k == 0 {
-            return refused("scales: a block has at least one row, column and k");
+            return refused("scales: a block must have at least one row, column and k");
         }
         let promoted = promotion.filter(|_| scales.at == ScaledAt::Promotion);
         let Some(Parts::Blocks { length, first }) = promoted.map(|level| &level.parts) else {
@@ -135,8 +135,8 @@ impl ScheduleSpec {
             .is_none_or(|order| length.is_multiple_of(order.len()));
         if !whole || !ordered {
             return Err(format!(
-                "scales per block of {k} k: a promoted sum must lie in one block (promoted every divisor of \
-                 it, residue last, slices of whole blocks)"
+                "scales per block of {k} k: a promoted sum must lie in one block (promote at a divisor of it, \
+                 residue last, slices of whole blocks)"
             ));
         }
         Ok(())
@@ -146,13 +146,13 @@ impl ScheduleSpec {
         match self.epilogue.function {
             Some(Function::Gelu | Function::Silu) => {
                 return refused(
-                    "epilogue.function: how kernels compute gelu and silu (their exp and tanh) is not \
-                     published; check the product before it, or take relu",
+                    "epilogue.function: no source says how kernels compute gelu and silu (their exp and tanh); check \
+                     the product before it, or use relu",
                 );
             }
             Some(_) if self.is_in_place() => {
                 return refused(
-                    "epilogue.function with a split added up in place: each slice would go through it",
+                    "epilogue.function with a split added in place: it would apply to each slice",
                 );
             }
             _ => {}
@@ -177,7 +177,7 @@ impl ScheduleSpec {
             );
         }
         if self.zero_point.is_some() && (self.split.is_some() || !self.inner.is_empty()) {
-            return refused("zero_point: integer sums are of one chain");
+            return refused("zero_point: integer sums must be one chain");
         }
         Ok(())
     }

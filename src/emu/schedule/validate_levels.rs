@@ -33,7 +33,7 @@ impl ScheduleSpec {
                 }
                 Merge::Sum { partials, .. } if *partials != Partials::F32 => {
                     return refused(
-                        "inner: only a split keeps partial sums in another format than f32",
+                        "inner: only a split can keep partial sums in a format other than f32",
                     );
                 }
                 Merge::Sum { .. } => {}
@@ -41,7 +41,7 @@ impl ScheduleSpec {
         }
         if counts > MOST_PARTS {
             return Err(format!(
-                "split and inner make {counts} parts; no kernel has more than {MOST_PARTS}"
+                "split and inner make {counts} parts; limit: {MOST_PARTS}"
             ));
         }
         Ok(())
@@ -49,12 +49,10 @@ impl ScheduleSpec {
 
     fn validate_split(&self, parts: &Parts) -> Result<(), String> {
         match parts {
-            Parts::Whole {} => refused("split: K is not split; leave split out"),
-            Parts::Blocks { .. } => {
-                refused("split: blocks are promoted inside of a part; see inner")
-            }
+            Parts::Whole {} => refused("split: K is not split; omit split"),
+            Parts::Blocks { .. } => refused("split: blocks are promoted inside a part; use inner"),
             Parts::Shared { .. } => {
-                refused("split: workers share tiles of D; say which with kind tiles")
+                refused("split: workers share tiles of D; choose them with kind tiles")
             }
             Parts::Tiles { tile, groups, .. } => {
                 sane("split.parts.tile", tile[0])?;
@@ -63,7 +61,7 @@ impl ScheduleSpec {
                 for (i, Group { tiles, parts }) in groups.iter().enumerate() {
                     if tiles.is_none() != (i == last) {
                         return refused(
-                            "split.parts.groups: all but the last group say how many tiles of D they have",
+                            "split.parts.groups: every group but the last must give its number of tiles of D",
                         );
                     }
                     match parts {
@@ -75,7 +73,7 @@ impl ScheduleSpec {
                             })?;
                         }
                         Parts::Tiles { .. } => {
-                            return refused("split.parts.groups: a group has no groups of its own");
+                            return refused("split.parts.groups: a group cannot contain groups");
                         }
                         parts => self.validate_split(parts)?,
                     }
@@ -128,10 +126,10 @@ impl ScheduleSpec {
             Parts::Slices {
                 length: SliceLength::CeilOfFloor,
                 ..
-            } => refused("inner: threads leave no k out; ceil_of_floor is for a split"),
+            } => refused("inner: threads cannot omit k; ceil_of_floor is only for a split"),
             parts @ (Parts::Slices { .. } | Parts::Interleaved { .. }) => {
                 if count(parts).is_none() {
-                    return refused("inner: the number of parts is not said");
+                    return refused("inner: the number of parts is missing");
                 }
                 self.validate_counted("inner", parts)?;
                 match (parts, self.tile_k) {
@@ -162,7 +160,7 @@ impl ScheduleSpec {
                 let first = first.unwrap_or(terms.every);
                 multiple("inner.parts.first", first, "split_terms.every", terms.every)
             }
-            _ => refused("inner: its parts are slices, interleaved or blocks"),
+            _ => refused("inner: its parts must be slices, interleaved or blocks"),
         }
     }
 }
@@ -181,15 +179,12 @@ fn validate_ranges(parts: &[Vec<[usize; 2]>]) -> Result<(), String> {
     let mut all: Vec<[usize; 2]> = parts.iter().flatten().copied().collect();
     if let Some([start, end]) = all.iter().find(|[start, end]| start >= end) {
         return Err(format!(
-            "split.parts.parts: [{start}, {end}] has no k; write the first and the one behind the last"
+            "split.parts.parts: [{start}, {end}] is empty; give the first k and the one after the last"
         ));
     }
     all.sort_unstable();
     if let Some(pair) = all.windows(2).find(|pair| pair[0][1] > pair[1][0]) {
-        return Err(format!(
-            "split.parts.parts: k {} is in it twice",
-            pair[1][0]
-        ));
+        return Err(format!("split.parts.parts: k {} appears twice", pair[1][0]));
     }
     Ok(())
 }
@@ -200,7 +195,7 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
     };
     if *start == Start::Zero && !matches!(order, Order::Serial | Order::Reverse) {
         return Err(format!(
-            "{name}.merge.start is zero, but only sums added one by one start from +0"
+            "{name}.merge.start is zero, but only sums added one by one can start from +0"
         ));
     }
     match order {
@@ -214,14 +209,16 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
             };
             if !even || !lanes {
                 return Err(format!(
-                    "{name}.merge.order is butterfly: of a power of two of slices or interleaved parts, \
-                     empty ones as zero"
+                    "{name}.merge.order is butterfly, which needs a power of two of slices or interleaved parts \
+                     (empty ones are zero)"
                 ));
             }
         }
         Order::Listed(pairs) => {
             let Parts::Ranges { parts } = &level.parts else {
-                return Err(format!("{name}.merge.order is listed: of ranges alone"));
+                return Err(format!(
+                    "{name}.merge.order is listed, which is only for ranges"
+                ));
             };
             // What was added to another sum is gone.
             let mut left = vec![true; parts.len()];
@@ -235,7 +232,8 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
             };
             if pairs.len() + 1 != parts.len() || !pairs.iter().all(adds) {
                 return Err(format!(
-                    "{name}.merge.order: listed pairs [i, j] add every sum but the first to another one once"
+                    "{name}.merge.order: listed pairs [i, j] must add every sum but the first to another one exactly \
+                    once"
                 ));
             }
         }
@@ -243,11 +241,13 @@ fn validate_merge(name: &str, level: &Level) -> Result<(), String> {
             let to: Vec<usize> = folds.iter().map(|fold: &Fold| fold.to).collect();
             if !(2..=8).contains(&to.len()) || to.last() != Some(&1) {
                 return Err(format!(
-                    "{name}.merge.order: 2 to 8 folds, the last one to 1"
+                    "{name}.merge.order: give 2 to 8 folds, the last one to 1"
                 ));
             }
             if to.contains(&0) || to.iter().any(|&to| to > 4096) {
-                return Err(format!("{name}.merge.order: a fold leaves 1 to 4096 sums"));
+                return Err(format!(
+                    "{name}.merge.order: a fold must leave 1 to 4096 sums"
+                ));
             }
         }
         _ => {}

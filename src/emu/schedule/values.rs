@@ -12,7 +12,7 @@ use crate::tensor::{Planes, Tensor};
 pub struct Values {
     pub alpha: u32,
     pub beta: u32,
-    /// What results are multiplied with before they are converted, if the schedule says so.
+    /// What results are multiplied by before they are converted, if the schedule says so.
     pub scale_result: Option<u32>,
     /// One for every column of D.
     bias: Option<Table>,
@@ -125,7 +125,7 @@ impl Values {
         if !fits {
             let n = problem.n;
             return Err(ShapeError(format!(
-                "the bias is {}; it has one number for every column of D, so {n} or 1x{n}{}",
+                "the bias is {}; it must have one number per column of D: {n} or 1x{n}{}",
                 shape_text(bias.shape()),
                 in_batch(problem)
             )));
@@ -173,7 +173,7 @@ impl Values {
                     }
                 };
                 return Err(ShapeError(format!(
-                    "the scales of {name} are {have}, but the schedule has {} and wants {wanted}{}",
+                    "the scales of {name} are {have}, but the schedule has {} and needs {wanted}{}",
                     per.describe(name),
                     in_batch(problem)
                 )));
@@ -210,8 +210,7 @@ impl Values {
             let fits = one_axis && each == count && (shape.len() == 1 || suits(planes, problem));
             if !fits || tensor.format() != Format::Int32 {
                 return Err(ShapeError(format!(
-                    "the zero points of the {name}s are {} of {}; there is one int32 for every {name} of D, so \
-                     {count}{}",
+                    "the zero points of the {name}s are {} of {}; they must be one int32 per {name} of D: {count}{}",
                     shape_text(shape),
                     tensor.format(),
                     in_batch(problem)
@@ -296,7 +295,7 @@ impl Values {
         }
     }
 
-    /// Whether sums are multiplied with 1 and get no bias.
+    /// Whether sums are multiplied by 1 and get no bias.
     pub fn is_neutral(&self) -> bool {
         [self.alpha, self.beta] == [ONE; 2] && self.bias.is_none() && self.scale_result.is_none()
     }
@@ -320,19 +319,19 @@ impl Per {
     fn describe(self, operand: &str) -> String {
         match (self, operand) {
             (Per::Tensor, _) => "one for all".into(),
-            (Per::Row, "A") => "one for every row of A".into(),
-            (Per::Row, _) => "one for every column of B".into(),
-            (Per::RowOrTensor, "A") => "one for every row of A, or one for all".into(),
-            (Per::RowOrTensor, _) => "one for every column of B, or one for all".into(),
-            (Per::Block { rows: 1, k, .. }, "A") => format!("one for every row and {k} k of A"),
+            (Per::Row, "A") => "one per row of A".into(),
+            (Per::Row, _) => "one per column of B".into(),
+            (Per::RowOrTensor, "A") => "one per row of A, or one for all".into(),
+            (Per::RowOrTensor, _) => "one per column of B, or one for all".into(),
+            (Per::Block { rows: 1, k, .. }, "A") => format!("one per row and {k} k of A"),
             (Per::Block { rows, k, .. }, "A") => {
-                format!("one for every {rows} rows and {k} k of A")
+                format!("one per {rows} rows and {k} k of A")
             }
             (Per::Block { columns: 1, k, .. }, _) => {
-                format!("one for every {k} k and column of B")
+                format!("one per {k} k and column of B")
             }
             (Per::Block { columns, k, .. }, _) => {
-                format!("one for every {k} k and {columns} columns of B")
+                format!("one per {k} k and {columns} columns of B")
             }
         }
     }
@@ -346,9 +345,6 @@ fn suits(planes: Planes, problem: &Problem) -> bool {
 fn in_batch(problem: &Problem) -> String {
     match problem.a.batch_shape() {
         [] => String::new(),
-        batch => format!(
-            ", for all matrices of the batch or for each of {}",
-            shape_text(batch)
-        ),
+        batch => format!(", for the whole batch or for each of {}", shape_text(batch)),
     }
 }

@@ -241,7 +241,7 @@ impl StepKind for BlockDot {
             let finite = format.infinity(false).is_none() && format.exponent_bits() <= 3;
             if !finite {
                 return Err(format!(
-                    "operands are finite and of few bits, unlike {format}"
+                    "operands must be finite narrow formats, unlike {format}"
                 ));
             }
         }

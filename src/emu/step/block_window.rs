@@ -233,8 +233,8 @@ impl StepKind for BlockWindow {
 
     fn summary(&self) -> String {
         format!(
-            "dot-add of {} products in two windows: exact sums of {}, cut to {} bits below the products and {} below the \
-             scales; where C prevails exact sums of {}, cut to {} bits below it; result cut",
+            "dot-add of {} products in two windows: exact sums of {}, truncated {} bits below the products and {} \
+             below the scales; if C dominates, exact sums of {}, truncated {} bits below it; result truncated",
             self.group,
             self.product_part,
             self.product_bits,
@@ -262,7 +262,7 @@ impl StepKind for BlockWindow {
         for format in [formats.a, formats.b] {
             if format.infinity(false).is_some() || format.exponent_bits() > 3 {
                 return Err(format!(
-                    "operands are finite and of few bits, unlike {format}"
+                    "operands must be finite narrow formats, unlike {format}"
                 ));
             }
         }
@@ -278,7 +278,7 @@ impl StepKind for BlockWindow {
         let least = accumulator.fraction_bits();
         if self.addend_bits < least {
             return Err(format!(
-                "addend_bits is {}; it must be at least {least}, or C alone would be cut",
+                "addend_bits is {}; it must be at least {least}, or C alone would be truncated",
                 self.addend_bits
             ));
         }

@@ -79,13 +79,13 @@ impl Blocks {
 
     pub fn summary(&self) -> String {
         let added = match self.l1_acc {
-            true => ", sums added in memory (the last block starts from theirs)",
+            true => ", sums added in memory (the last block starts from their sum)",
             false => "",
         };
         let reload = match self.reload {
             Reload::Exact => "",
-            Reload::Tf32 => ", cut to TF32 when read again",
-            Reload::Bf16 => ", cut to BF16 when read again",
+            Reload::Tf32 => ", truncated to TF32 when read back",
+            Reload::Bf16 => ", truncated to BF16 when read back",
         };
         format!("; through memory every {} k{added}{reload}", self.k)
     }
@@ -102,10 +102,10 @@ impl Blocks {
         match (format, self.reload) {
             (Format::Fp32, _) | (Format::Bf16, Reload::Exact) => Ok(()),
             (Format::Bf16, _) => {
-                Err("a bf16 sum is read again as it is: blocks.reload must be exact".into())
+                Err("a bf16 sum is read back unchanged: blocks.reload must be exact".into())
             }
             _ => Err(format!(
-                "how blocks of an {format} accumulator go through memory is not known"
+                "it is not known how blocks of an {format} accumulator go through memory"
             )),
         }
     }

@@ -381,14 +381,14 @@ pub(super) fn check(
     for format in [formats.a, formats.b] {
         if format.fraction_bits() > 10 {
             return Err(format!(
-                "operands have at most 10 fraction bits, {format} has more"
+                "operands must have at most 10 fraction bits; {format} has more"
             ));
         }
     }
     let accumulator = formats.accumulator;
     if !matches!(accumulator, Format::Fp32 | Format::Fp16 | Format::Bf16) {
         return Err(format!(
-            "the accumulator is fp32, fp16 or bf16, not {accumulator}"
+            "the accumulator must be fp32, fp16 or bf16, not {accumulator}"
         ));
     }
     for (name, bits) in [

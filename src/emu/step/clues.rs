@@ -20,7 +20,7 @@ pub struct Clues<'a> {
     pub zero_exponent: i32,
     /// Whether any answer is -0.
     pub minus_zero: bool,
-    /// Whether infinity times zero is no number.
+    /// Whether infinity times zero is not a number.
     pub infinities: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,

@@ -94,8 +94,8 @@ impl StepKind for ComplementDot {
 
     fn summary(&self) -> String {
         format!(
-            "{}: cut to {} bits below the operands' exponents and {} below the highest bit, other signs than C's as \
-             one's complements, result rounded to nearest even",
+            "{}: truncated {} bits below the operands' exponents and {} below the highest bit; terms whose sign \
+             differs from C's enter as one's complements; result rounded to nearest even",
             self.groups.summary(),
             self.product_bits,
             self.leading_bits

@@ -80,7 +80,7 @@ impl StepKind for ExactDot {
 
     fn summary(&self) -> String {
         format!(
-            "exact sum of all products of K and C, rounded once {}",
+            "exact sum of C and all K products, rounded once {}",
             self.rounding
         )
     }

@@ -20,7 +20,7 @@ use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
 /// 5. The sum is rounded once (`rounding`) to `precision` significant bits of the accumulator's
 ///    format, with gradual underflow, and to infinity on overflow whatever the direction. With `sum_bits`, the
 ///    rounding sees so many significant bits of the sum's magnitude; no sticky bit stands for those below.
-/// 6. A zero result is +0, but for a negative sum that is rounded to zero, if `minus_zero` is set.
+/// 6. A zero result is +0, except a negative sum that is rounded to zero, if `minus_zero` is set.
 /// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
 ///    infinite term gives that infinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,7 +195,7 @@ impl StepKind for Fused {
                 None => String::new(),
             },
             match self.minus_zero {
-                true => ", -0 where a negative sum vanishes",
+                true => ", -0 if a negative sum rounds to zero",
                 false => "",
             }
         )

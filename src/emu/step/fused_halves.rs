@@ -11,7 +11,7 @@ use crate::num::Formats;
 use crate::num::{Format, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
-/// the others are added by [`Fused`] steps one after the other, from zero; C comes last:
+/// the others are added by [`Fused`] steps one after another, from zero; C comes last:
 ///
 /// ```text
 /// r1 = fused(products of `first`, c = 0)
@@ -138,7 +138,7 @@ impl StepKind for FusedHalves {
 
     fn summary(&self) -> String {
         format!(
-            "{} products in two halves (k mod {} in {:?} first), C added last with {}; each half a {}",
+            "{} products in two halves (k mod {} in {:?} first), C added last with {}; each half is a {}",
             self.span,
             self.period,
             self.first,
@@ -158,13 +158,13 @@ impl StepKind for FusedHalves {
         let half = self.span / self.period * self.first.len();
         if half > self.half.group || self.span - half > self.half.group {
             return Err(format!(
-                "halves of {half} and {} products exceed half.group, {}",
+                "halves of {half} and {} products exceed half.group ({})",
                 self.span - half,
                 self.half.group
             ));
         }
         if self.half.minus_zero {
-            return Err("half.minus_zero is never seen: C is added last".into());
+            return Err("half.minus_zero has no effect, because C is added last; omit it".into());
         }
         self.half.check(formats)
     }

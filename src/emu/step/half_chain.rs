@@ -76,7 +76,7 @@ impl StepKind for HalfChain {
 
     fn summary(&self) -> String {
         format!(
-            "chain of {} FP32 additions, each cut to FP16; C added last",
+            "chain of {} FP32 additions, each truncated to FP16; C added last",
             self.span
         )
     }
@@ -84,11 +84,11 @@ impl StepKind for HalfChain {
     fn check(&self, formats: Formats) -> Result<(), String> {
         check_group(self.span)?;
         if (formats.a, formats.b) != (Format::Fp16, Format::Fp16) {
-            return Err("operands are fp16".into());
+            return Err("operands must be fp16".into());
         }
         for format in [formats.addend, formats.accumulator] {
             if !matches!(format, Format::Fp16 | Format::Fp32) {
-                return Err(format!("C and D are fp16 or fp32, not {format}"));
+                return Err(format!("C and D must be fp16 or fp32, not {format}"));
             }
         }
         Ok(())

@@ -93,12 +93,14 @@ impl StepKind for IntegerSum {
         check_group(self.group)?;
         for format in [formats.a, formats.b] {
             if format.width() > 8 {
-                return Err(format!("operands have up to 8 bits, unlike {format}"));
+                return Err(format!("operands must have up to 8 bits, unlike {format}"));
             }
         }
         match formats.accumulator {
             Format::Int32 => Ok(()),
-            other => Err(format!("integers add up to int32, not {other}")),
+            other => Err(format!(
+                "the accumulator of integers must be int32, not {other}"
+            )),
         }
     }
 

@@ -43,7 +43,7 @@ pub trait StepKind {
         None
     }
 
-    /// Changes constants that are no freedom of their own once another is changed.
+    /// Changes constants that are not a freedom of their own once another is changed.
     fn follow(&mut self, _changed: &str) {}
 
     /// Whether operands and accumulator are integers; otherwise they are floats.

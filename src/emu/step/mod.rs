@@ -305,7 +305,7 @@ impl Step {
         if !self.takes_other_addends() && formats.addend != accumulator {
             let addend = formats.addend;
             return Err(format!(
-                "C is {addend} and D {accumulator}; this step has one format"
+                "C is {addend} and D is {accumulator}; this step needs one format for both"
             ));
         }
         let integers = self.takes_integers();

@@ -13,7 +13,7 @@ use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma_through
 /// the accumulator's format, to nearest even:
 ///
 /// 1. One chain: C, then the products in its order. Several chains: each from +0, its products in their order; then the
-///    chains' sums are added one after the other, and C last.
+///    chains' sums are added one after another, and C last.
 /// 2. With `flush`, subnormal operands, sums and C count as zeros of their sign in every operation, and a result is a zero of
 ///    its sign if it lies below the smallest normal number once it is rounded as if exponents had no end.
 /// 3. The first NaN among an operation's a, b and the number they are added to is its result, made quiet: its sign and the
@@ -76,7 +76,7 @@ impl StepKind for OrderedFma {
             ),
         };
         let flush = match self.flush {
-            true => ", subnormal numbers as zeros",
+            true => ", subnormals flushed to zero",
             false => "",
         };
         format!("chain of IEEE fused multiply-adds, rne, {chains}{flush}; NaNs keep their payload")
@@ -94,7 +94,7 @@ impl StepKind for OrderedFma {
         let accumulator = formats.accumulator;
         if !matches!(accumulator, Format::Fp32 | Format::Fp16) {
             return Err(format!(
-                "the accumulator is fp32 or fp16, not {accumulator}"
+                "the accumulator must be fp32 or fp16, not {accumulator}"
             ));
         }
         for format in [formats.a, formats.b] {
@@ -103,7 +103,7 @@ impl StepKind for OrderedFma {
                 || format.fraction_bits() > accumulator.fraction_bits()
             {
                 return Err(format!(
-                    "operands have infinities and no more fraction bits than {accumulator}, unlike {format}"
+                    "operands must have infinities and at most the fraction bits of {accumulator}, unlike {format}"
                 ));
             }
         }

@@ -77,7 +77,7 @@ impl Scaling {
         };
         if !formats.contains(&operands) || scale.format != wanted {
             return Err(format!(
-                "this scaling is not for {operands} with scales of {}",
+                "this scaling does not support {operands} with scales of {}",
                 scale.format
             ));
         }

@@ -138,7 +138,7 @@ impl StepKind for Sliced {
         self.tile
     }
 
-    /// Every fidelity and every phase alone, with the fault and without; none where infinities are no numbers.
+    /// Every fidelity and every phase alone, with the fault and without; none where infinities are not numbers.
     fn hypotheses(clues: &Clues) -> Vec<Sliced> {
         let formats = clues.formats;
         if clues.infinities {
@@ -228,12 +228,12 @@ impl StepKind for Sliced {
     fn summary(&self) -> String {
         let phases: Vec<_> = self.phases.iter().map(u32::to_string).collect();
         let fault = match self.minus_one {
-            Some(_) => "; a sum of minus one unit comes out far too large",
+            Some(_) => "; known fault: a sum of minus one unit becomes far too large",
             None => "",
         };
         format!(
-            "{} products in slices of {} by {} bits, phase {}: groups of {} rounded to their largest exponent, {} groups \
-             and C rounded to 24 bits below the largest{fault}",
+            "{} products in slices of {} by {} bits, phase {}: groups of {} rounded at their largest exponent, then \
+             {} groups and C rounded 24 bits below the largest{fault}",
             self.tile,
             self.a_slice,
             self.b_slice,
@@ -252,10 +252,10 @@ impl StepKind for Sliced {
             return Err("tile must be a multiple of group times groups, at most 1024".into());
         }
         if self.group > 64 || self.groups > 64 {
-            return Err("group and groups are at most 64".into());
+            return Err("group and groups must be at most 64".into());
         }
         if !(1..=4).contains(&self.phases.len()) || self.phases.iter().any(|phase| *phase > 3) {
-            return Err("phases are one to four numbers from 0 to 3".into());
+            return Err("phases must be one to four numbers from 0 to 3".into());
         }
         // Of a whole significand nothing is left for a second slice.
         let second = 2 * u32::from(self.phases.iter().any(|phase| phase % 2 == 1));
@@ -264,7 +264,8 @@ impl StepKind for Sliced {
             || self.b_slice * second > SIGNIFICAND
         {
             return Err(format!(
-                "a_slice is 6 to 11 and b_slice 1 to 5, or 11 where no phase takes the second; they are {} and {}",
+                "a_slice must be 6 to 11 and b_slice 1 to 5, or 11 if no phase uses the second slice; they are {} \
+                and {}",
                 self.a_slice, self.b_slice
             ));
         }
@@ -275,34 +276,36 @@ impl StepKind for Sliced {
             return Err("zero_exponent must lie within 4096 of 0".into());
         }
         if self.minus_one.is_some_and(|bits| bits > 64) {
-            return Err("minus_one is at most 64".into());
+            return Err("minus_one must be at most 64".into());
         }
         let accumulator = formats.accumulator;
         if !matches!(accumulator, Format::Fp32 | Format::Fp16 | Format::Bf16) {
             return Err(format!(
-                "the accumulator is fp32, fp16 or bf16, not {accumulator}"
+                "the accumulator must be fp32, fp16 or bf16, not {accumulator}"
             ));
         }
         if self.narrow_bits + accumulator.fraction_bits() >= SUM {
-            return Err(format!("narrow_bits leave less than {accumulator} has"));
+            return Err(format!(
+                "narrow_bits leaves fewer bits than {accumulator} has"
+            ));
         }
         for format in [formats.a, formats.b] {
             if format.fraction_bits() > 10 || format.infinity(false).is_none() {
                 return Err(format!(
-                    "operands have infinities and at most 10 fraction bits, unlike {format}"
+                    "operands must have infinities and at most 10 fraction bits, unlike {format}"
                 ));
             }
         }
         let [a, b] = [formats.a, formats.b].map(Format::exponent_bits);
         if a != b {
-            return Err("operands of 8-bit and of 5-bit exponents do not mix".into());
+            return Err("operands with 8-bit and 5-bit exponents cannot be mixed".into());
         }
         if let Some(blocks) = self.blocks {
             blocks.check(accumulator, self.tile)?;
         }
         if accumulator.exponent_bits() < a {
             return Err(format!(
-                "{accumulator} has fewer exponents than the operands"
+                "{accumulator} has a smaller exponent range than the operands"
             ));
         }
         Ok(())
@@ -316,7 +319,7 @@ impl StepKind for Sliced {
         self.blocks.is_none()
     }
 
-    /// The packer's; of other formats nobody has published it.
+    /// The packer's; of other formats no source publishes it.
     fn rounds_results(&self, to: Format) -> Option<Rounding> {
         (to == Format::Bf16).then_some(Rounding::NearestAway)
     }
@@ -607,4 +610,9 @@ pub(super) fn phases() -> Vec<Value> {
 }
 
 /// What stages are called.
-const STAGES: [&str; 4] = ["phase 0", "phase 1", "phase 2", "phase 3"];
+const STAGES: [&str; 4] = [
+    "phase 0, upper slice of A by first of B",
+    "phase 1, upper slice of A by second of B",
+    "phase 2, lower slice of A by first of B",
+    "phase 3, lower slice of A by second of B",
+];

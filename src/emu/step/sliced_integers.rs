@@ -98,19 +98,21 @@ impl StepKind for SlicedIntegers {
             return Err("tile must be a multiple of group, at most 1024".into());
         }
         if !(1..=4).contains(&self.phases.len()) || self.phases.iter().any(|phase| *phase > 3) {
-            return Err("phases are one to four numbers from 0 to 3".into());
+            return Err("phases must be one to four numbers from 0 to 3".into());
         }
         if self.a_split > 8 || self.b_split > 8 {
-            return Err("a_split and b_split are at most 8".into());
+            return Err("a_split and b_split must be at most 8".into());
         }
         for format in [formats.a, formats.b] {
             if format.width() > 8 {
-                return Err(format!("operands have up to 8 bits, unlike {format}"));
+                return Err(format!("operands must have up to 8 bits, unlike {format}"));
             }
         }
         match formats.accumulator {
             Format::Int32 => Ok(()),
-            other => Err(format!("integers add up to int32, not {other}")),
+            other => Err(format!(
+                "the accumulator of integers must be int32, not {other}"
+            )),
         }
     }
 

@@ -222,7 +222,7 @@ impl StepKind for StickyRne {
         match (self.scaling, formats.scale) {
             (None, None) if a != Format::E2m1 => {}
             (Some(scaling), Some(scale)) => scaling.check(a, scale)?,
-            (None, Some(_)) => return Err("there are scales, but no scaling".into()),
+            (None, Some(_)) => return Err("it has scales, but no scaling".into()),
             (_, None) => return Err(format!("scales are missing for {a}")),
         }
         let least = Format::Fp32.fraction_bits();

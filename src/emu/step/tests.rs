@@ -19,7 +19,7 @@ struct Meter {
 
 impl TraceObserver for Meter {}
 
-/// A part that is given is multiplied with its factor.
+/// A part that is given is multiplied by its factor.
 impl Datapath for Meter {
     fn is_sound(&self) -> bool {
         false

@@ -1,5 +1,5 @@
 //! An element as a page: the terms of every step as rows of bits at their weights, what is cut off and rounded off
-//! shaded; several units side by side, with the place where they part. It can be read without its script.
+//! shaded; several units side by side, with the place where they diverge. It can be read without its script.
 
 mod bits;
 mod frames;
@@ -136,15 +136,15 @@ impl Plan {
             (_, Some(frame)) => {
                 let [first, end] = frame.k;
                 let ends = match results.iter().all(|result| *result == results[0]) {
-                    true => "though all end at the same bits",
-                    false => "and end at different bits",
+                    true => "but all end with the same bits",
+                    false => "and end with different bits",
                 };
-                format!("The units part at k {first} to {}, {ends}.", end - 1)
+                format!("The units diverge at k {first} to {}, {ends}.", end - 1)
             }
             _ if results.iter().all(|result| *result == results[0]) => {
-                format!("All {} units end at {}.", units.len(), shown(&results[0]))
+                format!("All {} units end with {}.", units.len(), shown(&results[0]))
             }
-            _ => "The units end at different bits.".to_owned(),
+            _ => "The units end with different bits.".to_owned(),
         };
         if let Some(given) = given {
             let same: Vec<&str> = units
@@ -159,7 +159,7 @@ impl Plan {
                 .collect();
             words += &match (same.len(), units.len()) {
                 (0, 1) => format!(" D has {}.", shown(&given.number)),
-                (0, _) => format!(" D has {}, as none of them.", shown(&given.number)),
+                (0, _) => format!(" D has {}, like none of them.", shown(&given.number)),
                 (n, all) if n == all => " D has these bits.".to_owned(),
                 _ => format!(" D has the bits of {}.", same.join(", ")),
             };
@@ -206,9 +206,10 @@ fn legend() -> Markup {
     html! {
         p.hint {
             "A row is a number, a column a weight: 2 to the power above it. "
-            span.key.cut { "Shaded" } " bits are cut off: of terms where they are aligned, of the sum where it is rounded. The "
-            span.key.common { "column" } " is the common exponent; the term that sets it is bold. Terms keep what lies left of the \
-            red line. Point at a row for its exact value."
+            span.key.cut { "Shaded" } " bits are truncated: in terms by the alignment, in the sum by the rounding. \
+                The "
+            span.key.common { "column" } " is the common exponent; the term that sets it is bold. Terms keep the \
+            bits left of the red line. Point at a row for its exact value."
         }
     }
 }
@@ -238,8 +239,8 @@ fn one_frame(frame: &Frame, units: &[Unit]) -> Markup {
     let narrow = units.len() > 1;
     html! {
         article.frame data-name=(name) data-parts[frame.parts] { h3 { (name)
-            @if frame.parts { " " span.tag.bad { "here they part" } }
-            @else if frame.apart { " " span.tag { "after they have parted" } } } (LINE)
+            @if frame.parts { " " span.tag.bad { "here they diverge" } }
+            @else if frame.apart { " " span.tag { "after they diverged" } } } (LINE)
             div.units { @for (unit, (steps, after)) in units.iter().zip(&cells) {
                 @let other = after.is_some_and(|after| codes.first() != Some(&after.value()));
                 div.unit.apart[other] {
@@ -290,7 +291,7 @@ fn events(units: &[Unit]) -> Markup {
             @if place > 0 && !shown(&(place - 1)) { p.skipped { "Operations between are not drawn." } }
             article.frame data-name=(name(all.iter().find_map(|events| events.get(place)))) data-parts[parts == Some(place)] {
                 h3 { (text(&name(all.iter().find_map(|events| events.get(place)))))
-                    @if parts == Some(place) { " " span.tag.bad { "here they part" } } }
+                    @if parts == Some(place) { " " span.tag.bad { "here they diverge" } } }
                 div.units { @for (unit, events) in units.iter().zip(&all) {
                     div.unit { @if units.len() > 1 { h4 { (text(&unit.name)) } }
                         @if let Some(event) = events.get(place) { (one_event(event, &unit.explanation.model.arithmetic.step, units.len() > 1)) } }

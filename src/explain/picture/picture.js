@@ -12,7 +12,7 @@
     frames.forEach((frame, i) => { frame.hidden = !all && i !== at; });
     skipped.forEach((line) => { line.hidden = !all; });
     range.value = at;
-    const parts = frames[at].hasAttribute("data-parts") ? ", here they part" : "";
+    const parts = frames[at].hasAttribute("data-parts") ? ", here they diverge" : "";
     output.textContent = all ? `all ${frames.length}` : `${frames[at].dataset.name}${parts}`;
   };
   const move = (by) => show(Math.min(frames.length - 1, Math.max(0, Number(range.value) + by)), false);

@@ -141,7 +141,7 @@ impl Container {
             (_, Some(wanted)) => self.source(wanted),
             (Contents::Npy(_), None) => self.source(0),
             _ => {
-                let which = format!("say which array is meant, as FILE#NAME; {}", self.list());
+                let which = format!("name one of its arrays, as FILE#NAME; {}", self.list());
                 Err(Fault::new(FaultKind::NoSuchArray, which).of(self.file.path()))
             }
         }
@@ -159,7 +159,7 @@ impl Container {
         let none = |phrase| Err(Fault::new(FaultKind::NoSuchArray, phrase));
         if let Contents::Npy(_) = self.contents {
             return none(format!(
-                "is a .npy file, which holds one array without a name; leave out {:?}",
+                "is a .npy file, whose one array has no name; leave out {:?}",
                 format!("#{name}")
             ));
         }
@@ -177,7 +177,7 @@ impl Container {
             format!("; did you mean {:?}?", shorten(n))
         });
         none(format!(
-            "holds no array of the name {:?}{hint}; {}",
+            "has no array named {:?}{hint}; {}",
             shorten(name),
             self.list()
         ))
@@ -188,7 +188,7 @@ impl Container {
         const SHOWN: usize = 24;
         let names = self.names();
         if names.is_empty() {
-            return "it holds none".to_owned();
+            return "it has no arrays".to_owned();
         }
         let shown = names.iter().take(SHOWN);
         let shown: Vec<_> = shown.map(|name| format!("{:?}", shorten(name))).collect();
@@ -206,7 +206,7 @@ impl Contents {
         let bytes = file.bytes();
         if npz::is_pytorch(bytes) {
             bail!(
-                "is a PyTorch file, whose pickle is never loaded; save its tensors with \
+                "is a PyTorch file, and tcverify never loads a pickle; save its tensors with \
                  safetensors.torch.save_file, or each with numpy.save"
             );
         }
@@ -216,12 +216,12 @@ impl Contents {
             _ if npz::looks_like_one(bytes) => "npz".to_owned(),
             _ if safetensors::looks_like_one(bytes) => "safetensors".to_owned(),
             Some("pt" | "pth" | "bin" | "ckpt") if npz::is_pickle(bytes) => bail!(
-                "is a pickle, as PyTorch writes them, which is never loaded; save its tensors with \
+                "is a pickle, as PyTorch writes them, and tcverify never loads one; save its tensors with \
                  safetensors.torch.save_file, or each with numpy.save"
             ),
             Some("pt" | "pth") if !bytes.starts_with(b"\x93NUMPY") => bail!(
-                "is a PyTorch file by its name, and neither a .npy, .npz nor .safetensors file by its first bytes; save \
-                 its tensors with safetensors.torch.save_file, or each with numpy.save"
+                "is named like a PyTorch file, and is not a .npy, .npz or .safetensors file; save its tensors with \
+                 safetensors.torch.save_file, or each with numpy.save"
             ),
             _ => "npy".to_owned(),
         };

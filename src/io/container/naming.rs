@@ -44,7 +44,7 @@ pub fn split(path: &Path) -> Result<(PathBuf, Option<String>), Fault> {
     };
     match str::from_utf8(&text[at + 1..]) {
         Ok(name) => Ok((file, Some(name.to_owned()))),
-        Err(_) => bail!("names an array after the '#' by bytes that are no UTF-8"),
+        Err(_) => bail!("has an array name after '#' that is not UTF-8"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `.npz`: a ZIP archive of `.npy` files, stored or deflated.
 //!
 //! Readers of ZIP differ in what they make of odd archives: some go by the directory at the end, some from
-//! member to member. Both must find the same, so there is one layout: members lie one after the other from the
-//! file's first byte to the directory, each once, and whatever is said twice is said alike.
+//! member to member. Both must find the same, so there is one layout: members lie one after another from the
+//! file's first byte to the directory, each once, and whatever is given twice is said alike.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
@@ -106,18 +106,18 @@ pub fn is_pickle(file: &[u8]) -> bool {
 pub fn members(file: &[u8]) -> Result<Vec<Member>, Fault> {
     ensure!(
         looks_like_one(file),
-        "is no .npz file: it does not begin as a ZIP archive does"
+        "is not a .npz file: it does not begin like a ZIP archive"
     );
     let (place, [here, said]) = directory(file)?;
     let records = records(file, place.clone())?;
     ensure!(
         records.len() as u64 == said,
-        "its directory has {} members, but is said to have {said}",
+        "its directory has {} members, but declares {said}",
         records.len()
     );
     ensure!(
         here == said,
-        "its directory does not lie where it is said to"
+        "its directory is not at its declared position"
     );
     let mut names = BTreeSet::new();
     for record in &records {
@@ -143,7 +143,7 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>, Fault> {
             member.name = name.to_owned();
             // NumPy looks for a member of the very name first.
             if names.contains(member.name.as_bytes()) {
-                member.how = How::NotRead("is one of two that its name could mean".to_owned());
+                member.how = How::NotRead("shares its name with another member".to_owned());
             }
             members.push(member);
         }
@@ -168,13 +168,13 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
 }
 
 fn not_whole(what: &str) -> Fault {
-    Fault::from(format!("is not a whole ZIP archive: {what}"))
+    Fault::from(format!("is not a complete ZIP archive: {what}"))
 }
 
 fn index(at: u64) -> Result<usize, Fault> {
     match usize::try_from(at) {
         Ok(at) => Ok(at),
-        Err(_) => bail!("is larger than this machine's memory can be"),
+        Err(_) => bail!("is larger than this machine can address"),
     }
 }
 
@@ -199,7 +199,7 @@ fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
         None => (narrow, last),
         Some(locator) => {
             let Some(record) = locator.checked_sub(END64) else {
-                bail!("its directory does not lie where it is said to");
+                bail!("its directory is not at its declared position");
             };
             let wide = [(16, 4), (20, 4), (24, 8), (32, 8), (40, 8), (48, 8)];
             let facts = fields(record, wide);
@@ -218,7 +218,7 @@ fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
                 && number(file, locator + 16, 4) == Some(1);
             ensure!(
                 agree && fits,
-                "its directory does not lie where it is said to"
+                "its directory is not at its declared position"
             );
             (facts, record)
         }
@@ -226,7 +226,7 @@ fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
     let [disk, first_disk, here, count, size, start] = facts;
     ensure!(
         disk == 0 && first_disk == 0 && start.checked_add(size) == Some(end as u64),
-        "its directory does not lie where it is said to"
+        "its directory is not at its declared position"
     );
     Ok((index(start)?..end, [here, count]))
 }
@@ -240,7 +240,7 @@ fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
         let fixed = rest.get(..RECORD).ok_or_else(cut)?;
         ensure!(
             fixed.starts_with(b"PK\x01\x02"),
-            "is not a whole ZIP archive: its directory holds something else"
+            "is not a complete ZIP archive: its directory contains something else"
         );
         let field = |at, width| number(fixed, at, width).expect("within");
         let length = |at| field(at, 2) as usize;
@@ -250,12 +250,9 @@ fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
         let extra = extras(rest.get(name..name + extra).ok_or_else(cut)?)?;
         let said = [field(24, 4), field(20, 4), field(42, 4)];
         let [size, packed, place] = wide(said, &extra).ok_or_else(|| {
-            not_whole("the numbers of 64 bits in its directory are not those that are missing")
+            not_whole("the 64-bit numbers in its directory do not match those that are missing")
         })?;
-        ensure!(
-            field(34, 2) == 0,
-            "is one part of an archive of several files"
-        );
+        ensure!(field(34, 2) == 0, "is one part of a multi-file archive");
         records.push(Record {
             name: name_bytes,
             extra,
@@ -307,17 +304,17 @@ fn member(file: &[u8], record: &Record, next: usize) -> Result<Member, Fault> {
     let fixed = here.get(..LOCAL).ok_or_else(cut)?;
     ensure!(
         fixed.starts_with(b"PK\x03\x04"),
-        "is not where the directory says that it is"
+        "is not where the directory says it is"
     );
     let field = |at, width| number(fixed, at, width).expect("within");
     let name = LOCAL + field(26, 2) as usize;
     let start = name + field(28, 2) as usize;
     ensure!(
         here.get(LOCAL..name).ok_or_else(cut)? == record.name,
-        "has another name at its data"
+        "has a different name at its data"
     );
     let extra = extras(here.get(name..start).ok_or_else(cut)?)?;
-    let otherwise = || Fault::from("is described otherwise at its data".to_owned());
+    let otherwise = || Fault::from("has a local header that differs from the directory".to_owned());
     let [size, packed] = wide([field(22, 4), field(18, 4)], &extra).ok_or_else(otherwise)?;
     let streamed = record.flags & STREAMED != 0;
     let same = |here: u64, there: u64| here == there || streamed && here == 0;
@@ -327,7 +324,7 @@ fn member(file: &[u8], record: &Record, next: usize) -> Result<Member, Fault> {
             && same(field(14, 4), record.crc)
             && same(packed, record.sizes[0])
             && same(size, record.sizes[1]),
-        "is described otherwise at its data"
+        "has a local header that differs from the directory"
     );
     let end = usize::try_from(record.sizes[0]).ok();
     let end = end.and_then(|packed| start.checked_add(packed));
@@ -361,7 +358,7 @@ fn check_descriptor(bytes: &[u8], record: &Record) -> Result<(), Fault> {
         bytes.len() == 8 + 2 * width
             && bytes.starts_with(b"PK\x07\x08")
             && said == [record.crc, packed, size].map(Some),
-        "is described otherwise after its data"
+        "has a data descriptor that differs from the directory"
     );
     Ok(())
 }
@@ -373,9 +370,9 @@ fn how(record: &Record, local: &[(u16, &[u8])]) -> How {
     if record.flags & ENCRYPTED != 0 {
         How::NotRead("is encrypted".to_owned())
     } else if std::str::from_utf8(name).is_err() || !name.is_ascii() && record.flags & UTF8 == 0 {
-        How::NotRead("has a name that is not marked as UTF-8, or is none".to_owned())
+        How::NotRead("has a name that is not valid UTF-8, or is not marked as UTF-8".to_owned())
     } else if name.contains(&0) {
-        How::NotRead("has a name with a NUL, where others end it".to_owned())
+        How::NotRead("has a NUL in its name".to_owned())
     } else if extra.any(|(id, _)| *id == UNICODE_PATH) {
         How::NotRead("has two names".to_owned())
     } else {
@@ -383,7 +380,7 @@ fn how(record: &Record, local: &[(u16, &[u8])]) -> How {
             0 => How::Stored,
             8 => How::Deflated,
             other => How::NotRead(format!(
-                "is compressed by method {other}; stored and deflated members are read"
+                "is compressed by method {other}; supported are stored and deflated members"
             )),
         }
     }
@@ -403,7 +400,7 @@ impl Member {
             How::Stored => {
                 ensure!(
                     data.len() == self.size,
-                    "is stored in {} bytes, but is said to have {}",
+                    "is stored in {} bytes, but declares {}",
                     data.len(),
                     self.size
                 );
@@ -427,7 +424,7 @@ impl Member {
         const PIECE: usize = 1 << 22;
         let other = || {
             Fault::from(format!(
-                "does not inflate to the {} bytes that it is said to have",
+                "does not inflate to the {} bytes that it declares",
                 self.size
             ))
         };

@@ -27,7 +27,7 @@ impl Entry {
     /// What a `.npy` header would say of it.
     ///
     /// # Errors
-    /// If elements of that type are no numbers known here.
+    /// If elements of that type are not numbers known here.
     pub fn header(&self) -> Result<Header, Fault> {
         let (kind, width) = match element(&self.dtype) {
             Element::Read(kind, width) => (kind, width),
@@ -35,8 +35,8 @@ impl Entry {
                 bail!("its elements are {}, {why}", shorten(&self.dtype))
             }
             Element::Unknown => bail!(
-                "its element type {:?} is unknown; F64 F32 F16 BF16, F8_E4M3 F8_E5M2 F8_E8M0, \
-                 I8 I16 I32 I64 and U8 U16 U32 U64 are read",
+                "its element type {:?} is unknown; supported are F64 F32 F16 BF16, F8_E4M3 F8_E5M2 F8_E8M0, I8 I16 \
+                 I32 I64 and U8 U16 U32 U64",
                 shorten(&self.dtype)
             ),
         };
@@ -63,7 +63,7 @@ fn element(dtype: &str) -> Element {
         };
         return Element::Read(kind, format.bytes());
     }
-    let packed = "which share bytes; store one code a byte, in the low bits, as U8";
+    let packed = "which share bytes; store one code per byte, in the low bits, as U8";
     match dtype {
         "I8" | "I16" | "I32" | "I64" | "U8" | "U16" | "U32" | "U64" => {
             let signed = dtype.starts_with('I');
@@ -80,7 +80,7 @@ fn element(dtype: &str) -> Element {
         },
         "BOOL" => Element::NotRead {
             bits: 8,
-            why: "which are no numbers",
+            why: "which are not numbers",
         },
         "C64" => Element::NotRead {
             bits: 64,
@@ -102,7 +102,7 @@ fn length(file: &[u8]) -> Result<usize, Fault> {
     let length = u64::from_le_bytes(*field);
     ensure!(
         length <= MAX_HEADER,
-        "is no .safetensors file: it claims a header of {length} bytes, and {MAX_HEADER} are allowed"
+        "is not a .safetensors file: it declares a header of {length} bytes; limit: {MAX_HEADER}"
     );
     Ok(length as usize)
 }
@@ -115,18 +115,18 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>, Fault> {
     let length = length(file)?;
     let Some(text) = file.get(8..8 + length) else {
         bail!(
-            "is truncated: its header is said to end at byte {}, the file ends at {}",
+            "is truncated: its header should end at byte {}, but the file ends at {}",
             8 + length,
             file.len()
         );
     };
     ensure!(
         text.first() == Some(&b'{'),
-        "is no .safetensors file: its header does not begin with '{{'"
+        "is not a .safetensors file: its header does not begin with '{{'"
     );
     let index: Index = serde_json::from_slice(text).map_err(|error| {
         Fault::from(printable(&error.to_string()))
-            .within("its header is not that of a .safetensors file")
+            .within("its header is not a valid .safetensors header")
     })?;
     let mut tensors = index.0;
     tensors.sort_by(|one, other| one.0.cmp(&other.0));
@@ -143,7 +143,7 @@ pub fn entries(file: &[u8]) -> Result<Vec<Entry>, Fault> {
         let check = || {
             ensure!(
                 from <= to && to <= data,
-                "is said to be bytes {from} to {to} of the {data} that follow the header"
+                "declares bytes {from} to {to}, but {data} follow the header"
             );
             // The format's own rule: no byte is shared, none is left out.
             ensure!(
@@ -187,7 +187,7 @@ fn check_size(about: &About) -> Result<(), Fault> {
     let whole = payload_length(&about.shape, bits.div_ceil(8));
     ensure!(
         whole.is_ok() && promised == Some(to - from),
-        "is said to be {:?} of {}, and to lie in {} bytes, which do not agree",
+        "declares {:?} of {} in {} bytes, which does not match",
         about.shape,
         about.dtype,
         to - from

@@ -16,8 +16,9 @@ const MAX_FILES: usize = 64;
 /// C strings. Whoever swaps one out owns it.
 static NAMES: [AtomicPtr<c_char>; MAX_FILES] = [const { AtomicPtr::new(null_mut()) }; MAX_FILES];
 
-const TRUNCATED: &[u8] = b"error: an input file was truncated, or became unreadable, while it was \
-being read; no verdict; run again when it is at rest\n";
+const TRUNCATED: &[u8] =
+    b"error: an input file was truncated, or became unreadable, while it was being read; no \
+verdict; run again when nothing writes to it\n";
 
 /// A name's place among [`NAMES`].
 #[derive(Debug)]
@@ -118,7 +119,7 @@ fn remove_all() {
     }
     for folder in folders {
         if !folder.is_null() {
-            // SAFETY: likewise. Of what is no folder, or gone, nothing comes.
+            // SAFETY: likewise. Of what is not a folder, or gone, nothing comes.
             unsafe { libc::rmdir(folder) };
         }
     }

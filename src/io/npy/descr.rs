@@ -83,8 +83,8 @@ impl Descr {
                 signed: kind == 'i',
             },
             _ => bail!(
-                "its element type {text:?} is none that holds floats or codes; expected a byte order \
-                 ('<', '>' or '|') and one of f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8, V1 V2 V4 V8"
+                "its element type {text:?} is not supported; expected a byte order ('<', '>' or '|') and one of f2 \
+                 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8, V1 V2 V4 V8"
             ),
         };
         let big_endian = match order {
@@ -92,7 +92,7 @@ impl Descr {
             Some('>') => true,
             // No byte order to speak of, or opaque bytes as they lay in a little-endian memory.
             Some('|') if width == 1 || text.starts_with("|V") => false,
-            _ => bail!("its descr {text:?} does not say the byte order: '<' or '>' is expected"),
+            _ => bail!("its descr {text:?} lacks the byte order: expected '<' or '>'"),
         };
         Ok(Descr {
             text: text.to_owned(),
@@ -158,7 +158,7 @@ impl Descr {
             Kind::Named(own) => {
                 ensure!(
                     own == format,
-                    "its header says that it holds {own} (descr {:?}), but {format} was asked for",
+                    "its header declares {own} (descr {:?}), but the request says {format}",
                     self.text
                 );
                 Encoding::Code
@@ -175,7 +175,7 @@ impl Descr {
             Kind::Code | Kind::Integer { .. } => {
                 ensure!(
                     self.width == format.bytes(),
-                    "its elements are {} byte{} wide (descr {:?}); codes of {format} take {}",
+                    "its elements are {} byte{} wide (descr {:?}); {format} codes need {}",
                     self.width,
                     if self.width == 1 { "" } else { "s" },
                     self.text,

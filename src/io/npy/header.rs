@@ -63,12 +63,12 @@ impl Header {
         };
         ensure!(
             text_length <= MAX_HEADER,
-            "claims a header of {text_length} bytes; that of a plain array is far below {MAX_HEADER}"
+            "declares a header of {text_length} bytes; limit: {MAX_HEADER}"
         );
         let data_start = text_start + text_length;
         let Some(text) = file.get(text_start..data_start) else {
             bail!(
-                "is truncated: its header is said to end at byte {data_start}, the file ends at {length}"
+                "is truncated: its header should end at byte {data_start}, but the file ends at {length}"
             );
         };
         let Ok(text) = std::str::from_utf8(text) else {
@@ -77,7 +77,7 @@ impl Header {
         let fields = Fields::parse(text).map_err(|fault| {
             let text = shorten(text);
             fault.within(format_args!(
-                "its header {text:?} is not that of a plain array"
+                "its header {text:?} is not the header of a plain array"
             ))
         })?;
         let header = Header {
@@ -95,11 +95,11 @@ impl Header {
         let present = file - self.data_start;
         ensure!(
             present >= promised,
-            "is truncated: its header promises {promised} bytes of elements, {present} are there"
+            "is truncated: its header declares {promised} bytes of elements, the file has {present}"
         );
         ensure!(
             present <= promised,
-            "is too long: its header promises {promised} bytes of elements, {present} are there"
+            "is too long: its header declares {promised} bytes of elements, the file has {present}"
         );
         Ok(())
     }
@@ -117,7 +117,7 @@ pub fn payload_length(shape: &[usize], width: usize) -> Result<usize> {
     // No file is that long, and offsets into it must fit a signed integer.
     let whole = whole.filter(|&n| isize::try_from(n).is_ok());
     let Some(whole) = whole else {
-        bail!("claims the shape {shape:?}, which no memory can hold")
+        bail!("declares the shape {shape:?}, which no memory can hold")
     };
     Ok(if shape.contains(&0) { 0 } else { whole })
 }
@@ -157,8 +157,8 @@ impl Fields {
                 break;
             }
         }
-        ensure!(p.at_end(), "text follows its closing brace");
-        let lacks = |key| Fault::from(format!("it lacks the key '{key}'"));
+        ensure!(p.at_end(), "it has text after its closing brace");
+        let lacks = |key| Fault::from(format!("the key '{key}' is missing"));
         Ok(Fields {
             descr: descr.ok_or_else(|| lacks("descr"))?,
             fortran_order: fortran_order.ok_or_else(|| lacks("fortran_order"))?,
@@ -219,7 +219,7 @@ impl Parser<'_> {
         self.skip_space();
         ensure!(
             !self.rest.starts_with('['),
-            "its elements are structured records; save each field as an array of its own"
+            "its elements are structured records; save each field as a separate array"
         );
         self.string()
     }
@@ -261,7 +261,10 @@ impl Parser<'_> {
             "its shape has a negative number"
         );
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
-        ensure!(digits > 0, "its shape holds something that is no number");
+        ensure!(
+            digits > 0,
+            "its shape contains something that is not a number"
+        );
         let (number, after) = self.rest.split_at(digits);
         // Python 2 wrote long integers as 5L.
         self.rest = after.strip_prefix('L').unwrap_or(after);

@@ -17,7 +17,7 @@ impl Header {
         self.rows(format, bytes, None)
     }
 
-    /// The same, of which only some rows are looked at ([`Tensor::with_rows`]).
+    /// The same, of which only some rows are examined ([`Tensor::with_rows`]).
     ///
     /// # Errors
     /// As for [`Header::tensor`], of those rows.
@@ -38,7 +38,7 @@ impl Header {
         tensor.map_err(|bad| unrepresentable(&bad, stored, format))
     }
 
-    /// The same of elements that lie `strides` elements apart ([`Tensor::strided`]).
+    /// The same for elements that lie `strides` elements apart ([`Tensor::strided`]).
     ///
     /// # Errors
     /// As for [`Header::tensor`].
@@ -57,23 +57,23 @@ impl Header {
 fn unrepresentable(bad: &Unrepresentable, stored: Stored, format: Format) -> Fault {
     let phrase = match stored.encoding {
         Encoding::Value(from) => format!(
-            "element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; \
-                     nothing is rounded on the way in",
+            "element {:?} is {} ({from} 0x{:0width$x}), which {format} cannot represent; tcverify never rounds its \
+                     inputs",
             bad.index,
             decimal(from, bad.raw),
             bad.raw,
             width = 2 * from.bytes()
         ),
         Encoding::Integer { .. } => format!(
-            "element {:?} is {}, which {format} cannot represent; it holds {} to {}",
+            "element {:?} is {}, which {format} cannot represent; its range is {} to {}",
             bad.index,
             stored.integer(bad.raw),
             decimal(format, format.max_finite(true)),
             decimal(format, format.max_finite(false)),
         ),
         Encoding::Code => format!(
-            "element {:?} is 0x{:02x}, which is no code of {format}: it has {} bits, \
-                     one code a byte in the low bits",
+            "element {:?} is 0x{:02x}, which is not a code of {format}: it has {} bits, one code per byte in the low \
+                     bits",
             bad.index,
             bad.raw,
             format.width()

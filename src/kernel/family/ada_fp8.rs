@@ -18,12 +18,13 @@ pub static FAMILY: Family = Family {
     algos: &[35, 60],
     facts: &[
         Fact::new(
-            "tiles of 64 k are dealt out: tile t belongs to slice t mod s; a slice without a tile counts as +0",
+            "tiles of 64 k are dealt round-robin: tile t belongs to slice t mod s; a slice without a tile is +0",
             Compared,
             "mmaemu",
         ),
         Fact::new(
-            "slow accumulation (ALGO 35): every 128 k of a slice's own the chain is added to an f32 sum, from +0, and restarted; fast (ALGO 60): one chain a slice",
+            "slow accumulation (ALGO 35): after every 128 k of a slice, the chain is added to an f32 sum (from +0) \
+            and restarts; fast (ALGO 60): one chain per slice",
             Compared,
             "mmaemu",
         ),
@@ -37,13 +38,14 @@ pub static FAMILY: Family = Family {
         Coverage {
             gpus: "RTX 4060 (sm_89)",
             evidence: Some(Captured),
-            what: "E4M3 and E5M2, slow and fast, all splits, cuBLASLt 12.8.3.14: the 1,429 captured products that the tests replay agree in every bit",
+            what: "E4M3 and E5M2, slow and fast, all splits, cuBLASLt 12.8.3.14: all 1,429 captured products that \
+                the tests replay agree in every bit",
             source: "mmaemu",
         },
         Coverage {
-            gpus: "RTX 5060 and others of sm_120, which take ALGO 35 too",
+            gpus: "RTX 5060 and other sm_120 GPUs, which use ALGO 35 too",
             evidence: None,
-            what: "seen in logs; nothing was compared",
+            what: "seen in logs, never compared",
             source: "logs",
         },
     ],
@@ -63,7 +65,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if settings.split_k.is_none() {
         open.push(Open {
             what: "the number of slices of K",
-            why: "a kernel's name does not hold it".into(),
+            why: "the kernel's name does not contain it".into(),
             ask: "split-k",
         });
     }
@@ -77,7 +79,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if settings.splits() && settings.custom.is_none() {
         open.push(Open {
             what: "the custom option",
-            why: "with 1 slices are added in pairs, with 0 and 2 in order".into(),
+            why: "1 adds slices in pairs, 0 and 2 in order".into(),
             ask: "custom",
         });
     }
@@ -104,7 +106,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         return match capability.value.major {
             12 => Err(KernelError::unknown(
                 format!("these FP8 kernels on {}", capability.value),
-                "they were compared on sm_89 alone",
+                "they have been compared on sm_89 only",
             )),
             _ => Err(KernelError::WrongGpu {
                 text: "an FP8 kernel of Ada (sm_89)".into(),
@@ -139,7 +141,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
                 "FP8 kernels of Ada with the reduction scheme {}",
                 scheme.value.name()
             ),
-            "every configuration that was seen has COMPUTE_TYPE",
+            "every configuration seen has COMPUTE_TYPE",
         ));
     }
     let said = accumulation(settings).expect("asked for before");
@@ -181,7 +183,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         (_, custom) => {
             return Err(KernelError::unknown(
                 format!("FP8 kernels of Ada with the custom option {custom}"),
-                "0 and 2 add slices in order, 1 in pairs; no other was seen",
+                "0 and 2 add slices in order, 1 in pairs; no other has been seen",
             ));
         }
     };

@@ -16,7 +16,8 @@ pub static FAMILY: Family = Family {
     algos: &[21, 23, 24],
     facts: &[
         Fact::new(
-            "the partial tile of every slice comes first: its values, then zeros; the partial instruction lies inside that tile",
+            "the partial tile of each slice comes first: its values, then zeros; the partial instruction lies inside \
+            that tile",
             Compared,
             "bitequiv",
         ),
@@ -26,7 +27,8 @@ pub static FAMILY: Family = Family {
             "bitequiv",
         ),
         Fact::new(
-            "the grain where neither operand is contiguous along K, and of operands of 8 and 32 bits, is read in CUTLASS's source and was not compared",
+            "the grain comes from CUTLASS's source, not compared, for 8-bit and 32-bit operands and where neither \
+            operand is contiguous along K",
             Published,
             "cutlass",
         ),
@@ -36,7 +38,7 @@ pub static FAMILY: Family = Family {
             "bitequiv",
         ),
         Fact::new(
-            "warps of a sliced kernel take stripes of every tile in turn; their sums are added in f32 in the order of warps",
+            "warps of a sliced kernel take stripes of each tile in turn; their sums are added in f32 in warp order",
             Published,
             "cutlass",
         ),
@@ -55,7 +57,7 @@ pub static FAMILY: Family = Family {
             source: "rounding-predictor",
         },
         Coverage {
-            gpus: "other GPUs, TF32, FP64, integers (whose order never matters)",
+            gpus: "other GPUs, TF32, FP64, integers (whose order does not matter)",
             evidence: Some(Published),
             what: "read in CUTLASS's source",
             source: "cutlass",
@@ -77,7 +79,8 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if tile_and_instruction(settings).0.is_none() {
         open.push(Open {
             what: "K of a tile",
-            why: "the partial tile comes first, so its size moves the partial instruction".into(),
+            why: "the partial tile comes first, so the tile size moves the partial instruction"
+                .into(),
             ask: "tile-k",
         });
     }
@@ -177,13 +180,13 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let mut plan = request.plan(&FAMILY);
     let instruction_k = instruction_k.unwrap_or_else(|| {
         plan.assumed
-            .push("an instruction of 16 k (m16n8k16): the text names none".into());
+            .push("an instruction of 16 k (m16n8k16), because the text names none".into());
         16
     });
     if !tile_k.is_multiple_of(instruction_k) {
         return Err(KernelError::unknown(
             format!("kernels with tiles of {tile_k} and instructions of {instruction_k} k"),
-            "a tile is a whole number of instructions",
+            "a tile must be a whole number of instructions",
         ));
     }
     let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
@@ -202,7 +205,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             if !tile_k.is_multiple_of(warps * instruction_k) {
                 return Err(KernelError::unknown(
                     format!("kernels whose {warps} warps share tiles of {tile_k} k"),
-                    "a stripe is a whole number of instructions",
+                    "a stripe must be a whole number of instructions",
                 ));
             }
             request.few(warps * ranges.len())?;
@@ -222,7 +225,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     if request.operand_bytes() != 2 {
         plan.assumed.push(
-            "tiles, instructions and grain of operands that are not 16 bits wide: read in source code, not compared".into(),
+            "tiles, instructions and grain of operands that are not 16 bits wide: from source code, not compared".into(),
         );
     }
     let tile = Tile {

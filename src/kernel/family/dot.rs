@@ -15,14 +15,15 @@ pub static FAMILY: Family = Family {
     kernels: "dot_kernel and reduce_1Block_kernel",
     algos: &[14],
     facts: &[Fact::new(
-        "tiles of 128 k (256 where N = 1) are dealt out to the blocks; a thread has one chain (two) of every 128th k; threads add up by butterfly; the blocks by 128 threads, then 32, then 4",
+        "tiles of 128 k (256 if N = 1) are dealt to blocks round-robin; each thread has one chain (two if N = 1) of \
+        every 128th k; threads are added by butterfly, blocks by 128 threads, then 32, then 4",
         Compared,
         "bitequiv",
     )],
     coverage: &[Coverage {
         gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
         evidence: Some(Compared),
-        what: "FP16 and BF16; the order was read off a probe",
+        what: "FP16 and BF16; the order was measured by a probe",
         source: "bitequiv",
     }],
     tried: Tried::unnamed("dot_kernel"),
@@ -37,7 +38,7 @@ pub static FAMILY: Family = Family {
 fn needs(settings: &Settings) -> Vec<Open> {
     let missing = settings.split_k.is_none().then(|| Open {
         what: "the number of blocks",
-        why: "SPLITK_NUM of the configuration, or gridDim, says it".into(),
+        why: "SPLITK_NUM of the configuration, or gridDim, gives it".into(),
         ask: "split-k",
     });
     missing.into_iter().collect()
@@ -46,9 +47,9 @@ fn needs(settings: &Settings) -> Vec<Open> {
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     let shape = request.shape;
     if shape.m != 1 && shape.n != 1 {
-        return Err(request.wrong(&FAMILY, "D has to be one row or one column"));
+        return Err(request.wrong(&FAMILY, "D must be one row or one column"));
     }
-    // More blocks than tiles are no error: those without one count as +0.
+    // More blocks than tiles are not an error: those without one count as +0.
     let blocks = request
         .settings
         .split_k

@@ -18,14 +18,16 @@ pub static FAMILY: Family = Family {
     kernels: "JSON with accumulate_dtype, algorithm and k_cuts",
     algos: &[],
     facts: &[Fact::new(
-        "cuts nest, the outermost first: consecutive spans of k, or tiles dealt out by their labels; parts are added in order or in pairs of neighbours; with k_loop_step the partial turn comes first, else the short instruction last; without use_fast_accum every instruction starts from +0, and f32 adds its result",
+        "cuts nest, the outermost first: consecutive spans of k, or tiles dealt by label; parts are added in order \
+        or in pairs of neighbours; with k_loop_step the partial iteration comes first, else the short instruction \
+        comes last; without use_fast_accum each instruction starts from +0, and its result is added in f32",
         Published,
         "gemm-desc",
     )],
     coverage: &[Coverage {
-        gpus: "none: it describes an order, no GPU",
+        gpus: "none: it describes an order, not a GPU",
         evidence: Some(Published),
-        what: "no producer writes one yet",
+        what: "no library writes one yet",
         source: "gemm-desc",
     }],
     tried: Tried::NAMED,
@@ -42,12 +44,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     says_itself(settings)?;
     let mut plan = request.plan(&FAMILY);
     plan.assumed.push(
-        "the meaning of a GEMMDesc's fields: its pull request is open and nothing writes one"
+        "the meaning of GEMMDesc fields: the pull request is open and nothing writes one yet"
             .into(),
     );
     if settings.operand() == Some(Format::Tf32) {
         plan.assumed.push(
-            "FP32 operands become TF32 as --tf32-input says (by default cut off): a GEMMDesc does not say how"
+            "FP32 operands become TF32 as --tf32-input says (default: truncation): a GEMMDesc does not say how"
                 .into(),
         );
     }
@@ -87,7 +89,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         in_f32(cut, level + 1)?;
         if cut.dealt.is_some_and(|dealt| dealt.period.is_some()) {
             plan.assumed.push(format!(
-                "k_cuts[{}].period labels the tiles of all of K, not those of a part: a GEMMDesc does not say which",
+                "k_cuts[{}].period counts tiles over the whole K, not within a part: a GEMMDesc does not say which",
                 level + 1
             ));
         }
@@ -131,7 +133,7 @@ fn says_itself(settings: &Settings) -> Result<(), KernelError> {
         Some((option, key, _)) => Err(KernelError::unplanned(
             option,
             "given",
-            format!("a GEMMDesc says all of its order itself ({key})"),
+            format!("a GEMMDesc already defines its whole order ({key})"),
         )),
     }
 }
@@ -152,7 +154,8 @@ impl Walk {
         let turn = of(&settings.tile_k);
         if let Some(turn) = turn.filter(|turn| !turn.is_multiple_of(instruction_k)) {
             let why = format!(
-                "instructions have {instruction_k} k (instruction_k), and which of a turn's is the short one, a GEMMDesc does not say"
+                "instructions have {instruction_k} k (instruction_k); a GEMMDesc does not say which one of an \
+                iteration is short"
             );
             return Err(KernelError::unplanned("k_loop_step", turn, why));
         }
@@ -162,7 +165,7 @@ impl Walk {
             return Err(KernelError::unplanned(
                 "use_fast_accum",
                 "false with FP8 operands",
-                "after how many k their sums are promoted, a GEMMDesc does not say",
+                "a GEMMDesc does not say after how many k the sums are promoted",
             ));
         }
         on_the_gpu(settings)?;
@@ -173,7 +176,7 @@ impl Walk {
         })
     }
 
-    /// Over these runs of k, one after the other.
+    /// Over these runs of k, one after another.
     fn over(&self, runs: &[Range<usize>]) -> Result<Traversal, KernelError> {
         let length: usize = runs.iter().map(ExactSizeIterator::len).sum();
         let residue = self.turn.map_or(0, |turn| length % turn);
@@ -186,8 +189,8 @@ impl Walk {
             if reaches {
                 return Err(KernelError::unplanned(
                     "k_cuts span",
-                    format!("no multiple of instruction_k {}", self.instruction_k),
-                    "whether an instruction takes k of two tiles, a GEMMDesc does not say",
+                    format!("not a multiple of instruction_k {}", self.instruction_k),
+                    "a GEMMDesc does not say whether an instruction can span two tiles",
                 ));
             }
             let split = (residue.saturating_sub(at)).min(run.len());
@@ -333,7 +336,7 @@ fn order(cut: &KCut, level: usize, parts: usize) -> Result<MergeOrder, KernelErr
         (true, _) => Err(KernelError::unplanned(
             &format!("k_cuts[{level}].merge"),
             format!("PAIRWISE_TREE of {parts} parts"),
-            "which tree it is where parts are no power of two, a GEMMDesc does not say",
+            "a GEMMDesc does not define the tree unless the number of parts is a power of two",
         )),
     }
 }
@@ -374,13 +377,13 @@ fn kept(
         return Err(KernelError::unplanned(
             "k_cuts[0].merge_dtype",
             format!("{} with an epilogue", cut.merge),
-            "what is added to a sum that is kept in D's format, and when, no schedule says",
+            "no schedule adds an epilogue to a sum that is kept in D's format",
         ));
     }
     if in_d {
         assumed.push(nearest.into());
         assumed.push(
-            "the first part is rounded to merge_dtype before the second is added: a GEMMDesc does not say it"
+            "the first part is rounded to merge_dtype before the second is added: a GEMMDesc does not say"
                 .into(),
         );
         return Ok(Kept::Running);
@@ -395,7 +398,7 @@ fn kept(
 /// Sums inside of a part are f32.
 fn in_f32(cut: &KCut, level: usize) -> Result<(), KernelError> {
     let place = |key: &str| format!("k_cuts[{level}].{key}");
-    let why = "schedules add what is inside of a part in float32 alone";
+    let why = "schedules add inside a part in float32 only";
     if !is_wide(cut.partial) {
         return Err(KernelError::unplanned(
             &place("partial_dtype"),

@@ -12,7 +12,8 @@ pub static FAMILY: Family = Family {
     kernels: "gemmSN_NN_kernel, gemmSN_TN_kernel",
     algos: &[11],
     facts: &[Fact::new(
-        "custom option 0: 2 threads, blocks of 256 k; 1: 4 threads, blocks of 128; a thread owns consecutive k; a block is an ascending chain from +0; blocks are added from +0, then threads from +0",
+        "custom option 0: 2 threads, blocks of 256 k; 1: 4 threads, blocks of 128; each thread owns consecutive k; \
+        each block is an ascending chain from +0; blocks are added from +0, then threads from +0",
         Compared,
         "bitequiv",
     )],
@@ -35,7 +36,7 @@ pub static FAMILY: Family = Family {
 fn needs(settings: &Settings) -> Vec<Open> {
     let missing = settings.custom.is_none().then(|| Open {
         what: "the custom option",
-        why: "it says how many threads share K".into(),
+        why: "it sets how many threads share K".into(),
         ask: "custom",
     });
     missing.into_iter().collect()
@@ -45,7 +46,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     if request.splits()? > 1 {
         return Err(KernelError::unknown(
             "split gemmSN kernels",
-            "none was seen",
+            "none has been seen",
         ));
     }
     let (threads, block) = match request.custom() {
@@ -54,7 +55,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         custom => {
             return Err(KernelError::unknown(
                 format!("gemmSN kernels with the custom option {custom}"),
-                "0 and 1 are the only ones that were seen",
+                "only 0 and 1 have been seen",
             ));
         }
     };

@@ -14,7 +14,7 @@ pub static FAMILY: Family = Family {
     algos: &[13],
     facts: &[
         Fact::new(
-            "lanes share an element; the custom option says how many and how K is dealt out",
+            "several lanes share an element; the custom option sets how many and how they divide K",
             Compared,
             "bitequiv",
         ),
@@ -27,7 +27,7 @@ pub static FAMILY: Family = Family {
     coverage: &[Coverage {
         gpus: "H100 (sm_90), GB200 (sm_100), GB300 (sm_103)",
         evidence: Some(Compared),
-        what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were read off a probe",
+        what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were measured by a probe",
         source: "bitequiv",
     }],
     tried: Tried {
@@ -126,7 +126,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     let Some(custom) = settings.custom.as_ref().map(|said| said.value) else {
         open.push(Open {
             what: "the custom option",
-            why: "it says how lanes share K".into(),
+            why: "it sets how lanes share K".into(),
             ask: "custom",
         });
         return open;
@@ -135,7 +135,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if settings.capability.is_none() && custom != 5 && means.windows(2).any(|w| w[0] != w[1]) {
         open.push(Open {
             what: "the GPU",
-            why: format!("custom option {custom} is not the same on all"),
+            why: format!("custom option {custom} differs between these GPUs"),
             ask: "arch",
         });
     }
@@ -146,7 +146,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let shape = request.shape;
     let k = request.k();
     if shape.m != 1 && shape.n != 1 {
-        return Err(request.wrong(&FAMILY, "D has to be one row or one column"));
+        return Err(request.wrong(&FAMILY, "D must be one row or one column"));
     }
     let custom = request.custom();
     let capability = request.settings.capability.as_ref().map(|said| said.value);
@@ -161,7 +161,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     {
         return Err(KernelError::unknown(
             format!("gemv kernels on {gpu}"),
-            "custom options are known on sm_90, sm_100 and sm_103 alone",
+            "custom options are known on sm_90, sm_100 and sm_103 only",
         ));
     }
     let mut plan = request.plan(&FAMILY);
@@ -170,7 +170,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         if splits > 1 || shape.m != 1 {
             return Err(KernelError::unknown(
                 "gemv kernels with the custom option 5",
-                "it was seen with M = 1 and without slices alone",
+                "it has been seen only with M = 1 and without slices",
             ));
         }
         plan.sharing = vec![Sharing {
@@ -185,7 +185,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let Some(dealing) = dealing(custom, gpu) else {
         return Err(KernelError::unknown(
             format!("gemv kernels with the custom option {custom} on {gpu}"),
-            "it is in no table",
+            "no table lists it",
         ));
     };
     if custom == 10 {
@@ -221,7 +221,8 @@ fn warps_must_suffice(request: &Request, plan: &mut Plan) -> Result<(), KernelEr
     let outputs = request.shape.m * request.shape.n;
     let Some(sms) = &request.settings.multiprocessors else {
         plan.assumed.push(format!(
-            "{outputs} elements of D are at most 64 a multiprocessor: above, custom option 10 does not determine the order"
+            "{outputs} elements of D are at most 64 per multiprocessor: above that, custom option 10 does not \
+            determine the order"
         ));
         return Ok(());
     };
@@ -229,7 +230,8 @@ fn warps_must_suffice(request: &Request, plan: &mut Plan) -> Result<(), KernelEr
         true => Ok(()),
         false => Err(KernelError::Undetermined {
             why: format!(
-                "custom option 10 does so only up to 64 elements of D a multiprocessor, and these are {outputs} on {}",
+                "custom option 10 determines it only up to 64 elements of D per multiprocessor; D has {outputs} on \
+                {}",
                 sms.value
             ),
         }),

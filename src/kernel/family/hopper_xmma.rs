@@ -13,7 +13,7 @@ pub static FAMILY: Family = Family {
     kernels: "sm90_xmma_gemm_...",
     algos: &[],
     facts: &[Fact::new(
-        "K ascending in one chain, the last tile filled up with zeros: concluded from TMA, compared by nobody",
+        "K ascending in one chain, the last tile padded with zeros: concluded from TMA, never compared",
         Published,
         "logs",
     )],
@@ -34,7 +34,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if settings.tile_k.is_none() {
         open.push(Open {
             what: "K of a tile",
-            why: "the last tile is filled up with zeros".into(),
+            why: "the last tile is padded with zeros".into(),
             ask: "tile-k",
         });
     }
@@ -53,7 +53,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     if request.splits()? > 1 {
         return Err(KernelError::unknown(
             "split kernels named sm90_xmma_gemm",
-            "no source says how they cut K",
+            "no source says how they split K",
         ));
     }
     let Some(instruction_k) =
@@ -75,7 +75,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     let mut plan = request.plan(&FAMILY);
     plan.assumed
-        .push("K ascending, the partial tile last: no output was compared".into());
+        .push("K ascending, the partial tile last: no output has been compared".into());
     let chain = Traversal::of(0..request.k(), instruction_k);
     let slow = settings.is_fp8()
         && settings

@@ -32,7 +32,10 @@ pub static FAMILY: Family = Family {
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     if request.splits()? > 1 {
-        return Err(KernelError::unknown("split magma kernels", "none was seen"));
+        return Err(KernelError::unknown(
+            "split magma kernels",
+            "none has been seen",
+        ));
     }
     let mut plan = request.plan(&FAMILY);
     request.assume_as_compared(&mut plan, "magma");

@@ -245,7 +245,7 @@ impl Request<'_> {
         if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
             let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
             plan.assumed.push(format!(
-                "{} sums as sm_90, sm_100 and sm_103 do, on which {kernels} kernels were compared",
+                "{} adds in the same order as sm_90, sm_100 and sm_103, where {kernels} kernels were compared",
                 names.join(" or ")
             ));
         }
@@ -329,14 +329,15 @@ pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
     if settings.operands.is_none() {
         open.push(Open {
             what: "the operands' format",
-            why: "grain and instruction depend on it".into(),
+            why: "the grain and the instruction depend on it".into(),
             ask: "dtype",
         });
     }
     if settings.split_k.is_none() {
         open.push(Open {
             what: "the number of slices of K",
-            why: "a kernel's name does not hold it (SPLITK_NUM of the configuration, numSplitsK of a log line)".into(),
+            why: "the kernel's name does not contain it (see SPLITK_NUM in the configuration, numSplitsK in a log \
+                line)".into(),
             ask: "split-k",
         });
     }
@@ -347,7 +348,8 @@ pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
 pub(super) fn scheme_needs(settings: &Settings) -> Option<Open> {
     (settings.splits() && settings.scheme.is_none()).then(|| Open {
         what: "the reduction scheme",
-        why: "slices meet in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format (OUTPUT_TYPE)".into(),
+        why: "slices are added in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format \
+            (OUTPUT_TYPE)".into(),
         ask: "reduction",
     })
 }

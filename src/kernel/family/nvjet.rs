@@ -13,7 +13,8 @@ pub static FAMILY: Family = Family {
     algos: &[66],
     facts: &[
         Fact::new(
-            "slices are even multiples of the grain: 64 k of 16-bit operands, 128 k of FP8; an unsplit K is one chain, k ascending, the last tile filled up with zeros",
+            "slices are equal multiples of the grain (64 k of 16-bit operands, 128 k of FP8); an unsplit K is one \
+            chain, k ascending, the last tile padded with zeros",
             Compared,
             "bitequiv",
         ),
@@ -23,12 +24,13 @@ pub static FAMILY: Family = Family {
             "bitequiv",
         ),
         Fact::new(
-            "FP8 on sm_90 without fast accumulation: every 128 k a chain of its own from +0, added in f32; on sm_100 and sm_103 one chain",
+            "FP8 on sm_90 without fast accumulation: each 128 k form a chain from +0, and the chains are added in \
+            f32; on sm_100 and sm_103 one chain",
             Compared,
             "bitequiv",
         ),
         Fact::new(
-            "FP8 on sm_90 with fast accumulation: one chain a slice",
+            "FP8 on sm_90 with fast accumulation: one chain per slice",
             Compared,
             "mmaemu",
         ),
@@ -38,17 +40,19 @@ pub static FAMILY: Family = Family {
             "bitequiv",
         ),
         Fact::new(
-            "a split kernel loses the last K mod (grain * slices) k where there are fewer of them than slices (bitequiv pull request 2767)",
+            "a split kernel drops the last K mod (grain * slices) k when there are fewer of them than slices \
+            (bitequiv pull request 2767)",
             Compared,
             "bitequiv",
         ),
         Fact::new(
-            "the loss as a slice of ceil(floor(K / slices) / grain) * grain; beyond as many slices as the grain has k this is unverified",
+            "the loss modelled as slices of ceil(floor(K / slices) / grain) * grain k; unverified for more slices \
+            than the grain has k",
             Inferred,
             "bitequiv",
         ),
         Fact::new(
-            "tile, cluster, raster, cooperative variants and swizzle decide no bit",
+            "tile, cluster, raster, cooperative variants and swizzle do not affect the result",
             Compared,
             "bitequiv",
         ),
@@ -100,7 +104,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
         if capability.is_none() {
             open.push(Open {
                 what: "the GPU",
-                why: "FP8 sums are promoted every 128 k on sm_90 and are not on sm_100 and sm_103"
+                why: "FP8 sums are promoted every 128 k on sm_90, but not on sm_100 and sm_103"
                     .into(),
                 ask: "arch",
             });
@@ -146,7 +150,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let Some(grain) = grain(settings) else {
         return Err(KernelError::unknown(
             "nvjet kernels of these operands",
-            "only FP16, BF16 and FP8 were compared",
+            "only FP16, BF16 and FP8 have been compared",
         ));
     };
     if let Some(capability) = &settings.capability
@@ -172,7 +176,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     {
         return Err(KernelError::unknown(
             format!("nvjet kernels with tiles of {} k", tile.value),
-            format!("tiles of {grain} k are the only ones that were compared for these operands"),
+            format!("only tiles of {grain} k have been compared for these operands"),
         ));
     }
     let mut plan = request.plan(&FAMILY);
@@ -212,7 +216,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
                 "nvjet kernels with the reduction scheme {}",
                 scheme.value.name()
             ),
-            "every configuration that was seen has COMPUTE_TYPE",
+            "every configuration seen has COMPUTE_TYPE",
         ));
     }
     request.assume_as_compared(&mut plan, "nvjet");

@@ -6,11 +6,11 @@ use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "gemmk1",
-    title: "gemmk1: one product an element",
+    title: "gemmk1: one product per element",
     kernels: "gemmk1_kernel",
     algos: &[12],
     facts: &[Fact::new(
-        "only ever seen with K = 1, where there is nothing to order",
+        "seen only with K = 1, where there is nothing to order",
         Compared,
         "bitequiv",
     )],
@@ -32,7 +32,7 @@ pub static FAMILY: Family = Family {
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     if request.k() != 1 {
-        return Err(request.wrong(&FAMILY, "they were only ever seen with K = 1"));
+        return Err(request.wrong(&FAMILY, "they have been seen only with K = 1"));
     }
     let mut plan = request.plan(&FAMILY);
     plan.slices = vec![Slice::chain(Traversal::of(0..1, 1))];

@@ -12,7 +12,7 @@ pub static FAMILY: Family = Family {
     algos: &[0, 55],
     facts: &[
         Fact::new(
-            "one fused multiply-add a thread and k, ascending, from +0; the partial tile first",
+            "one fused multiply-add per thread and k, ascending, from +0; the partial tile first",
             Published,
             "cutlass",
         ),
@@ -25,7 +25,7 @@ pub static FAMILY: Family = Family {
     coverage: &[Coverage {
         gpus: "all",
         evidence: Some(Published),
-        what: "read in CUTLASS's source; nobody compared FP32 or FP64 products",
+        what: "read in CUTLASS's source; no FP32 or FP64 product has been compared",
         source: "cutlass",
     }],
     tried: Tried::NAMED,
@@ -58,7 +58,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     if !tile_k.is_multiple_of(warps) {
         return Err(KernelError::unknown(
             format!("kernels whose {warps} warps share tiles of {tile_k} k"),
-            "a stripe is a whole number of k",
+            "a stripe must be a whole number of k",
         ));
     }
     request.few(warps * cut.ranges.len())?;
@@ -77,7 +77,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         plan.sharing.push(cutlass::stripes(warps, tile_k));
     }
     plan.assumed.push(
-        "one ascending chain of fused multiply-adds a slice: read in CUTLASS's source, not compared"
+        "one ascending chain of fused multiply-adds per slice: read in CUTLASS's source, not compared"
             .into(),
     );
     let tile = Tile {

@@ -14,22 +14,25 @@ pub static FAMILY: Family = Family {
     algos: &[],
     facts: &[
         Fact::new(
-            "a turn of the main loop takes DepthU k; what K leaves over comes last",
+            "a main-loop iteration takes DepthU k; the remainder of K comes last",
             Published,
             "tensile",
         ),
         Fact::new(
-            "GlobalSplitU: group g takes turns g, g + GSU, ...; with GlobalSplitUCoalesced consecutive turns; the first groups have one more; the rest of K goes to group (turns mod GSU), coalesced to the last",
+            "GlobalSplitU: group g takes iterations g, g + GSU, ...; with GlobalSplitUCoalesced it takes consecutive \
+            ones, the first groups one more; the remainder of K goes to group (iterations mod GSU), coalesced to the \
+            last",
             Published,
             "tensile",
         ),
         Fact::new(
-            "LocalSplitU: groups take stripes of every turn; their sums are added in order in f32",
+            "LocalSplitU: groups take stripes of each iteration; their sums are added in order in f32",
             Published,
             "tensile",
         ),
         Fact::new(
-            "StaggerU: every workgroup starts its loop over K elsewhere and wraps around, so the order differs from tile to tile of D",
+            "StaggerU: each workgroup starts its loop over K at a different place and wraps around, so the order \
+            differs between tiles of D",
             Published,
             "tensile",
         ),
@@ -37,7 +40,7 @@ pub static FAMILY: Family = Family {
     coverage: &[Coverage {
         gpus: "CDNA (MI100 to MI300)",
         evidence: Some(Published),
-        what: "inferred from the kernel writer's source; no output was compared",
+        what: "inferred from the kernel writer's source; no output has been compared",
         source: "tensile",
     }],
     tried: Tried::NAMED,
@@ -62,7 +65,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if fields(settings).depth_u.is_none() {
         open.push(Open {
             what: "DepthU",
-            why: "it is K of a turn of the main loop (the third number of MT...)".into(),
+            why: "it is the K of a main-loop iteration (the third number of MT...)".into(),
             ask: "tile-k",
         });
     }
@@ -76,7 +79,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     if fields.stream_k.is_some_and(|kind| kind > 0) {
         return Err(KernelError::unknown(
             "stream-K kernels of Tensile",
-            "the shares depend on the number of compute units and on TENSILE_STREAMK_ variables",
+            "the split depends on the number of compute units and on TENSILE_STREAMK_ variables",
         ));
     }
     let depth = fields
@@ -90,37 +93,40 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .max(1);
     if groups > 1 && fields.single_buffer == Some(true) {
         return Err(KernelError::Undetermined {
-            why: "GlobalSplitUAlgorithm SingleBuffer adds with atomics, in the order in which groups finish".into(),
+            why: "GlobalSplitUAlgorithm SingleBuffer adds atomically, in the order in which groups finish".into(),
         });
     }
     let stripes = fields.local_split_u.unwrap_or(1).max(1);
     if !depth.is_multiple_of(stripes) {
         return Err(KernelError::unknown(
-            format!("kernels whose {stripes} groups share turns of {depth} k"),
-            "a stripe is a whole number of k",
+            format!("kernels whose {stripes} groups share iterations of {depth} k"),
+            "a stripe must be a whole number of k",
         ));
     }
     if stripes > 1 && !k.is_multiple_of(depth) {
         return Err(KernelError::unknown(
-            format!("kernels with LocalSplitU {stripes} whose K is no multiple of DepthU {depth}"),
-            "the source does not say how groups share the rest",
+            format!(
+                "kernels with LocalSplitU {stripes} whose K is not a multiple of DepthU {depth}"
+            ),
+            "the source does not say how groups share the remainder",
         ));
     }
     let mut plan = request.plan(&FAMILY);
     plan.assumed
-        .push("the order is inferred from Tensile's source: no output was compared".into());
+        .push("the order is inferred from Tensile's source: no output has been compared".into());
     let rotation = match (request.options.rotation, fields.stagger_u) {
         (Some(rotation), _) => rotation,
         (None, Some(0)) => 0,
         (None, Some(stagger)) => {
             plan.assumed.push(format!(
-                "a workgroup whose loop over K is not rotated: StaggerU {stagger} lets workgroups start at other turns; --rotation plans those"
+                "workgroups do not rotate their loop over K, although StaggerU {stagger} lets some start elsewhere; \
+                --rotation plans those"
             ));
             0
         }
         (None, None) => {
             plan.assumed.push(
-                "a workgroup whose loop over K is not rotated: the text does not say StaggerU"
+                "workgroups do not rotate their loop over K: the text does not state StaggerU"
                     .into(),
             );
             0
@@ -128,13 +134,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     if fields.local_split_u.is_none() {
         plan.assumed
-            .push("LocalSplitU 1: the text does not say it".into());
+            .push("LocalSplitU 1: the text does not state it".into());
     }
     let instruction_k = settings.instruction_k.as_ref().map(|said| said.value);
     let instruction_k = instruction_k.unwrap_or_else(|| {
-        plan.assumed.push(
-            "instructions of 16 k: the text does not name one, and the model has its own".into(),
-        );
+        plan.assumed
+            .push("instructions of 16 k: the text names none, so the model's own applies".into());
         16
     });
     request.few(groups.saturating_mul(stripes))?;

@@ -1,4 +1,4 @@
-//! Kernels whose order nobody has published.
+//! Kernels whose order no source publishes.
 
 use super::{Coverage, Family, Own, Request, Tried};
 use crate::kernel::{KernelError, Plan};
@@ -6,7 +6,7 @@ use crate::kernel::{KernelError, Plan};
 pub static FAMILY: Family = Family {
     id: "unknown",
     title: "kernels whose order is not known",
-    kernels: "ALGO_ID 10, 20, 22, 39, 41, 56, 67, 70, 71 and every other",
+    kernels: "ALGO_ID 10, 20, 22, 39, 41, 56, 67, 70, 71 and all others",
     algos: &[10, 20, 22, 39, 41, 56, 67, 70, 71],
     facts: &[],
     coverage: &[Coverage {
@@ -26,5 +26,5 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         Some(algo) => format!("kernels of ALGO_ID {algo}"),
         None => "this kernel".into(),
     };
-    Err(KernelError::unknown(what, "no source has published it"))
+    Err(KernelError::unknown(what, "no source publishes it"))
 }

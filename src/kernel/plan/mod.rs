@@ -52,11 +52,11 @@ pub struct Plan {
 pub enum Cut {
     /// It is not.
     Whole,
-    /// Of one length but for the last one, which is shorter.
+    /// Of one length except the last one, which is shorter.
     Even,
     /// Of one length, computed from `floor(K / slices)`: they may not reach K.
     RoundedDown,
-    /// Of one length but for the last one, which takes everything left.
+    /// Of one length except the last one, which takes everything left.
     LastTakesRest,
     /// Grains dealt out in consecutive runs, the first ones one longer.
     Balanced,
@@ -93,7 +93,7 @@ pub struct Tile {
     pub residue: Residue,
 }
 
-/// Which turn is the partial one, where a slice is no multiple of a tile; zeros follow its values.
+/// Which turn is the partial one, where a slice is not a multiple of a tile; zeros follow its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Residue {

@@ -69,7 +69,7 @@ impl Sum {
     }
 
     /// The single additions, each as the terms `[i, j]` of `s[i] += s[j]`, and the term that holds the sum. None if
-    /// +0 takes part, which is no term.
+    /// +0 takes part, which is not a term.
     pub fn additions(&self, pairs: &mut Vec<[usize; 2]>) -> Option<usize> {
         match self {
             Sum::Term(i) => Some(*i),

@@ -528,7 +528,10 @@ fn what_is_refused() {
             json!({"operand_dtype": "int32", "accumulate_dtype": "int32", "output_dtype": "int32"}),
             &["operand_dtype"],
         ),
-        (json!({"operand_dtype": null}), &["lacks operand_dtype"]),
+        (
+            json!({"operand_dtype": null}),
+            &["operand_dtype is missing"],
+        ),
         (
             json!({"accumulate_dtype": "float8_e4m3fn"}),
             &["accumulate_dtype"],
@@ -586,19 +589,19 @@ fn what_is_refused() {
             json!({"algorithm": "matrix_instruction"}),
             &["algorithm is \"matrix_instruction\""],
         ),
-        (json!({"algorithm": null}), &["lacks algorithm"]),
+        (json!({"algorithm": null}), &["algorithm is missing"]),
         (json!({"epilogue": "RELU"}), &["epilogue is \"RELU\""]),
         (json!({"epilogue": 2}), &["epilogue"]),
         (
             json!({"scale_apply": "folded"}),
             &["scale_apply is \"folded\""],
         ),
-        (json!({"k_split": 4}), &["k_split", "no field"]),
-        (json!({"k_cuts": 1024}), &["k_cuts is no list"]),
-        (json!({"k_cuts": [1024]}), &["k_cuts[0] is no object"]),
+        (json!({"k_split": 4}), &["k_split", "not a known field"]),
+        (json!({"k_cuts": 1024}), &["k_cuts must be a list"]),
+        (json!({"k_cuts": [1024]}), &["k_cuts[0] must be an object"]),
         (
             json!({"k_cuts": [cut(json!({"span": 8})), 64]}),
-            &["k_cuts[1] is no object"],
+            &["k_cuts[1] must be an object"],
         ),
         (
             json!({"operand_dtype": "float8_e4m3fn", "use_fast_accum": false}),
@@ -611,17 +614,17 @@ fn what_is_refused() {
         (
             json!({"instruction_k": 1}),
             &[
-                "instruction_k must be left out",
+                "instruction_k must be absent or null",
                 "SCALAR_FUSED_MULTIPLY_ADD",
             ][..],
         ),
         (
             json!({"use_fast_accum": false}),
-            &["use_fast_accum must be left out"],
+            &["use_fast_accum must be absent or null"],
         ),
         (
             json!({"k_loop_step": 64}),
-            &["k_loop_step must be left out"],
+            &["k_loop_step must be absent or null"],
         ),
         (json!({"input_precision": "TF32"}), &["matrix instruction"]),
         (
@@ -643,7 +646,7 @@ fn what_is_refused() {
         ),
         (
             json!({"accumulate_dtype": "int64"}),
-            &["accumulate_dtype is int64", "64 bits"],
+            &["accumulate_dtype is int64", "64-bit formats"],
         ),
         (
             json!({"k_cuts": [cut(json!({"span": 8}))]}),
@@ -653,7 +656,7 @@ fn what_is_refused() {
         refused(of_integers(more), words);
     }
     for (more, words) in [
-        (json!({}), &["lacks k_cuts[0].span"][..]),
+        (json!({}), &["k_cuts[0].span is missing"][..]),
         (json!({"span": 0}), &["k_cuts[0].span"]),
         (json!({"span": -8}), &["k_cuts[0].span is \"-8\""]),
         (json!({"span": 8, "count": 4}), &["count", "STRIDED"]),
@@ -677,7 +680,7 @@ fn what_is_refused() {
         ),
         (
             json!({"span": 8, "merge_dtype": null}),
-            &["lacks k_cuts[0].merge_dtype"],
+            &["k_cuts[0].merge_dtype is missing"],
         ),
         (
             json!({"span": 8, "merge_dtype": "float64"}),
@@ -697,7 +700,7 @@ fn what_is_refused() {
         ),
         (
             json!({"span": 8, "merge": "SEQUENTIAL", "merge_order": "SEQUENTIAL"}),
-            &["k_cuts[0].merge is said twice"],
+            &["k_cuts[0].merge is given twice"],
         ),
         (
             json!({"span": 8, "merge": "TREE"}),
@@ -706,7 +709,7 @@ fn what_is_refused() {
         (json!({"span": 8, "layout": 1}), &["k_cuts[0].layout"]),
         (
             json!({"span": 8, "stride": 4}),
-            &["k_cuts[0].stride", "no field"],
+            &["k_cuts[0].stride", "not a known field"],
         ),
     ] {
         refused(with(more), words);
@@ -852,9 +855,14 @@ fn plans_are_written_as_descriptions() {
             "algo=66,stages=35,splitK=9,reduction=2",
             "sm_90",
             8648,
-            "leaves out the last 8 k",
+            "omits the last 8 k",
         ),
-        ("algo=14,splitK=64", "sm_90", 9000, "another order"),
+        (
+            "algo=14,splitK=64",
+            "sm_90",
+            9000,
+            "an order that GEMMDesc lacks",
+        ),
     ] {
         let refused = write(text, gpu, k).unwrap_err();
         assert!(refused.contains(words), "{refused}");

@@ -51,7 +51,7 @@ pub fn configuration() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Every k once, but for those that a defect loses; no slice out of its range.
+    /// Every k once, except those that a defect loses; no slice out of its range.
     #[test]
     fn every_k_is_summed_once(text in configuration(), k in prop_oneof![1usize..300, 1usize..5000]) {
         let shape = Shape { m: 1, n: 7, k };

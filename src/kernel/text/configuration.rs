@@ -38,7 +38,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     Ok(draft.finished())
 }
 
-/// The pieces between separators, but for those within `[...]`.
+/// The pieces between separators, except those within `[...]`.
 fn outside_of_brackets<'t>(text: &'t str, separators: &[char]) -> Vec<&'t str> {
     let mut depth = 0usize;
     let separates = |c: char| {
@@ -79,7 +79,8 @@ pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelE
             return Err(KernelError::syntax(
                 "configuration",
                 format!(
-                    "\"{}\" is no key that is known here, and may decide a bit; leave it out if it decides none (docs/kernels.md lists the keys)",
+                    "\"{}\" is not a known key and may affect the result; leave it out if it does not \
+                    (docs/kernels.md lists the keys)",
                     printable(key)
                 ),
             ));
@@ -89,7 +90,7 @@ pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelE
     if draft.settings.tensile.is_some() {
         tensile::finish(draft);
     } else if draft.settings.algo.is_some() {
-        let left_out = "left out, which means the library's default";
+        let left_out = "absent: the library's default";
         defaults(draft, How::Assumed, left_out);
     } else if draft.settings.split_k.is_none() {
         draft.settings.split_k = Some(crate::kernel::Said::new(1, How::Assumed, "left out"));

@@ -47,7 +47,7 @@ impl Draft {
         self.token(key, value, Status::Used, meaning);
     }
 
-    /// A word that decides no bit, and how that is known.
+    /// A word that does not affect the result, and how that is known.
     pub fn ignored(
         &mut self,
         key: &str,
@@ -61,12 +61,7 @@ impl Draft {
     }
 
     pub fn unknown(&mut self, key: &str, value: &str) {
-        self.token(
-            key,
-            value,
-            Status::Unknown,
-            "not known: it may decide a bit of D",
-        );
+        self.token(key, value, Status::Unknown, "not known: it may affect D");
     }
 
     /// Says the family; two words must not name two.
@@ -83,7 +78,7 @@ impl Draft {
     ) {
         self.settings.tile = Some(Said::stated(size, printable(token)));
         let [rows, columns] = size;
-        let why = format!("tile of D, {rows} x {columns}: decides no bit");
+        let why = format!("tile of D, {rows} x {columns}: does not affect the result");
         self.ignored(token, "", why, known);
     }
 

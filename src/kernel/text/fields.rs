@@ -35,7 +35,7 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
         "tile" | "tileid" => {
             let wanted = "a tile such as 128x64, or its id";
             let tile = parse_tile(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
-            let why = "rows and columns of a tile of D decide no bit";
+            let why = "the size of a tile of D does not affect the result";
             if let Some(tile) = tile {
                 once(&mut settings.tile, tile, key, value)?;
             }
@@ -78,10 +78,10 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
                 Scheme::parse(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
             once(&mut settings.scheme, scheme, key, value)?;
             let meaning = match scheme {
-                Scheme::None => "no reduction; slices, if any, meet in D",
-                Scheme::Inplace => "slices meet in D, in D's format, one after the other",
-                Scheme::ComputeType => "slices meet in a workspace, in f32",
-                Scheme::OutputType => "slices meet in a workspace, in D's format",
+                Scheme::None => "no reduction; slices, if any, are added in D",
+                Scheme::Inplace => "slices are added in D, in D's format, one after another",
+                Scheme::ComputeType => "slices are added in a workspace, in f32",
+                Scheme::OutputType => "slices are added in a workspace, in D's format",
             };
             draft.used(key, value, meaning);
         }
@@ -96,19 +96,19 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
                 Some(family) if !family.own.custom_decides => draft.ignored(
                     key,
                     value,
-                    "a kernel's variant: decides no bit in this family",
+                    "kernel variant: does not affect the result in this family",
                     Some((Compared, "bitequiv")),
                 ),
                 _ => draft.used(
                     key,
                     value,
-                    "variant of the kernel: the order of sums depends on it in some families",
+                    "kernel variant: the order of sums depends on it in some families",
                 ),
             }
         }
         "swizzle" | "swizzling" | "ctaswizzling" => {
             number(key, value, 64)?;
-            let why = "in which order blocks visit tiles of D: decides no bit";
+            let why = "order in which blocks visit tiles of D: does not affect the result";
             draft.ignored(key, value, why, Some((Compared, "bitequiv")));
         }
         "inner" | "innershape" | "innershapeid" => {
@@ -129,13 +129,13 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
         "cluster" | "clustershape" | "clustershapeid" => {
             let wanted = "a cluster such as 2x1x1, or its id";
             let name = cluster_name(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
-            let why = format!("blocks of a cluster ({name}): decides no bit");
+            let why = format!("blocks of a cluster ({name}): does not affect the result");
             draft.ignored(key, value, why, Some((Compared, "bitequiv")));
         }
         "schedulingmode" => draft.ignored(
             key,
             value,
-            "in which order blocks are launched (read by its name)",
+            "order in which blocks are launched (read by its name)",
             None,
         ),
         _ => return Ok(false),
@@ -174,7 +174,7 @@ pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelE
         "sliced" => {
             let warps = number(key, value, 32)?.max(1) as usize;
             once(&mut settings.sliced, warps, key, value)?;
-            draft.used(key, value, format!("{warps} warps share every tile of K"));
+            draft.used(key, value, format!("{warps} warps share each tile of K"));
         }
         "fastaccum" | "fastaccumulation" | "usefastaccum" => {
             let fast = boolean(key, value)?;
@@ -216,7 +216,7 @@ pub fn accumulation(fast: bool) -> &'static str {
     match fast {
         true => "fast accumulation: FP8 sums stay in the tensor core",
         false => {
-            "slow accumulation: FP8 sums are promoted to f32 on the way, where the GPU needs it"
+            "slow accumulation: FP8 sums are promoted to f32 at intervals, where the GPU needs it"
         }
     }
 }

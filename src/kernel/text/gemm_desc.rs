@@ -109,16 +109,13 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
         if said != algorithm.is_matrix() {
             return Err(all.rule(match said {
                 false => format!("{name} is a matrix instruction, which needs {key}"),
-                true => format!(
-                    "{key} must be left out, or null, for {name}: it rounds once for each k"
-                ),
+                true => format!("{key} must be absent or null for {name}, which rounds once per k"),
             }));
         }
     }
     if k_loop_step.is_some() && !algorithm.is_matrix() {
-        let why = format!(
-            "k_loop_step must be left out, or null, for {name}: no instruction has several k"
-        );
+        let why =
+            format!("k_loop_step must be absent or null for {name}, whose instructions take one k");
         return Err(all.rule(why));
     }
     let precisions = [
@@ -195,7 +192,7 @@ fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
         Some(None) => Err(KernelError::unplanned(
             "algorithm",
             TWICE,
-            "no model rounds a product and then the sum",
+            "no model rounds the product and then the sum",
         )),
     }
 }
@@ -214,14 +211,14 @@ fn planned(
     if output == Format::Int8 {
         return no(
             "output_dtype",
-            "whether an int32 sum saturates or wraps on its way to int8, a GEMMDesc does not say",
+            "a GEMMDesc does not say whether an int32 sum saturates or wraps when it becomes int8",
         );
     }
     if precision == Precision::Tf32x3 {
         return no(
             "input_precision",
-            "a GEMMDesc says neither how operands are split nor which products are added in which order; \
-             the schedules cutlass-3xtf32, cutlass-3xtf32-staged and triton-tf32x3 are kernels that do",
+            "a GEMMDesc defines neither how operands are split nor the order of their products; the schedules \
+             cutlass-3xtf32, cutlass-3xtf32-staged and triton-tf32x3 do",
         );
     }
     Ok(())
@@ -232,18 +229,15 @@ fn cuts(all: &Keys, operand: Format) -> Result<Vec<KCut>, KernelError> {
         None => return Ok(Vec::new()),
         Some(Value::Array(list)) if list.len() <= MAX_CUTS => list,
         Some(Value::Array(list)) => {
-            let why = format!(
-                "k_cuts has {} cuts; at most {MAX_CUTS} are read",
-                list.len()
-            );
+            let why = format!("k_cuts has {} cuts; limit: {MAX_CUTS}", list.len());
             return Err(all.rule(why));
         }
-        Some(_) => return Err(all.rule("k_cuts is no list".into())),
+        Some(_) => return Err(all.rule("k_cuts must be a list".into())),
     };
     let cut = |(level, cut): (usize, &Value)| {
         let place = format!("k_cuts[{level}].");
         let Value::Object(object) = cut else {
-            return Err(all.rule(format!("k_cuts[{level}] is no object")));
+            return Err(all.rule(format!("k_cuts[{level}] must be an object")));
         };
         let keys = Keys {
             place: &place,
@@ -262,7 +256,7 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
         match is_integer(format) == is_integer(operand) {
             true => Ok(format),
             false => Err(keys.rule(format!(
-                "{}{key} is {format}, which does not go with an operand_dtype of {operand}",
+                "{}{key} is {format}, which does not fit operand_dtype {operand}",
                 keys.place
             ))),
         }
@@ -286,7 +280,8 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
         (false, None) if period.is_none() && divisor == 1 => None,
         (false, _) => {
             return Err(keys.rule(format!(
-                "{place}count, period and divisor are for STRIDED: how many CONTIGUOUS parts there are follows from span"
+                "{place}count, period and divisor apply only to STRIDED; span determines the number of CONTIGUOUS \
+                parts"
             )));
         }
         (true, Some(count @ 2..)) if period.is_some() || divisor == 1 => Some(Dealt {
@@ -295,12 +290,10 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
             divisor,
         }),
         (true, Some(2..)) => {
-            let why = format!(
-                "{place}divisor is {divisor}, which needs a period: it is a digit of the label"
-            );
+            let why = format!("{place}divisor is {divisor}, which needs a period");
             return Err(keys.rule(why));
         }
-        (true, _) => return Err(keys.rule(format!("{place}count must be 2 at least for STRIDED"))),
+        (true, _) => return Err(keys.rule(format!("{place}count must be at least 2 for STRIDED"))),
     };
     Ok(KCut {
         span,
@@ -328,17 +321,18 @@ fn meaning(key: &str) -> &'static str {
         "accumulate_dtype" => "format of the sums",
         "output_dtype" => "format of D",
         "algorithm" => "which instruction multiplies",
-        "input_precision" => "what operands are rounded to before they are multiplied",
-        "instruction_k" => "k of an instruction",
+        "input_precision" => "format that operands are rounded to before they are multiplied",
+        "instruction_k" => "K of an instruction",
         "use_fast_accum" => {
-            "true: an instruction adds to the sum; false: to +0, and f32 adds the result to the sum"
+            "true: an instruction adds to the sum; false: it adds to +0, and its result is added to the sum in f32"
         }
         "k_loop_step" => {
-            "k of a turn of the main loop whose partial turn comes first; without it the short instruction is the last"
+            "K of a main-loop iteration, whose partial iteration comes first; without it the short instruction comes \
+            last"
         }
-        "k_cuts" => "how K is cut, the outermost cut first, and how the sums meet",
-        "epilogue" => "where D's rounding is, before or after a bias and C",
-        _ => "what scales do: nothing",
+        "k_cuts" => "how K is cut, outermost first, and how the sums are added",
+        "epilogue" => "whether D is rounded before or after a bias and C",
+        _ => "scales: none",
     }
 }
 
@@ -356,7 +350,7 @@ impl Keys<'_> {
         match self.object.keys().find(other) {
             None => Ok(()),
             Some(key) => Err(self.rule(format!(
-                "{}{} is no field of one that is known here, and may decide a bit; there are {}",
+                "{}{} is not a known field and may affect the result; known fields: {}",
                 self.place,
                 printable(key),
                 known.join(", ")
@@ -382,7 +376,7 @@ impl Keys<'_> {
     }
 
     fn missing(&self, key: &str) -> KernelError {
-        self.rule(format!("it lacks {}{key}", self.place))
+        self.rule(format!("{}{key} is missing", self.place))
     }
 
     fn wrong(&self, key: &str, wanted: &'static str) -> KernelError {
@@ -392,7 +386,7 @@ impl Keys<'_> {
     /// `torch.float32`, `float32`, `fp32`.
     fn dtype(&self, key: &str, among: &[Format]) -> Result<Format, KernelError> {
         let value = self.get(key).ok_or_else(|| self.missing(key))?;
-        let wanted = "a dtype that a GEMMDesc has there, such as float32";
+        let wanted = "a dtype that GEMMDesc allows there, such as float32";
         let name = value.as_str().ok_or_else(|| self.wrong(key, wanted))?;
         let name = name.strip_prefix("torch.").unwrap_or(name);
         let wide = among.contains(&Format::Int32) && !among.contains(&Format::Int8);
@@ -401,7 +395,7 @@ impl Keys<'_> {
             return Err(KernelError::unplanned(
                 &key,
                 name,
-                "no model adds in 64 bits",
+                "no model adds in 64-bit formats",
             ));
         }
         let format = Format::from_name(name).filter(|format| among.contains(format));
@@ -415,7 +409,7 @@ impl Keys<'_> {
         let size = value.as_u64().filter(|size| (1..=1 << 40).contains(size));
         match size {
             Some(size) => Ok(Some(size as usize)),
-            None => Err(self.wrong(key, "a whole number from 1 on")),
+            None => Err(self.wrong(key, "a whole number of at least 1")),
         }
     }
 

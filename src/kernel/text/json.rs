@@ -17,7 +17,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let Strict(value) = serde_json::from_str(text)
         .map_err(|error| KernelError::syntax(FORM, printable(&error.to_string())))?;
     let Value::Object(object) = value else {
-        return Err(KernelError::syntax(FORM, "it is no object"));
+        return Err(KernelError::syntax(FORM, "it is not a JSON object"));
     };
     if gemm_desc::is_one(&object) {
         return gemm_desc::read(&object);
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut all = Map::new();
         while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
             if all.contains_key(&key) {
-                return Err(A::Error::custom(format!("{key:?} stands there twice")));
+                return Err(A::Error::custom(format!("{key:?} appears twice")));
             }
             all.insert(key, value);
         }

@@ -25,15 +25,16 @@ fn launch(text: &str) -> Result<(&str, usize), KernelError> {
         (Some(line), 0) => Ok((line.trim(), others)),
         (Some(_), more) => Err(KernelError::syntax(
             FORM,
-            format!("it holds {} products; give the line of one", more + 1),
+            format!("it contains {} products; give the line of one", more + 1),
         )),
         (None, _) if text.contains("AlgoGetHeuristic") => Err(KernelError::syntax(
             FORM,
-            "this line asks for an algorithm; the line of the launch ([Trace][cublasLtMatmul], CUBLASLT_LOG_LEVEL=2) says which one ran",
+            "this line requests an algorithm; give the line of the launch ([Trace][cublasLtMatmul], \
+            CUBLASLT_LOG_LEVEL=2), which says which one ran",
         )),
         (None, _) => Err(KernelError::syntax(
             FORM,
-            "it has no algo=[...]; CUBLASLT_LOG_LEVEL=2 or more writes it for every launch",
+            "it has no algo=[...]; set CUBLASLT_LOG_LEVEL to 2 or more to log it for every launch",
         )),
     }
 }
@@ -66,13 +67,13 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     if others > 0 {
         draft
             .notes
-            .push(format!("{others} other lines are passed over"));
+            .push(format!("{others} other lines were ignored"));
     }
     if let Some(function) = function {
         draft.ignored(
             "function",
             function,
-            "the layouts say formats; its letters repeat them",
+            "the layouts state the formats; its letters repeat them",
             Some((Published, "logs")),
         );
     }
@@ -83,7 +84,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
         if seen.contains(&pair.key) {
             return Err(KernelError::syntax(
                 FORM,
-                format!("\"{}\" stands there twice", printable(pair.key)),
+                format!("\"{}\" appears twice", printable(pair.key)),
             ));
         }
         seen.push(pair.key);
@@ -115,7 +116,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
                 let plain = if pair.key == "beta" { "0" } else { "1" };
                 if ![plain, "?"].contains(&pair.value) {
                     draft.notes.push(format!(
-                        "{} is {} in the line: the check has to be told ({})",
+                        "{} is {} in the line: give it to the check ({})",
                         pair.key,
                         printable(pair.value),
                         if pair.key == "beta" {
@@ -127,13 +128,13 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
                 }
             }
             ("outOfPlace", false) => {
-                let why = "whether C and D are two arrays: decides no bit";
+                let why = "whether C and D are two arrays: does not affect the result";
                 draft.ignored(pair.key, pair.value, why, Some((Published, "cublaslt")));
             }
             (key, _) => draft.unknown(key, pair.value),
         }
     }
-    let left_out = "left out of the line, which means the default";
+    let left_out = "absent from the line: the default";
     defaults(&mut draft, How::Defaulted, left_out);
     product(&mut draft, &layouts, transposed)?;
     workspace(&mut draft);
@@ -146,7 +147,7 @@ fn factor(key: &str, value: &str) -> String {
         _ => "the factor of the sum",
     };
     match value {
-        "?" => format!("{what} lies on the GPU: the line does not hold it"),
+        "?" => format!("{what} is in GPU memory: the line does not contain it"),
         "0" if key == "beta" => "C is not added".into(),
         _ => what.into(),
     }
@@ -163,7 +164,7 @@ fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelErr
         match pair.key {
             "type" => {
                 let format = format(value).ok_or_else(|| {
-                    KernelError::value(&key, value, "a format that products are checked in")
+                    KernelError::value(&key, value, "a format that can be checked")
                 })?;
                 layout.format = Some(format);
                 draft.used(&key, value, format!("elements are {format}"));
@@ -173,7 +174,7 @@ fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelErr
             "ld" => draft.ignored(
                 &key,
                 value,
-                "where rows lie in memory: decides no bit",
+                "row stride in memory: does not affect the result",
                 None,
             ),
             "order" => {
@@ -189,13 +190,17 @@ fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelErr
             }
             "batchCount" => {
                 layout.batch = number(&key, value, u32::MAX.into())? as usize;
-                draft.used(&key, value, "matrices of the batch; each is summed alike");
+                draft.used(
+                    &key,
+                    value,
+                    "matrices in the batch; all are summed in the same order",
+                );
             }
             "stridedBatchOffset" | "batchStride" => {
                 draft.ignored(
                     &key,
                     value,
-                    "where matrices lie in memory: decides no bit",
+                    "matrix stride in memory: does not affect the result",
                     None,
                 );
             }
@@ -243,13 +248,13 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                     "COMPUTE_32I" => Compute::I32,
                     _ => {
                         // Operands that are computed in another format are another product.
-                        let why = "how such sums are computed is not known";
+                        let why = "it is not known how such sums are computed";
                         return Err(KernelError::unplanned(&key, value, why));
                     }
                 };
                 draft.settings.compute =
                     Some(Said::stated(compute, format!("computeType={short}")));
-                draft.used(&key, value, "what sums are kept in");
+                draft.used(&key, value, "format of the sums");
             }
             "scaleType" if ["R_32F", "R_64F", "R_32I"].contains(&value) => {
                 draft.used(&key, value, "format of alpha and beta");
@@ -272,17 +277,17 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                     printable(name),
                     printable(&format!("epilogue={value}")),
                 ));
-                draft.used(&key, value, "what is done to finished sums");
+                draft.used(&key, value, "operations on the finished sum");
             }
             "aScaleMode" | "bScaleMode" | "dScaleMode" => {
                 if value != "SCALAR_32F" {
                     let said = printable(&format!("{key}={value}"));
                     draft.settings.scale_mode = Some(Said::stated(printable(value), said));
                 }
-                draft.used(&key, value, "what shares a scale");
+                draft.used(&key, value, "which elements share a scale");
             }
             "aScalePointer" | "bScalePointer" | "cScalePointer" | "dScalePointer" => {
-                draft.used(&key, value, "a scale is given, in memory of the GPU");
+                draft.used(&key, value, "a scale is given, in GPU memory");
             }
             "biasPointer" | "amaxDPointer" | "epilogueAuxPointer" | "epilogueAuxLd" => {
                 draft.ignored(&key, value, "an address", None);
@@ -290,7 +295,7 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
             "smCountTarget" => draft.ignored(
                 &key,
                 value,
-                "which configuration is chosen may depend on it; this line has the choice",
+                "the library's choice may depend on it; this line records the choice",
                 Some((Published, "cublaslt")),
             ),
             other
@@ -395,7 +400,9 @@ fn workspace(draft: &mut Draft) {
         .and_then(|elements| elements.checked_mul(splits));
     let of = |bytes_each: u64| elements.and_then(|elements| elements.checked_mul(bytes_each));
     let meaning = match scheme {
-        _ if splits == 1 => "workspace of a kernel without slices: decides no bit".into(),
+        _ if splits == 1 => {
+            "workspace of a kernel without slices: does not affect the result".into()
+        }
         Some(Scheme::ComputeType) if Some(bytes) == of(4) => {
             "M * N * slices * 4: sums of slices in f32, as the reduction scheme says".into()
         }
@@ -404,9 +411,10 @@ fn workspace(draft: &mut Draft) {
         }
         Some(Scheme::ComputeType | Scheme::OutputType) => {
             draft.notes.push(format!(
-                "the workspace has {bytes} bytes, which is not what {splits} slices of this product need under its reduction scheme"
+                "the workspace has {bytes} bytes, which does not match {splits} slices of this product under its \
+                reduction scheme"
             ));
-            "not the size that slices of this product need".to_owned()
+            "does not match the slices of this product".to_owned()
         }
         _ => "counters that keep slices in order".into(),
     };

@@ -38,12 +38,12 @@ fn one_word(draft: &mut Draft, text: &str, word: &str) -> Result<bool, KernelErr
         draft.family(family, How::Stated, word);
         draft.used(word, "", format!("family of kernels: {}", family.title));
         if family.own.never_split {
-            draft.settings.split_k = Some(Said::new(1, How::Derived, "none was ever split"));
+            draft.settings.split_k = Some(Said::new(1, How::Derived, "none has been seen split"));
         }
     }
     if text.trim() != word {
         draft.notes.push(format!(
-            "of the text, the name {} was read",
+            "only the name {} was read from the text",
             printable(word)
         ));
     }
@@ -80,10 +80,11 @@ fn reduction(draft: &mut Draft, text: &str, word: &str) {
         None => draft.used(
             word,
             "",
-            "adds slices; the text does not say what they are kept in",
+            "adds slices; the text does not state their format",
         ),
     }
     draft.notes.push(
-        "this kernel adds slices; the name of the one before it says how they were summed".into(),
+        "this kernel only adds slices; the name of the kernel before it tells how they were summed"
+            .into(),
     );
 }

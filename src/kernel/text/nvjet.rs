@@ -25,14 +25,20 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
         } else if types(draft, token) {
         } else {
             match token {
-                "h" | "v" => {
-                    draft.ignored(token, "", "order of tiles of D: decides no bit", NO_BIT)
-                }
-                "2cta" => {
-                    draft.ignored(token, "", "two blocks share a tile: decides no bit", NO_BIT)
-                }
+                "h" | "v" => draft.ignored(
+                    token,
+                    "",
+                    "order of tiles of D: does not affect the result",
+                    NO_BIT,
+                ),
+                "2cta" => draft.ignored(
+                    token,
+                    "",
+                    "two blocks share a tile: does not affect the result",
+                    NO_BIT,
+                ),
                 "coopA" | "coopB" | "algo2" => {
-                    draft.ignored(token, "", "a variant: decides no bit", NO_BIT);
+                    draft.ignored(token, "", "a variant: does not affect the result", NO_BIT);
                 }
                 "bz" => draft.token(token, "", Status::Used, "probably beta = 0: C is not added"),
                 "bias" => draft.used(token, "", "a bias is added to the finished sum"),
@@ -41,14 +47,14 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
                     draft.used(
                         token,
                         "",
-                        "K is cut into slices, whose sums stay f32; how many, the name does not say",
+                        "K is cut into slices, whose sums stay f32; the name does not say how many",
                     );
                     draft.settings.scheme =
                         Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
                 }
                 "Avec32UE8M0" | "Bvec32UE8M0" => {
                     draft.settings.scale_mode = Some(Said::stated("VEC32_UE8M0".into(), token));
-                    draft.used(token, "", "32 k share a scale in UE8M0");
+                    draft.used(token, "", "32 k share a UE8M0 scale");
                 }
                 _ if token.len() == 3 && token.bytes().all(|b| b"NT".contains(&b)) => {
                     draft.settings.transposed =
@@ -73,10 +79,15 @@ fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
             draft.used(
                 token,
                 "",
-                format!("tiles of {x} k, {y} under way; slices are multiples of {x}"),
+                format!("tiles of {x} k, {y} in flight; slices are multiples of {x}"),
             );
         }
-        3 => draft.ignored(token, "", "blocks of a cluster: decides no bit", NO_BIT),
+        3 => draft.ignored(
+            token,
+            "",
+            "blocks of a cluster: does not affect the result",
+            NO_BIT,
+        ),
         _ => draft.unknown(token, ""),
     }
 }
@@ -109,7 +120,7 @@ fn types(draft: &mut Draft, token: &str) -> bool {
         true => Said::new(
             [b, a],
             How::Assumed,
-            "FP8; the letter does not tell E4M3 from E5M2",
+            "FP8; the letter does not distinguish E4M3 from E5M2",
         ),
         false => Said::stated([b, a], token),
     });

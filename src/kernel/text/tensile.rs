@@ -60,12 +60,12 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             draft.used(
                 key,
                 value,
-                "k of a turn of the main loop; the rest of K comes last",
+                "K of a main-loop iteration; the remainder of K comes last",
             );
         }
         "GlobalSplitU" | "GSU" => {
             once_of(&mut fields(draft).global_split_u, size()?, key, value)?;
-            draft.used(key, value, "groups that share the turns of the main loop");
+            draft.used(key, value, "groups that share the main-loop iterations");
         }
         "LocalSplitU" | "LSU" => {
             once_of(&mut fields(draft).local_split_u, size()?, key, value)?;
@@ -81,7 +81,7 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             draft.used(
                 key,
                 value,
-                "groups take consecutive turns, or every so manyth",
+                "groups take consecutive iterations, or every nth",
             );
         }
         "GlobalSplitUAlgorithm" => {
@@ -97,7 +97,7 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             draft.used(
                 key,
                 value,
-                "how the sums of groups meet: atomics, or a workspace in order",
+                "how the groups' sums are added: atomically, or in order in a workspace",
             );
         }
         "StreamK" | "SK" => {
@@ -106,7 +106,7 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             draft.used(
                 key,
                 value,
-                "tiles times turns are shared out over compute units",
+                "tiles times iterations are divided among compute units",
             );
         }
         "StaggerU" | "SU" => {
@@ -115,13 +115,18 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             draft.used(
                 key,
                 value,
-                "workgroups start their loop over K at different turns",
+                "workgroups start their loop over K at different iterations",
             );
         }
         "MatrixInstruction" => instruction(draft, key, value)?,
         "WorkGroup" => work_group(draft, key, value)?,
         "MacroTile" | "LoopUnroll" => {
-            draft.ignored(key, value, "a shape of the work: decides no bit", SOURCE);
+            draft.ignored(
+                key,
+                value,
+                "work distribution: does not affect the result",
+                SOURCE,
+            );
         }
         _ => return Ok(false),
     }
@@ -137,7 +142,7 @@ fn work_group(draft: &mut Draft, key: &str, value: &str) -> Result<(), KernelErr
         return Ok(());
     };
     once_of(&mut fields(draft).local_split_u, *groups, key, value)?;
-    let meaning = format!("{groups} groups share every turn of the main loop (LocalSplitU)");
+    let meaning = format!("{groups} groups share each main-loop iteration (LocalSplitU)");
     draft.used(key, value, meaning);
     Ok(())
 }
@@ -183,9 +188,9 @@ pub fn finish(draft: &mut Draft) {
     if let Some(splits) = splits {
         draft.settings.split_k = Some(Said::new(splits, How::Derived, "GlobalSplitU"));
     }
-    draft
-        .notes
-        .push("AMD's orders are inferred from Tensile's source; no output was compared".into());
+    draft.notes.push(
+        "AMD's orders are inferred from Tensile's source; no output has been compared".into(),
+    );
 }
 
 pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
@@ -216,7 +221,12 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
             }
             Some(_) => {
                 let whole = tokens_of(token, &others[..more]);
-                draft.ignored(&whole, "", "a shape of the work: decides no bit", SOURCE);
+                draft.ignored(
+                    &whole,
+                    "",
+                    "work distribution: does not affect the result",
+                    SOURCE,
+                );
                 &others[more..]
             }
         };
@@ -259,7 +269,7 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
                 draft.used(
                     token,
                     "",
-                    format!("turns of {depth} k (DepthU); {rows} x {columns} of D"),
+                    format!("iterations of {depth} k (DepthU); {rows} x {columns} of D"),
                 );
             } else if let Some(sizes) = token.strip_prefix("MI")
                 && let [_, _, k, ..] = sizes.split('x').collect::<Vec<_>>()[..]
@@ -289,7 +299,7 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
                 draft.ignored(
                     token,
                     "",
-                    "how work is shared out or loaded: decides no bit",
+                    "how work is divided or loaded: does not affect the result",
                     SOURCE,
                 );
             } else {

@@ -88,19 +88,22 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             && let Ok(warps @ 1..=32) = warps.parse::<usize>()
         {
             draft.settings.sliced = Some(Said::stated(warps, token));
-            draft.used(token, "", format!("{warps} warps share every tile of K"));
+            draft.used(token, "", format!("{warps} warps share each tile of K"));
         } else {
             plain(draft, token);
         }
     }
     let Some(found) = found else {
-        return Err(KernelError::syntax("kernel name", "it names no gemm"));
+        return Err(KernelError::syntax(
+            "kernel name",
+            "it does not name a GEMM",
+        ));
     };
     formats(draft, &found, before, after);
     let sliced = draft.settings.sliced.is_some();
     if !sliced && draft.settings.instruction_k.is_some() && stripes(word) {
         draft.notes.push(
-            "names such as this one have been read as sliced kernels too: two warps, stripes of half the tile"
+            "other readers take such names as sliced kernels: two warps, stripes of half the tile"
                 .into(),
         );
     }
@@ -127,7 +130,7 @@ fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelErro
         _ => {
             return Err(KernelError::unknown(
                 "kernels for complex numbers",
-                "products of complex numbers are not checked",
+                "products of complex numbers are not supported",
             ));
         }
     };
@@ -152,7 +155,7 @@ fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
         1 => draft.tile_of_d(token, [x, y], NAMES),
         2 if x > 0 => {
             draft.settings.tile_k = Some(Said::stated(x as usize, token));
-            draft.used(token, "", format!("tiles of {x} k, {y} under way"));
+            draft.used(token, "", format!("tiles of {x} k, {y} in flight"));
         }
         _ => draft.unknown(token, ""),
     }
@@ -164,7 +167,7 @@ fn plain(draft: &mut Draft, token: &str) {
         | "89" | "90" => draft.ignored(
             token,
             "",
-            "the GPU that the kernel was written for; later ones run it too",
+            "the GPU that the kernel was written for; later ones also run it",
             NAMES,
         ),
         "tensorop" | "wmma" | "simt" | "stages" | "kernel" => {
@@ -177,14 +180,24 @@ fn plain(draft: &mut Draft, token: &str) {
             NAMES,
         ),
         "f2f" | "nopad" | "interior" => {
-            draft.ignored(token, "", "how operands are loaded: decides no bit", NAMES);
+            draft.ignored(
+                token,
+                "",
+                "how operands are loaded: does not affect the result",
+                NAMES,
+            );
         }
         "tn" | "nn" | "nt" | "tt" => {
             draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
             draft.used(token, "", "layouts of A and B, column-major");
         }
         _ if numbered(token, "ldg") || numbered(token, "align") => {
-            draft.ignored(token, "", "how operands are loaded: decides no bit", NAMES);
+            draft.ignored(
+                token,
+                "",
+                "how operands are loaded: does not affect the result",
+                NAMES,
+            );
         }
         _ => draft.unknown(token, ""),
     }

@@ -71,7 +71,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             plain(draft, token);
         }
     }
-    let capability = built_for.expect("it starts with one");
+    let capability = built_for.expect("the name starts with one");
     let fp8 = pairs
         .iter()
         .any(|(formats, _)| matches!(formats[0], Format::E4m3 | Format::E5m2));
@@ -92,7 +92,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     draft.family(family, How::Derived, "its name");
     if runs_later {
         draft.notes.push(
-            "that its partial tile comes first, as in the kernels that were compared, is an assumption"
+            "the partial tile is assumed to come first, as in the kernels that were compared"
                 .into(),
         );
     }
@@ -127,7 +127,7 @@ fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> 
     draft.used(
         token,
         "",
-        format!("tiles of {k} k; {rows} x {columns} of D decide no bit"),
+        format!("tiles of {k} k; {rows} x {columns} of D does not affect the result"),
     );
     Ok(())
 }
@@ -135,11 +135,11 @@ fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> 
 /// Warps along rows, columns and K of a tile.
 fn warps_of_k(draft: &mut Draft, token: &str, warps: usize) {
     if warps == 1 {
-        let why = "how work is shared out: decides no bit (assumed)";
+        let why = "how work is divided: does not affect the result (assumed)";
         return draft.ignored(token, "", why, NAMES);
     }
     draft.settings.sliced = Some(Said::stated(warps, token));
-    draft.used(token, "", format!("{warps} warps share every tile of K"));
+    draft.used(token, "", format!("{warps} warps share each tile of K"));
 }
 
 fn plain(draft: &mut Draft, token: &str) {
@@ -152,17 +152,22 @@ fn plain(draft: &mut Draft, token: &str) {
             draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
             draft.used(token, "", "layouts of A and B, column-major");
         }
-        "n" | "t" => draft.ignored(token, "", "layout of D: decides no bit", NAMES),
+        "n" | "t" => draft.ignored(token, "", "layout of D: does not affect the result", NAMES),
         _ if starts(&["stage", "warpgroupsize", "cga", "bstage", "gmmastage"]) => {
             draft.ignored(
                 token,
                 "",
-                "how work is shared out: decides no bit (assumed)",
+                "how work is divided: does not affect the result (assumed)",
                 NAMES,
             );
         }
         _ if starts(&["align", "simple", "ldg"]) => {
-            draft.ignored(token, "", "how operands are loaded: decides no bit", NAMES);
+            draft.ignored(
+                token,
+                "",
+                "how operands are loaded: does not affect the result",
+                NAMES,
+            );
         }
         _ => draft.unknown(token, ""),
     }

@@ -53,7 +53,7 @@ impl Axes {
 pub struct Kernel<'a> {
     rule: &'a Attention,
     arithmetic: &'a Arithmetic,
-    engine: Engine,
+    engine: Engine<'static>,
     q: Rows<'a>,
     k: Rows<'a>,
     v: Rows<'a>,
@@ -182,7 +182,9 @@ impl Kernel<'_> {
             let checked = self.causal && step < masking;
             let p = self.block(a, step == 0, checked, scores, &mut state);
             state.out = self.multiplied(&p, &v, false, Some(&state.out));
-            a.stage(format_args!("powers times values, onto the accumulator"));
+            a.stage(format_args!(
+                "powers times values, added to the accumulator"
+            ));
             for (i, &out) in state.out.iter().enumerate() {
                 let element = i % self.wide;
                 a.column(element);
@@ -220,7 +222,7 @@ impl Kernel<'_> {
                 } else {
                     largest
                 };
-                a.stage(format_args!("what was, scaled to the new maximum"));
+                a.stage(format_args!("the old sum, scaled to the new maximum"));
                 correction = ex2(a.mul(a.sub(before, now), self.scale));
                 let out = &mut state.out[row * self.wide..(row + 1) * self.wide];
                 for (i, o) in out.iter_mut().enumerate() {
@@ -290,7 +292,7 @@ impl Kernel<'_> {
         codes
     }
 
-    /// Rows of an array side by side, filled up with zeros to the kernel's width; a row that is not there is zeros.
+    /// Rows of an array side by side, padded with zeros to the kernel's width; a row that is not there is zeros.
     fn gathered(&self, array: &Rows, rows: impl Iterator<Item = Option<usize>>) -> Tensor {
         let width = array.format.bytes();
         let mut payload = Vec::new();

@@ -27,24 +27,24 @@ fn axes([q, k, v]: [&Rows; 3], layout: &Layout) -> Result<Axes, OpError> {
             let shape = shape_text(rows.shape());
             Err(OpError::new(
                 name,
-                format!("it is {shape}; four axes are needed: {order} (`layout`)"),
+                format!("it is {shape}; expected four axes: {order} (`layout`)"),
             ))
         }
     };
     let (q4, k4, v4) = (four("q", q)?, four("k", k)?, four("v", v)?);
     if k4 != v4 {
         let (k, v) = (shape_text(k.shape()), shape_text(v.shape()));
-        return Err(OpError::new("v", format!("it is {v}, and k is {k}")));
+        return Err(OpError::new("v", format!("it is {v}, but k is {k}")));
     }
     let heads_first = *layout == Layout::Bhsd;
     let order = |[_, x, y, _]: [usize; 4]| if heads_first { (x, y) } else { (y, x) };
     let ((heads, queries), (kv_heads, keys)) = (order(q4), order(k4));
     if q4[0] != k4[0] || q4[3] != k4[3] {
         let (q, k) = (shape_text(q.shape()), shape_text(k.shape()));
-        return Err(OpError::new("k", format!("it is {k}, and q is {q}")));
+        return Err(OpError::new("k", format!("it is {k}, but q is {q}")));
     }
     if !heads.is_multiple_of(kv_heads) {
-        let reason = format!("{heads} heads of q do not share {kv_heads} heads of k evenly");
+        let reason = format!("{heads} heads of q cannot share {kv_heads} heads of k evenly");
         return Err(OpError::new("k", reason));
     }
     Ok(Axes {
@@ -77,8 +77,7 @@ impl Attention {
         };
         let tile = found(is_called(gpu, &self.small)).ok_or_else(none)?;
         if is_called(gpu, &self.either) && found(true) != Some(tile) {
-            let reason = "`arch` is what GPUs with different tiles are called; name the GPU, such as a100, or say \
-                          `tile`";
+            let reason = "GPUs of this `arch` use different tiles; name the GPU, such as a100, or give `tile`";
             return Err(OpError::new("arch", reason));
         }
         Ok(tile)
@@ -127,13 +126,13 @@ pub fn plan<'a>(
         || !(16..=512).contains(&tile[1])
         || !tile[1].is_multiple_of(16)
     {
-        let reason = "`tile`: 1 to 512 rows, and keys in whole sixteens up to 512";
+        let reason = "`tile` must have 1 to 512 rows, and a multiple of 16 keys up to 512";
         return Err(OpError::new("tile", reason));
     }
     let factor = parameters.softmax_scale.unwrap_or(usual_scale(at.dim));
     let value = f32::from_bits(factor);
     if !(value > 0.0 && value.is_finite()) {
-        let reason = "`softmax_scale` is a positive number; what others do is not modelled";
+        let reason = "`softmax_scale` must be a positive number; others are not modelled";
         return Err(OpError::new("softmax_scale", reason));
     }
     let scale = ((f64::from(value) * LOG2_E) as f32).to_bits();

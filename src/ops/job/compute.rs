@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::Job;
 use crate::deadline;
 use crate::emu::{Band, Engine};
 use crate::ops::float32::{Bump, Event, Log};
+use crate::tensor::parallel;
 
 /// Elements of a result that are in memory at a time, one unit at the least.
 const BAND: usize = 4 << 20;
@@ -18,7 +17,7 @@ impl Job<'_> {
     fn fill(&self, rows: Range<usize>, out: &mut [u32]) {
         match self.engine {
             Engine::Exact => self.work.exactly(rows, out),
-            Engine::Fast(_) => self.work.natively(rows, out),
+            Engine::Fast(_) | Engine::Gpu(_) => self.work.natively(rows, out),
         }
     }
 
@@ -46,7 +45,7 @@ impl Job<'_> {
                 rest = others;
                 pieces.push((task, piece));
             }
-            pieces.into_par_iter().for_each(|(task, piece)| {
+            parallel::each_of(pieces, &|(task, piece): (Range<usize>, &mut [u32])| {
                 let elements = piece.len() as u64;
                 self.unit_by_unit(task, piece);
                 progress(elements);
@@ -88,13 +87,13 @@ impl Job<'_> {
                     }
                 }
             }
-            let computed = tasks.into_par_iter().map(|task| {
+            let computed = parallel::map(tasks.len(), |i| {
+                let task = tasks[i].clone();
                 let mut codes = vec![0; task.len() * columns];
                 self.unit_by_unit(task, &mut codes);
                 progress(codes.len() as u64);
                 codes
             });
-            let computed: Vec<Vec<u32>> = computed.collect();
             computed
                 .iter()
                 .flat_map(|codes| codes.chunks(columns))

@@ -28,7 +28,7 @@ const ROWS: [Row; 22] = [
         "sums normalised in between",
         sum_normalised,
     ),
-    ("carries", "room for carries", carries),
+    ("carries", "carry bits", carries),
     ("adder_width", "width of the adder", adder_width),
     ("rounding", "rounding of the result", rounding),
     ("monotonic", "monotonic", monotonic),
@@ -192,7 +192,7 @@ fn order(x: &Answers) -> Option<String> {
     let text = match adding(x)? {
         Adding::Exact => "none shows",
         Adding::ExactGroups => "exact within the group",
-        Adding::OneByOne => "one after the other",
+        Adding::OneByOne => "one after another",
         Adding::Pairs => "neighbours first",
         Adding::Aligned => return largest_first(x),
     };
@@ -210,7 +210,7 @@ fn largest_first(x: &Answers) -> Option<String> {
     let text = if same {
         "aligned to the largest"
     } else {
-        "depends on the place"
+        "depends on the position"
     };
     Some(text.to_owned())
 }
@@ -367,7 +367,7 @@ fn rounding(x: &Answers) -> Option<String> {
     let bits = p + FULL - last;
     // Terms up to 1 that add up to 4: what they all lack, the result cannot show.
     if depth(x).is_some_and(|depth| bits >= depth + 3) {
-        return Some(format!("{bits} bits or more: terms have no others"));
+        return Some(format!("at least {bits} bits, all that the terms have"));
     }
     Some(format!("{} to {bits} bits", mode(seen)))
 }

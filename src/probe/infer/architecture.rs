@@ -23,7 +23,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         .map(|finding| (finding.name.clone(), known(suite, finding)))
         .collect();
     if suite.scale.is_some() {
-        let note = "what was asked: every block had scales of its own".to_owned();
+        let note = "the probes' own blocks: each block had its own scales".to_owned();
         let scale = KnownBy {
             evidence: Evidence::Captured,
             source: vec!["answers".to_owned()],
@@ -40,13 +40,13 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
     let note = match open.is_empty() {
         true => "Every constant is determined by the probes.".to_owned(),
         false => format!(
-            "Not determined, any of these values gives all answers: {}",
+            "Not determined; each of these values gives all answers: {}",
             open.join("; ")
         ),
     };
     let also = found.also.iter().map(|step| {
         format!(
-            "Gives all answers too, and may differ elsewhere: {}",
+            "These also give all answers, but may differ elsewhere: {}",
             step.summary()
         )
     });
@@ -60,8 +60,8 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         gpus: Vec::new(),
         sources: BTreeMap::from([("answers".to_owned(), describe.answers.clone())]),
         notes: std::iter::once(format!(
-            "Inferred by replaying {} directed probes: it gives every answer, and shows what a unit of \
-             another kind would do only where a probe asks. {}",
+            "Inferred by replaying {} directed probes. It gives every answer; another kind of unit would show only \
+             where a probe tests for it. {}",
             suite.cases.len(),
             coverage.in_words()
         ))
@@ -70,7 +70,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         known_by: BTreeMap::new(),
         instructions: vec![Instruction {
             name: "inferred".to_owned(),
-            about: "whatever answered the probes".to_owned(),
+            about: "the unit that answered the probes".to_owned(),
             layout: None,
             choice: false,
             rules: vec![Rule {
@@ -127,7 +127,7 @@ pub(super) fn rests_on(suite: &Suite, finding: &Finding) -> String {
         true if shown.is_empty() => "no other value fits the rest of the model".to_owned(),
         true => refuted,
         false => format!(
-            "not determined: {} give all answers; {refuted}",
+            "not determined: {} each give all answers; {refuted}",
             finding.allowed()
         ),
     }

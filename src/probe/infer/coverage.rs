@@ -16,7 +16,7 @@ pub struct Coverage {
     pub families: BTreeMap<&'static str, usize>,
     /// Distances of exponents between the largest product of a case and the others.
     pub products_apart: Distances,
-    /// The same of C above the largest product, and of C below it.
+    /// The same for C above the largest product, and of C below it.
     pub addend_above: Distances,
     pub addend_below: Distances,
     /// The most products other than zero.
@@ -97,7 +97,7 @@ impl Coverage {
         match &self.sums {
             Some(sums) => sums.to_string(),
             None => format!(
-                "Products lay apart by {}; C above the largest by {}, below it by {}.",
+                "Distances between products: {}; C above the largest product: {}, below it: {}.",
                 self.products_apart, self.addend_above, self.addend_below
             ),
         }
@@ -108,7 +108,7 @@ impl std::fmt::Display for Sums {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "Sums went above 32 bits in {} cases, below them in {}; products alone added up to {} at most.",
+            "Sums exceeded 32 bits in {} cases and fell below them in {}; products alone added up to at most {}.",
             self.above, self.below, self.products
         )
     }

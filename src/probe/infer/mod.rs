@@ -125,12 +125,12 @@ pub fn text(value: &Value) -> String {
 /// The model behind these answers to the suite's cases, one each.
 ///
 /// # Errors
-/// If an answer is no code of the accumulator's format, their number is not the suite's, or no kind of step is known
+/// If an answer is not a code of the accumulator's format, their number is not the suite's, or no kind of step is known
 /// for the formats.
 pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     if answers.len() != suite.cases.len() {
         return Err(format!(
-            "{} answers to {} cases",
+            "{} answers for {} cases",
             answers.len(),
             suite.cases.len()
         ));
@@ -139,14 +139,17 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
         .iter()
         .position(|&d| d > suite.accumulator.max_code())
     {
-        return Err(format!("answer {bad} is no code of {}", suite.accumulator));
+        return Err(format!(
+            "answer {bad} is not a code of {}",
+            suite.accumulator
+        ));
     }
     let evidence = Evidence::new(suite, answers);
     let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));
     let starts = initial_hypotheses::all(suite, reading.as_ref());
     if !starts.iter().flatten().any(|step| evidence.possible(step)) {
         return Err(format!(
-            "no kind of step that is known computes {}: there is nothing to infer",
+            "no known kind of step computes {}, so there is nothing to infer",
             suite.formats()
         ));
     }

@@ -210,7 +210,7 @@ impl<'s> Adder<'s> {
         }
     }
 
-    /// [`Fused`] of products and a C that is no NaN; `ZEROS`: leaves in `all` those exponents of zeros with
+    /// [`Fused`] of products and a C that is not a NaN; `ZEROS`: leaves in `all` those exponents of zeros with
     /// which it would be the same.
     fn add<const ZEROS: bool>(&self, products: &[Product], c: u64, all: &mut Zeros) -> u64 {
         let negative = c & self.negative_zero != 0;

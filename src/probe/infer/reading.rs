@@ -24,7 +24,7 @@ pub struct Reading {
     pub halves: Option<Halves>,
     /// Whether any answer is -0.
     pub minus_zero: bool,
-    /// Whether infinity times zero is no number.
+    /// Whether infinity times zero is not a number.
     pub infinities: bool,
     /// The code of NaN among the answers, or the commonest.
     pub nan: Code,
@@ -106,7 +106,7 @@ impl Reading {
     }
 }
 
-/// The codes of NaN that are no C's, of a unit that hands C's on, made quiet.
+/// The codes of NaN that are not C's, of a unit that hands C's on, made quiet.
 fn payloads(suite: &Suite, answers: &[u64]) -> Option<[Code; 2]> {
     let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
     let quiet = 1 << (acc.fraction_bits() - 1);

@@ -168,7 +168,7 @@ impl Evidence<'_> {
                     if best.misses == 0 {
                         return (0, best.step);
                     }
-                    // Zeros far below all terms are much alike, but for a few answers.
+                    // Zeros far below all terms are much alike, except a few answers.
                     if best.misses > FEW
                         && value
                             .as_i64()

@@ -10,7 +10,7 @@ use super::CaseVerdict;
 use crate::emu::Evidence;
 use crate::io::from_hex;
 use crate::report::view::{Case, View};
-use crate::report::{Cause, Input, OperationReport, Report, Store, Stored, Verdict, write_json};
+use crate::report::{Report, Store, Stored, Verdict, write_json};
 
 /// One of them.
 #[derive(Clone, Debug, Serialize)]
@@ -22,9 +22,9 @@ pub struct BatchCase {
     pub error: Option<String>,
     /// The verdict in words, and its model and product.
     pub summary: Option<Summary>,
-    /// As `check --json` writes it, byte for byte but for the margin.
+    /// As `check --json` writes it, byte for byte except the margin.
     #[serde(serialize_with = "raw")]
-    #[cfg_attr(feature = "schemars", schemars(with = "Option<AnyReport>"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<Report>"))]
     pub report: Option<Stored>,
     /// What it read.
     #[serde(skip)]
@@ -60,16 +60,6 @@ fn raw<S: Serializer>(report: &Option<Stored>, to: S) -> Result<S::Ok, S::Error>
     json.transpose().map_err(ser::Error::custom)?.serialize(to)
 }
 
-/// What stands under `report`.
-#[cfg(feature = "schemars")]
-#[derive(schemars::JsonSchema)]
-#[schemars(untagged)]
-#[allow(dead_code)]
-enum AnyReport {
-    Product(Box<Report>),
-    Operation(Box<OperationReport>),
-}
-
 /// The verdict in words.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -103,30 +93,16 @@ fn placed(json: &str) -> String {
 }
 
 impl Arrays {
-    fn of<'n, 'i>(fields: impl Iterator<Item = (&'n str, &'i Input)>) -> Arrays {
+    fn of(report: &Report) -> Arrays {
         let mut arrays = Arrays::default();
-        for (field, input) in fields {
-            match (field, from_hex(&input.payload_sha256)) {
-                ("d" | "y", digest) => arrays.result = digest,
-                (field, Some(digest)) => arrays.operands.push((field.to_owned(), digest)),
-                (_, None) => {}
+        for (role, input) in &report.inputs {
+            match from_hex(&input.payload_sha256) {
+                digest if role.is_result() => arrays.result = digest,
+                Some(digest) => arrays.operands.push((role.field().to_owned(), digest)),
+                None => {}
             }
         }
         arrays
-    }
-
-    fn of_product(report: &Report) -> Arrays {
-        Arrays::of(
-            report
-                .inputs
-                .iter()
-                .map(|(role, input)| (role.field(), input)),
-        )
-    }
-
-    fn of_operation(report: &OperationReport) -> Arrays {
-        let inputs = report.inputs.iter();
-        Arrays::of(inputs.map(|named| (named.name.as_str(), &named.input)))
     }
 }
 
@@ -138,43 +114,15 @@ impl BatchCase {
     pub fn judged(name: &str, report: &Report, next: Vec<String>) -> io::Result<BatchCase> {
         let view = report.view().then(next);
         let rule = &view.about[0];
-        let model = match report.model.evidence {
-            Evidence::Claimed => format!("{rule} ({})", report.model.evidence_in_words()),
+        let model = match report.rule.evidence() {
+            Evidence::Claimed => format!("{rule} ({})", report.rule.evidence_in_words()),
             _ => rule.clone(),
         };
-        let arrays = Arrays::of_product(report);
-        BatchCase::of(
-            (name, report.verdict),
-            &view,
-            (model, report.causes.first()),
-            arrays,
-            report,
-        )
-    }
-
-    /// The same of an operation between products.
-    ///
-    /// # Errors
-    /// None: a report can be written to memory.
-    pub fn judged_operation(name: &str, report: &OperationReport) -> io::Result<BatchCase> {
-        let view = report.view();
-        let arrays = Arrays::of_operation(report);
-        let by = (view.about[0].clone(), report.causes.first());
-        BatchCase::of((name, report.verdict), &view, by, arrays, report)
-    }
-
-    fn of(
-        (name, verdict): (&str, Verdict),
-        view: &View,
-        (model, cause): (String, Option<&Cause>),
-        arrays: Arrays,
-        report: &impl Serialize,
-    ) -> io::Result<BatchCase> {
         let mut json = Vec::new();
         write_json(report, &mut json)?;
         Ok(BatchCase {
             name: name.to_owned(),
-            verdict: match verdict {
+            verdict: match report.verdict {
                 Verdict::Identical => CaseVerdict::Identical,
                 Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
                 Verdict::Different => CaseVerdict::Different,
@@ -185,14 +133,14 @@ impl BatchCase {
                 sentence: view.sentence.clone(),
                 model,
                 product: view.about[1].clone(),
-                cause: cause.map(|cause| SummedCause {
+                cause: report.causes.first().map(|cause| SummedCause {
                     kind: cause.kind.clone(),
                     sentence: cause.sentence.clone(),
                 }),
                 next: view.next.first().cloned(),
             }),
             report: Some(String::from_utf8(json).map_err(io::Error::other)?.into()),
-            arrays,
+            arrays: Arrays::of(report),
         })
     }
 
@@ -224,13 +172,10 @@ impl BatchCase {
     /// If its report is none, or its title that of another verdict.
     pub fn of_kept(kept: KeptCase) -> io::Result<BatchCase> {
         if !kept.summary.title.starts_with(kept.verdict.title()) {
-            return Err(io::Error::other("its title is that of another verdict"));
+            return Err(io::Error::other("its title belongs to another verdict"));
         }
         let text = kept.report.text()?;
-        let arrays = match serde_json::from_str::<Report>(&text) {
-            Ok(report) => Arrays::of_product(&report),
-            Err(_) => Arrays::of_operation(&serde_json::from_str(&text)?),
-        };
+        let arrays = Arrays::of(&serde_json::from_str(&text)?);
         drop(text);
         Ok(BatchCase {
             name: kept.name,
@@ -289,12 +234,8 @@ impl Case {
     /// Those of the file that it is in.
     pub fn opened(&self) -> io::Result<Option<View>> {
         let text = self.report.as_ref().map(Stored::text).transpose()?;
-        let view = text.and_then(|text| match serde_json::from_str::<Report>(&text) {
-            Ok(report) => Some(report.view()),
-            Err(_) => serde_json::from_str::<OperationReport>(&text)
-                .ok()
-                .map(|report| report.view()),
-        });
+        let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
+        let view = report.map(|report| report.view());
         Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
     }
 }

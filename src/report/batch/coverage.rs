@@ -19,7 +19,7 @@ pub struct Coverage {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Calls that are no case, and why.
+/// Calls that are not a case, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -61,13 +61,13 @@ impl Coverage {
         if self.recorded.checked_add(out) != Some(self.seen) {
             let (seen, recorded) = (self.seen, self.recorded);
             return Err(format!(
-                "seen is {seen}, but recorded ({recorded}) and the calls of left_out ({out}) add up to another number"
+                "seen is {seen}, but recorded ({recorded}) and the calls of left_out ({out}) do not add up to it"
             ));
         }
         if products > self.recorded {
             let recorded = self.recorded;
             return Err(format!(
-                "recorded is {recorded}, but {products} cases are products"
+                "recorded is {recorded}, but the manifest has {products} products"
             ));
         }
         Ok(())
@@ -156,7 +156,7 @@ impl Batch {
         self.coverage = Some(covered);
     }
 
-    /// Products that ran, are no case, and nobody asked to pass over.
+    /// Products that ran, are not a case, and nobody asked to pass over.
     pub fn missed(&self) -> u64 {
         self.coverage.as_ref().map_or(0, Covered::missed)
     }

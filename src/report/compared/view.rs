@@ -186,7 +186,8 @@ impl Compared {
             facts.push(Fact::caution(
                 "wrong",
                 format!(
-                    "{} is wrong: only a fault or a loss of products gives it, and a rule of the catalogue gives the {} one",
+                    "{} is wrong: only a fault or missing products give it, while a rule in the catalogue gives the \
+                    {} one",
                     capital(wrong.name()),
                     other.name()
                 ),
@@ -234,22 +235,23 @@ impl Compared {
         let [left, right] = [&self.left, &self.right];
         match relation {
             Relation::Same => format!(
-                "the same arithmetic in the same order ({}): the operands differ, and each result follows from its own",
+                "the same arithmetic in the same order ({}): the operands differ, and each result follows from its \
+                own operands",
                 unit(left)
             ),
             Relation::Rounding => "the same sums, rounded to two formats".to_owned(),
             Relation::Order => format!(
-                "the same arithmetic in another order of additions: left {}, right {}",
+                "the same arithmetic, but a different order of additions: left {}, right {}",
                 order(left),
                 order(right)
             ),
             Relation::Unit => format!(
-                "the same order of additions by other units: left {}, right {}",
+                "the same order of additions, but different units: left {}, right {}",
                 unit(left),
                 unit(right)
             ),
             Relation::UnitAndOrder => format!(
-                "other units and another order of additions: left {} by {}, right {} by {}",
+                "different units and a different order of additions: left {} by {}, right {} by {}",
                 unit(left),
                 order(left),
                 unit(right),
@@ -264,7 +266,7 @@ impl Compared {
         let said = match (&kernels.undecided, &kernels.differing[..]) {
             (Some(reason), _) => format!("the two texts cannot be compared: {reason}"),
             (None, []) => {
-                "the two texts say the same order of additions: the difference is not the kernel"
+                "the two texts mean the same order of additions: the kernel is not the difference"
                     .to_owned()
             }
             (None, all) => format!("the two texts differ: {}", all.join("; ")),
@@ -331,7 +333,7 @@ impl Compared {
             grouped(count.elements),
             grouped(count.neither)
         );
-        let not = "Being nearer is not being right: a unit's own rule decides.".to_owned();
+        let not = "A nearer result is not a correct one: the unit's own rule decides.".to_owned();
         Some(Fact::new("exact", line).and([not]))
     }
 
@@ -377,7 +379,7 @@ impl Compared {
             } else {
                 section.facts.push(Fact::caution(
                     role.clone(),
-                    format!("{role} of the left is not that of the right: {left} and {right} (SHA-256 of the elements)"),
+                    format!("{role} differs between left and right: {left} and {right} (SHA-256 of the elements)"),
                 ));
             }
         }
@@ -387,23 +389,26 @@ impl Compared {
     fn proves(&self) -> &'static str {
         match (self.verdict, self.explained) {
             (Answer::Equal, _) => {
-                "Both files hold the same bits. That says nothing of whether they are right: 'tcverify check' replays one."
+                "Both files hold the same bits. That does not show that they are correct: 'tcverify check' replays \
+                one."
             }
             (Answer::InputsDiffer, _) => {
-                "Different operands give different results: nothing here says that a GPU or a library erred."
+                "Different operands give different results: this is no evidence of an error in a GPU or a library."
             }
             (_, Some(Explained::Both)) => {
-                "Both results are what a modelled unit computes from these operands. Others may give the same bits: \
-                 'tcverify identify' lists all that fit."
+                "A modelled unit computes each of the two results from these operands. Others may give the same \
+                 bits: 'tcverify identify' lists all that fit."
             }
             (_, Some(Explained::Left | Explained::Right)) => {
-                "One result is what a modelled unit computes from these operands. Of the other it is known only that nothing \
-                 that was searched gives it, unless a cause is named."
+                "A modelled unit computes one of the results from these operands. Nothing in the search gives the \
+                 other one, unless a cause is named."
             }
             (_, Some(Explained::Neither)) => {
-                "Nothing that was searched gives either result: neither is shown to be right or wrong."
+                "Nothing in the search gives either result: neither is shown to be correct or wrong."
             }
-            (_, None) => "The files differ. Without A and B nothing says which is right, or why.",
+            (_, None) => {
+                "The files differ. Without A and B, this does not show which is correct, or why."
+            }
         }
     }
 }
@@ -417,7 +422,7 @@ impl ResultFound {
         let searched = self.searched.as_ref()?;
         let untested = match searched.untested {
             0 => String::new(),
-            n => format!("; {} had no room in the budget", grouped(n as u64)),
+            n => format!("; {} exceeded the budget", grouped(n as u64)),
         };
         let tried = format!(
             "{} models alone and {} under schedules were tried{untested}",
@@ -425,7 +430,7 @@ impl ResultFound {
             grouped(searched.schedules as u64)
         );
         let Some(by) = &self.by else {
-            return Some(vec![format!("nothing that was searched gives it: {tried}")]);
+            return Some(vec![format!("nothing in the search gives it: {tried}")]);
         };
         let mut lines = vec![by.said(elements)];
         if searched.fits > 1 {
@@ -440,7 +445,7 @@ impl ResultFound {
                 _ => " ...",
             };
             lines.push(format!(
-                "{} other{s} {give} it, too, so nothing here names one kernel: {}{more}",
+                "{} other{s} also {give} it, so no single kernel is identified: {}{more}",
                 grouped(others as u64),
                 searched.others.join(", ")
             ));

@@ -53,8 +53,9 @@ impl ComparedRuns {
                     format!("all {} steps have the same bits", grouped(steps))
                 }
                 (RunsVerdict::Different, _) => format!(
-                    "no common step differs, but {} only one run has",
-                    counted(alone, "step")
+                    "no common step differs, but {} {} in only one run",
+                    counted(alone, "step"),
+                    if alone == 1 { "occurs" } else { "occur" }
                 ),
                 (RunsVerdict::Incomplete, _) => format!(
                     "{} steps have the same bits",
@@ -98,7 +99,7 @@ impl ComparedRuns {
             facts.extend(run.alone(side));
             if run.missed > 0 {
                 let missed = format!(
-                    "{} that ran on the {side} were not recorded: of them nothing is known",
+                    "{} that ran on the {side} were not recorded, so nothing is known about them",
                     counted(run.missed as usize, "product")
                 );
                 facts.push(Fact::caution("missing", missed));
@@ -113,7 +114,7 @@ impl ComparedRuns {
             n => facts.push(Fact::new(
                 "linked",
                 format!(
-                    "{} by their operands, as their names differ",
+                    "{} by their operands, because their names differ",
                     counted(n, "step")
                 ),
             )),
@@ -139,7 +140,7 @@ impl ComparedRuns {
         match of_result(StepResult::Inherits).count() {
             0 => {}
             n => lines.push(format!(
-                "{} with other operands and another result",
+                "{} with different operands and a different result",
                 counted(n, "step")
             )),
         }
@@ -155,7 +156,7 @@ impl ComparedRuns {
                 ""
             };
             lines.push(format!(
-                "{} with the same operands and another result: {}{more}",
+                "{} with the same operands but a different result: {}{more}",
                 counted(begins.len(), "step"),
                 shown.join(", ")
             ));
@@ -181,7 +182,7 @@ impl ComparedRuns {
                 }
                 Explanations::Variants([left, right]) => {
                     let said = |all: &[String]| match all {
-                        [] => "no variant of the catalogue gives it".to_owned(),
+                        [] => "no variant in the catalogue gives it".to_owned(),
                         all => format!("given by {}", all.join(", ")),
                     };
                     vec![
@@ -203,13 +204,13 @@ impl ComparedRuns {
     fn proves(&self) -> &'static str {
         match self.verdict {
             RunsVerdict::Equal => {
-                "Every recorded step of one run has the same bits as its counterpart. That says nothing of whether they are \
-                 right: 'tcverify batch' replays them."
+                "Every recorded step of one run has the same bits as its counterpart. That does not show that they \
+                 are correct: 'tcverify batch' replays them."
             }
-            RunsVerdict::Incomplete => "Of what was not compared nothing is known.",
+            RunsVerdict::Incomplete => "Nothing is known about steps that were not compared.",
             RunsVerdict::Different => {
-                "A step with equal operands and another result is where a difference begins; one with other operands may \
-                 only pass it on, and may add to it."
+                "A difference begins at a step with equal operands and a different result. A step with different \
+                 operands may only pass it on, or may add to it."
             }
         }
     }
@@ -224,7 +225,7 @@ impl RunCompared {
             ""
         };
         let said = format!(
-            "{} the {side} run alone has: {}{more}",
+            "{} only in the {side} run: {}{more}",
             counted(self.alone.len(), "step"),
             shown.join(", ")
         );
@@ -277,7 +278,7 @@ impl ComparedStep {
         let (tone, word) = match self.result {
             StepResult::Equal => (Tone::Good, "Equal"),
             StepResult::Begins => (Tone::Bad, "Begins to differ"),
-            StepResult::Inherits => (Tone::Bad, "Differs, as its operands do"),
+            StepResult::Inherits => (Tone::Bad, "Differs, and so do its operands"),
             StepResult::Unknown => (Tone::Unsure, "Not compared"),
         };
         let name = match &self.right_name {

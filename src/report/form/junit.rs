@@ -125,7 +125,7 @@ impl Tested<'_> {
                 TestCase::new(line(self.name), status)
             }
         };
-        // What agrees in part, or by what was let pass, passes and says so.
+        // What agrees in part, or by what was accepted, passes and says so.
         if kind.is_none() && (self.tone == Tone::Part || !qualified.is_empty()) {
             case.set_system_out(line(&format!("{word}{qualified}: {said}")));
         }
@@ -138,7 +138,7 @@ fn line(text: &str) -> XmlString {
     xml(&escaped(text))
 }
 
-/// What means itself; of characters that are no controls XML lacks two.
+/// What means itself; of characters that are not controls XML lacks two.
 fn xml(text: &str) -> XmlString {
     XmlString::new(without_commands(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }

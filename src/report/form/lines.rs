@@ -1,6 +1,6 @@
 //! Text in lines of so many columns.
 
-/// A text in lines that are no wider, cut at spaces alone: a longer word has a line of its own. At least
+/// A text in lines that are not wider, cut at spaces alone: a longer word has a line of its own. At least
 /// one line.
 pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     if text.len() <= width {

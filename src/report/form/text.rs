@@ -361,7 +361,7 @@ impl Page<'_> {
             let more = grouped((groups.len() - kinds) as u64);
             writeln!(
                 self.out,
-                "  {QUIET}and {more} other kinds (--verbose){QUIET:#}\n"
+                "  {QUIET}and {more} more kinds (--verbose){QUIET:#}\n"
             )?;
         }
         self.facts(view.facts())?;

@@ -15,7 +15,7 @@ pub struct Tie<'a> {
 pub struct Line<'a> {
     /// None is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
-    /// What a library says of the kernel, but for the number of slices if that was found.
+    /// What a library says of the kernel, except the number of slices if that was found.
     words: Option<KernelWords>,
     variants: Vec<Variant>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
@@ -172,7 +172,7 @@ impl Identified {
     }
 }
 
-/// The same of kernels that differ in a number of slices that was found.
+/// The same for kernels that differ in a number of slices that was found.
 fn without_slices(words: &KernelWords) -> KernelWords {
     let mut words = words.clone();
     words.order.clear();

@@ -28,7 +28,7 @@ impl Identification {
         if !self.others.is_empty() {
             let first = counted(self.sample.first, "sampled element");
             let heading = format!(
-                "Others, those first that agree in most of the first {first}: so many agree of those that each was tested on"
+                "Others, ordered by agreement in the first {first} elements; each count is of the elements tested"
             );
             sections.push(section("others", &heading, self.rest(limit)));
         }
@@ -67,7 +67,7 @@ impl Identification {
         };
         let under = counted(searched.tested, "candidate");
         match (self.tried_alone(), self.kernel.is_some()) {
-            (_, true) => format!("{under}{of} that the kernel's words allow"),
+            (_, true) => format!("{under}{of} that the kernel text allows"),
             (true, false) => format!("{models} alone and {under} under schedules of kernels{of}"),
             (false, false) => format!("{under} under schedules of kernels{of}"),
         }
@@ -104,7 +104,7 @@ impl Identification {
                 Tone::Part,
                 word("None"),
                 format!(
-                    "gives this D by itself, of {searched}; {} {do_} with an epilogue",
+                    "alone gives this D, of {searched}; {} {do_} with an epilogue",
                     grouped(many)
                 ),
             );
@@ -128,7 +128,7 @@ impl Identification {
         }
         let (give, apart) = match self.fits.len() {
             1 => ("gives", ""),
-            _ => ("give", "; this D cannot tell them apart"),
+            _ => ("give", "; this D cannot distinguish them"),
         };
         let sentence = format!("{give} {all}{apart} (of {searched})");
         (Tone::Part, [String::new(), self.fitting()], sentence)
@@ -136,11 +136,11 @@ impl Identification {
 
     fn strength(&self) -> Vec<Item> {
         let order = match self.sample.telling_first {
-            true => ", those first whose sums are nearest to where D's rounding turns over",
+            true => ", ordered by how near their sums are to a rounding boundary of D",
             false => "",
         };
         let mut items = vec![Item::new(format!(
-            "of a sample of {}{order}, {} tell candidates apart",
+            "of a sample of {}{order}, {} distinguish candidates",
             counted(self.sample.most, "element"),
             grouped(self.telling as u64)
         ))];
@@ -148,9 +148,9 @@ impl Identification {
             let tested = self.schedules.as_ref().map_or(0, |of| of.tested);
             let missed = match self.nearest_other {
                 None if self.kernel.is_some() && tested == 1 => {
-                    "the kernel's words leave nothing open, so nothing else was tested".to_owned()
+                    "the kernel text determines the order, so nothing else was tested".to_owned()
                 }
-                None => "no candidate that was tested gives anything else".to_owned(),
+                None => "every tested candidate gives the same result".to_owned(),
                 Some(1) => {
                     "the nearest candidate that does not fit differs in 1 element".to_owned()
                 }
@@ -159,12 +159,12 @@ impl Identification {
                 }
             };
             items.push(Item::caution(format!(
-                "Weak evidence: {missed}; a kernel that was not searched may give this D, too"
+                "Weak evidence: {missed}; a kernel outside the search may also give this D"
             )));
         }
         if self.fits.len() > 1 {
             items.push(Item::new(
-                "Commonest kernels first; D says nothing for one of them more than for another",
+                "Most common kernels first; D favours none of them",
             ));
         }
         items
@@ -195,7 +195,7 @@ impl Identification {
             let fit = if more == 1 { "fits" } else { "fit" };
             let more = grouped(more as u64);
             items.push(Item::new(format!(
-                "{more} more {fit}: see --limit; the JSON has all of them"
+                "{more} more {fit}: see --limit; the JSON has all"
             )));
         }
         items
@@ -223,7 +223,7 @@ impl Identification {
             .filter(|fit| !fit.in_full);
         if let Some(tested) = partly.map(|fit| fit.tested as u64).min() {
             under.push(Item::caution(format!(
-                "tested on {} elements alone",
+                "tested on only {} elements",
                 grouped(tested)
             )));
         }
@@ -323,7 +323,7 @@ impl Identification {
             false => (format!("{here} "), here.as_str()),
         };
         if !apart.comparable {
-            return format!("{who}reads the files as other formats than {first}");
+            return format!("{who}reads the files in formats other than those of {first}");
         }
         let Some(operands) = &apart.operands else {
             return format!("no operands found on which {it} differs from {first}");
@@ -337,7 +337,7 @@ impl Identification {
         let products = match products.len() {
             0..=6 => products.join(", "),
             n => format!(
-                "{}, ... ({n} products, all of them in the JSON)",
+                "{}, ... ({n} products; the JSON has all)",
                 products[..3].join(", ")
             ),
         };
@@ -388,7 +388,7 @@ impl Identified {
     fn named(&self) -> String {
         let more = match self.names.len() {
             1 => String::new(),
-            n => format!(" and {} that share its arithmetic", n - 1),
+            n => format!(" and {} with the same arithmetic", n - 1),
         };
         let schedule = self.schedule.as_ref();
         let schedule = schedule.map_or(String::new(), |schedule| format!(" under {schedule}"));

@@ -147,9 +147,9 @@ fn pieces_make_the_comparison_of_all_rows_and_that_is_what_a_hand_counts() {
 
 #[test]
 fn a_piece_that_cannot_be_is_refused() {
-    const ROWS: &str = "it names elements that are none of its rows";
+    const ROWS: &str = "it names elements outside its rows";
     const COUNTS: &str = "its counts do not agree with each other";
-    const RUNS: &str = "its counts do not agree with the columns that it names";
+    const RUNS: &str = "its counts do not agree with its columns";
     let d = given();
     let honest = piece(&d, 0..CUT);
     assert_eq!(honest["found"]["mismatches"], 4);
@@ -159,7 +159,7 @@ fn a_piece_that_cannot_be_is_refused() {
         (
             "/compared",
             json!(14),
-            Err("it compared another number of elements than its rows have"),
+            Err("the number of compared elements does not match its rows"),
         ),
         // Its rows end before position 15.
         ("/found/first/2/0", json!(15), Err(ROWS)),
@@ -202,7 +202,7 @@ fn a_piece_that_cannot_be_is_refused() {
         (
             "/columns",
             json!([[7, 11]]),
-            Err("it names columns that D has not"),
+            Err("it names columns that D does not have"),
         ),
         (
             "/units",
@@ -214,8 +214,8 @@ fn a_piece_that_cannot_be_is_refused() {
             json!([u64::MAX, 5, 0, 0]),
             Err("its counts do not agree with those of units"),
         ),
-        ("/units", json!([4]), Err("it counts by other units")),
-        ("/units", json!(null), Err("it counts by other units")),
+        ("/units", json!([4]), Err("it counts by different units")),
+        ("/units", json!(null), Err("it counts by different units")),
     ] {
         let mut forged = honest.clone();
         *forged
@@ -228,7 +228,7 @@ fn a_piece_that_cannot_be_is_refused() {
     }
     assert!(others.is_empty(), "{others:?}");
     let uncounted = join(&mut differ(&d, None), &honest, 0..CUT);
-    assert_eq!(uncounted, Err("it counts by other units"));
+    assert_eq!(uncounted, Err("it counts by different units"));
     // The honest one, of the rows before and behind its own.
     assert_eq!(join(&mut differ(&d, UNITS), &honest, 1..CUT + 1), Err(ROWS));
     assert_eq!(join(&mut differ(&d, UNITS), &honest, 0..CUT), Ok(()));

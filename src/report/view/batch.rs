@@ -84,7 +84,7 @@ impl Batch {
 }
 
 impl Batch {
-    /// Products that are no case: what a test that could not run to its end is to a CI server, or one that was skipped.
+    /// Products that are not a case: what a test that could not run to its end is to a CI server, or one that was skipped.
     fn uncovered(&self, left_out: &[String]) -> Option<Case> {
         let covered = self.coverage.as_ref().filter(|_| !left_out.is_empty())?;
         let (tone, state) = match self.missed() {

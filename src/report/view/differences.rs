@@ -19,7 +19,7 @@ pub fn of_result(
     of_comparison(c, (causes, places), (result, format, shape))
 }
 
-/// The same of a comparison.
+/// The same for a comparison.
 pub fn of_comparison(
     c: &Comparison,
     (causes, places): (&[report::Cause], &[report::Place]),
@@ -101,7 +101,7 @@ pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
         figures.push(figure("largest, in ulps", format!("{sign}{ulp}")));
     }
     if c.accepted > 0 {
-        figures.push(figure("accepted by policy", grouped(c.accepted)));
+        figures.push(figure("accepted by tolerance", grouped(c.accepted)));
     }
     figures
 }
@@ -139,11 +139,11 @@ pub fn nothing(
     match (tried, untried) {
         ([], []) => None,
         ([], _) => Some(format!(
-            "what gives {this} was not looked for: {}",
+            "no cause of {this} was searched for: {}",
             untried.join("; ")
         )),
         _ => Some(format!(
-            "nothing that was tried gives {this}: {}{not}",
+            "none of the hypotheses tried gives {this}: {}{not}",
             tried.join("; ")
         )),
     }
@@ -155,7 +155,10 @@ fn classes(c: &Comparison) -> Vec<(String, u64)> {
         ("only in the sign of zero", c.classes.zero_sign),
         ("only in the NaN's bits", c.classes.nan_payload),
         ("NaN against a number", c.classes.nan_against_number),
-        ("infinite against finite", c.classes.infinity_against_finite),
+        (
+            "infinity against a finite number",
+            c.classes.infinity_against_finite,
+        ),
         ("in the sign of infinity", c.classes.infinity_sign),
         ("in sign", c.classes.sign),
         ("in exponent", c.classes.exponent),
@@ -197,7 +200,7 @@ fn touched(units: &Units) -> String {
             text += ", ...";
         }
     }
-    text + ", if the kernel tiles D plainly"
+    text + ", if the kernel tiles D in the usual way"
 }
 
 /// Groups by what was found of them; where nothing was, or one thing of all, few mismatches each by its index.

@@ -2,8 +2,8 @@
 
 mod batch;
 pub(super) mod differences;
-mod operation;
-mod product;
+mod report;
+mod rule;
 pub(super) mod said;
 
 use super::{Mismatch, MismatchMap, Stored, Verdict};
@@ -47,7 +47,7 @@ pub struct View {
     /// Of a batch or a fleet, and what one of them is called.
     pub cases: Vec<Case>,
     pub noun: &'static str,
-    /// What ran and is no case of them.
+    /// What ran and is not a case of them.
     pub uncovered: Option<Case>,
     /// The page of which this is one case.
     pub within: Option<PageOf>,
@@ -136,6 +136,18 @@ pub struct Digest {
     pub sha256: String,
     /// What else is known of it.
     pub about: String,
+}
+
+impl Digest {
+    /// Of all of something, about which there is no more to say.
+    pub fn new(of: &str, sha256: &str) -> Digest {
+        Digest {
+            of: of.to_owned(),
+            part: "",
+            sha256: sha256.to_owned(),
+            about: String::new(),
+        }
+    }
 }
 
 /// Facts that belong together.

@@ -59,8 +59,8 @@ pub fn qualified(
     }
     match comparison.accepted {
         0 => {}
-        1 => title += ", 1 element let pass",
-        n => title += &format!(", {} elements let pass", grouped(n)),
+        1 => title += ", 1 element accepted by tolerance",
+        n => title += &format!(", {} elements accepted by tolerance", grouped(n)),
     }
     title
 }
@@ -96,7 +96,7 @@ pub fn sentence(
             return format!("the reproduced {} has the expected digest", bare(result));
         }
         Outcome::Digest { .. } => {
-            return format!("the reproduced {} has another digest", bare(result));
+            return format!("the reproduced {} has a different digest", bare(result));
         }
         Outcome::Elements { comparison, .. } => comparison,
     };
@@ -108,10 +108,7 @@ pub fn sentence(
             } else {
                 "sampled "
             };
-            (
-                drawn,
-                format!("of {} that {result} has,", grouped(all(shape))),
-            )
+            (drawn, format!("of the {} of {result}", grouped(all(shape))))
         }
     };
     match (comparison.mismatches, comparison.elements) {
@@ -163,7 +160,7 @@ pub fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &s
         (Evidence::Captured, _) => format!("captured: {proven}"),
         (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
         (Evidence::Compared, _) => {
-            "compared: gives the bits of another's program, but no captured result proves it"
+            "compared: gives the same bits as an independent program, but no captured result proves it"
                 .to_owned()
         }
         (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
@@ -251,7 +248,7 @@ pub fn sampled(sample: &Sampled, result: &str) -> Fact {
         None => ("part", String::new()),
     };
     let mut lines = vec![format!(
-        "{} elements of {}{seed}. The rest of {result} was not looked at.",
+        "{} elements of {}{seed}. The rest of {result} was not examined.",
         of(sample.elements, sample.population),
         sample.place()
     )];
@@ -272,7 +269,7 @@ pub fn sampled(sample: &Sampled, result: &str) -> Fact {
     }
     lines.extend(sample.caught_99_percent.map(|caught| {
         format!(
-            "catches {} or more tampered elements with 99 % at least",
+            "detects {} or more tampered elements with at least 99 %",
             grouped(caught)
         )
     }));
@@ -319,11 +316,11 @@ pub fn reproduced(
             };
             facts.push(Fact::detail(
                 "NaN",
-                rule(nan, "any NaN counts as any other", "every bit counts"),
+                rule(nan, "all NaNs count as equal", "every bit counts"),
             ));
             facts.push(Fact::detail(
                 "zero",
-                rule(zero, "either zero counts as the other", "signs count"),
+                rule(zero, "+0 and -0 count as equal", "signs count"),
             ));
         }
     }
@@ -372,26 +369,27 @@ pub fn some(names: &[String], most: usize) -> String {
 pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
     let unproven = match proven {
         true => "",
-        false => ", which no captured result proves: that they agree is evidence for it",
+        false => ", which no captured result proves: the agreement is evidence for the rule",
     };
     match verdict {
         Verdict::Identical => format!(
-            "These bits follow from these inputs by the rule named above{unproven}. That does not prove that a GPU computed \
-             them, nor that no other rule gives the same bits; data that needs no rounding agrees with every rule."
+            "These bits follow from these inputs by the rule named above{unproven}. That does not prove that a GPU \
+             computed them, nor that no other rule gives the same bits. Data that needs no rounding agrees with \
+             every rule."
         ),
         Verdict::IdenticalInPart => {
             let others = match drawn {
-                true => "only the odds of the draw say something, if nobody could know it when the result was made",
-                false => "nothing is said",
+                true => "the odds of the draw are the only evidence, and only if nobody could predict the draw",
+                false => "this verdict says nothing",
             };
             format!(
-                "The elements that were compared follow from these inputs by the rule named above{unproven}. Of the others \
+                "The compared elements follow from these inputs by the rule named above{unproven}. About the others, \
                  {others}."
             )
         }
         Verdict::Different => "The result was not computed from these inputs by the rule named above, in this order. \
-                               Another order of sums, another unit, another version of a library or a damaged result \
-                               differ in the same way."
+                               The cause may be another order of sums, another unit, another version of a library or \
+                               a damaged result."
             .to_owned(),
     }
 }

@@ -161,9 +161,9 @@ impl Case {
         self.with_replay(operands, Engine::Exact, plain, run)
     }
 
-    pub fn fast(&self, operands: &Operands, platform: Platform) -> Tensor {
+    pub fn by(&self, operands: &Operands, engine: Engine) -> Tensor {
         let run = |replay: &Replay| replay.collect(&|_| {});
-        self.with_replay(operands, Engine::Fast(platform), self.layouts, run)
+        self.with_replay(operands, engine, self.layouts, run)
     }
 
     /// Who computed what when the fast engine is asked.
@@ -182,7 +182,7 @@ impl Case {
         let expected = self.exact(&operands);
         let mut compared = Compared::default();
         for platform in Platform::available() {
-            let found = self.fast(&operands, platform);
+            let found = self.by(&operands, Engine::Fast(platform));
             if let Some(at) = first_difference(&expected, &found) {
                 return Err(self.report(platform, &operands, &expected, &found, at));
             }

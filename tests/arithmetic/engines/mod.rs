@@ -9,6 +9,7 @@ mod bands;
 mod case;
 mod catalogue;
 mod edges;
+mod gpu;
 mod layout;
 mod models;
 mod operands;

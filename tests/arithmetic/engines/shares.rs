@@ -1,8 +1,8 @@
 //! The kernels are what runs, and what runs is compared: nothing above would notice a fast engine
 //! that asks the exact one for everything, or a comparison that compares nothing.
 
-use tcverify::emu::Platform;
 use tcverify::emu::step::Step;
+use tcverify::emu::{Engine, Platform};
 use tcverify::num::Format;
 
 use super::case::{Case, Shape};
@@ -93,10 +93,14 @@ fn one_fraction_bit_more_makes_a_difference() {
         let right = codes(&case.exact(&operands));
         assert_eq!(case.model.arithmetic.accumulator, Format::Fp32);
         for platform in Platform::available() {
-            let found = codes(&wrong.fast(&operands, platform));
+            let found = codes(&wrong.by(&operands, Engine::Fast(platform)));
             let differing = right.iter().zip(&found).filter(|(x, y)| x != y).count();
             assert!(differing > right.len() / 50, "{name}: {differing}");
-            assert_eq!(codes(&case.fast(&operands, platform)), right, "{name}");
+            assert_eq!(
+                codes(&case.by(&operands, Engine::Fast(platform))),
+                right,
+                "{name}"
+            );
         }
     }
 }

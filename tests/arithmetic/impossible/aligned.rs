@@ -53,7 +53,10 @@ fn fused_sums() {
             ),
             (json!({"/a": "int8"}), "this step takes floats, not int8"),
             (json!({"/b": "ue8m0"}), "this step takes floats, not ue8m0"),
-            (json!({"/addend": "fp16"}), "this step has one format"),
+            (
+                json!({"/addend": "fp16"}),
+                "this step needs one format for both",
+            ),
             (json!({"/addend": "fp32"}), "leave it out"),
             (json!({"/scale": {"format": "ue8m0", "block": 32}}), ""),
             (
@@ -82,7 +85,7 @@ fn fused_sums() {
             (json!({"first": [0]}), "halves of 8 and 24 products exceed"),
             (
                 json!({"half.minus_zero": true}),
-                "half.minus_zero is never seen",
+                "half.minus_zero has no effect",
             ),
             (json!({"half.fraction_bits": 97}), "fraction_bits is 97"),
         ],
@@ -151,11 +154,11 @@ fn sums_of_blocks() {
             (json!({"part": 32}), ""),
             (
                 json!({"/a": "fp16"}),
-                "operands are finite and of few bits, unlike fp16",
+                "operands must be finite narrow formats, unlike fp16",
             ),
             (
                 json!({"/b": "e4m3"}),
-                "operands are finite and of few bits, unlike e4m3",
+                "operands must be finite narrow formats, unlike e4m3",
             ),
             (json!({"/b": "e3m2"}), ""),
             (json!({"fraction_bits": 64}), ""),
@@ -200,7 +203,7 @@ fn sums_with_a_sticky_bit() {
             (json!({"scaling": "mxfp4"}), "scales are missing"),
             (
                 json!({"/scale": {"format": "ue8m0", "block": 32}}),
-                "there are scales, but no scaling",
+                "it has scales, but no scaling",
             ),
             (json!({"fraction_bits": 23}), ""),
             (json!({"fraction_bits": 22}), "fraction_bits is 22"),
@@ -239,14 +242,14 @@ fn sums_with_a_sticky_bit() {
                 json!({"/scale": null, "scaling": null}),
                 "scales are missing for e2m1",
             ),
-            (json!({"scaling": null}), "there are scales, but no scaling"),
+            (json!({"scaling": null}), "it has scales, but no scaling"),
             (
                 json!({"scaling": "nvfp4"}),
-                "not for e2m1 with scales of ue8m0",
+                "this scaling does not support e2m1 with scales of ue8m0",
             ),
             (
                 json!({"scaling": "lane_exponent"}),
-                "not for e2m1 with scales of ue8m0",
+                "this scaling does not support e2m1 with scales of ue8m0",
             ),
             (
                 json!({"/scale": {"format": "ue8m0", "block": 30}}),
@@ -259,6 +262,6 @@ fn sums_with_a_sticky_bit() {
     said(
         of,
         &json!({"scaling": "mxfp4"}),
-        "not for e4m3 with scales of ue8m0",
+        "this scaling does not support e4m3 with scales of ue8m0",
     );
 }

@@ -104,7 +104,7 @@ fn every_step_is_told_in_a_sentence() {
         let said = arithmetic.step.summary();
         let word = match kind.as_str() {
             "fma_chain" => "chain of IEEE fused multiply-adds, ".to_owned(),
-            "exact_dot" => "exact sum of all products of K and C".to_owned(),
+            "exact_dot" => "exact sum of C and all K products".to_owned(),
             "integer_sum" if step["overflow"] == "wrap" => "modulo 2^32".to_owned(),
             "fused_halves" => "32 products in two halves".to_owned(),
             "pairwise_flush" => format!("{} products added in pairs", step["group"]),

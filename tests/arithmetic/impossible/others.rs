@@ -58,15 +58,15 @@ fn chains_and_exact_sums() {
             (json!({"group": 0}), "group is 0"),
             (
                 json!({"/a": "int32"}),
-                "operands have up to 8 bits, unlike int32",
+                "operands must have up to 8 bits, unlike int32",
             ),
             (
                 json!({"/b": "int32"}),
-                "operands have up to 8 bits, unlike int32",
+                "operands must have up to 8 bits, unlike int32",
             ),
             (
                 json!({"/accumulator": "int8"}),
-                "integers add up to int32, not int8",
+                "the accumulator of integers must be int32, not int8",
             ),
             (json!({"/b": "fp16"}), "this step takes integers, not fp16"),
         ],
@@ -75,15 +75,15 @@ fn chains_and_exact_sums() {
         "gpgpu-sim wmma fp16 fp32",
         &[
             (json!({"span": 0}), "group is 0"),
-            (json!({"/a": "bf16"}), "operands are fp16"),
-            (json!({"/b": "bf16"}), "operands are fp16"),
+            (json!({"/a": "bf16"}), "operands must be fp16"),
+            (json!({"/b": "bf16"}), "operands must be fp16"),
             (
                 json!({"/accumulator": "bf16"}),
-                "C and D are fp16 or fp32, not bf16",
+                "C and D must be fp16 or fp32, not bf16",
             ),
             (
                 json!({"/addend": "bf16"}),
-                "C and D are fp16 or fp32, not bf16",
+                "C and D must be fp16 or fp32, not bf16",
             ),
             (json!({"/addend": "fp16"}), ""),
         ],

@@ -18,7 +18,7 @@ fn every_format_has_probes() {
             let suite = match Suite::new(a, b, accumulator) {
                 Ok(suite) => suite,
                 Err(reason) => {
-                    assert!(reason.contains("is no accumulator"), "{reason}");
+                    assert!(reason.contains("is not an accumulator"), "{reason}");
                     continue;
                 }
             };
@@ -105,19 +105,22 @@ fn integers_are_asked_every_question() {
 #[test]
 fn other_pairs_have_no_probes() {
     for (formats, words) in [
-        ([Format::Int8, Format::Fp16, Format::Int32], "both integers"),
+        (
+            [Format::Int8, Format::Fp16, Format::Int32],
+            "both be integers",
+        ),
         ([Format::Int8, Format::Int8, Format::Fp32], "int32 is"),
         (
             [Format::Fp16, Format::Fp16, Format::Int32],
-            "is no accumulator",
+            "is not an accumulator",
         ),
         (
             [Format::Int32, Format::Int32, Format::Int32],
-            "no format of A or B",
+            "not a format of A or B",
         ),
         (
             [Format::Ue8m0, Format::Fp16, Format::Fp32],
-            "no format of A or B",
+            "not a format of A or B",
         ),
     ] {
         let [a, b, accumulator] = formats;

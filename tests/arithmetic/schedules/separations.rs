@@ -33,7 +33,7 @@ const OPEN: Open = Open {
     workers: 5,
 };
 
-fn fast() -> Engine {
+fn fast() -> Engine<'static> {
     Platform::available()
         .pop()
         .map_or(Engine::Exact, Engine::Fast)

@@ -406,12 +406,12 @@ fn scales_of_another_shape_are_refused() {
         (
             &[3, 4][..],
             &[2, 5][..],
-            "the scales of A are 3x4, but one for every 32 k of A makes 3x2",
+            "the scales of A are 3x4, but one per 32 k of A needs 3x2",
         ),
         (
             &[3, 2],
             &[5, 2],
-            "the scales of B are 5x2, but one for every 32 k of B makes 2x5",
+            "the scales of B are 5x2, but one per 32 k of B needs 2x5",
         ),
         (&[1, 3, 2], &[2, 5], "the scales of A are 1x3x2"),
         (&[6], &[2, 5], "the scales of A are 6,"),

@@ -35,16 +35,16 @@ fn a_lost_tail_is_named() {
         .tcverify(&format!("replay {lost} -o d.npy"))
         .expect(0);
     let text = folder.tcverify(&format!("check {lost} d.npy")).expect(0);
-    let words = "leaves out k 8640 to 8647";
+    let words = "omits     k 8640 to 8647";
     assert!(text.stdout.contains(words), "{}", text.stdout);
     let report = folder.tcverify(&format!("check {lost} d.npy --json -"));
     let report = report.expect(0).json();
-    let omitted = &report["schedule"]["omitted_k"];
+    let omitted = &report["rule"]["schedule"]["omitted_k"];
     assert_eq!(*omitted, serde_json::json!([[8640, 8648]]));
     // The product that was meant is another one.
     let meant = format!("{product} --schedule cublas-nvjet-splitk");
     let text = folder.tcverify(&format!("check {meant} d.npy")).expect(1);
-    assert!(!text.stdout.contains("leaves out"), "{}", text.stdout);
+    assert!(!text.stdout.contains("omits "), "{}", text.stdout);
     // Fewer k than slices.
     let few = lost.replace("8648", "8");
     folder
@@ -82,7 +82,7 @@ fn alpha_may_be_infinite_and_results_have_scales() {
         .tcverify(&format!(
             "replay {product} --schedule cutlass-sm90 --scale-result 2 -o e.npy"
         ))
-        .refuses(&["cutlass-sm90", "no scale of the result"]);
+        .refuses(&["cutlass-sm90", "it does not scale the result"]);
     let run = folder.tcverify(&format!("replay {product} {ada} --alpha 1e99 -o e.npy"));
     assert_eq!(run.code, Some(2));
     assert!(

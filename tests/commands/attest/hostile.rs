@@ -42,10 +42,10 @@ fn envelopes_that_are_none() {
         (String::new(), "is not an attestation"),
         ("[]".into(), "is not an attestation"),
         ("{}".into(), "missing field"),
-        (text.replacen('{', "{\"payload\":\"\",", 1), "there twice"),
+        (text.replacen('{', "{\"payload\":\"\",", 1), "appears twice"),
         (
             text.replacen("\"sig\"", "\"sig\":\"\",\"sig\"", 1),
-            "there twice",
+            "appears twice",
         ),
         (text.replacen('{', "{\"extra\":1,", 1), "unknown field"),
         (
@@ -67,12 +67,12 @@ fn envelopes_that_are_none() {
     };
     let one = good["signatures"][0].clone();
     for (field, value, words) in [
-        ("payload", json!("###"), "no base64"),
+        ("payload", json!("###"), "its payload is not base64"),
         ("payload", json!(7), "invalid type"),
         (
             "payloadType",
             json!("application/json"),
-            "not made by a key",
+            "no key that you trust",
         ),
         ("payloadType", json!(null), "invalid type"),
         ("signatures", json!([]), "0 signatures"),
@@ -93,15 +93,15 @@ fn envelopes_that_are_none() {
         other.to_string()
     };
     for (field, value, words) in [
-        ("keyid", json!(NAMES[1]), "its keyid says"),
-        ("keyid", json!(""), "its keyid says"),
+        ("keyid", json!(NAMES[1]), "but its keyid is"),
+        ("keyid", json!(""), "but its keyid is"),
         ("keyid", json!(3), "invalid type"),
         ("sig", json!(""), "not 64 bytes"),
         ("sig", json!("AAAA"), "not 64 bytes"),
         (
             "sig",
             json!(Base64::encode_string(&[0; 64])),
-            "not made by a key",
+            "no key that you trust",
         ),
     ] {
         refused(&folder, of_signature(field, value), &[words]);
@@ -167,9 +167,9 @@ fn any_field_changed_fails() {
         let text = other.to_string();
         let mut kept = good.clone();
         kept["payload"] = Base64::encode_string(text.as_bytes()).into();
-        refused(&folder, kept.to_string(), &["not made by a key"]);
+        refused(&folder, kept.to_string(), &["no key that you trust"]);
         let theirs = Envelope::sign(PAYLOAD_TYPE, text.as_bytes(), &another);
-        refused(&folder, theirs.text(), &["not made by a key"]);
+        refused(&folder, theirs.text(), &["no key that you trust"]);
     }
 }
 
@@ -227,7 +227,7 @@ fn signed_statements_that_say_something_else() {
         (set("/subject", json!([])), "no subject"),
         (
             set("/subject/0/digest", digest.clone()),
-            "no file of SHA-256",
+            "no file with SHA-256",
         ),
         (
             set("/subject/0/digest", json!({"sha1": "00"})),
@@ -243,7 +243,7 @@ fn signed_statements_that_say_something_else() {
         (set("/predicate/passedTests", json!([])), "FAILED"),
         (
             said.to_string().replacen('{', "{\"subject\":[],", 1),
-            "there twice",
+            "appears twice",
         ),
         (
             said.to_string().replacen("{\"", "{\"note\":1,\"", 1),
@@ -281,10 +281,10 @@ fn signed_statements_that_say_something_else() {
     folder.write("att.json", &passed);
     let model = format!("d.npy --model-sha256 {}", "0".repeat(64));
     for (words, about) in [
-        ("a.npy", "a.npy: no file of SHA-256"),
-        ("d.npy bad.npy", "bad.npy: no file"),
-        ("d.npy --report d.npy", "its report is the one of SHA-256"),
-        (model.as_str(), "not by the model"),
+        ("a.npy", "a.npy: its subjects include no file with SHA-256"),
+        ("d.npy bad.npy", "bad.npy: its subjects include no file"),
+        ("d.npy --report d.npy", "its report has SHA-256"),
+        (model.as_str(), "rests on a model other than"),
     ] {
         verify(&folder, words).expect(1).mentions(&[about]);
     }
@@ -302,9 +302,9 @@ fn keys_and_thresholds() {
     both("").expect(0);
     both("--threshold 2")
         .expect(1)
-        .mentions(&["1 keys signed it, 2 must"]);
-    both("--threshold 3").refuses(&["--threshold is 1 to 2"]);
-    both("--threshold 0").refuses(&["--threshold is 1 to 2"]);
+        .mentions(&["1 keys signed it, but 2 are required"]);
+    both("--threshold 3").refuses(&["--threshold must be 1 to 2"]);
+    both("--threshold 0").refuses(&["--threshold must be 1 to 2"]);
     let mut envelope = envelope(&folder);
     let payload = decoded(envelope["payload"].as_str().unwrap()).unwrap();
     let second = Signer::read(&folder.path("1.pem")).unwrap();

@@ -30,7 +30,7 @@ fn an_identical_d_passes() {
                     {"name": "report", "digest": of("r.json")},
                     {"name": "a", "digest": of("a.npy")},
                     {"name": "b", "digest": of("b.npy")},
-                    {"name": "model", "digest": {"sha256": report["model"]["sha256"]}},
+                    {"name": "model", "digest": {"sha256": report["rule"]["model"]["sha256"]}},
                 ],
                 "passedTests": ["tcverify:identical"],
             },
@@ -53,7 +53,7 @@ fn an_identical_d_passes() {
     let once = folder.read("att.json");
     attested(&folder, "d.npy").expect(0);
     assert_eq!(folder.read("att.json"), once);
-    let model = report["model"]["sha256"].as_str().unwrap();
+    let model = report["rule"]["model"]["sha256"].as_str().unwrap();
     verify(&folder, &format!("d.npy --model-sha256 {model}")).expect(0);
 }
 
@@ -110,7 +110,7 @@ fn what_is_less_is_not_called_passed() {
             "d.npy"
         };
         let run = verify(&folder, d).expect(1);
-        run.mentions(&["att.json: attests nothing here", result, test]);
+        run.mentions(&["att.json: does not attest this", result, test]);
         let code = if result == "WARNED" { 0 } else { 1 };
         verify(&folder, &format!("{d} --accept warned")).expect(code);
     }
@@ -155,7 +155,7 @@ fn an_svr_lists_what_was_verified() {
     let other = "0".repeat(64);
     verify(&folder, &format!("d.npy --model-sha256 {other}"))
         .expect(1)
-        .mentions(&["not by the model"]);
+        .mentions(&["rests on a model other than"]);
     verify(&folder, "d.npy --type test-result")
         .expect(1)
         .mentions(&["its kind is svr, not test-result"]);
@@ -304,7 +304,7 @@ fn an_audit_is_about_the_commitment() {
         .mentions(&["WARNED", "in-part"]);
     verify(&folder, "d.npy --accept warned")
         .expect(1)
-        .mentions(&["d.npy: no file"]);
+        .mentions(&["d.npy: its subjects include no file"]);
 }
 
 #[test]
@@ -375,10 +375,10 @@ fn options_that_do_not_fit_are_refused() {
     ] {
         check(&format!("{both} --attest-as svr --attest-time {time}")).expect(2);
     }
-    check("--attest - --attest-key 0.pem").refuses(&["--attest writes a file"]);
+    check("--attest - --attest-key 0.pem").refuses(&["--attest needs a file"]);
     check("--attest att.json --attest-key 0.pub.pem").refuses(&["0.pub.pem", "openssl genpkey"]);
     check("--attest 0.pem --attest-key 0.pem").refuses(&["0.pem", "the key"]);
     check("--attest d.npy --attest-key 0.pem").refuses(&["d.npy", "would overwrite"]);
-    check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to one place"]);
+    check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to the same place"]);
     assert!(!folder.path("att.json").exists());
 }

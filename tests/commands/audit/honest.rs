@@ -177,10 +177,10 @@ fn what_an_audit_says() {
     PLAIN.opened(&folder, 20, "");
     let run = PLAIN.verify(&folder, "--json a.json").expect(0);
     for words in [
-        "IDENTICAL IN PART  all 20 drawn elements, of 216 that D has (9.259259 %)",
+        "IDENTICAL IN PART  all 20 drawn elements, of the 216 of D (9.259259 %)",
         "misses wrong elements: 1 90.7407 %, 10 ",
-        "or more wrong elements of D with 99 % at least",
-        "the commitment was published before anybody could know the beacon's value",
+        "or more wrong elements of D with at least 99 %",
+        "the commitment was published before anyone could know the beacon's value",
         "evidence  published",
     ] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
@@ -228,11 +228,14 @@ fn copies_of_ones_own() {
     let without = folder.read("o.bin").len();
     assert!(without < whole);
     let run = product.verify(&folder, "").expect(1);
-    run.mentions(&["o.bin: proves nothing: it leaves out b", "--b"]);
+    run.mentions(&[
+        "o.bin: proves nothing: it omits b, and you gave no copy of it",
+        "--b",
+    ]);
     let run = product.verify(&folder, "--b b.npy").expect(0);
     assert!(
         run.stdout
-            .contains("your copies have the committed roots: b")
+            .contains("your copies match the committed roots: b")
     );
     // Another copy, one of another shape, and one of what is not there.
     let mut other = folder.read("b.npy");
@@ -242,17 +245,17 @@ fn copies_of_ones_own() {
     product
         .verify(&folder, "--b x.npy")
         .expect(1)
-        .mentions(&["your b is not what was committed"]);
+        .mentions(&["your b is not the committed array"]);
     product
         .verify(&folder, "--b a.npy")
         .expect(1)
-        .mentions(&["your b is bf16 [24, 70], committed was bf16 [70, 9]"]);
+        .mentions(&["your b is bf16 [24, 70], but the commitment has bf16 [70, 9]"]);
     product
         .verify(&folder, "--b b.npy --c b.npy")
         .refuses(&["b.npy", "the commitment has no c"]);
     product
         .open(&folder, "--without b,d")
-        .refuses(&["there is no \"d\" to leave out; there are a, b"]);
+        .refuses(&["there is no \"d\" to omit; there are a, b"]);
     product
         .open(&folder, "--without c")
         .refuses(&["there is no \"c\""]);
@@ -331,7 +334,7 @@ fn beacons_and_numbers_that_cannot_be() {
     let folder = PLAIN.committed("");
     challenge(&folder, BEACON, 217).refuses(&["c.json", "216 elements", "1 to 216"]);
     for beacon in ["a\u{e9}b", &"1".repeat(257)] {
-        challenge(&folder, beacon, 3).refuses(&["1 to 256 characters of ASCII"]);
+        challenge(&folder, beacon, 3).refuses(&["1 to 256 ASCII characters without spaces"]);
     }
     challenge(&folder, "-1", 3).expect(0);
     let run = "audit challenge c.json --beacon 1 --elements 3 -o c.json";

@@ -88,7 +88,7 @@ fn any_length_but_its_own_is_refused() {
     assert!(read.verdict(&more).is_err());
     let twice = [&read.opening[..], &read.opening[..]].concat();
     let error = read.verdict(&twice).unwrap_err().to_string();
-    assert!(error.contains("goes on after its end"), "{error}");
+    assert!(error.contains("has bytes after its end"), "{error}");
     folder.write("o.bin", &read.opening[..read.opening.len() - 32]);
     PLAIN
         .verify(&folder, "")
@@ -140,7 +140,7 @@ fn an_opening_of_another_challenge_is_no_answer() {
     PLAIN
         .verify(&folder, "")
         .expect(1)
-        .mentions(&["it is no answer to this challenge", "beacon="]);
+        .mentions(&["it does not answer this challenge", "beacon="]);
     challenge(&folder, BEACON, 11).expect(0);
     PLAIN
         .verify(&folder, "")
@@ -185,7 +185,7 @@ fn challenges_that_were_edited_are_none() {
         PLAIN.verify(&folder, "").refuses(&["ch.json", words]);
         PLAIN.open(&folder, "").refuses(&["ch.json", words]);
     };
-    let other = "is not a challenge: its elements or lines are not those";
+    let other = "is not a challenge: its elements or lines differ from those";
     edited(&|c| c["elements"][0] = json!([0, 0, 0]), other);
     edited(&|c| c["elements"][0] = c["elements"][1].clone(), other);
     edited(
@@ -196,8 +196,8 @@ fn challenges_that_were_edited_are_none() {
     edited(&|c| c["opened"][0]["lines"][0] = json!(1u64 << 40), other);
     edited(&|c| c["population"] = json!(1), other);
     edited(&|c| c["draw_sha256"] = json!("00".repeat(32)), other);
-    edited(&|c| c["elements"] = json!([]), "a challenge has 1 to");
-    edited(&|c| c["beacon"] = json!("a b"), "a beacon's value is");
+    edited(&|c| c["elements"] = json!([]), "a challenge can draw 1 to");
+    edited(&|c| c["beacon"] = json!("a b"), "a beacon's value must be");
     edited(
         &|c| c["schema"] = json!("tcverify.challenge/2"),
         "its schema is",
@@ -205,7 +205,7 @@ fn challenges_that_were_edited_are_none() {
     edited(&|c| c["more"] = json!(1), "unknown field");
     edited(
         &|c| c["commitment_sha256"] = json!("00".repeat(32)),
-        "is a challenge to the commitment of SHA-256",
+        "is a challenge to the commitment with SHA-256",
     );
     edited(&|c| *c = json!([]), "is not a challenge");
 }
@@ -219,14 +219,14 @@ fn another_model_or_schedule_is_refused() {
             "audit verify {model} --commitment c.json --own-challenge ch.json o.bin"
         ))
     };
-    let of_model = "the commitment is to the model of SHA-256";
+    let of_model = "the commitment names the model with SHA-256";
     verify("--arch a100 --dtype bf16")
         .expect(1)
         .mentions(&[of_model, "ampere"]);
     verify("--arch h100 --dtype fp16")
         .expect(1)
         .mentions(&[of_model]);
-    let of_schedule = "to another schedule, or to other factors, than you name";
+    let of_schedule = "a different schedule, or different factors, from those you gave";
     for other in ["--schedule cutlass-sm90", "--alpha 2"] {
         verify(&format!("--arch h100 --dtype bf16 {other}"))
             .expect(1)
@@ -253,7 +253,7 @@ fn commitments_that_contradict_themselves_are_none() {
     );
     edited(
         &|c| c["inputs"]["a"]["shape"] = json!([70]),
-        "[70] is the shape of nothing that has lines",
+        "[70] is not a shape that has lines",
     );
     edited(
         &|c| c["inputs"]["a"]["lines"] = json!("columns"),
@@ -274,7 +274,7 @@ fn commitments_that_contradict_themselves_are_none() {
             c["inputs"]["a"]["shape"] = json!([32, huge]);
             c["inputs"]["b"]["shape"] = json!([huge, 9]);
         },
-        "a memory can hold",
+        "no memory can hold",
     );
     let digest = json!(sha256(""));
     edited(
@@ -324,7 +324,7 @@ fn only_what_was_committed_is_opened() {
     challenge(&folder, BEACON, 5).expect(0);
     super::tamper(&folder, 3, 4);
     let run = PLAIN.open(&folder, "").expect(1);
-    run.mentions(&["these are not what was committed", "the root of D is"]);
+    run.mentions(&["these differ from the commitment", "the root of D is"]);
     assert!(!folder.names().contains(&"o.bin".to_owned()));
     let run = folder.tcverify(
         "audit open --arch h100 --dtype bf16 generate:9:normal:24x70 generate:2:normal:70x9 d.npy \

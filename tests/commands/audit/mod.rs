@@ -2,6 +2,7 @@
 
 mod honest;
 mod hostile;
+mod operations;
 
 use serde_json::Value;
 

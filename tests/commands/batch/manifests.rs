@@ -138,7 +138,7 @@ fn what_a_manifest_may_not_say() {
     for (text, words) in [
         (
             whole(r#"[{"name": "p"}, {"name": "q", "dtyp": "fp16"}]"#),
-            &["case 2 (q)", "\"dtyp\"", "\"dtype\" meant"][..],
+            &["case 2 (q)", "\"dtyp\"", "did you mean \"dtype\"?"][..],
         ),
         (
             whole(r#"[{"name": "q", "dtype": "fp17"}]"#),
@@ -166,7 +166,7 @@ fn what_a_manifest_may_not_say() {
         ),
         (
             whole(r#"[{"name": "q"}, {"name": "q"}]"#),
-            &["case 2 (q)", "another case has that name"],
+            &["case 2 (q)", "another case has the same name"],
         ),
         (whole(r#"[{"arch": "h100"}]"#), &["case 1", "\"name\""]),
         (whole(r#"[{"name": ""}]"#), &["case 1", "\"name\""]),
@@ -182,7 +182,7 @@ fn what_a_manifest_may_not_say() {
             whole(r#"[{"name": "q", "model": "m.json"}]"#),
             &["`arch`", "`model`"],
         ),
-        (whole("[]"), &["holds no case"]),
+        (whole("[]"), &["has no cases"]),
         (whole("[{"), &["is not a manifest"]),
         (
             r#"{"schema": "tcverify.manifest/2", "cases": []}"#.to_owned(),
@@ -226,7 +226,7 @@ fn folders_of_cases() {
     let write = |about: Value| std::fs::write(case.join("case.json"), about.to_string()).unwrap();
     write(about(32));
     let report = folder.tcverify("batch all --json -").expect(0).json();
-    let model = &report["cases"][0]["report"]["model"]["arithmetic"];
+    let model = &report["cases"][0]["report"]["rule"]["model"]["arithmetic"];
     assert_eq!(
         model["accumulator"], "fp16",
         "what D is, the instruction returned"
@@ -234,7 +234,7 @@ fn folders_of_cases() {
 
     write(about(31));
     let run = folder.tcverify("batch all").expect(2);
-    assert!(run.stdout.contains("k is 31, but it is 32"), "{run:?}");
+    assert!(run.stdout.contains("k is 31, but k is 32"), "{run:?}");
     let mut with_c = about(32);
     with_c["c_dtype"] = "fp16".into();
     write(with_c);

@@ -297,7 +297,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         ("p0.json nine.json p2.json", &["nine.json"]),
         (
             "p0.json fewer.json p2.json",
-            &["part 1", "number of elements"],
+            &["part 1", "the number of compared elements does not match"],
         ),
         (
             "p0.json plan.json p2.json",
@@ -335,7 +335,7 @@ fn inputs_that_changed_since_the_plan_are_refused() {
         flip(&folder, file, file, back);
         folder
             .tcverify(&format!("shard run plan.json {of_part} -o p.json"))
-            .refuses(&[file, "plan.json", "is not what"]);
+            .refuses(&[file, "is not the array that plan.json was made from"]);
         assert!(!folder.path("p.json").exists());
         if file != "w.npy" {
             // The other part reads nothing of it.

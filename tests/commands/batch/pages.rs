@@ -169,7 +169,7 @@ fn pages_go_to_a_folder_and_over_no_input() {
     std::fs::create_dir(folder.path("out")).unwrap();
     folder
         .tcverify("batch cases.json --html out --json out/case-001.html")
-        .refuses(&["cannot go to one place"]);
+        .refuses(&["cannot go to the same place"]);
 }
 
 /// `shard merge` has the forms that `check` has.
@@ -207,7 +207,7 @@ fn a_merged_check_has_every_form() {
     }
     let page = String::from_utf8(folder.read("m.html")).unwrap();
     for text in [
-        "Parts that were merged keep no map",
+        "Merged parts keep no map",
         "The first mismatch, step by step",
         "1 of 32 elements of D differ",
     ] {

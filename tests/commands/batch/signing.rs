@@ -96,12 +96,12 @@ fn parts_that_no_signer_signed_are_refused() {
         .replace(content, &other)
         .replace(&digest, &sha256(&other));
     folder.write("forged.json", forged);
-    merge("forged.json").refuses(&["forged.json", "did not make of it", FIRST]);
+    merge("forged.json").refuses(&["forged.json", "did not make for it", FIRST]);
     // The signature of another part.
     let of = |part: &Value| part["signature"]["ed25519"].as_str().unwrap().to_owned();
     let swapped = text.replace(&of(&part), &of(&json(&folder, "0.json")));
     folder.write("swapped.json", swapped);
-    merge("swapped.json").refuses(&["swapped.json", "did not make of it"]);
+    merge("swapped.json").refuses(&["swapped.json", "did not make for it"]);
     // None, and one of somebody else.
     let (before, after) = text.split_once("\"signature\":").unwrap();
     let bare = format!("{before}{}", after.split_once("},").unwrap().1);
@@ -132,7 +132,7 @@ fn what_nobody_would_look_at_is_not_signed() {
     refused("run plan.json 0", &["is not signed", "--sign"]);
     refused(
         "run plan.json 0 --sign 1.pem",
-        &["no signer of the plan", "abc145517d44be5a"],
+        &["not a signer of the plan", "abc145517d44be5a"],
     );
     refused("run open.json 0 --sign 0.pem", &["names no signers"]);
     refused(
@@ -141,7 +141,7 @@ fn what_nobody_would_look_at_is_not_signed() {
     );
     let plan = |key: &str| format!("plan -n 2 --signer {key} {PRODUCT}");
     refused(&plan("0.pem"), &["0.pem", "-pubout"]);
-    refused(&plan("d.npy"), &["d.npy", "is no text"]);
+    refused(&plan("d.npy"), &["d.npy", "is not text"]);
     #[cfg(unix)]
     refused(&plan("/dev/zero"), &["/dev/zero", "more than"]);
     folder
@@ -157,7 +157,7 @@ fn what_nobody_would_look_at_is_not_signed() {
     folder.write("signed.json", signed);
     folder
         .tcverify("shard merge signed.json 0.json 1.json")
-        .refuses(&["signed.json", "did not make of it"]);
+        .refuses(&["signed.json", "did not make for it"]);
 }
 
 #[test]

@@ -33,12 +33,12 @@ fn lists(arguments: &str, first: &str, possible: &[&str]) {
 fn a_format_the_architecture_lacks() {
     lists(
         "--arch volta --dtype bf16",
-        "error: volta does not multiply bf16*bf16; possible are",
+        "error: volta does not multiply bf16*bf16; supported:",
         &["mma fp16*fp16 -> fp32", "mma fp16*fp16 -> fp16"],
     );
     lists(
         "--arch a100 --dtype e4m3",
-        "error: ampere does not multiply e4m3*e4m3; possible are",
+        "error: ampere does not multiply e4m3*e4m3; supported:",
         &["mma tf32*tf32 -> fp32", "mma fp64*fp64 -> fp64"],
     );
 }
@@ -47,7 +47,7 @@ fn a_format_the_architecture_lacks() {
 fn an_accumulator_the_format_lacks() {
     lists(
         "--arch ampere --dtype bf16 --acc f16",
-        "error: ampere does not multiply bf16*bf16 with fp16 accumulation; possible are",
+        "error: ampere does not multiply bf16*bf16 with fp16 accumulation; supported:",
         &["mma fp16*fp16 -> fp16"],
     );
 }
@@ -56,7 +56,7 @@ fn an_accumulator_the_format_lacks() {
 fn a_pair_that_does_not_go_together() {
     lists(
         "--arch hopper --dtype fp16 --dtype-b bf16",
-        "error: hopper does not multiply fp16*bf16; possible are",
+        "error: hopper does not multiply fp16*bf16; supported:",
         &["wgmma fp16*fp16, bf16*bf16 -> fp32"],
     );
 }
@@ -65,7 +65,7 @@ fn a_pair_that_does_not_go_together() {
 fn a_format_the_instruction_lacks() {
     lists(
         "--arch hopper --dtype fp64 --instruction wgmma",
-        "error: hopper does not multiply fp64*fp64 through wgmma; possible are",
+        "error: hopper does not multiply fp64*fp64 through wgmma; supported:",
         &[
             "wgmma tf32*tf32 -> fp32",
             "other instructions: see 'tcverify archs hopper'",

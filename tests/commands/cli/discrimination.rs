@@ -44,7 +44,7 @@ fn data_that_nothing_rounds_tell_nothing() {
         "{told}"
     );
     // The judged one is no other.
-    let own = &found["model"]["sha256"];
+    let own = &found["rule"]["model"]["sha256"];
     assert!(same.iter().all(|alike| alike["sha256"] != *own));
     // The best known first.
     let rank = |alike: &Value| match alike["evidence"].as_str().unwrap() {
@@ -61,7 +61,7 @@ fn data_that_nothing_rounds_tell_nothing() {
     for text in [text].iter().chain(&pages) {
         for words in [
             "Same bits from hopper wgmma, ",
-            "; 8 other arithmetics of the catalogue for these operands differ.",
+            "; 8 other arithmetics in the catalogue for these operands differ.",
         ] {
             assert!(text.contains(words), "{text}");
         }
@@ -168,7 +168,7 @@ fn units_that_share_an_arithmetic_are_all_named() {
         for unit in units {
             assert!(text.contains(&format!("{unit} ")), "{text}");
         }
-        said.push((found["model"]["sha256"].clone(), shared));
+        said.push((found["rule"]["model"]["sha256"].clone(), shared));
     }
     assert!(said.windows(2).all(|two| two[0] == two[1]));
 }

@@ -69,7 +69,7 @@ fn fp64() {
             // One fused multiply-add a step: 0.1 * 10 is rounded to 1 before 1 is taken away.
             array(&[1, 1], &[0.0]),
         );
-        assert_eq!(report["model"]["instruction"], "mma");
+        assert_eq!(report["rule"]["model"]["instruction"], "mma");
         assert_eq!(report["reproduced"]["format"], "fp64");
     }
 }
@@ -105,7 +105,10 @@ fn the_default_instruction_is_the_architectures_own() {
         ("--arch rtx-blackwell --dtype fp16", "mma"),
     ] {
         let report = report(arguments, halves(), two(), three());
-        assert_eq!(report["model"]["instruction"], instruction, "{arguments}");
+        assert_eq!(
+            report["rule"]["model"]["instruction"], instruction,
+            "{arguments}"
+        );
     }
     for (arguments, instruction) in [
         ("--arch ada --dtype e4m3", "mma"),
@@ -116,6 +119,9 @@ fn the_default_instruction_is_the_architectures_own() {
         ("--arch hopper --dtype bf16", "wgmma"),
     ] {
         let report = report(arguments, singles(1.5), singles(2.0), three());
-        assert_eq!(report["model"]["instruction"], instruction, "{arguments}");
+        assert_eq!(
+            report["rule"]["model"]["instruction"], instruction,
+            "{arguments}"
+        );
     }
 }

@@ -99,7 +99,13 @@ fn mistakes_are_explained() {
         "generate:7:odd:12x70",
         &["generate:7:odd:12x70", "\"odd\"", "cancel"],
     );
-    refuses("generate:7:normal:12", &["no shape", "ROWSxCOLUMNS"]);
+    refuses(
+        "generate:7:normal:12",
+        &[
+            "\"12\" is not the shape of a matrix or a batch",
+            "ROWSxCOLUMNS",
+        ],
+    );
     refuses("generate:7:normal:12x71", &["inner dimensions differ"]);
     refuses("generate:7:normal:9999999x9999999", &["elements"]);
     let run = folder

@@ -11,10 +11,10 @@ fn a_page_for_every_command() {
     let page = |name: &str| std::fs::read_to_string(man.join(name)).expect(name);
     let whole = page("tcverify.1");
     let help = folder.tcverify("--help").expect(0).stdout;
-    let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
-    let commands = commands.lines().take_while(|line| !line.is_empty());
-    // What a command does may go on in lines of their own.
-    let names = commands.filter(|line| !line.starts_with("   "));
+    let (commands, _) = help.split_once("\nOptions:\n").expect("options come last");
+    // Commands are indented by two spaces; their groups are not, nor are lines that go on.
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' '));
     let names = names.filter_map(|line| line.split_whitespace().next());
     let mut count = 0;
     for name in names.filter(|name| *name != "help") {
@@ -73,7 +73,7 @@ fn every_page_has_examples_and_an_exit_status() {
     let page = |name: &str| String::from_utf8(folder.read(&format!("man1/{name}.1"))).unwrap();
     assert!(page("tcverify-check").contains("0 identical, 1 different, 2 anything else"));
     assert!(page("tcverify-check-op").contains("rms_norm"));
-    assert!(page("tcverify-commit-verify").contains("1 not what was committed"));
+    assert!(page("tcverify-commit-verify").contains("1 differs from the commitment"));
 }
 
 #[test]

@@ -60,10 +60,10 @@ fn suggestions_are_of_the_same_kind() {
 fn a_family_of_formats_says_which() {
     let tip = |words: &str| Folder::new().tcverify(words).expect(2).stderr;
     let fp8 = tip("check --arch h100 --dtype fp8 a b d");
-    assert!(fp8.contains("tip: fp8 is e4m3 or e5m2: say which"), "{fp8}");
+    assert!(fp8.contains("tip: fp8 is ambiguous: e4m3 or e5m2"), "{fp8}");
     assert!(!fp8.contains("fp64'"), "{fp8}");
     let fp6 = tip("check --arch b200 --dtype FP6 a b d");
-    assert!(fp6.contains("FP6 is e3m2 or e2m3"), "{fp6}");
+    assert!(fp6.contains("tip: FP6 is ambiguous: e3m2 or e2m3"), "{fp6}");
     let slip = tip("check --arch h100 --dtype fp17 a b d");
     assert!(slip.contains("'fp16'"), "{slip}");
     let none = tip("check --arch h100 --dtype nonsense a b d");
@@ -95,9 +95,9 @@ fn auto_asks_identify_and_says_so() {
         text.starts_with("IDENTICAL, model chosen to fit D  "),
         "{text}"
     );
-    let said = "nobody named a unit (--arch auto): &#39;identify&#39; tested";
+    let said = "no unit was named (--arch auto): &#39;identify&#39; tested";
     for (form, said) in [
-        ("r.xml", "nobody named a unit (--arch auto)"),
+        ("r.xml", "no unit was named (--arch auto)"),
         ("r.md", "model chosen to fit D"),
         ("r.html", said),
         ("r.html", "Identical, model chosen to fit D"),
@@ -111,8 +111,8 @@ fn auto_asks_identify_and_says_so() {
     );
     let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
     // Of three that compute alike, the one that is known best.
-    assert_eq!(report["model"]["architecture"], "ampere");
-    let fits = report["chosen"]["fits"].as_array().unwrap();
+    assert_eq!(report["rule"]["model"]["architecture"], "ampere");
+    let fits = report["rule"]["chosen"]["fits"].as_array().unwrap();
     for name in [
         "turing mma -> fp32",
         "ampere mma -> fp32",
@@ -120,7 +120,7 @@ fn auto_asks_identify_and_says_so() {
     ] {
         assert!(fits.contains(&name.into()), "{report:#}");
     }
-    assert!(report["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
+    assert!(report["rule"]["chosen"]["tested"].as_u64().unwrap() > fits.len() as u64);
     // The command that is repeated names it, and says nothing of a choice.
     let again = report["command"].as_str().unwrap();
     let again = folder
@@ -153,31 +153,31 @@ fn auto_is_refused_where_it_cannot_ask() {
     for (words, said) in [
         (
             format!("check --arch auto {OPERANDS} d.npy --acc f16"),
-            "leave out",
+            "omit their options",
         ),
         (
             format!("check --arch auto {OPERANDS} d.npy --instruction mma"),
-            "leave out",
+            "omit their options",
         ),
         (
             format!("check --arch auto {OPERANDS} d.npy --schedule plain --tile-k 8"),
-            "leave out",
+            "omit their options",
         ),
         (
             format!("check --arch auto {OPERANDS} --d-digest {}", "0".repeat(64)),
-            "D itself",
+            "needs the D tensor, not a digest",
         ),
         (
             "check --arch auto --dtype fp16 - a.npy a.npy".to_owned(),
-            "read once",
+            "standard input can be read only once",
         ),
         (
             format!("replay --arch auto {OPERANDS} -o x.npy"),
-            "'tcverify check' alone",
+            "only 'tcverify check'",
         ),
         (
             format!("explain --arch auto {OPERANDS} --at 0,0"),
-            "'tcverify check' alone",
+            "only 'tcverify check'",
         ),
     ] {
         folder.tcverify(&words).refuses(&[said]);

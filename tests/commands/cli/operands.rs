@@ -36,9 +36,9 @@ fn transposed_operands() {
         "{CHECK} --transpose-a --transpose-b at.npy bt.npy d.npy --json -"
     ));
     let report = run.expect(0).json();
-    assert_eq!(report["product"]["transpose_a"], true);
-    assert_eq!(report["product"]["transpose_b"], true);
-    assert_eq!(report["product"]["k"], 3);
+    assert_eq!(report["rule"]["product"]["transpose_a"], true);
+    assert_eq!(report["rule"]["product"]["transpose_b"], true);
+    assert_eq!(report["rule"]["product"]["k"], 3);
     assert_eq!(report["inputs"]["a"]["shape"], json!([3, 2]));
 }
 
@@ -56,21 +56,18 @@ fn a_hint_where_an_operand_would_fit_the_other_way_round() {
         ),
         (
             "a.npy 4x3.npy",
-            "; B would fit the other way round (see --transpose-b)\n",
+            "; B would fit if transposed (see --transpose-b)\n",
         ),
         (
             "2x4.npy bt.npy",
-            "; A would fit the other way round (see --transpose-a)\n",
+            "; A would fit if transposed (see --transpose-a)\n",
         ),
         (
             "a.npy bt.npy",
-            "; A or B would fit the other way round (see --transpose-a, ",
+            "; A or B would fit if transposed (see --transpose-a, ",
         ),
         // The hint holds if it was the option that was wrong.
-        (
-            "--transpose-b a.npy 3x4.npy",
-            "; B would fit the other way round",
-        ),
+        ("--transpose-b a.npy 3x4.npy", "; B would fit if transposed"),
         ("--transpose-b a.npy 3x4.npy", "B = 3x4.npy (transposed): "),
         (
             "--transpose-a a.npy 4x2.npy",
@@ -128,7 +125,7 @@ fn batches() {
     folder.save("d.npy", &Npy::new("<f4", &[2, 3, 1, 1], floats(&sums)));
     let check = format!("{CHECK} a.npy b.npy d.npy --json -");
     let report = folder.tcverify(&check).expect(0).json();
-    let product = &report["product"];
+    let product = &report["rule"]["product"];
     assert_eq!(product["batch"], json!([2, 3]));
     assert_eq!(
         [&product["m"], &product["n"], &product["k"]],
@@ -180,8 +177,8 @@ fn operands_of_two_formats() {
     let report = folder.tcverify(check).expect(0).json();
     assert_eq!(report["inputs"]["a"]["format"], "e5m2");
     assert_eq!(report["inputs"]["b"]["format"], "e4m3");
-    assert_eq!(report["model"]["arithmetic"]["a"], "e5m2");
-    assert_eq!(report["model"]["arithmetic"]["b"], "e4m3");
+    assert_eq!(report["rule"]["model"]["arithmetic"]["a"], "e5m2");
+    assert_eq!(report["rule"]["model"]["arithmetic"]["b"], "e4m3");
     folder
         .tcverify("check --arch hopper --dtype e5m2 a.npy b.npy d.npy -q")
         .expect(1);

@@ -62,12 +62,13 @@ fn what_was_accepted_is_said_in_the_text() {
     let headline = text.lines().next().unwrap();
     assert_eq!(
         headline,
-        "IDENTICAL, 2 elements let pass  all 3 elements of D are reproduced, 2 of them only as --nan or --zero allow"
+        "IDENTICAL, 2 elements accepted by tolerance  all 3 elements of D are reproduced, 2 of them only as --nan or \
+        --zero allow"
     );
     let text = check(&a, &[0x7fc0_0000, 0x8000_0000, 0], "--nan any --zero any");
     let headline = text.expect(1).stdout.lines().next().unwrap().to_owned();
     assert!(
-        headline.starts_with("DIFFERENT, 2 elements let pass  1 of 3 elements"),
+        headline.starts_with("DIFFERENT, 2 elements accepted by tolerance  1 of 3 elements"),
         "{headline}"
     );
     assert!(headline.ends_with("; 2 more differ in ways that --nan or --zero accept"));

@@ -47,8 +47,8 @@ fn verdict_tool_product_and_model() {
     let product = json!({
         "batch": [], "m": 2, "n": 2, "k": 3, "transpose_a": false, "transpose_b": false,
     });
-    assert_eq!(different["product"], product);
-    let model = &different["model"];
+    assert_eq!(different["rule"]["product"], product);
+    let model = &different["rule"]["model"];
     assert_eq!(model["architecture"], "ampere");
     assert_eq!(model["instruction"], "mma");
     assert_eq!(model["arithmetic"]["a"], "fp16");
@@ -59,7 +59,7 @@ fn verdict_tool_product_and_model() {
 #[test]
 fn the_models_digest_is_that_of_its_canonical_json() {
     let (folder, _) = example();
-    let model = &report(&folder, "d.npy", 1)["model"];
+    let model = &report(&folder, "d.npy", 1)["rule"]["model"];
     // Keys of serde_json's maps are sorted, and its compact form has no spaces.
     let canonical = serde_json::to_string(&model["arithmetic"]).unwrap();
     assert_eq!(model["sha256"], sha256(canonical));
@@ -68,7 +68,7 @@ fn the_models_digest_is_that_of_its_canonical_json() {
 #[test]
 fn every_source_that_is_cited_is_listed() {
     let (folder, _) = example();
-    let model = &report(&folder, "d.npy", 1)["model"];
+    let model = &report(&folder, "d.npy", 1)["rule"]["model"];
     for constant in model["constants"].as_array().unwrap() {
         for key in constant["source"].as_array().unwrap() {
             let citation = &model["sources"][key.as_str().unwrap()];

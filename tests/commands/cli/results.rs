@@ -68,7 +68,12 @@ fn v2_is_bfloat16() {
 fn integers_of_two_bytes_could_be_either() {
     for descr in ["<u2", "<i2", ">u2"] {
         let d = one_element(descr, &BF16);
-        check(&d, "").refuses(&["d.npy", descr, "fp16 or bf16", "--d-dtype"]);
+        check(&d, "").refuses(&[
+            "d.npy",
+            descr,
+            "does not distinguish fp16 from bf16",
+            "--d-dtype",
+        ]);
     }
     identical(&one_element("<u2", &BF16), "--d-dtype bf16");
     identical(&one_element("<u2", &FP16), "--d-dtype fp16");
@@ -79,7 +84,7 @@ fn integers_of_two_bytes_could_be_either() {
 fn with_an_fp16_accumulator_they_cannot() {
     let report = identical(&one_element("<u2", &FP16), "--acc f16");
     assert_eq!(report["inputs"]["d"]["format"], "fp16");
-    assert_eq!(report["model"]["arithmetic"]["accumulator"], "fp16");
+    assert_eq!(report["rule"]["model"]["arithmetic"]["accumulator"], "fp16");
     assert!(report["reproduced"]["conversion"].is_null());
 }
 
@@ -107,7 +112,7 @@ fn formats_that_no_result_has() {
     let codes = one_element("|u1", &[0x3c]);
     check(&codes, "").refuses(&["d.npy", "1 byte", "fp32"]);
     let named = one_element("bfloat16", &BF16);
-    check(&named, "--d-dtype fp16").refuses(&["d.npy", "bf16", "fp16 was asked for"]);
+    check(&named, "--d-dtype fp16").refuses(&["d.npy", "bf16", "the request says fp16"]);
     let half = one_element("<f2", &FP16);
     check(&half, "--acc f16 --d-dtype fp32").refuses(&["fp16 accumulation", "fp32"]);
     check(&half, "--acc f16 --d-dtype bf16").refuses(&["fp16 accumulation", "bf16"]);

@@ -50,7 +50,7 @@ fn a_sample_is_reported_with_what_it_proves() {
         .expect(0)
         .stdout;
     for words in [
-        "IDENTICAL IN PART, 25.0 % of D compared  all 300 sampled elements of 1,200 that D has, are reproduced",
+        "IDENTICAL IN PART, 25.0 % of D compared  all 300 sampled elements of the 1,200 of D are reproduced",
         "300 of 1,200 elements of rows 0 to 39, columns 0 to 29, seed 9",
         "misses tampered elements: 1 75.0000 %, 10 ",
     ] {
@@ -239,7 +239,7 @@ fn a_beacon_and_a_commitment_draw() {
     let run = folder.tcverify(&format!(
         "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 8430af44 --markdown r.md --html r.html"
     ));
-    let assumes = "the commitment was published before anybody could know the beacon";
+    let assumes = "the commitment was published before anyone could know the beacon";
     let text = run.expect(0).stdout;
     let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
     for text in [text].iter().chain(&pages) {
@@ -254,7 +254,7 @@ fn a_beacon_and_a_commitment_draw() {
         "check {MODEL} d.npy --sample 40 --seed-from c.json --beacon 1"
     ));
     run.expect(1)
-        .mentions(&["not what c.json commits to: the root of D is"]);
+        .mentions(&["differs from the commitment c.json: the root of D is"]);
     commit();
     let other =
         "check --arch a100 --dtype bf16 generate:1:normal:40x64 generate:1:normal:64x30 d.npy";

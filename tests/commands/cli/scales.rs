@@ -41,7 +41,7 @@ fn scales_multiply() {
             ));
             let report = run.expect(0).json();
             assert!(report["inputs"]["scale_b"]["payload_sha256"].is_string());
-            assert!(report["model"]["arithmetic"]["scale"]["block"].is_number());
+            assert!(report["rule"]["model"]["arithmetic"]["scale"]["block"].is_number());
         }
         // Another scale is another product.
         folder.save("sa.npy", &bytes(&[1, 1], &[scales[0] ^ 8]));
@@ -76,7 +76,7 @@ fn what_scales_need_is_said() {
     refuses(
         &format!("--dtype e2m1 {SCALES}"),
         &[
-            "more than one way",
+            "several ways",
             "ue8m0 per 32",
             "ue4m3 per 16",
             "--scale-dtype",
@@ -196,5 +196,5 @@ fn c_and_d_of_two_formats() {
     folder.save("b.npy", &Npy::new("<f2", &[17, 1], half(&[0x3c00; 17])));
     folder
         .tcverify(&format!("{check} --c-dtype f32 a.npy b.npy d.npy"))
-        .refuses(&["K is 17", "takes 16", "is no C"]);
+        .refuses(&["K=17 needs chaining", "takes 16 k", "cannot feed its C"]);
 }

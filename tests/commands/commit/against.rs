@@ -36,8 +36,8 @@ fn a_commitment_says_what_it_commits_to() {
     assert_eq!(found.get("schedule"), None);
     let report = folder.tcverify(&format!("check {MODEL} a.npy b.npy d.npy --json -"));
     let report = report.expect(0).json();
-    assert_eq!(found["model_sha256"], report["model"]["sha256"]);
-    assert_eq!(found["product"], report["product"]);
+    assert_eq!(found["model_sha256"], report["rule"]["model"]["sha256"]);
+    assert_eq!(found["product"], report["rule"]["product"]);
     let run = commit(&folder, "a.npy b.npy d.npy -o again.json").expect(0);
     let digest = sha256(folder.read("again.json"));
     assert_eq!(run.stdout, format!("{digest}  again.json\n"));
@@ -123,7 +123,7 @@ fn another_file_or_model_is_named() {
     );
     different(
         check(&folder, "a.npy b.npy d.npy --c d.npy"),
-        &["C is given, committed was absent"],
+        &["C is given, but the commitment has none"],
     );
     let other = "check --arch volta --dtype fp16 --against c.json a.npy b.npy d.npy";
     different(folder.tcverify(other), &["the model's SHA-256 is"]);
@@ -147,7 +147,7 @@ fn a_transposition_is_part_of_the_product() {
     check(&folder, "s.npy s.npy d.npy").expect(0);
     different(
         check(&folder, "s.npy s.npy d.npy --transpose-a"),
-        &["the product is [] of 2x2 transposed by 2x2, committed was [] of 2x2 by 2x2"],
+        &["the product is [] of 2x2 transposed by 2x2, but the commitment has [] of 2x2 by 2x2"],
     );
 }
 

@@ -77,7 +77,7 @@ fn files_that_are_no_commitment() {
     );
     changed(
         &|d| d["d"]["block_rows"] = json!(0),
-        &["a block must have a row"],
+        &["a block must have at least one row"],
     );
     changed(
         &|d| d["d"]["block_rows"] = json!(-1),
@@ -90,7 +90,7 @@ fn files_that_are_no_commitment() {
     changed(&|d| d["d"]["format"] = json!("fp17"), &["unknown variant"]);
     changed(
         &|d| d["d"]["shape"] = json!([2, 10]),
-        &["its product is [10, 2]"],
+        &["its D is [2, 10], but its product gives [10, 2]"],
     );
     let huge = u64::MAX >> 1;
     changed(
@@ -98,14 +98,14 @@ fn files_that_are_no_commitment() {
             d["d"]["shape"] = json!([huge, 2]);
             d["product"]["m"] = json!(huge);
         },
-        &["no D that a memory can hold"],
+        &["no memory can hold a D"],
     );
     changed(
         &|d| {
             d["d"]["shape"] = json!([0, 2]);
             d["product"]["m"] = json!(0);
         },
-        &["is no shape of a D"],
+        &["is not the shape of a D"],
     );
     for field in ["schema", "model_sha256", "product", "inputs", "d"] {
         edit(&folder, "c.json", "x.json", |d| {
@@ -155,11 +155,11 @@ fn any_byte_changed() {
         }
     }
     let whole = Proof::parse(&proof).unwrap();
-    whole.check(&parsed.d, None).unwrap();
+    whole.check(&parsed.result, None).unwrap();
     for bad in mutants(&proof) {
         if let Ok(other) = Proof::parse(&bad) {
             assert_ne!(other, whole);
-            let message = other.check(&parsed.d, None).unwrap_err().to_string();
+            let message = other.check(&parsed.result, None).unwrap_err().to_string();
             assert!(!message.is_empty());
         }
     }

@@ -52,7 +52,7 @@ fn blocks_are_proven_with_and_without_their_rows() {
     assert_eq!(
         run.stdout,
         "proven  block 1, rows 3 to 5\nproven  block 3, rows 9 to 9\n\
-         r.npy has the rows of these blocks, of 4, of the committed D\n"
+         r.npy has the rows of these blocks of the committed D (4 blocks)\n"
     );
     let run = verify(&folder, "p.json").expect(0);
     assert!(run.stdout.ends_with("no rows were given\n"), "{run:?}");
@@ -79,7 +79,7 @@ fn every_block_of_every_size() {
         let beyond = format!("{prove} {}", blocks.len());
         folder
             .tcverify(&beyond)
-            .refuses(&["--blocks asks for block", "0 to"]);
+            .refuses(&["--blocks requests block", "0 to"]);
     }
 }
 
@@ -92,14 +92,19 @@ fn only_the_committed_d_is_proven() {
         let run = format!("commit prove --commitment c.json --blocks 0 {d} -o q.json --rows s.npy");
         folder.tcverify(&run)
     };
-    different(prove("e.npy"), &["e.npy", "its root is", "committed was"]);
+    different(
+        prove("e.npy"),
+        &["e.npy", "its root is", "the commitment has"],
+    );
     different(
         prove("a.npy"),
-        &["a.npy", "is [10, 3], committed was [10, 2]"],
+        &["a.npy", "is [10, 3], but the commitment has [10, 2]"],
     );
     assert_eq!(folder.names(), before);
     let same = "commit prove --commitment c.json --blocks 0 d.npy -o q.json --rows q.json";
-    folder.tcverify(same).refuses(&["cannot go to one place"]);
+    folder
+        .tcverify(same)
+        .refuses(&["cannot go to the same place"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o d.npy";
     folder.tcverify(over).refuses(&["d.npy", "would overwrite"]);
     let over = "commit prove --commitment c.json --blocks 0 d.npy -o c.json";
@@ -118,7 +123,7 @@ fn other_rows_are_refused() {
         let block = if at < 128 + 24 { 1 } else { 3 };
         different(
             verify(&folder, "p.json x.npy"),
-            &[&format!("the rows of block {block} are others")],
+            &[&format!("the rows of block {block} differ")],
         );
         rows[at] ^= 1;
     }
@@ -130,12 +135,12 @@ fn other_rows_are_refused() {
     save(&[4, 2], &[&d[72..80], &d[24..48]].concat());
     different(
         verify(&folder, "p.json x.npy"),
-        &["the rows of block 1 are others"],
+        &["the rows of block 1 differ"],
     );
     save(&[3, 2], &d[24..48]);
     different(
         verify(&folder, "p.json x.npy"),
-        &["[3, 2]; of these blocks they are", "[4, 2]"],
+        &["[3, 2], but these blocks have", "[4, 2]"],
     );
     save(&[2, 4], &[&d[24..48], &d[72..80]].concat());
     different(verify(&folder, "p.json x.npy"), &["[2, 4]"]);
@@ -215,7 +220,7 @@ fn blocks_in_another_order_or_none_prove_nothing() {
 fn a_path_too_short_or_too_long_proves_nothing() {
     let folder = proven();
     let path = |p: &mut Value| p["blocks"][0]["path"].as_array_mut().unwrap().clone();
-    let words = ["the path of block 1 has", "not its length"];
+    let words = ["the path of block 1 has", "not the right number"];
     refused(
         &folder,
         |p| {

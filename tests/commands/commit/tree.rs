@@ -155,7 +155,6 @@ fn shapes_that_no_d_has() {
     let rows = |shape: &[usize], block| Rows::new(Format::Fp32, shape.to_vec(), block);
     for shape in [
         &[][..],
-        &[3],
         &[0, 2],
         &[2, 0],
         &[1 << 40, 1 << 40],
@@ -164,6 +163,8 @@ fn shapes_that_no_d_has() {
         assert!(rows(shape, 1).is_err(), "{shape:?}");
     }
     assert!(rows(&[2, 2], 0).is_err());
+    // A vector, which is the result of some operations, is one row.
+    assert_eq!(rows(&[3], 1).unwrap().count(), 1);
     let one = rows(&[7, 2], u64::MAX).unwrap();
     assert_eq!((one.blocks(), one.of_block(0)), (1, 0..7));
     let huge = rows(&[1 << 40, 1], 1).unwrap();

@@ -71,7 +71,12 @@ fn every_form_says_it() {
         .expect(1);
     for name in ["page.html", "r.xml", "r.md"] {
         let text = String::from_utf8(folder.read(name)).unwrap();
-        for words in ["both explained", "other units", "left", "right"] {
+        for words in [
+            "both explained",
+            "the same order of additions, but different units",
+            "left",
+            "right",
+        ] {
             assert!(text.contains(words), "{words} is not in {name}:\n{text}");
         }
         assert!(!text.contains("reproduced"), "{name} speaks of a replay");
@@ -110,7 +115,14 @@ fn what_cannot_be_compared_is_refused() {
     for (words, said) in [
         ("fp32.npy codes.npy", &["left is 32x48", "right is 2x2"][..]),
         ("fp32.npy wide.npy", &["is one of them transposed?"]),
-        ("fp32.npy whole.npy", &["fp32", "int32", "two kinds"]),
+        (
+            "fp32.npy whole.npy",
+            &[
+                "left holds fp32",
+                "right holds int32",
+                "different formats cannot be compared bit by bit",
+            ],
+        ),
         ("fp32.npy other.npy --arch h100", &["needs A and B"]),
         (
             "fp32.npy other.npy --rows1 0:8",
@@ -123,7 +135,7 @@ fn what_cannot_be_compared_is_refused() {
         ("fp32.npy none.npy", &["none.npy"]),
         (
             "generate:1:normal:32x48 fp32.npy",
-            &["a generated array is the result of no product"],
+            &["a generated array is not the result of a product"],
         ),
         ("fp32.npy other.npy b.npy a.npy", &["64x48"]),
         ("fp32.npy other.npy --json fp32.npy", &["fp32.npy"]),

@@ -52,9 +52,9 @@ fn the_first_step_that_differs() {
         &[
             "DIFFERENT  up is the first that differs",
             "its operands are equal; the step before it is equal",
-            "1 step with other operands and another result",
+            "1 step with different operands and a different result",
             "BOTH EXPLAINED",
-            "another order of additions",
+            "a different order of additions",
             "a is the result of up",
         ],
     );
@@ -109,7 +109,10 @@ fn steps_of_one_run_alone_are_a_difference() {
     let (text, found) = compare(&folder, "run1.json short.json", 1);
     says(
         &text,
-        &["1 step only one run has", "the left run alone has: down"],
+        &[
+            "no common step differs, but 1 step occurs in only one run",
+            "1 step only in the left run: down",
+        ],
     );
     assert_eq!(found["left"]["alone"], json!(["down"]));
 }
@@ -178,17 +181,17 @@ fn a_policy_demands_equal_bits() {
     for (words, said) in [
         (
             "q.npy q2.npy x.npy w.npy --policy strict --accept explained",
-            "nothing pass but equal",
+            "accepts only equal",
         ),
         (
             "run1.json run2.json --accept explained",
-            "is about two results",
+            "applies only to two results",
         ),
         ("run1.json run2.json --arch h100", "two runs name their own"),
         ("run1.json run2.json x.npy w.npy", "two runs name their own"),
         (
             "run1.json run2.json --policy p.json",
-            "lies in the folder of the cases",
+            "is in the folder of the cases",
         ),
         ("run1.json missing.json", "missing.json"),
     ] {

@@ -141,7 +141,7 @@ fn what_inflates_beyond_the_limit_is_refused_before_it_does() {
     let error = small.source(&path).unwrap_err();
     assert_eq!(error.fault.kind, FaultKind::Memory);
     let said = error.to_string();
-    assert!(said.contains("x.npz#a: takes 4194"), "{said}");
+    assert!(said.contains("x.npz#a: needs 4194"), "{said}");
     // And one that fits is read.
     let source = files(8 << 20).source(&path).unwrap();
     assert_eq!(source.tensor(Format::Uint8).unwrap().len(), 4 << 20);
@@ -183,7 +183,7 @@ fn memory_that_cannot_be_had_is_an_error() {
     let run = folder.limited("ulimit -v 400000", arguments);
     run.refuses(&[
         "generate:1:normal:60000x60000",
-        "takes 72000",
+        "needs 72000",
         "bytes of memory",
     ]);
 }
@@ -262,5 +262,5 @@ fn a_case_that_a_link_lost_is_missed() {
     std::fs::create_dir(folder.path("cases")).unwrap();
     std::os::unix::fs::symlink("gone", folder.path("cases/one")).unwrap();
     let run = folder.tcverify("batch cases");
-    run.refuses(&["cases/one", "a link that leads nowhere"]);
+    run.refuses(&["cases/one", "is a broken link, or cannot be examined"]);
 }

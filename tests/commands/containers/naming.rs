@@ -41,11 +41,11 @@ fn the_kind_of_a_file_of_another_name_is_in_its_first_bytes() {
     }
     // A name that says what it is must be true.
     folder.write("x.npz", npy(&[1.0]));
-    refused(&folder, "x.npz#a", &["is no .npz file"]);
+    refused(&folder, "x.npz#a", &["is not a .npz file"]);
     folder.write("x.npy", zip(&[Member::stored("a.npy", &npy(&[3.0]))]));
     refused(&folder, "x.npy", &["is not a .npy file"]);
     folder.write("x.safetensors", npy(&[1.0]));
-    refused(&folder, "x.safetensors#a", &["is no .safetensors file"]);
+    refused(&folder, "x.safetensors#a", &["is not a .safetensors file"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn without_a_name_or_with_a_wrong_one_the_names_are_listed() {
         "x.npz#alpha.npy",
         &["did you mean \"alpha\"?", all],
     );
-    refused(&folder, "x.npz#", &["no array of the name \"\"; it holds"]);
+    refused(&folder, "x.npz#", &["no array named \"\"; it holds"]);
     let many: Vec<_> = (0..100).map(|i| member(&format!("t{i:02}"))).collect();
     folder.write("many.npz", zip(&many));
     refused(
@@ -74,12 +74,12 @@ fn without_a_name_or_with_a_wrong_one_the_names_are_listed() {
         &["\"t00\"", "\"t23\" and 76 more\n"],
     );
     folder.write("none.npz", zip(&[]));
-    refused(&folder, "none.npz#a", &["it holds none"]);
+    refused(&folder, "none.npz#a", &["it has no arrays"]);
     folder.write("plain.npy", npy(&[1.0]));
     refused(
         &folder,
         "plain.npy#a",
-        &["one array without a name", "\"#a\""],
+        &["whose one array has no name", "leave out \"#a\""],
     );
     refused(&folder, "missing.npz#a", &["cannot be opened"]);
 }

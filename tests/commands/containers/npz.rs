@@ -84,11 +84,11 @@ fn names_that_two_readers_take_for_different_members() {
         member("d.npy", 6.0),
     ]);
     let not = |name: &str, words: &str| refused(&folder, &format!("x.npz#{name}"), &[words]);
-    not("a", "one of two that its name could mean");
-    not("b.npy", "one of two that its name could mean");
+    not("a", "shares its name with another member");
+    not("b.npy", "shares its name with another member");
     folder.tcverify("digest x.npz#b x.npz#d").expect(0);
     let run = folder.tcverify("inspect x.npz").expect(2);
-    assert!(run.stdout.contains("has a name with a NUL"), "{run:?}");
+    assert!(run.stdout.contains("has a NUL in its name"), "{run:?}");
 }
 
 #[test]
@@ -99,7 +99,11 @@ fn two_readers_must_see_the_same() {
         local_name: Some(b"b.npy".to_vec()),
         ..good()
     };
-    refused(&with(&[other]), "x.npz#a", &["another name at its data"]);
+    refused(
+        &with(&[other]),
+        "x.npz#a",
+        &["a different name at its data"],
+    );
     // The second begins within the first.
     let nested = zip(&[good()]);
     let outer = Member::stored("b.npy", &nested);
@@ -112,7 +116,7 @@ fn two_readers_must_see_the_same() {
     refused(
         &raw([b"junk", &file[..]].concat()),
         "x.npz#a",
-        &["is no .npz file"],
+        &["is not a .npz file"],
     );
     refused(
         &raw([&file[..], b"junk"].concat()),
@@ -127,18 +131,18 @@ fn two_readers_must_see_the_same() {
     comment.extend(b"abc");
     refused(&raw(comment), "x.npz#a", &["a comment"]);
     // How many members, how long the directory is, and where.
-    for (at, words) in [(14, "does not lie"), (10, "does not lie"), (6, "x.npz")] {
+    for (at, words) in [
+        (14, "is not at its declared position"),
+        (10, "is not at its declared position"),
+        (6, "x.npz"),
+    ] {
         let mut lie = file.clone();
         lie[end - at] ^= 1;
         refused(&raw(lie), "x.npz#a", &[words]);
     }
     let mut count = file;
     count[end - 12] = 9;
-    refused(
-        &raw(count),
-        "x.npz#a",
-        &["has 1 members, but is said to have 9"],
-    );
+    refused(&raw(count), "x.npz#a", &["has 1 members, but declares 9"]);
 }
 
 #[test]
@@ -234,8 +238,8 @@ fn a_lie_costs_no_memory() {
     let honest = Npy::with_header(text, vec![0; 1 << 29]).bytes();
     cramped(&with(&[Member::deflated("a.npy", &honest)])).refuses(&[
         "x.npz#a",
-        "takes 5368",
-        "bytes of memory, which cannot be had",
+        "needs 5368",
+        "bytes of memory, which the system does not provide",
     ]);
     cramped(&with(&[good()])).expect(0);
 }
@@ -321,8 +325,8 @@ fn what_is_streamed_is_read_if_it_says_the_same() {
     ] {
         raw(good).tcverify("digest x.npz#a").expect(0);
     }
-    let after = "is described otherwise after its data";
-    let at = "is described otherwise at its data";
+    let after = "has a data descriptor that differs from the directory";
+    let at = "has a local header that differs from the directory";
     for (bad, words) in [
         (all(vec![], [0; 3], vec![]), after),
         (all(right[4..].to_vec(), [0; 3], vec![]), after),
@@ -419,13 +423,17 @@ fn nothing_lies_between_members() {
         for bit in 0..8 * width {
             let mut lie = file.clone();
             lie[at + bit / 8] ^= 1 << (bit % 8);
-            refused(&raw(lie), "x.npz#a", &["at its data"]);
+            refused(
+                &raw(lie),
+                "x.npz#a",
+                &["has a local header that differs from the directory"],
+            );
         }
     }
     // UTF-8 in one of them alone.
     let mut flag = file.clone();
     flag[start + 9] ^= 8;
-    refused(&raw(flag), "x.npz#a", &["is described otherwise"]);
+    refused(&raw(flag), "x.npz#a", &["differs from the directory"]);
 }
 
 /// What NumPy writes, to a file and to a pipe.

@@ -11,7 +11,7 @@ fn a_pickle_is_called_one() {
     }
     let save = "safetensors.torch.save_file";
     for (name, bytes, said) in [
-        ("m.pt", &b"anything"[..], "is a PyTorch file by its name"),
+        ("m.pt", &b"anything"[..], "is named like a PyTorch file"),
         ("m.PTH", b"\x80\x04\x95more", "is a pickle"),
         ("m.bin", b"\x80\x02}q\x00.", "is a pickle"),
     ] {

@@ -122,13 +122,21 @@ fn the_type_in_the_file_must_fit_what_is_wanted() {
     };
     a("wide").expect(0);
     a("codes").expect(0);
-    a("bf16").refuses(&["x.safetensors#bf16", "holds bf16", "fp16 was asked for"]);
+    a("bf16").refuses(&[
+        "x.safetensors#bf16",
+        "declares bf16",
+        "the request says fp16",
+    ]);
     a("fine").refuses(&["x.safetensors#fine", "[0, 0]", "fp16 cannot represent"]);
-    a("bytes").refuses(&["x.safetensors#bytes", "1 byte wide", "codes of fp16 take 2"]);
+    a("bytes").refuses(&["x.safetensors#bytes", "1 byte wide", "fp16 codes need 2"]);
     // BF16 as D is understood as one rounding of the result; another wish is refused.
     let d = |rest: &str| check(&folder, "a.npy", "b.npy", "x.safetensors#d16", rest);
     d("").expect(1);
-    d("--d-dtype fp32").refuses(&["x.safetensors#d16", "holds bf16", "fp32 was asked for"]);
+    d("--d-dtype fp32").refuses(&[
+        "x.safetensors#d16",
+        "declares bf16",
+        "the request says fp32",
+    ]);
 }
 
 #[test]

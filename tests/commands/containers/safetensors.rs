@@ -20,7 +20,7 @@ fn lengths_that_no_header_has() {
     for length in [100_000_001, u64::MAX, 1 << 63, 1 << 32] {
         let mut file = safetensors(&[("a", "F32", &[2], &[0; 8])]);
         file[..8].copy_from_slice(&length.to_le_bytes());
-        let words = format!("claims a header of {length} bytes");
+        let words = format!("declares a header of {length} bytes");
         refused(&raw(file), "x.safetensors#a", &[&words]);
     }
     let mut file = safetensors(&[("a", "F32", &[2], &[0; 8])]);
@@ -40,7 +40,7 @@ fn lengths_that_no_header_has() {
 
 #[test]
 fn headers_that_are_none() {
-    let whole = "its header is not that of a .safetensors file";
+    let whole = "its header is not a valid .safetensors header";
     header("[]", &["does not begin with '{'"]);
     header(" {}", &["does not begin with '{'"]);
     header("{", &[whole, "EOF"]);
@@ -115,17 +115,17 @@ fn offsets_that_lie() {
     let one = |shape: &str, offsets: &str| {
         format!(r#"{{"a":{{"dtype":"F32","shape":{shape},"data_offsets":{offsets}}}}}"#)
     };
-    header(&one("[2]", "[0,9]"), &["\"a\"", "bytes 0 to 9 of the 8"]);
+    header(&one("[2]", "[0,9]"), &["\"a\"", "bytes 0 to 9, but 8"]);
     header(&one("[2]", "[8,0]"), &["\"a\"", "bytes 8 to 0"]);
     header(
         &one("[1]", "[4,8]"),
         &["\"a\"", "begins at byte 4", "ends at 0"],
     );
     header(&one("[1]", "[0,4]"), &["too long", "4 bytes", "8 follow"]);
-    header(&one("[1]", "[0,8]"), &["\"a\"", "do not agree"]);
-    header(&one("[3]", "[0,8]"), &["\"a\"", "do not agree"]);
-    header(&one("[]", "[0,8]"), &["\"a\"", "do not agree"]);
-    header(&one("[0]", "[0,8]"), &["\"a\"", "do not agree"]);
+    header(&one("[1]", "[0,8]"), &["\"a\"", "which does not match"]);
+    header(&one("[3]", "[0,8]"), &["\"a\"", "which does not match"]);
+    header(&one("[]", "[0,8]"), &["\"a\"", "which does not match"]);
+    header(&one("[0]", "[0,8]"), &["\"a\"", "which does not match"]);
     header(
         &one("[4294967296,4294967296]", "[0,8]"),
         &["no memory can hold"],
@@ -163,9 +163,9 @@ fn types_that_hold_no_numbers_known_here() {
     let not =
         |name: &str, words: &[&str]| refused(&folder, &format!("x.safetensors#{name}"), words);
     not("c", &["C64", "complex"]);
-    not("f4", &["F4", "one code a byte"]);
-    not("f6", &["F6_E2M3", "one code a byte"]);
-    not("t", &["BOOL", "no numbers"]);
+    not("f4", &["F4", "store one code per byte"]);
+    not("f6", &["F6_E2M3", "store one code per byte"]);
+    not("t", &["BOOL", "which are not numbers"]);
     not("new", &["\"F3_X\" is unknown", "BF16"]);
     folder
         .tcverify("digest --dtype ue8m0 x.safetensors#good")

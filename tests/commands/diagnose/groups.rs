@@ -85,7 +85,7 @@ fn a_lattice() {
     assert_eq!(places[0]["area"]["shape"], "lattice");
     says(
         &places[0],
-        "every row of which 16 leave 3 over, every column of which 8 leave 5 over",
+        "every row whose index modulo 16 is 3, every column whose index modulo 8 is 5",
     );
     // One bit of a bus.
     let folder = damaged(&|i, j, code| match (i % 16, j % 8) {

@@ -115,7 +115,7 @@ fn rows_and_columns_of_another_place() {
     };
     let folder = from(&|i, j| [if i == 7 { 6 } else { i }, j]);
     let cause = first(&folder, CHECK, "row_moved");
-    says(&cause, "Row 7 holds what belongs to row 6");
+    says(&cause, "Row 7 holds the values of row 6");
     let folder = from(&|i, j| [i, if j == 3 { 40 } else { j }]);
     let cause = first(&folder, CHECK, "column_moved");
     assert_eq!(cause["at"], json!([40]));
@@ -132,7 +132,7 @@ fn rows_and_columns_of_another_place() {
     let folder = from(&|i, j| [m - 1 - i, j]);
     says(
         &first(&folder, CHECK, "rows_permuted"),
-        "rows of D come in reverse order",
+        "rows of D are in reverse order",
     );
     let folder = from(&|i, j| {
         [
@@ -148,6 +148,6 @@ fn rows_and_columns_of_another_place() {
     });
     says(
         &first(&folder, CHECK, "rows_permuted"),
-        "Row 4 and row 9 are exchanged",
+        "Row 4 and row 9 are swapped",
     );
 }

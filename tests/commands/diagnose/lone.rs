@@ -34,7 +34,10 @@ fn an_honest_split_is_no_flipped_bit() {
         let check = format!("{PLAIN} d.npy");
         let cause = first(&folder, &check, "other_schedule");
         says(&cause, "weak evidence");
-        says(&cause, "a single element tells it from what was asked");
+        says(
+            &cause,
+            "only a single element distinguishes it from the request",
+        );
         let causes = causes(&folder, &check);
         assert!(!kinds(&causes).contains(&"bit_flipped"), "{causes:#?}");
     }

@@ -46,7 +46,7 @@ fn a_d_that_was_widened_and_of_another_model() {
     );
     says(
         &cause,
-        "pass --d-dtype fp16. Another unit or accumulation fits, ampere mma (-> fp16)",
+        "pass --d-dtype fp16. Another unit or accumulation fits: ampere mma (-> fp16)",
     );
     assert!(cause["command"].is_string());
 }
@@ -76,7 +76,7 @@ fn codes_of_the_other_format() {
         let cause = first(&folder, &check, "result_format");
         says(
             &cause,
-            &format!("D holds codes of {stored} that were read as {read}"),
+            &format!("D holds {stored} codes that were read as {read}"),
         );
         assert!(cause["command"].is_string());
     }
@@ -137,7 +137,7 @@ fn a_factor_of_the_sum() {
         let d: Vec<u64> = codes(&folder, "d.npy", 4).iter().map(times).collect();
         save(&folder, "<f4", &[32, 40], 4, &d);
         let cause = first(&folder, &format!("{product} d.npy"), "alpha");
-        says(&cause, &format!("multiplied with {alpha} (alpha)"));
+        says(&cause, &format!("multiplied by {alpha} (alpha)"));
         assert!(cause["command"].is_string());
     }
 }
@@ -153,7 +153,7 @@ fn a_factor_of_the_sum_but_not_of_c() {
     let d = pairs.map(|(&sum, c)| u64::from((-2.0 * float(sum) + float(c)).to_bits()));
     save(&folder, "<f4", &[32, 40], 4, &d.collect::<Vec<_>>());
     let cause = first(&folder, &format!("{product} d.npy --c c.npy"), "alpha");
-    says(&cause, "multiplied with -2 (alpha)");
+    says(&cause, "multiplied by -2 (alpha)");
     assert!(cause["command"].is_string());
 }
 

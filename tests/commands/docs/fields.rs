@@ -38,7 +38,7 @@ fn a_table_has_fields_within_fields() {
         "{table}"
     );
     assert!(table.contains("\n| `limits.cases` | number or null | "));
-    assert!(table.contains("\n| `engines` | list of `fast`, `exact` | "));
+    assert!(table.contains("\n| `engines` | list of `fast`, `exact`, `gpu`, "));
     assert!(!table.contains("| `schema` |") && !table.contains("| `limits` |"));
     let table = self::table("report.json, Model");
     assert!(

@@ -108,7 +108,12 @@ fn run(name: &str, steps: &[Step], folder: &Folder) -> usize {
             Step::Console(block) => count += console(name, block, folder),
             Step::Script(script) | Step::Given(script) => {
                 // Pages that need more of Python say so by importing it, or by a script that does.
-                let alone = ["python3 - ", "evidence.py ", "scripts/screen/ocp.py "];
+                let alone = [
+                    "python3 - ",
+                    "evidence.py ",
+                    "scripts/screen/ocp.py ",
+                    "bfp_tiles.py ",
+                ];
                 let plain =
                     alone.iter().any(|alone| script.contains(alone)) && !script.contains("numpy");
                 let missing = match script.contains("python3 ") {

@@ -4,7 +4,7 @@
 use super::{all_pages, read};
 
 /// Words of all hand-written pages together, and of one sentence.
-const ALL_WORDS: usize = 48_200;
+const ALL_WORDS: usize = 45_000;
 const LONGEST_SENTENCE: usize = 30;
 
 /// What a piece of code counts as in prose: one word.
@@ -68,10 +68,11 @@ fn every_sentence_of_the_pages_can_be_read_once() {
 #[test]
 fn the_pages_stay_short() {
     let pages = hand_written_pages();
-    let all: usize = pages.iter().map(|page| words_of(&page.text)).sum();
+    let words = |page: &Page| words_of(&without_comments(&page.text));
+    let all: usize = pages.iter().map(words).sum();
     let each = pages
         .iter()
-        .map(|page| format!("{:6} {}\n", words_of(&page.text), page.name));
+        .map(|page| format!("{:6} {}\n", words(page), page.name));
     assert!(
         all <= ALL_WORDS,
         "{all} words, {ALL_WORDS} at most\n{}",
@@ -150,6 +151,16 @@ fn without_generated(page: &str) -> String {
         let (_, after) = part.split_once("<!-- end").expect("an end marker");
         let (_, after) = after.split_once("-->").expect("a comment's end");
         text += after;
+    }
+    text
+}
+
+/// Without comments, which hold what the page's commands need: nobody reads them on the page.
+fn without_comments(page: &str) -> String {
+    let mut parts = page.split("<!--");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += part.split_once("-->").map_or(part, |(_, after)| after);
     }
     text
 }

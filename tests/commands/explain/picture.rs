@@ -35,7 +35,7 @@ fn units_stand_side_by_side_and_part_where_they_part() {
     let page_of = page(&folder, "h100,a100,v100");
     assert_eq!(page_of.matches(" data-parts>").count(), 1);
     assert!(page_of.contains("data-name=\"k 16 to 31\" data-parts"));
-    assert!(page_of.contains("The units part at k 16 to 31, and end at different bits."));
+    assert!(page_of.contains("The units diverge at k 16 to 31, and end with different bits."));
     // 2^-24 is the 1 that Volta cuts off: its drawing alone has no bit left of the line.
     assert_eq!(page_of.matches("k 18: 2^-24").count(), 3 + 3);
     assert_eq!(page_of.matches("class=\"bits off\"").count(), 1);
@@ -44,7 +44,9 @@ fn units_stand_side_by_side_and_part_where_they_part() {
     }
     // Those that keep it do not part.
     let page_of = page(&folder, "h100,a100");
-    assert!(!page_of.contains(" data-parts>") && page_of.contains("All 2 units end at 0x33800000"));
+    assert!(
+        !page_of.contains(" data-parts>") && page_of.contains("All 2 units end with 0x33800000")
+    );
     let one = page(&folder, "v100");
     assert!(one.contains("v100 computes 0x00000000 0."), "{one}");
 }
@@ -68,7 +70,7 @@ fn a_long_chain() {
     let frames = page_of.matches("<article class=\"frame\"").count();
     assert!((4..=16).contains(&frames), "{frames}");
     assert!(page_of.contains(" are not drawn."));
-    assert_eq!(page_of.matches("here they part</span>").count(), 1);
+    assert_eq!(page_of.matches("here they diverge</span>").count(), 1);
 }
 
 /// Every kind of step has a picture.
@@ -185,7 +187,7 @@ fn a_browser_shows_one_step_at_a_time() {
     );
     assert!(
         run.stdout
-            .contains("<output>k 16 to 31, here they part</output>"),
+            .contains("<output>k 16 to 31, here they diverge</output>"),
         "{run:?}"
     );
 }

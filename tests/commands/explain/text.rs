@@ -30,9 +30,9 @@ fn sixteen_products_in_full() {
         "exact     -63*2^-26",
         "step 1 of 2, k 0 to 7",
         "k 0  0x3e00 1.5",
-        "exponent  0, set by k 0; terms are cut to multiples of 2^-24",
+        "exponent  0, set by k 0; terms are truncated to multiples of 2^-24",
         "step 2 of 2, k 8 to 15",
-        "exponent  1, set by the accumulator; terms are cut to multiples of 2^-23",
+        "exponent  1, set by the accumulator; terms are truncated to multiples of 2^-23",
     ] {
         assert!(shown.contains(words), "{words:?} is not in\n{shown}");
     }

@@ -27,16 +27,16 @@ fn two_reports_do_not_share_a_place_nor_one_that_of_an_input() {
     let folder = example();
     let names = folder.names();
     for (options, words) in [
-        ("--junit x --markdown x", "cannot go to one place"),
+        ("--junit x --markdown x", "cannot go to the same place"),
         (
             "--junit x --markdown ./x --json x",
-            "cannot go to one place",
+            "cannot go to the same place",
         ),
-        ("--junit - --json -", "cannot go to one place"),
+        ("--junit - --json -", "cannot go to the same place"),
         ("--junit c.npy", "would overwrite"),
         ("--markdown ./d.npy", "would overwrite"),
-        ("--github --json -", "--github prints"),
-        ("--github --markdown -", "--github prints"),
+        ("--github --json -", "--github and a report"),
+        ("--github --markdown -", "--github and a report"),
         ("--junit nowhere/x", "nowhere/x"),
     ] {
         folder

@@ -74,12 +74,12 @@ fn files_that_are_no_plain_array() {
         (
             "the longest header",
             at(8, &[0xff, 0xff]),
-            ["is truncated", "its header is said to end at byte 65545"],
+            ["is truncated", "its header should end at byte 65545"],
         ),
         (
             "a header longer than the file",
             at(8, &[0x90, 0]),
-            ["is truncated", "end at byte 154, the file ends at 140"],
+            ["is truncated", "end at byte 154, but the file ends at 140"],
         ),
         (
             "no text",
@@ -112,11 +112,11 @@ fn dictionaries_that_are_none() {
     for (text, words) in [
         ("", "it ends where '{' was expected"),
         ("[]", "it has '[' where '{' was expected"),
-        ("{}", "lacks the key 'descr'"),
-        ("{'descr': '<f2'}", "lacks the key 'fortran_order'"),
+        ("{}", "the key 'descr' is missing"),
+        ("{'descr': '<f2'}", "the key 'fortran_order' is missing"),
         (
             "{'descr': '<f2', 'fortran_order': False, }",
-            "lacks the key 'shape'",
+            "the key 'shape' is missing",
         ),
         ("{'descr': '<f2', 'descr': '<f2'}", "\"descr\" twice"),
         ("{'desc': '<f2'}", "unknown key \"desc\""),
@@ -130,16 +130,19 @@ fn dictionaries_that_are_none() {
         ("{'shape': (2, -3)}", "a negative number"),
         ("{'shape': (2, 3.0)}", "it has '.' where ')' was expected"),
         ("{'shape': (2, 0x3)}", "it has 'x' where ')' was expected"),
-        ("{'shape': (2, True)}", "something that is no number"),
-        ("{'shape': (2, [3])}", "something that is no number"),
-        ("{'shape': (,)}", "something that is no number"),
+        ("{'shape': (2, True)}", "something that is not a number"),
+        ("{'shape': (2, [3])}", "something that is not a number"),
+        ("{'shape': (,)}", "something that is not a number"),
         (
             "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), } + {}",
-            "text follows its closing brace",
+            "it has text after its closing brace",
         ),
         ("__import__('os').system('true')", "where '{' was expected"),
     ] {
-        refused(&header(text), &["is not that of a plain array", words]);
+        refused(
+            &header(text),
+            &["is not the header of a plain array", words],
+        );
     }
 }
 

@@ -11,7 +11,7 @@ fn claiming(shape: &str) -> Npy {
 const HUGE: [(&str, &str); 9] = [
     (
         "(1152921504606846976, 1)",
-        "is truncated: its header promises 2305843009213693952 bytes",
+        "is truncated: its header declares 2305843009213693952 bytes",
     ),
     ("(4611686018427387904,)", "which no memory can hold"),
     ("(4294967296, 4294967296)", "which no memory can hold"),
@@ -31,7 +31,7 @@ const HUGE: [(&str, &str); 9] = [
     ),
     (
         "(1099511627776, 2)",
-        "is truncated: its header promises 4398046511104 bytes of elements, 12 are there",
+        "is truncated: its header declares 4398046511104 bytes of elements, the file has 12",
     ),
 ];
 
@@ -82,7 +82,7 @@ fn header_lengths_that_no_file_has() {
         let mut file = Npy::new("<f2", &[2, 3], vec![0; 12]).version(2, 0).bytes();
         file[8..12].copy_from_slice(&length.to_le_bytes());
         folder.write("a.npy", file);
-        refused(&folder, &[&format!("claims a header of {length} bytes")]);
+        refused(&folder, &[&format!("declares a header of {length} bytes")]);
     }
 }
 
@@ -104,7 +104,7 @@ fn a_lie_costs_no_memory() {
     let mut file = Npy::new("<f2", &[2, 3], vec![0; 12]).version(2, 0).bytes();
     file[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
     folder.write("a.npy", file);
-    cramped(&folder, "digest a.npy").refuses(&["a.npy", "claims a header of"]);
+    cramped(&folder, "digest a.npy").refuses(&["a.npy", "declares a header of"]);
 }
 
 #[cfg(target_os = "linux")]

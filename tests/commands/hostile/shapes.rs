@@ -53,7 +53,7 @@ fn inner_dimensions() {
 fn batches() {
     let words = [
         "batch dimensions differ: A is 2x1x3, B is 3x3x1",
-        "must be equal, or B one matrix for all of A's",
+        "must be equal, or B must be one matrix",
     ];
     wrong(&[2, 1, 3], &[3, 3, 1], &[2, 1, 1], &words);
     let words = ["batch dimensions differ: A is 1x1x3, B is 2x3x1"];
@@ -80,7 +80,7 @@ fn d_of_another_shape() {
         (&[], "scalar"),
         (&[0, 2], "0x2"),
     ] {
-        let sentence = format!("d.npy: D is {text} here, but A*B is 2x2\n");
+        let sentence = format!("d.npy: D is {text}, but A*B is 2x2\n");
         wrong(&[2, 3], &[3, 2], shape, &[&sentence]);
     }
 }
@@ -89,9 +89,9 @@ fn d_of_another_shape() {
 fn c_of_another_shape() {
     let folder = folder(&[2, 3], &[3, 2], &[2, 2]);
     for (shape, text) in [
-        (&[3, 2][..], "C is 3x2 where D is 2x2"),
-        (&[1, 2], "C is 1x2 where D is 2x2"),
-        (&[1, 2, 2], "C is 1x2x2 where D is 2x2"),
+        (&[3, 2][..], "C is 3x2, but D is 2x2"),
+        (&[1, 2], "C is 1x2, but D is 2x2"),
+        (&[1, 2, 2], "C is 1x2x2, but D is 2x2"),
         (&[2], "C has 1 dimension;"),
     ] {
         folder.save("c.npy", &result(shape));

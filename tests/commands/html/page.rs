@@ -83,7 +83,7 @@ fn bits_are_marked_and_the_trace_is_there_without_colours() {
         "<code>0xbfc00000</code> <span class=\"bits\"><span class=\"s\"><b>1</b></span>\
          <span class=\"e\"><b>01111111</b></span>",
         "<details><summary>What <code>tcverify explain</code> says of it</summary>",
-        "DIFFERENT  D[3, 2] is not what the model computes",
+        "DIFFERENT  D[3, 2] differs from the model&#39;s result",
     ] {
         assert!(page.contains(text), "{text}");
     }
@@ -97,8 +97,8 @@ fn the_verdict_and_its_sources_are_there() {
     let report = folder.tcverify(&CHECK.replace("--html page.html", "--json -"));
     let report = report.expect(0).json();
     let mut said = vec![
-        report["model"]["sha256"].clone(),
-        report["model"]["summary"].clone(),
+        report["rule"]["model"]["sha256"].clone(),
+        report["rule"]["model"]["summary"].clone(),
         report["reproduced"]["payload_sha256"].clone(),
     ];
     for name in ["a", "b", "d"] {
@@ -106,7 +106,7 @@ fn the_verdict_and_its_sources_are_there() {
         said.extend(["path", "file_sha256", "payload_sha256"].map(|key| input[key].clone()));
     }
     said.extend(
-        report["model"]["constants"]
+        report["rule"]["model"]["constants"]
             .as_array()
             .unwrap()
             .iter()
@@ -137,7 +137,7 @@ fn a_digest_has_a_page_too() {
     );
     folder.tcverify(&check).expect(1);
     let page = String::from_utf8(folder.read("page.html")).unwrap();
-    assert!(page.contains(&wanted) && page.contains("The reproduced D has another digest."));
+    assert!(page.contains(&wanted) && page.contains("The reproduced D has a different digest."));
 }
 
 #[test]
@@ -267,10 +267,10 @@ fn a_page_never_replaces_an_input_nor_another_report() {
         .refuses(&["d.npy", "would overwrite"]);
     folder
         .tcverify(&format!("{check} --html x --json x"))
-        .refuses(&["x: the page and the JSON report cannot go to one place"]);
+        .refuses(&["x: the page and the JSON report cannot go to the same place"]);
     folder
         .tcverify(&format!("{check} --html - --json -"))
-        .refuses(&["cannot go to one place"]);
+        .refuses(&["cannot go to the same place"]);
     folder
         .tcverify(&format!("{check} --html nowhere/x.html"))
         .refuses(&["nowhere/x.html"]);

@@ -17,7 +17,7 @@ fn the_text_names_models_and_operands_that_separate_them() {
         .expect(0)
         .stdout;
     for words in [
-        "give the one element of D; this D cannot tell them apart",
+        "give the one element of D; this D cannot distinguish them",
         "tcverify check --arch volta --instruction mma --dtype fp16 --acc fp32 a.npy b.npy d.npy\n",
         "differs from volta mma on k=0 ",
     ] {
@@ -98,7 +98,7 @@ fn what_cannot_be_is_said() {
     };
     refuses(
         "--dtype e4m3 a.npy b.npy d.npy",
-        &["a.npy", "formats asked for", "fp16"],
+        &["a.npy", "requested formats", "fp16"],
     );
     refuses("a.npy b.npy a.npy", &["a.npy", "1x2", "1x1"]);
     refuses("a.npy a.npy d.npy", &["inner dimensions differ"]);
@@ -107,7 +107,7 @@ fn what_cannot_be_is_said() {
         "d8.npy",
         &Npy::new("<f8", &[1, 1], 7.3f64.to_le_bytes().to_vec()),
     );
-    refuses("a.npy b.npy d8.npy", &["no model of the catalogue"]);
+    refuses("a.npy b.npy d8.npy", &["no model in the catalogue"]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn slices_that_a_name_leaves_open_are_found() {
             &format!("found: slices {slices}"),
             "stated: GPU sm_90, operands bf16",
             &format!("--split-k {slices}"),
-            "never: anything but what the words",
+            "never: orders that contradict the kernel text: omit --kernel",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
@@ -110,7 +110,7 @@ fn the_headline_says_what_the_words_allow() {
     let tested = report["schedules"]["tested"].as_u64().expect("a number");
     assert!(tested > 5, "{tested}");
     let words = format!(
-        "ONE  gives all 960 elements of D, of {tested} candidates that the kernel's words allow"
+        "ONE  gives all 960 elements of D, of {tested} candidates that the kernel text allows"
     );
     let text = run.expect(0).stdout;
     assert_eq!(text.lines().next(), Some(&words[..]), "{text}");
@@ -119,7 +119,7 @@ fn the_headline_says_what_the_words_allow() {
         .tcverify("replay --dtype bf16 --arch h100 a.npy b.npy -o other.npy")
         .expect(0);
     let other = folder.tcverify(&format!("identify --kernel {NVJET} a.npy b.npy other.npy"));
-    let words = format!("NONE  gives this D, of {tested} candidates that the kernel's words allow");
+    let words = format!("NONE  gives this D, of {tested} candidates that the kernel text allows");
     let text = other.expect(1).stdout;
     assert!(text.starts_with(&words), "{text}");
     assert!(!text.contains("models alone"), "{text}");
@@ -131,12 +131,12 @@ fn the_headline_says_what_the_words_allow() {
     let text = run.expect(0).stdout;
     assert!(
         text.starts_with(
-            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel's words allow"
+            "1 candidate gives all 960 elements of D (of 1 candidate of hopper that the kernel text allows"
         ),
         "{text}"
     );
     assert!(
-        text.contains("leave nothing open, so nothing else was tested"),
+        text.contains("determines the order, so nothing else was tested"),
         "{text}"
     );
     // Without words nothing is said of them.
@@ -242,8 +242,15 @@ fn words_that_do_not_fit_the_files_are_refused() {
     refused("algo=13", "--dtype bf16", &["one row or one column"]);
     let rounded = NVJET.replace("tss", "tst");
     refused(&rounded, "--d-dtype fp32", &["bf16", "fp32"]);
-    refused(NVJET, "--schedules never", &["--kernel", "not searched"]);
+    refused(
+        NVJET,
+        "--schedules never",
+        &["--kernel", "this search excludes schedules of kernels"],
+    );
     folder
         .tcverify("identify --scale-result 2 --schedules never a.npy b.npy d.npy")
-        .refuses(&["--scale-result", "not searched"]);
+        .refuses(&[
+            "--scale-result",
+            "this search excludes schedules of kernels",
+        ]);
 }

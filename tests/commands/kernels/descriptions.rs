@@ -53,7 +53,7 @@ fn a_description_is_a_check() {
     check(json!({"instruction_k": 8}), "").expect(1);
     check(json!({"algorithm": "TCGEN05_MMA"}), "").refuses(&["tcgen05", "sm_90"]);
     check(json!({"algorithm": "MMA_SYNC"}), "--instruction wgmma").refuses(&["mma", "wgmma"]);
-    check(json!({"colour": 1}), "").refuses(&["colour", "no field"]);
+    check(json!({"colour": 1}), "").refuses(&["colour is not a known field"]);
     check(json!({}), "--split-k 3").refuses(&["--split-k", "k_cuts"]);
     // What the description leaves no place for.
     let bias = std::iter::repeat_n(1.5f32.to_le_bytes(), 64).flatten();
@@ -117,6 +117,6 @@ fn descriptions_are_written_and_compared() {
         &formats,
         &["--gemm-desc", "lossy.json"],
     ];
-    kernels(&folder, &lossy.concat()).refuses(&["GEMMDesc", "leaves out the last 8 k"]);
+    kernels(&folder, &lossy.concat()).refuses(&["GEMMDesc", "omits the last 8 k"]);
     assert!(!folder.path("lossy.json").exists());
 }

@@ -15,7 +15,10 @@ fn a_log_has_the_line_of_the_product() {
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-log lt.log {FILES} {more}"));
     log(&["noise", &other, LOG, LOG]);
     let report = check("--json -").expect(0).json();
-    assert_eq!(report["schedule"]["kernel"]["place"], "lt.log, line 3");
+    assert_eq!(
+        report["rule"]["schedule"]["kernel"]["place"],
+        "lt.log, line 3"
+    );
     assert_eq!(report["request"]["kernel_log"], "lt.log");
     let split = LOG.replace("numSplitsK=3", "numSplitsK=5");
     log(&[LOG, &split]);
@@ -23,7 +26,7 @@ fn a_log_has_the_line_of_the_product() {
     log(&[&split]);
     check("").expect(1);
     log(&[&other, &other]);
-    check("").refuses(&["no line about a product of 32x64x4096", "32x64x2048"]);
+    check("").refuses(&["no line for a product of 32x64x4096", "32x64x2048"]);
     log(&["noise"]);
     check("").refuses(&["CUBLASLT_LOG_LEVEL"]);
     log(&["algo=[algoId=x]"]);
@@ -61,9 +64,9 @@ fn a_table_answers_for_a_log() {
     folder.write("t.json", table(3));
     let check =
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-table t.json {FILES} {more}"));
-    check("").refuses(&["t.json", "several answers", "the workspace"]);
+    check("").refuses(&["t.json", "several entries", "the workspace"]);
     let report = check("--workspace 1048576 --json -").expect(0).json();
-    let kernel = &report["schedule"]["kernel"];
+    let kernel = &report["rule"]["schedule"]["kernel"];
     assert_eq!(kernel["place"], "t.json");
     assert!(kernel["notes"].to_string().contains("NVIDIA H100 PCIe"));
     check("--workspace 0").expect(1);
@@ -194,5 +197,5 @@ fn a_batch_shares_b() {
     generate("2x40x9", "b", "c.npy");
     folder
         .tcverify(&format!("check {model} a.npy c.npy d.npy"))
-        .refuses(&["batch dimensions differ", "one matrix for all"]);
+        .refuses(&["batch dimensions differ", "B must be one matrix"]);
 }

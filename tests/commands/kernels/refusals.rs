@@ -26,7 +26,7 @@ fn what_contradicts_a_text_is_said() {
     refuses(
         LOG,
         "--arch h100 --split-k 4",
-        &["slices is 3", "4 is asked"],
+        &["slices is 3", "the request says 4"],
     );
     refuses(LOG, "--arch h100 --dtype fp16", &["bf16", "fp16"]);
     refuses(
@@ -41,7 +41,7 @@ fn what_contradicts_a_text_is_said() {
         &LOG.replace("rows=4096 cols=32", "rows=4096 cols=32 batchCount=2")
             .replace("rows=64 cols=32", "rows=64 cols=32 batchCount=2"),
         "--arch h100",
-        &["batch of 2", "not about one of 1"],
+        &["batch of 2", "but the request has 1"],
     );
     let more = "--arch h100 --dtype bf16";
     refuses("algo=41", more, &["ALGO_ID 41", "identify"]);
@@ -53,7 +53,11 @@ fn what_contradicts_a_text_is_said() {
     let name = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
     refuses(name, "--arch a100", &["number of slices", "--split-k"]);
     refuses(name, "--arch a100 --split-k 2", &["INPLACE", "--reduction"]);
-    refuses("no kernel", more, &["--kernel", "no cuBLASLt log line"]);
+    refuses(
+        "no kernel",
+        more,
+        &["--kernel", "not a known cuBLASLt log line"],
+    );
     refuses("algo=60,stages=16", more, &["Ada"]);
     refuses(LOG, "--arch h100 --grain 64", &["--kernel", "--grain"]);
     refuses(

@@ -5,7 +5,7 @@ use crate::support::{Folder, Npy};
 use serde_json::{Value, json};
 
 fn settings(report: &Value, how: &str) -> Vec<String> {
-    let all = report["schedule"]["kernel"]["settings"].as_array();
+    let all = report["rule"]["schedule"]["kernel"]["settings"].as_array();
     let all = all.expect("settings").iter();
     all.filter(|setting| setting["how"] == how)
         .map(|setting| format!("{} {}", setting["name"], setting["value"]).replace('"', ""))
@@ -39,9 +39,12 @@ fn a_log_line_is_a_check() {
         &format!("{gpu} --json -"),
     );
     let report = report.expect(0).json();
-    assert_eq!(report["model"]["instruction"], "wgmma");
+    assert_eq!(report["rule"]["model"]["instruction"], "wgmma");
     assert_eq!(report["request"]["kernel"], LOG);
-    assert_eq!(report["schedule"]["kernel"]["kind"], "cuBLASLt log line");
+    assert_eq!(
+        report["rule"]["schedule"]["kernel"]["kind"],
+        "cuBLASLt log line"
+    );
     assert!(settings(&report, "stated").contains(&"slices 3".into()));
     assert_eq!(settings(&report, "given"), ["GPU sm_90"]);
     // The command of a report asks for the same.
@@ -124,7 +127,10 @@ fn an_unknown_word_is_reported() {
         &format!("{gpu} --json -"),
     );
     let json = json.expect(0).json();
-    assert_eq!(json["schedule"]["kernel"]["unknown"], json!(["wobble=7"]));
+    assert_eq!(
+        json["rule"]["schedule"]["kernel"]["unknown"],
+        json!(["wobble=7"])
+    );
 }
 
 /// B as the library's log has it, NxK, though nobody says so; and D of a batch that shares one B.
@@ -147,10 +153,10 @@ fn the_text_says_how_operands_are_stored() {
         "--arch h100 a.npy bt.npy e.npy --json -",
     );
     let report = run.expect(0).json();
-    assert_eq!(report["product"]["transpose_b"], true);
+    assert_eq!(report["rule"]["product"]["transpose_b"], true);
     // Nobody asked for it.
     assert_eq!(report["request"]["transpose_b"], Value::Null);
-    let assumed = report["schedule"]["kernel"]["assumed"].to_string();
+    let assumed = report["rule"]["schedule"]["kernel"]["assumed"].to_string();
     assert!(assumed.contains("B is stored NxK"), "{assumed}");
     // Whoever asks again is told the same, and so are parts.
     folder.write("r.json", report.to_string());
@@ -211,18 +217,19 @@ fn a_lost_tail_is_named() {
     run("replay", "-o d.npy").expect(0);
     let text = run("check", "d.npy").expect(0).stdout;
     assert!(
-        text.contains("this D omits the last 8 k (8640 on)"),
+        text.contains("this D omits the last 8 k (from k=8640)"),
         "{text}"
     );
-    assert!(text.contains("leaves out k 8640 to 8647"), "{text}");
+    // A label and its text stand in columns.
+    assert!(text.contains("omits     k 8640 to 8647"), "{text}");
     let whole = run("check", "d.npy --whole-tail").expect(1).stdout;
     assert!(!whole.contains("this D omits"), "{whole}");
     run("check", "d.npy --html r.html").expect(0);
     let page = String::from_utf8(folder.read("r.html")).expect("text");
-    assert!(page.contains("Leaves out"));
+    assert!(page.contains("<dt>Omits</dt><dd>k 8640 to 8647"));
     let element = run("explain", "d.npy --at 2,4").expect(0).stdout;
     assert!(
-        element.contains("this D omits the last 8 k (8640 on)"),
+        element.contains("this D omits the last 8 k (from k=8640)"),
         "{element}"
     );
     assert!(
@@ -294,7 +301,7 @@ fn a_lost_tail_that_nobody_stated_is_named() {
         .expect(0);
     let text = folder.tcverify(&format!("{search} d.npy")).expect(0).stdout;
     assert!(
-        text.contains("this D omits the last 8 k (576 on): known defect"),
+        text.contains("this D omits the last 8 k (from k=576): a known defect"),
         "{text}"
     );
 }
@@ -324,7 +331,7 @@ fn a_kernel_without_tensor_cores() {
         kernel,
         &format!("{gpu} a.npy b.npy d.npy --json -"),
     );
-    assert_eq!(run.expect(0).json()["model"]["instruction"], "ffma");
+    assert_eq!(run.expect(0).json()["rule"]["model"]["instruction"], "ffma");
     // The reference has another NaN.
     folder
         .tcverify("check --arch ieee-fma --dtype fp16 a.npy b.npy d.npy")

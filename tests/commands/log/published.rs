@@ -151,7 +151,7 @@ fn a_quorum_is_of_different_witnesses_that_cosigned() {
     ask(&[&witness, &third], 1).expect(0);
     ask(&[&witness, &third], 2)
         .expect(1)
-        .mentions(&["1 of the witnesses cosigned the checkpoint, 2 must"]);
+        .mentions(&["1 of the witnesses cosigned the checkpoint, but 2 are required"]);
     // Later than the first: two must be believed, so that the later time counts.
     let later = cosignature(&folder, &note, "third.example", "2.pem", EIGHT + 60);
     folder.write("checkpoint", format!("{checkpoint}{later}"));
@@ -174,10 +174,10 @@ fn a_quorum_is_of_different_witnesses_that_cosigned() {
     let own = key(&folder, "own.example", KeyKind::Cosignature, "0.pub.pem");
     ask(&[&own], 1).refuses(&["cannot vouch for itself"]);
     let plain = key(&folder, WITNESS, KeyKind::Ed25519, "1.pub.pem");
-    ask(&[&plain], 1).refuses(&["is no witness's"]);
-    ask(&[&witness], 2).refuses(&["a quorum is 1 to 1"]);
-    ask(&[&witness], 0).refuses(&["a quorum is 1 to 1"]);
-    ask(&[], 1).refuses(&["a quorum is 1 to 0"]);
+    ask(&[&plain], 1).refuses(&["is not a witness's key: its type is not 4"]);
+    ask(&[&witness], 2).refuses(&["the quorum must be 1 to 1"]);
+    ask(&[&witness], 0).refuses(&["the quorum must be 1 to 1"]);
+    ask(&[], 1).refuses(&["the quorum must be 1 to 0"]);
     folder
         .tcverify("log verify c.json c.tlog-proof")
         .refuses(&["--log-key"]);
@@ -189,7 +189,7 @@ fn a_quorum_is_of_different_witnesses_that_cosigned() {
     prove(&folder, "c").expect(0);
     ask(&[&witness], 1)
         .expect(1)
-        .mentions(&["is not that witness's of this checkpoint"]);
+        .mentions(&["is not by that witness over this checkpoint"]);
 }
 
 /// What a witness is asked: that the tree that it knows is the beginning of the new one.
@@ -227,15 +227,15 @@ fn a_witness_is_asked_with_a_proof_that_nothing_was_taken_back() {
             .stdout
             .starts_with("old 0\n\nexample.com/log\n3\n")
     );
-    ask(4).refuses(&["checkpoint", "fewer than 4"]);
+    ask(4).refuses(&["checkpoint", "fewer than the earlier 4"]);
     // A log from which a leaf was taken, or whose leaf is another, is not the checkpoint's.
     let log = text(&folder, "log.txt");
     let lines: Vec<_> = log.lines().collect();
     folder.write("log.txt", format!("{}\n", lines[..4].join("\n")));
-    ask(1).refuses(&["not of the leaves of this log"]);
-    prove(&folder, "c").refuses(&["not of the leaves of this log"]);
+    ask(1).refuses(&["does not match the leaves of this log"]);
+    prove(&folder, "c").refuses(&["does not match the leaves of this log"]);
     folder.write("log.txt", log.trim_end());
-    ask(1).refuses(&["log.txt", "cut that line off"]);
+    ask(1).refuses(&["log.txt", "remove that line"]);
     folder.write("log.txt", log.replace("tcverify.log/1", "tcverify.log/2"));
     ask(1).refuses(&["log.txt", "first line"]);
     folder.write("log.txt", log.replacen(lines[3], &lines[3][1..], 1));
@@ -256,14 +256,14 @@ fn a_log_is_added_to_and_nothing_else() {
     let rest = "--log log.txt --log-key 0.pem --proof n.tlog-proof";
     with(&format!("--checkpoint other.example {rest}"))
         .refuses(&["log.txt", "is the log \"example.com/log\""]);
-    with(&format!("--checkpoint a+b {rest}")).refuses(&["no space and no +"]);
+    with(&format!("--checkpoint a+b {rest}")).refuses(&["without spaces or +"]);
     with("--checkpoint o.example")
         .expect(2)
         .mentions(&["--log"]);
     with("--log log.txt").expect(2).mentions(&["--checkpoint"]);
     let other = "--checkpoint example.com/log --log-key 0.pem --proof n.tlog-proof --log";
     with(&format!("{other} d.npy")).refuses(&["d.npy"]);
-    with(&format!("{other} n.json")).refuses(&["cannot go to one place"]);
+    with(&format!("{other} n.json")).refuses(&["cannot go to the same place"]);
     std::fs::create_dir(folder.path("dir")).unwrap();
     with(&format!("{other} dir")).expect(2);
     // While another command holds it.
@@ -314,7 +314,7 @@ fn an_audit_takes_a_cosigned_checkpoint() {
     let run = audit(&keys).expect(0);
     assert!(
         run.stdout
-            .contains("the commitment was published before anybody could know"),
+            .contains("the commitment was published before anyone could know"),
         "{run:?}"
     );
     let run = audit(&format!("{keys} --before 2026-11-23T08:00:00Z")).expect(1);

@@ -36,7 +36,7 @@ fn a_second_commitment_to_one_product_is_found() {
     commit(&folder, "bad.npy", "e").expect(0);
     twice(&folder, "c.json o.json e.json")
         .expect(1)
-        .mentions(&["one product is committed to more than once: c.json, e.json"]);
+        .mentions(&["there is more than one commitment to a product: c.json, e.json"]);
     // A D cut in another way would be another root to choose by.
     folder
         .tcverify(&format!(
@@ -53,11 +53,11 @@ fn what_was_not_given_is_not_called_once() {
     let folder = folder();
     commit(&folder, "d.npy", "c").expect(0);
     commit(&folder, "bad.npy", "e").expect(0);
-    twice(&folder, "c.json").refuses(&["1 of 2 leaves", "nothing is known of them"]);
+    twice(&folder, "c.json").refuses(&["1 of 2 leaves", "nothing is known about them"]);
     folder
         .tcverify(&format!("commit {PRODUCT} worse.npy -o f.json -q"))
         .expect(0);
-    twice(&folder, "c.json e.json f.json").refuses(&["f.json: is no leaf of the log"]);
+    twice(&folder, "c.json e.json f.json").refuses(&["f.json: is not a leaf of the log"]);
     twice(&folder, "d.npy").refuses(&["d.npy", "is not a commitment"]);
     // The log must be the one that was signed.
     cosigned(&folder, "c", EIGHT);
@@ -69,5 +69,5 @@ fn what_was_not_given_is_not_called_once() {
         .tcverify(&format!(
             "log twice log.txt c.json --checkpoint checkpoint --log-key {key}"
         ))
-        .refuses(&["checkpoint", "not of the leaves of this log"]);
+        .refuses(&["checkpoint", "does not match the leaves of this log"]);
 }

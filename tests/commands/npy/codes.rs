@@ -164,10 +164,10 @@ fn a_width_that_does_not_fit_is_refused() {
     for (descr, width, format, words) in [
         ("<u2", 2, E4m3, "2 bytes wide"),
         ("|u1", 1, Fp16, "1 byte wide"),
-        ("<V2", 2, Fp32, "codes of fp32 take 4"),
-        ("<u4", 4, Bf16, "codes of bf16 take 2"),
-        ("<u8", 8, Tf32, "codes of tf32 take 4"),
-        ("|V1", 1, Fp64, "codes of fp64 take 8"),
+        ("<V2", 2, Fp32, "fp32 codes need 4"),
+        ("<u4", 4, Bf16, "bf16 codes need 2"),
+        ("<u8", 8, Tf32, "tf32 codes need 4"),
+        ("|V1", 1, Fp64, "fp64 codes need 8"),
     ] {
         let array = Npy::new(descr, &[1], vec![0; width]);
         let message = read(&array, format).unwrap_err();
@@ -181,7 +181,7 @@ fn a_width_that_does_not_fit_is_refused() {
 fn a_name_that_contradicts_is_refused() {
     for (descr, width, format) in [("bfloat16", 2, Fp16), ("<f1", 1, E4m3)] {
         let message = read(&Npy::new(descr, &[1], vec![0; width]), format).unwrap_err();
-        assert!(message.contains("was asked for"), "{message}");
+        assert!(message.contains("the request says"), "{message}");
     }
 }
 

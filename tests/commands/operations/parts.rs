@@ -30,9 +30,9 @@ fn rows_that_agree_are_identical_in_part() {
         .expect(0);
     for word in [
         "IDENTICAL IN PART under a published rule, 66.6 % of the result compared",
-        "all 800 chosen elements of 1,200 that the result has",
+        "all 800 chosen elements of the 1,200 of the result are reproduced",
         "rows 1 to 2, columns 0 to 399",
-        "Of the others nothing is said",
+        "About the others, this verdict says nothing",
     ] {
         assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
     }
@@ -48,7 +48,7 @@ fn rows_that_agree_are_identical_in_part() {
     // A variant that gives what was compared is told, and how much that was.
     let words = "check --op rms_norm --variant vllm-2024 --eps 1e-6 op_x.npy op_w.npy op_fused.npy --rows 0";
     let run = folder.tcverify(words).expect(1);
-    let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; published): it gives all 400 compared";
+    let said = "pytorch-fused (torch.nn.functional.rms_norm, vectorised; published). It gives all 400 compared elements";
     assert!(run.stdout.contains(said), "{}", run.stdout);
 }
 
@@ -149,7 +149,8 @@ fn a_chain_tells_parts_from_wholes() {
     assert!(!identical.contains(&name) && !identical.is_empty());
     let run = folder.tcverify("batch part.json").expect(0);
     assert!(
-        run.stdout.contains("compared in part, and identical there"),
+        run.stdout
+            .contains("compared only in part, and identical there"),
         "{}",
         run.stdout
     );
@@ -180,7 +181,7 @@ fn a_beacon_draws_from_what_was_committed() {
         ),
     ] {
         let run = run.expect(1);
-        assert!(run.stderr.contains("committed was"), "{run:#?}");
+        assert!(run.stderr.contains("the commitment has"), "{run:#?}");
         assert_eq!(run.stdout, "");
     }
     // A commitment to a product fixes nothing of this.
@@ -188,7 +189,7 @@ fn a_beacon_draws_from_what_was_committed() {
     for (words, why) in [
         (
             "--sample 5 --seed-from p.json --beacon 1",
-            "operation-commitment",
+            "is not a commitment",
         ),
         ("--sample 5 --seed-from op_x.npy --beacon 1", "op_x.npy"),
         ("--sample 5 --seed-from c.json", "--beacon"),
@@ -214,7 +215,7 @@ fn a_beacon_draws_from_what_was_committed() {
         .refuses(&["--y-digest and --rows exclude"]);
     folder
         .tcverify(&format!("{} -o c2.json", commit()))
-        .refuses(&["a commitment fixes a result"]);
+        .refuses(&["a commitment needs a result"]);
 }
 
 /// Rows that are not asked for are not computed: those of a result that would take hours.

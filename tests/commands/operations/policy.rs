@@ -148,12 +148,12 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
         (
             attention(),
             json!({"operations": {"changes": false}}),
-            "tiles as they are in the variants",
+            "the variants' own tiles",
         ),
         (
             attention(),
             json!({"models": {"architectures": ["h100"]}}),
-            "these alone: h100",
+            "the policy allows only these: h100",
         ),
     ] {
         judged(&folder, &case, policy).refuses(&[why, "case 1 (it)"]);
@@ -163,13 +163,17 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
         (
             norm(),
             json!({"operations": {"evidence": "captured"}}),
-            "known by captured at least; this one's evidence is published",
+            "requires rules of evidence captured or better; this one is published",
         ),
-        (norm(), json!({"limits": {"products": 100}}), "100 products"),
+        (
+            norm(),
+            json!({"limits": {"products": 100}}),
+            "limits a case to 100 multiply-adds",
+        ),
         (
             attention(),
             json!({"limits": {"products": 100}}),
-            "100 products",
+            "limits a case to 100 multiply-adds",
         ),
     ] {
         let report = judged(&folder, &case, policy).expect(2).json();
@@ -188,17 +192,20 @@ fn a_policy_names_operations_and_what_is_known_of_them() {
     let policy = json!({"operations": {"files": true, "evidence": "inferred"}});
     let report = judged(&folder, &own, policy).expect(2).json();
     let error = report["cases"][0]["error"].as_str().unwrap();
-    assert!(error.contains("evidence is claimed"), "{error}");
+    assert!(
+        error.contains("evidence inferred or better; this one is claimed"),
+        "{error}"
+    );
 }
 
 #[test]
 fn policies_that_name_nothing_are_refused() {
     let folder = pushed();
     for (says, why) in [
-        (json!({"variants": ["rmsnorm"]}), "no operation is called"),
+        (json!({"variants": ["rmsnorm"]}), "no operation called"),
         (
             json!({"variants": ["rms_norm none"]}),
-            "no variant of rms_norm",
+            "rms_norm has no variant called \"none\"",
         ),
         (json!({"variants": ["tanh_approx"]}), "cannot be replayed"),
         (json!({"largest_eps": -1}), "negative"),

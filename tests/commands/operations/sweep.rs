@@ -66,8 +66,12 @@ fn what_is_no_sweep_is_refused() {
         ("/blocks", json!({}), "no blocks"),
         ("/blocks", json!({"256": "0".repeat(64)}), "256"),
         ("/blocks", json!({"63": "zz"}), "block 63"),
-        ("/operation", json!("expf"), "is of expf"),
-        ("/operation", json!("\u{1b}[31m"), "is of"),
+        (
+            "/operation",
+            json!("expf"),
+            "is a sweep of expf, but the request is for sqrt",
+        ),
+        ("/operation", json!("\u{1b}[31m"), "is a sweep of"),
     ] {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).unwrap() = value;
@@ -84,8 +88,11 @@ fn what_is_no_sweep_is_refused() {
         ),
         ("sweep sqrt --write m.json --blocks 9-8", "ranges"),
         ("sweep sqrt --write m.json --blocks 300", "ranges"),
-        ("sweep sqrt --blocks 3", "say which"),
-        ("sweep softmax --write m.json", "no function of one number"),
+        ("sweep sqrt --blocks 3", "choose one of --write"),
+        (
+            "sweep softmax --write m.json",
+            "needs a unary 32-bit function, which softmax is not",
+        ),
         ("sweep tanh_approx --write m.json", "MUFU.TANH"),
         ("sweep sqrt --write m.json --json -", "--json"),
         ("sweep sqrt --write m.json x=x.npy", "x=x.npy"),

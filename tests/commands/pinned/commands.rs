@@ -50,7 +50,7 @@ fn options_of_every_command() {
     let help = folder.tcverify("--help").expect(0).stdout;
     let commands = help.split("Options:").next().expect("commands come first");
     let mut table = String::new();
-    for command in listed(commands, "Commands:\n") {
+    for command in listed(commands, "Commands, and the question that each answers:\n") {
         let is_name = command.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
         if !is_name || command == "help" {
             continue;

@@ -96,7 +96,7 @@ fn what_a_preset_replays_it_confirms() {
         if name == "plain" {
             continue;
         }
-        let schedule = &report["schedule"];
+        let schedule = &report["rule"]["schedule"];
         assert_eq!(schedule["name"], name);
         assert_eq!(schedule["sha256"].as_str().map(str::len), Some(64));
         assert!(
@@ -125,7 +125,7 @@ fn options_are_named_where_they_change_a_schedule() {
     let folder = replayed(&options, "fp32");
     let report = check(&folder, &options, "fp32").expect(0).json();
     let given = |name: &str| {
-        let constants = report["schedule"]["constants"].as_array().unwrap();
+        let constants = report["rule"]["schedule"]["constants"].as_array().unwrap();
         let found = constants.iter().find(|constant| constant["name"] == name);
         found.expect(name)["given_by"].clone()
     };
@@ -144,13 +144,16 @@ fn options_are_named_where_they_change_a_schedule() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let digest = report["schedule"]["sha256"].as_str().unwrap();
+    let digest = report["rule"]["schedule"]["sha256"].as_str().unwrap();
     // A word of its own, next to nothing.
     assert!(text.split_whitespace().any(|word| word == digest), "{text}");
     // Another number of slices is another spec and another D.
     let other = options.replace("--split-k 2", "--split-k 3");
     let other = check(&folder, &other, "fp32").expect(1).json();
-    assert_ne!(other["schedule"]["sha256"], report["schedule"]["sha256"]);
+    assert_ne!(
+        other["rule"]["schedule"]["sha256"],
+        report["rule"]["schedule"]["sha256"]
+    );
 }
 
 #[test]
@@ -171,7 +174,10 @@ fn factors_and_c_are_part_of_the_product() {
         .tcverify(&format!("check {model} --alpha -1 {A} {B} d.npy --json -"))
         .expect(0)
         .json();
-    assert_eq!(report["schedule"]["factors"]["alpha"]["code"], "bf800000");
+    assert_eq!(
+        report["rule"]["schedule"]["factors"]["alpha"]["code"],
+        "bf800000"
+    );
     folder
         .tcverify(&format!("check {model} {A} {B} d.npy"))
         .expect(1);
@@ -190,7 +196,7 @@ fn a_schedule_file_is_what_raw_prints() {
         let options = format!("{options} --schedule-file mine.json");
         let report = check(&folder, &options, "fp32").expect(0).json();
         if name != "plain" {
-            assert_eq!(report["schedule"]["name"], name);
+            assert_eq!(report["rule"]["schedule"]["name"], name);
         }
     }
 }

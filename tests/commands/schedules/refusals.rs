@@ -118,7 +118,7 @@ fn numbers_that_cannot_be() {
     refused(
         &folder,
         &format!("{INT8} {serial} --split-k 2"),
-        &["integers", "split"],
+        &["integer sums do not depend on the order", "without split"],
     );
     refused(
         &folder,
@@ -140,30 +140,30 @@ fn scales_and_biases_have_shapes() {
     let ill = |model: &str, a: &str, b: &str, words: &[&str]| {
         refused(&folder, &format!("{model} {}", scales(a, b)), words);
     };
-    ill(&blocks, "4x1", "2x1", &["scales of A are 4x1", "wants 4x2"]);
+    ill(&blocks, "4x1", "2x1", &["scales of A are 4x1", "needs 4x2"]);
     ill(
         &blocks,
         "4x2",
         "2x2",
-        &["scales of B are 2x2", "wants 2 or 2x1"],
+        &["scales of B are 2x2", "needs 2 or 2x1"],
     );
     ill(
         &blocks,
         "1x4x2",
         "2x1",
-        &["scales of A are 1x4x2", "wants 4x2"],
+        &["scales of A are 1x4x2", "needs 4x2"],
     );
     ill(
         &rows,
         "1x4",
         "1x6",
-        &["scales of A are 1x4", "wants 4 or 4x1"],
+        &["scales of A are 1x4", "needs 4 or 4x1"],
     );
     ill(
         &rows,
         "4x1",
         "6x1",
-        &["scales of B are 6x1", "wants 6 or 1x6"],
+        &["scales of B are 6x1", "needs 6 or 1x6"],
     );
     folder.save("five.npy", &Npy::new("<f4", &[5], floats(&[1.0; 5])));
     folder.save("tall.npy", &Npy::new("<f4", &[6, 1], floats(&[1.0; 6])));
@@ -335,11 +335,11 @@ fn broken_files() {
         ),
         (
             ranges(json!([[[0, 48]], [[32, 64]]])),
-            vec!["split.parts.parts", "k 32 is in it twice"],
+            vec!["split.parts.parts", "k 32 appears twice"],
         ),
         (
             ranges(json!([[[0, 48], [48, 48]]])),
-            vec!["[48, 48] has no k"],
+            vec!["[48, 48] is empty"],
         ),
     ];
     for (text, words) in broken {

@@ -203,7 +203,7 @@ fn one_scale_stands_for_all_rows_or_columns() {
         ),
         (
             "--scale-a one-a.npy --scale-b one-b.npy",
-            "one scale for all rows of A, and one for all columns of B",
+            "one scale for all rows of A and one for all columns of B",
         ),
     ] {
         let report = format!("check {how} {scales} d.npy");
@@ -278,11 +278,11 @@ fn what_has_no_place_is_refused() {
     };
     let token = format!("{SCALES} --schedule vllm-int8-azp-token");
     let tensor = format!("{SCALES} --schedule vllm-int8-azp");
-    refused(&token, &["--azp", "every row of D", "--azp-adj"]);
-    refused(&tensor, &["--azp-adj", "every column of D"]);
+    refused(&token, &["--azp", "one int32 per row of D", "--azp-adj"]);
+    refused(&tensor, &["--azp-adj", "one int32 per column of D"]);
     refused(
         &format!("{token} --azp-adj adj.npy"),
-        &["--azp", "every row"],
+        &["--azp", "one int32 per row of D"],
     );
     refused(
         &format!("{tensor} --azp azp.npy --azp-adj adj.npy"),
@@ -290,7 +290,10 @@ fn what_has_no_place_is_refused() {
     );
     refused(
         &format!("{token} --azp adj.npy --azp-adj adj.npy"),
-        &["zero points of the rows are 6", "so 4"],
+        &[
+            "zero points of the rows are 6",
+            "must be one int32 per row of D: 4",
+        ],
     );
     refused(
         "--schedule cutlass-sm80 --azp-adj adj.npy",

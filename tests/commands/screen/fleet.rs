@@ -1,12 +1,13 @@
 //! A fleet of 64 with three faulty ones, and what else can be wrong.
 
+use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
 use tcverify::screen::{
-    Condition, Fleet, Injection, Level, Results, Simulated, Suite, judge, simulate,
+    Condition, Fleet, Injection, Kind, Level, Place, Results, Simulated, Suite, judge, simulate,
 };
 
 use super::{folder, suite};
-use crate::support::Folder;
+use crate::support::{Folder, say};
 
 fn device(host: &str, inject: Option<&str>) -> Simulated {
     Simulated {
@@ -28,7 +29,7 @@ fn results(suite: &Suite, devices: &[Simulated]) -> Vec<(String, Results)> {
 }
 
 fn judged(suite: &Suite, devices: &[Simulated]) -> Fleet {
-    judge(suite, suite.id(), results(suite, devices)).unwrap()
+    judge(suite, suite.id(), results(suite, devices), &[]).unwrap()
 }
 
 /// Which, where, and what kind.
@@ -177,7 +178,7 @@ fn an_unknown_kernel_is_no_fault() {
     ] {
         let known = results(&suite, &[device("n0", Some(inject))]);
         let mut unknown = known.clone();
-        let fleet = judge(&suite, suite.id(), known).unwrap();
+        let fleet = judge(&suite, suite.id(), known, &[]).unwrap();
         assert_eq!(
             fleet.gpus[0].condition,
             Condition::AnotherKernel,
@@ -188,7 +189,7 @@ fn an_unknown_kernel_is_no_fault() {
         for failure in &mut unknown[0].1.failures {
             failure.d_sha256 = tcverify::commit::Hash([7; 32]);
         }
-        let fleet = judge(&suite, suite.id(), unknown).unwrap();
+        let fleet = judge(&suite, suite.id(), unknown, &[]).unwrap();
         assert_eq!(
             fleet.gpus[0].condition,
             Condition::Alike,
@@ -217,7 +218,7 @@ fn what_has_no_pattern_is_marginal() {
             let placed = results.failures.into_iter();
             placed.filter(|failure| !failure.sms.is_empty())
         }));
-    let fleet = judge(&suite, suite.id(), of_one).unwrap();
+    let fleet = judge(&suite, suite.id(), of_one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
     assert!(
@@ -240,7 +241,7 @@ fn what_was_left_out_is_told() {
         let why = "mma: a product of small integers came out wrong\u{1b}[2J";
         one[0].1.left_out.push((name.clone(), why.into()));
     }
-    let fleet = judge(&suite, suite.id(), one).unwrap();
+    let fleet = judge(&suite, suite.id(), one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Incomplete, "{gpu:?}");
     assert!(
@@ -315,7 +316,7 @@ fn names_of_nodes_are_data() {
     let mut all = results(&suite, &[device("n", Some("adder:bit=9"))]);
     all[0].1.device.host = "<b>\"&\u{1b}[31m".into();
     all[0].1.device.name = "</td><script>alert(1)</script>".into();
-    let fleet = judge(&suite, suite.id(), all).unwrap();
+    let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
     let mut out = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     let view = fleet.view();
     view.html(&mut out[0]).unwrap();
@@ -357,12 +358,18 @@ fn single_faults_are_named() {
             true,
             "in column 1 of every 4",
         ),
-        // Of bits that are inverted together no single one is the fault.
+        (
+            "product:bit=5+6+7,stuck=flip,k=2,lane=5,sm=2",
+            Condition::Stuck,
+            true,
+            "bits 5, 6, 7 inverted of a product (product 2 of a step)",
+        ),
+        // Of bits that are inverted together no single one is the fault, and these are no neighbours.
         (
             "rounding:bit=20+22+25,stuck=flip,lane=3,sm=0",
             Condition::Marginal,
             false,
-            "no single bit that is stuck or inverted and no lost number",
+            "no stuck bit, no inverted bit or neighbouring bits, and no lost number",
         ),
     ] {
         let fleet = judged(&suite, &[device("n", Some(inject))]);
@@ -373,6 +380,53 @@ fn single_faults_are_named() {
         let mine = gpu.wrong.fits.contains(&named);
         assert_eq!(mine, fits, "{inject}: {:?}", gpu.wrong.fits);
     }
+}
+
+/// Faults in the published mix (half of them lost numbers, several bits besides) are found, and the judgement names the very
+/// fault or one that gives the same bits. docs/screening.md has the counts.
+#[test]
+fn published_faults_are_named() {
+    let mut suite = suite("v100", Level::Quick);
+    suite.products.retain(|product| {
+        product.check.acc == Some(tcverify::num::Format::Fp32) && product.family != "load"
+    });
+    let check = suite.check(&suite.products[0]).unwrap();
+    let prepared = check.prepare().unwrap();
+    let arithmetic = &prepared.model().arithmetic;
+    let mut random = SplitMix64(36);
+    let mut injected = Vec::new();
+    for place in [
+        Place::Operand,
+        Place::Product,
+        Place::Aligner,
+        Place::Adder,
+        Place::Rounding,
+    ] {
+        let faults = Kind::Published.drawn((arithmetic, place), 8, &mut random);
+        injected.extend(faults.iter().map(ToString::to_string));
+    }
+    let devices = injected.iter().enumerate();
+    let devices: Vec<_> = devices
+        .map(|(i, fault)| device(&format!("n{i:02}"), Some(fault)))
+        .collect();
+    let fleet = judged(&suite, &devices);
+    let [mut found, mut stuck, mut named] = [0; 3];
+    for (fault, gpu) in injected.iter().zip(&fleet.gpus) {
+        found += usize::from(gpu.condition.faulty());
+        stuck += usize::from(gpu.condition == Condition::Stuck);
+        named += usize::from(gpu.wrong.fits.contains(fault));
+        if gpu.condition != Condition::Stuck {
+            say(format_args!("{fault}: {}", gpu.said));
+        }
+    }
+    say(format_args!(
+        "of {}: found {found}, stuck {stuck}, named {named}",
+        injected.len()
+    ));
+    assert!(
+        found >= 39 && stuck >= 36 && named >= 30,
+        "{found} {stuck} {named}"
+    );
 }
 
 /// A stray bit elsewhere does not hide what gives all the others.
@@ -390,7 +444,7 @@ fn a_stray_bit_hides_no_stuck_one() {
     // One bit of the tile's last element.
     let last = tile.pop().expect("a digit").to_digit(16).expect("a digit");
     tile.push(char::from_digit(last ^ 1, 16).expect("a digit"));
-    let gpu = &judge(&suite, suite.id(), all).unwrap().gpus[0];
+    let gpu = &judge(&suite, suite.id(), all, &[]).unwrap().gpus[0];
     assert_eq!(gpu.condition, Condition::Stuck, "{gpu:?}");
     assert!(
         gpu.wrong.fits.contains(&fault.to_owned()),

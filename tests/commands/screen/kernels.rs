@@ -85,7 +85,7 @@ fn another_order_than_the_kernel_s_is_no_fault() {
         device("b-chain", Some("schedule:plain")),
         device("c-split", Some("schedule:cublas-nvjet-splitk,split-k=2")),
     ];
-    let fleet = judge(&suite, suite.id(), all).unwrap();
+    let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
     let conditions: Vec<_> = fleet.gpus.iter().map(|gpu| gpu.condition).collect();
     let expected = [
         Condition::Clean,
@@ -100,7 +100,7 @@ fn another_order_than_the_kernel_s_is_no_fault() {
     // The same wrong D with a bit of it changed is no kernel's.
     let mut broken = device("d-broken", Some("schedule:plain"));
     broken.1.failures[0].d_sha256 = tcverify::commit::Hash([7; 32]);
-    let fleet = judge(&suite, suite.id(), vec![broken]).unwrap();
+    let fleet = judge(&suite, suite.id(), vec![broken], &[]).unwrap();
     assert_ne!(
         fleet.gpus[0].condition,
         Condition::AnotherKernel,
@@ -116,10 +116,15 @@ fn words_that_do_not_fit() {
     let make = |options: &str| {
         folder.tcverify(&format!("screen make --arch h100 -o suite.json {options}"))
     };
-    make("--kernel nonsense").refuses(&["the kernel nonsense fits no product", "kernels list"]);
+    make("--kernel nonsense").refuses(&[
+        "the kernel nonsense fits no library product of the suite",
+        "kernels list",
+    ]);
     // What it leaves open is asked for, of the product that it is about.
-    make(&format!("--kernel {BF16}")).refuses(&["fits no product", "give `split_k`"]);
-    make("--kernel nvjet_sm80_tst_64x104_64x10_4x1_v_bz_TNT").refuses(&["fits no product"]);
+    make(&format!("--kernel {BF16}"))
+        .refuses(&["fits no library product of the suite", "give `split_k`"]);
+    make("--kernel nvjet_sm80_tst_64x104_64x10_4x1_v_bz_TNT")
+        .refuses(&["fits no library product of the suite"]);
     let two = format!(
         "--kernel {FP16} --kernel nvjet_sm90_hsh_128x128_64x4_2x1_v_bz_splitK_TNN --split-k 2"
     );

@@ -1,8 +1,10 @@
 //! Screening: suites, faults that are found, fleets that are judged, and what is refused.
 
+pub mod challenged;
 mod fleet;
 mod kernels;
 mod nodes;
+mod recorded;
 mod refused;
 mod scaled;
 

@@ -19,20 +19,46 @@ fn here(what: &str, probe: &mut Command) -> bool {
 
 /// Writes the right D of every product of a route, for the stand-ins of GPUs.
 fn write_results(folder: &Folder, route: Route) {
-    let (suite, _) = Suite::read(&folder.path("suite.json")).unwrap();
-    std::fs::create_dir_all(folder.path("right")).unwrap();
+    write_results_of(folder, "suite.json", "right", route);
+}
+
+fn write_results_of(folder: &Folder, suite: &str, right: &str, route: Route) {
+    let (suite, _) = Suite::read(&folder.path(suite)).unwrap();
+    std::fs::create_dir_all(folder.path(right)).unwrap();
     for product in suite
         .products
         .iter()
         .filter(|product| product.route == route)
     {
-        let prepared = product.check().unwrap().prepare().unwrap();
+        let prepared = suite.check(product).unwrap().prepare().unwrap();
         let d = prepared.replay().collect(&|_| {});
         folder.write(
-            &format!("right/{}.bin", product.name),
+            &format!("{right}/{}.bin", product.name),
             d.as_payload().unwrap(),
         );
     }
+}
+
+/// Draws a challenge for this commitment.
+fn draw(folder: &Folder, commitment: &str) {
+    let digest = tcverify::commit::Hash::of([&folder.read(commitment)[..]]);
+    let made = format!(
+        "screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet"
+    );
+    folder.tcverify(&made).expect(0);
+}
+
+/// Signs results by the program for nodes.
+fn sign(folder: &Folder, results: &str) {
+    let mut python = folder.shell("python3");
+    python.args([
+        "-B",
+        &format!("{SCREEN}/tcverify_screen.py"),
+        "sign",
+        results,
+    ]);
+    python.args(["--key", "one.pem", "--commitment", "commitment.json"]);
+    folder.run(&mut python).expect(0);
 }
 
 /// What screen.cu does but for the GPU: an SM that inverts a bit is found, and its cases are cases.
@@ -92,6 +118,29 @@ fn the_host_part_of_the_cuda_program() {
         batch.stdout.contains("8 different, 0 could not be judged"),
         "{batch:#?}"
     );
+
+    // A challenge is answered, and signed by the other program.
+    if here("openssl", Command::new("openssl").arg("version"))
+        && here("Python", Command::new("python3").arg("--version"))
+    {
+        super::challenged::write_keys(&folder);
+        folder
+            .tcverify("screen commit --host check --key one.pem -o commitment.json")
+            .expect(0);
+        draw(&folder, "commitment.json");
+        write_results_of(&folder, "challenge.json", "answers", Route::Instruction);
+        for (more, code, said) in [
+            ("", 0, "1 signed, of products drawn"),
+            (" 3 40 5", 1, "on SM 3"),
+        ] {
+            run(&format!("challenge.json answers answers.json{more}")).expect(0);
+            sign(&folder, "answers.json");
+            let judge = "screen judge --suite challenge.json --trust one.pub.pem answers.json";
+            let judged = folder.tcverify(judge).expect(code);
+            assert!(judged.stdout.contains(said), "{judged:#?}");
+        }
+        assert!(!folder.names().contains(&"answers.json.cases".to_owned()));
+    }
 
     // What AMD's driver says in files; and a GPU of which it says nothing.
     let gpu = "root/sys/bus/pci/devices/0000:c1:00.0";
@@ -293,21 +342,46 @@ fn the_module_for_pytorch() {
         }
     }
     folder.write("operands.txt", list);
-    let mut python = folder.shell("python3");
-    python.args(["-B", &format!("{SCREEN}/test_tcverify_screen.py")]);
-    python
-        .env("SCREEN_FOLDER", folder.path(""))
-        .env_remove("PYTHONPATH");
-    folder.run(&mut python).expect(0);
+    let tests = |classes: &[&str]| {
+        let mut python = folder.shell("python3");
+        python
+            .args(["-B", &format!("{SCREEN}/test_tcverify_screen.py")])
+            .args(classes);
+        python
+            .env("SCREEN_FOLDER", folder.path(""))
+            .env_remove("PYTHONPATH");
+        folder.run(&mut python).expect(0);
+    };
+    tests(&["Operands", "Runs", "Stored"]);
+    if here("openssl", Command::new("openssl").arg("version")) {
+        super::challenged::write_keys(&folder);
+        tests(&["Commits"]);
+        draw(&folder, "commitment.json");
+        write_results_of(&folder, "challenge.json", "right", Route::Library);
+        tests(&["Answers"]);
+        let judge = |results: &str, more: &str| {
+            folder.tcverify(&format!(
+                "screen judge --suite challenge.json {results} {more}"
+            ))
+        };
+        let judged = judge("answers.json", "--trust one.pub.pem").expect(0);
+        assert!(
+            judged.stdout.contains("1 signed, of products drawn"),
+            "{judged:#?}"
+        );
+        judge("answers.json", "--trust two.pub.pem").refuses(&["--trust does not name"]);
+        let judged = judge("wrong.json", "").expect(1);
+        assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
+        judge("unsigned.json", "").refuses(&["is not signed"]);
+        write_results(&folder, Route::Library);
+    }
     let judged = folder
         .tcverify("screen judge --suite suite.json bad.json")
         .expect(1);
     // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
     assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
     assert!(
-        judged
-            .stdout
-            .contains("in lane 0 on an SM that is not known"),
+        judged.stdout.contains("in lane 0 on an unknown SM"),
         "{judged:#?}"
     );
     let judged = folder

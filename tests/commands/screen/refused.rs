@@ -12,7 +12,7 @@ fn suites_that_are_none() {
     for (changed, words) in [
         (
             text.replacen("\"k\":16", "\"k\":32", 1),
-            "has not the SHA-256 that it says",
+            "does not have the SHA-256 that it states",
         ),
         (text[..text.len() / 2].to_owned(), "damaged"),
         (
@@ -38,10 +38,10 @@ fn suites_that_ask_for_too_much() {
         (
             "check",
             serde_json::json!({"arch": "v100", "dtype": "fp16", "a": "/etc/passwd", "b": "b.npy"}),
-            "names no files",
+            "a suite names no files but operands that lie beside it",
         ),
         ("m", 4_000_000.into(), "sizes must be"),
-        ("k", 17.into(), "has not the size"),
+        ("k", 17.into(), "does not have the size"),
         ("leaves", serde_json::json!([]), "leaves for"),
     ] {
         let mut suite = Suite::read(&folder.path("suite.json")).unwrap().0;
@@ -77,10 +77,10 @@ fn results_that_are_none() {
     };
     judge("suite.json", "cut.json").refuses(&["cut.json: is damaged"]);
     judge("suite.json", "edited.json").refuses(&["edited.json", "SHA-256"]);
-    judge("other-suite.json", "r.json").refuses(&["r.json: is of the suite"]);
+    judge("other-suite.json", "r.json").refuses(&["r.json: belongs to the suite"]);
     judge("suite.json", "suite.json").refuses(&["tcverify.screen-results/1"]);
     std::fs::copy(folder.path("r.json"), folder.path("s.json")).unwrap();
-    judge("suite.json", "r.json s.json").refuses(&["are both of GPU 0 of simulated"]);
+    judge("suite.json", "r.json s.json").refuses(&["are both results of GPU 0 of simulated"]);
     // The same GPU under another name.
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
     let mut named = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
@@ -88,7 +88,8 @@ fn results_that_are_none() {
     folder.write("s.json", named.text().unwrap());
     named.device.host = "other".into();
     folder.write("t.json", named.text().unwrap());
-    judge("suite.json", "s.json t.json").refuses(&["t.json and s.json are both of GPU 0 of other"]);
+    judge("suite.json", "s.json t.json")
+        .refuses(&["t.json and s.json are both results of GPU 0 of other"]);
     judge("suite.json", "r.json --html suite.json").refuses(&["would overwrite the suite"]);
     std::fs::create_dir(folder.path("empty")).unwrap();
     judge("suite.json", "empty").refuses(&["empty: has no results"]);
@@ -106,7 +107,7 @@ fn results_that_are_none() {
     let product = suite.products.iter().find(|p| p.name == name).unwrap();
     other.failures[0].d_sha256 = product.sha256;
     folder.write("o.json", other.text().unwrap());
-    judge("suite.json", "o.json").refuses(&["calls a right D", "wrong"]);
+    judge("suite.json", "o.json").refuses(&["reports a correct D", "wrong"]);
     // Whatever else cannot be.
     type Change = fn(&mut Results);
     let changes: [(&str, Change); 16] = [
@@ -119,25 +120,25 @@ fn results_that_are_none() {
             r.failures.clear();
             r.more_failures = 3;
         }),
-        ("is there twice", |r| r.runs.push(r.runs[0].clone())),
+        ("appears twice", |r| r.runs.push(r.runs[0].clone())),
         ("contradict each other", |r| r.runs[0].compared = 0),
         ("contradict each other", |r| r.runs[0].sms = 9),
         ("contradict each other", |r| r.runs[0].sms = 0),
         ("contradict each other", |r| r.runs[0].compared = u64::MAX),
-        ("nothing says how many", |r| r.device.multiprocessors = None),
+        ("do not say how many", |r| r.device.multiprocessors = None),
         ("8 SMs of a GPU that has fewer", |r| {
             r.device.multiprocessors = Some(7)
         }),
-        ("was run and left out", |r| {
+        ("was both run and left out", |r| {
             r.left_out.push((r.runs[0].product.clone(), "why".into()));
         }),
         ("the same wrong D twice", |r| {
             r.failures.push(r.failures[0].clone())
         }),
-        ("more were wrong than were compared", |r| {
+        ("more results were wrong than were compared", |r| {
             r.failures[0].times = 1 << 40
         }),
-        ("not those that ran it", |r| r.failures[0].sms = vec![77]),
+        ("not the SMs that ran it", |r| r.failures[0].sms = vec![77]),
         ("wrong tiles of 0", |r| r.failures[0].tiles_different = 0),
         ("lists none", |r| {
             r.failures.clear();
@@ -169,7 +170,7 @@ fn a_forged_suite_makes_no_gpu_clean() {
     folder.write("r.json", results.text().unwrap());
     folder
         .tcverify("screen judge --suite forged.json r.json")
-        .refuses(&["mma.fp16.fp16.fp32.toggle.1", "computes another D"]);
+        .refuses(&["mma.fp16.fp16.fp32.toggle.1", "computes a different D"]);
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn faults_that_are_none() {
         ))
     };
     for (inject, words) in [
-        ("gears:bit=1", "no place of a fault"),
+        ("gears:bit=1", "not a place of a fault"),
         ("adder", "bit=N is missing"),
         ("schedule:cublas-workspace,split-k=0", "split-k=N"),
     ] {

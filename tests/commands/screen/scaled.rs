@@ -69,7 +69,7 @@ fn a_broken_scale_is_named() {
                 ..Simulated::default()
             };
             let results = computed.run(&device).unwrap();
-            judge(&suite, suite.id(), vec![("r.json".into(), results)]).unwrap()
+            judge(&suite, suite.id(), vec![("r.json".into(), results)], &[]).unwrap()
         };
         assert_eq!(device(None).gpus[0].condition, Condition::Clean);
         let fleet = device(Some(fault));
@@ -123,6 +123,6 @@ fn scales_that_do_not_fit() {
     let run = folder.tcverify("screen run other.json --device simulated -o out.json");
     run.refuses(&[
         "other.json: mma-mxf4.e2m1.e2m1.ue8m0x32.fp32.toggle.1",
-        "`scale_a` has not the size",
+        "`scale_a` does not have the size",
     ]);
 }

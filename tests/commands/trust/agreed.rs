@@ -62,7 +62,7 @@ fn the_prover_chooses_nothing() {
     verify(&format!(
         "--commitment-sha256 {other} --beacon {chosen} --elements 2"
     ))
-    .refuses(&["c.json", "is not the commitment that was agreed on"]);
+    .refuses(&["c.json", "is not the agreed commitment"]);
     verify("--commitment-sha256 77 --beacon 1 --elements 2").refuses(&["--commitment-sha256"]);
     // And honestly asked, half of D does not pass.
     folder

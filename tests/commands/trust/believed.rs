@@ -65,7 +65,7 @@ fn a_forged_part_is_believed_at_most() {
     ] {
         let run = merge(form).expect(0);
         let text = run.stdout.to_lowercase();
-        assert!(text.contains("believed, 4 of 4 parts"), "{form}: {run:?}");
+        assert!(text.contains("trusted, 4 of 4 parts"), "{form}: {run:?}");
         assert!(!run.stdout.contains("IDENTICAL  all"), "{form}: {run:?}");
     }
     // No report says more than it does.
@@ -73,7 +73,7 @@ fn a_forged_part_is_believed_at_most() {
     // Run again, it is found.
     merge("--audit 4 --seed 1")
         .expect(1)
-        .mentions(&["not what was handed in: 0, 1, 2, 3"]);
+        .mentions(&["differ from those supplied: 0, 1, 2, 3"]);
     merge("--audit 1 --seed 1").expect(1);
     merge("--audit 1").expect(2).mentions(&["--seed"]);
 }
@@ -95,10 +95,10 @@ fn who_ran_all_parts_again_knows() {
         run("verify-report merged.json");
         said
     };
-    assert!(merge("").starts_with("IDENTICAL IN PART: believed, 4 of 4 parts"));
+    assert!(merge("").starts_with("IDENTICAL IN PART: trusted, 4 of 4 parts"));
     let some = merge("--audit 2 --seed 7");
     assert!(
-        some.starts_with("IDENTICAL IN PART: believed, 2 of 4 parts"),
+        some.starts_with("IDENTICAL IN PART: trusted, 2 of 4 parts"),
         "{some}"
     );
     assert!(some.contains("run again"), "{some}");

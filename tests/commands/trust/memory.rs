@@ -1,6 +1,6 @@
 //! Files of one run: one account of memory, private copies, tensors of a program's own.
 
-use tcverify::check::{Check, CheckError, Prepared, Tensors, Trace};
+use tcverify::check::{Check, CheckError, Judge, Prepared, Subject, Tensors, Trace};
 use tcverify::io::{Files, hex, npy::write_npy};
 use tcverify::num::Format;
 use tcverify::report::Verdict;
@@ -31,7 +31,7 @@ fn a_private_copy_or_none() {
             .expect(0);
         folder
             .tcverify(&format!("{command} --max-memory 150 --private"))
-            .refuses(&[".npy", "bytes of memory", "of the 150"]);
+            .refuses(&[".npy", "bytes of memory", "of the allowed 150"]);
     }
     let folder = good();
     folder.tcverify(COMMANDS[4]).expect(0);
@@ -60,7 +60,7 @@ fn what_is_generated_is_within_the_limit() {
     folder.tcverify(&check("16KiB")).refuses(&[
         "generate:2:normal:64x64",
         "bytes of memory",
-        "of the 16384",
+        "of the allowed 16384",
     ]);
 }
 
@@ -151,8 +151,8 @@ fn tensors_of_a_program_are_taken_over() {
     assert_eq!(report.verdict, Verdict::Identical);
     let digests = report
         .inputs
-        .named()
-        .map(|(_, input)| input.file_sha256.clone());
+        .values()
+        .map(|input| input.file_sha256.clone());
     assert_eq!(digests.collect::<Vec<_>>(), expected);
 }
 
@@ -168,7 +168,7 @@ fn a_tensor_of_a_program_is_checked() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("element [0, 0] is 0x1f, which is no code of e2m1"),
+        error.contains("element [0, 0] is 0x1f, which is not a code of e2m1"),
         "{error}"
     );
 }
@@ -198,7 +198,7 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
             let found = Some(differ.conclude());
             prepared.report(prepared.inputs(), Trace::Payload(digest.to_owned()), found)
         };
-        let own = prepared.inputs()[Role::D].payload_sha256.clone();
+        let own = prepared.inputs()[&Role::D].payload_sha256.clone();
         let other = hex(&[7; 32]);
         let (right, forged) = if wrong { (other, own) } else { (own, other) };
         assert!(judge(&right).is_ok());

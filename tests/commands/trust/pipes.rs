@@ -110,7 +110,7 @@ fn a_key_that_others_may_read() {
             .expect(0);
         let said = run
             .stderr
-            .contains("warning: key.pem: others may read this private key");
+            .contains("warning: key.pem: other users can read this private key");
         assert_eq!(said, warned, "{mode:o}: {run:?}");
     }
 }

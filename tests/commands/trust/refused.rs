@@ -39,7 +39,7 @@ fn arrays_under_names_of_containers() {
     for name in ["x.safetensors", "x.npz", "x.NPZ"] {
         folder
             .tcverify(&format!("{replay} {name}"))
-            .refuses(&[name, "what is written is a .npy file"]);
+            .refuses(&[name, "the output is a .npy file"]);
         folder
             .tcverify(&format!(
                 "generate generate:1:normal:2x2 --dtype fp16 --role a -o {name}"
@@ -74,7 +74,7 @@ fn lists_for_objects() {
     folder.write("cases.json", list.to_string());
     folder
         .tcverify("batch cases.json")
-        .refuses(&["cases.json", "a list where an object is expected"]);
+        .refuses(&["cases.json", "it is a list, expected an object"]);
     folder.tcverify(PLAN).expect(0);
     let document: Value = serde_json::from_slice(&folder.read("plan.json")).unwrap();
     folder.write(
@@ -123,7 +123,7 @@ fn links_that_lead_nowhere_in_a_folder_of_cases() {
     std::os::unix::fs::symlink("nowhere", folder.path("cases/one")).unwrap();
     folder
         .tcverify("batch cases")
-        .refuses(&["cases/one", "leads nowhere"]);
+        .refuses(&["cases/one", "is a broken link"]);
 }
 
 #[test]
@@ -180,7 +180,10 @@ fn honest_parts_and_forged_ones() {
     });
     folder.tcverify(merge).expect(0);
     let run = folder.tcverify(audit).expect(1);
-    assert!(run.stderr.contains("not what was handed in: 1"), "{run:?}");
+    assert!(
+        run.stderr.contains("differ from those supplied: 1"),
+        "{run:?}"
+    );
     // The draw decides, and depends on the seed alone.
     let one = |seed: u64| {
         let line = format!("shard audit plan.json --parts 1 --seed {seed} part-0.json part-1.json");
@@ -225,5 +228,5 @@ fn honest_parts_and_forged_ones() {
     resealed(&folder, "plan.json", |plan| plan["leaves"] = json!([]));
     folder
         .tcverify(merge)
-        .refuses(&["plan.json", "a leaf for every block"]);
+        .refuses(&["plan.json", "does not have one leaf per block of D"]);
 }

@@ -39,13 +39,13 @@ fn a_digest_is_no_claim_about_the_file_beside_it() {
     let mut wrong = right.clone();
     *wrong.last_mut().unwrap() ^= 1;
     let folder = pushed(&wrong, &json!({"d_digest": digest}));
-    batch(&folder, "strict").refuses(&["`d_digest`", "has D compared, not its digest alone"]);
+    batch(&folder, "strict").refuses(&["`d_digest`", "requires the array D, not just its digest"]);
     policy(&folder, json!({"claims": ["array", "digest"]}));
     batch(&folder, "policy.json").expect(0);
     let folder = pushed(&wrong, &json!({"d": "d.npy"}));
     batch(&folder, "strict").expect(1);
     policy(&folder, json!({"claims": ["digest"]}));
-    batch(&folder, "policy.json").refuses(&["digests alone"]);
+    batch(&folder, "policy.json").refuses(&["only digests"]);
     policy(&folder, json!({"claims": ["word"]}));
     batch(&folder, "policy.json").refuses(&["policy.json", "word"]);
 }

@@ -3,18 +3,16 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use super::{BLOCK_COLUMNS, Slab, is_small};
 use crate::context::{Context, Flags};
 use crate::promoted::{Chains, Promotion};
 use crate::special;
 use crate::tile::{SpecialRule, TileKernel};
 use tcverify_num::Format;
-use tcverify_tensor::Problem;
+use tcverify_tensor::{Problem, parallel};
 
 /// Sums of chains of a product of one matrix with an FP32 accumulator, in C order; none if an accumulator
-/// has no code, there are too few to be worth it, or an operand of more chains than one is no number.
+/// has no code, there are too few to be worth it, or an operand of more chains than one is not a number.
 pub fn promoted<K: TileKernel>(
     context: Context,
     kernel: &K,
@@ -108,8 +106,7 @@ impl<K: TileKernel> Slab<'_, K> {
             first = last;
         }
         let strip = self.padded_rows() * wide;
-        let rows = sums.par_chunks_mut(n).enumerate();
-        rows.for_each(|(row, out)| {
+        parallel::chunks_mut(sums, n, &|row, out| {
             let pieces = out[columns.clone()].chunks_mut(wide).enumerate();
             for (i, out) in pieces {
                 let at = i * strip + row * wide;

@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use rayon::prelude::*;
-
 use super::Slab;
 use crate::context::Flags;
 use crate::tile::{SpecialRule, TileKernel};
 use tcverify_num::Format;
+use tcverify_tensor::parallel;
 
 impl<K: TileKernel> Slab<'_, K> {
     /// Accumulators of a block of columns as the kernel wants them: strip by strip, row by row. At
@@ -22,27 +21,25 @@ impl<K: TileKernel> Slab<'_, K> {
         let c = self.context.problem.c.map(|c| c.plane(self.batch));
         let format = self.context.formats.addend;
         let native = self.kernel.specials() == SpecialRule::Native;
-        state
-            .par_chunks_mut(strip)
-            .zip(columns.clone().into_par_iter().step_by(wide))
-            .for_each(|(state, left)| {
-                // Written before it is read, and by all cores: pages come from the system here.
-                state.fill(zero);
-                let Some(c) = c else { return };
-                let count = wide.min(columns.end - left);
-                let mut codes = Vec::with_capacity(count);
-                for (row, state) in self.rows.clone().zip(state.chunks_mut(wide)) {
-                    c.read_codes(row, left..left + count, &mut codes);
-                    for (state, &code) in state.iter_mut().zip(&codes) {
-                        let number = format.unpack(code);
-                        if !native && (number.is_nan() || number.is_infinite()) {
-                            flags.rows[row - self.rows.start].store(true, Ordering::Relaxed);
-                        } else {
-                            *state = self.kernel.start(code);
-                        }
+        parallel::chunks_mut(&mut state, strip, &|i, state| {
+            let left = columns.start + i * wide;
+            // Written before it is read, and by all cores: pages come from the system here.
+            state.fill(zero);
+            let Some(c) = c else { return };
+            let count = wide.min(columns.end - left);
+            let mut codes = Vec::with_capacity(count);
+            for (row, state) in self.rows.clone().zip(state.chunks_mut(wide)) {
+                c.read_codes(row, left..left + count, &mut codes);
+                for (state, &code) in state.iter_mut().zip(&codes) {
+                    let number = format.unpack(code);
+                    if !native && (number.is_nan() || number.is_infinite()) {
+                        flags.rows[row - self.rows.start].store(true, Ordering::Relaxed);
+                    } else {
+                        *state = self.kernel.start(code);
                     }
                 }
-            });
+            }
+        });
         state
     }
 
@@ -61,7 +58,7 @@ impl<K: TileKernel> Slab<'_, K> {
         };
         // Where an accumulator is its code, storing is copying.
         let at_once = accumulator == Format::Fp32 && knows_zeros;
-        out.par_chunks_mut(n).enumerate().for_each(|(row, out)| {
+        parallel::chunks_mut(out, n, &|row, out| {
             let pieces = out[columns.clone()].chunks_mut(wide);
             for (i, (out, state)) in pieces.zip(state.chunks(strip)).enumerate() {
                 let left = columns.start + i * wide;
@@ -78,7 +75,7 @@ impl<K: TileKernel> Slab<'_, K> {
     /// Every element of a row or column with an infinity or NaN, by the exact engine.
     pub(super) fn exactly(&self, flags: &Flags, out: &mut [u64]) {
         let n = self.context.problem.n;
-        out.par_chunks_mut(n).enumerate().for_each(|(row, out)| {
+        parallel::chunks_mut(out, n, &|row, out| {
             let all = flags.rows[row].load(Ordering::Relaxed);
             for (column, out) in out.iter_mut().enumerate() {
                 if all || flags.columns[column].load(Ordering::Relaxed) {

@@ -15,14 +15,12 @@ mod turned;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 pub use chains::promoted;
 
 use super::context::{Context, Flags};
 use super::special;
 use super::tile::{SpecialRule, TileKernel};
-use tcverify_tensor::Problem;
+use tcverify_tensor::{Problem, parallel};
 
 /// Rows of A that a task takes, and columns of B that are packed at a time.
 const TASK_ROWS: usize = 64;
@@ -48,7 +46,7 @@ struct Slab<'a, K> {
     tasks: usize,
 }
 
-/// Codes of the rows of D from `first_row` on (matrices of a batch one after the other) that `out` has room for.
+/// Codes of the rows of D from `first_row` on (matrices of a batch one after another) that `out` has room for.
 pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: &mut [u64]) {
     let Problem { m, n, .. } = *context.problem;
     let matrices = (out.len() / n).div_ceil(m);
@@ -69,12 +67,13 @@ pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: 
         };
         slabs.push((slab, mine));
     }
-    slabs
-        .into_par_iter()
-        .for_each(|(slab, out)| match slab.is_better_turned() {
-            true => slab.fill_turned(out),
-            false => slab.fill(out),
-        });
+    parallel::each_of(slabs, &|(slab, out)| {
+        if slab.is_better_turned() {
+            slab.fill_turned(out);
+        } else {
+            slab.fill(out);
+        }
+    });
 }
 
 impl<K: TileKernel> Slab<'_, K> {

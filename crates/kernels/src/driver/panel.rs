@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::chains::Main;
 use super::{Slab, TASK_ROWS};
 use crate::context::Flags;
 use crate::tile::{Operand, Packed, TileKernel};
-use tcverify_tensor::Block;
-use tcverify_tensor::Problem;
+use tcverify_tensor::{Block, Problem, parallel};
 
 /// Some rows times some strips.
 struct Task {
@@ -70,14 +67,14 @@ impl<K: TileKernel> Slab<'_, K> {
         let (rooms, packed): (Vec<Option<&mut K::B>>, &[K::B]) = match (blocks, tasks.first()) {
             (1, Some(task)) => (b.chunks_mut(task.run).map(<[_]>::first_mut).collect(), &[]),
             _ => {
-                let strips = b.par_iter_mut().enumerate();
-                strips.for_each(|(i, strip)| pack_strip(i, strip));
+                let strips = b.iter_mut().enumerate().collect();
+                parallel::each_of(strips, &|(i, strip)| pack_strip(i, strip));
                 (tasks.iter().map(|_| None).collect(), b)
             }
         };
         // Where a block of rows is several tasks, it is packed once for all of them.
         let shared: Vec<K::A> = match tasks.len() > blocks {
-            true => (0..blocks).into_par_iter().map(pack).collect(),
+            true => parallel::map(blocks, pack),
             false => Vec::new(),
         };
         let states = self.deal(&tasks, state);
@@ -85,66 +82,64 @@ impl<K: TileKernel> Slab<'_, K> {
             Some(main) => (self.deal(&tasks, main.sums), Some(main.chains)),
             None => (self.deal(&tasks, &mut []), None),
         };
-        tasks
-            .into_par_iter()
-            .zip(rooms)
-            .zip(states.into_par_iter().zip(mains))
-            .for_each(|((task, mut room), (mut states, mut mains))| {
-                let own;
-                let a = match shared.get(task.block) {
-                    Some(a) => a,
-                    None => {
-                        own = pack(task.block);
-                        &own
+        let states = states.into_iter().zip(mains);
+        let tasks = tasks.into_iter().zip(rooms).zip(states).collect();
+        parallel::each_of(tasks, &|((task, mut room), (mut states, mut mains))| {
+            let own;
+            let a = match shared.get(task.block) {
+                Some(a) => a,
+                None => {
+                    own = pack(task.block);
+                    &own
+                }
+            };
+            let first = self.rows.start + task.block * TASK_ROWS;
+            let rows = first..self.rows.end.min(first + TASK_ROWS);
+            let mut scratch = match chains {
+                Some(chains) if chains.whole => vec![K::State::default(); TASK_ROWS * wide],
+                _ => Vec::new(),
+            };
+            if room.is_some() {
+                let left = columns.start + task.strip * wide;
+                let right = columns.end.min(left + task.run * wide);
+                of_b.codes.read_ahead(k.clone(), left..right);
+            }
+            let mut done = 0;
+            for i in 0..task.run {
+                let left = columns.start + (task.strip + i) * wide;
+                let block = Block {
+                    batch: self.batch,
+                    rows: rows.clone(),
+                    columns: left..columns.end.min(left + wide),
+                };
+                let state = match scratch.is_empty() {
+                    true => &mut *states[i],
+                    false => {
+                        let size = rows.len().next_multiple_of(kernel.tile().0) * wide;
+                        scratch[..size].fill(kernel.start(0));
+                        &mut scratch[..size]
                     }
                 };
-                let first = self.rows.start + task.block * TASK_ROWS;
-                let rows = first..self.rows.end.min(first + TASK_ROWS);
-                let mut scratch = match chains {
-                    Some(chains) if chains.whole => vec![K::State::default(); TASK_ROWS * wide],
-                    _ => Vec::new(),
-                };
-                if room.is_some() {
-                    let left = columns.start + task.strip * wide;
-                    let right = columns.end.min(left + task.run * wide);
-                    of_b.codes.read_ahead(k.clone(), left..right);
-                }
-                let mut done = 0;
-                for i in 0..task.run {
-                    let left = columns.start + (task.strip + i) * wide;
-                    let block = Block {
-                        batch: self.batch,
-                        rows: rows.clone(),
-                        columns: left..columns.end.min(left + wide),
-                    };
-                    let state = match scratch.is_empty() {
-                        true => &mut *states[i],
-                        false => {
-                            let size = rows.len().next_multiple_of(kernel.tile().0) * wide;
-                            scratch[..size].fill(kernel.start(0));
-                            &mut scratch[..size]
-                        }
-                    };
-                    let b = match &mut room {
-                        Some(room) => {
-                            pack_strip(task.strip + i, room);
-                            &**room
-                        }
-                        None => &packed[task.strip + i],
-                    };
-                    self.strip(&panel, &k, a, b, &block, state);
-                    if let Some(chains) = chains {
-                        let lines = mains[i].chunks_mut(wide);
-                        let lines = rows.clone().zip(state.chunks_mut(wide).zip(lines));
-                        for (row, (state, main)) in lines {
-                            let main = &mut main[..block.columns.len()];
-                            chains.end(kernel, [row, left], state, main);
-                        }
+                let b = match &mut room {
+                    Some(room) => {
+                        pack_strip(task.strip + i, room);
+                        &**room
                     }
-                    done += rows.len() * block.columns.len();
+                    None => &packed[task.strip + i],
+                };
+                self.strip(&panel, &k, a, b, &block, state);
+                if let Some(chains) = chains {
+                    let lines = mains[i].chunks_mut(wide);
+                    let lines = rows.clone().zip(state.chunks_mut(wide).zip(lines));
+                    for (row, (state, main)) in lines {
+                        let main = &mut main[..block.columns.len()];
+                        chains.end(kernel, [row, left], state, main);
+                    }
                 }
-                (self.context.progress)((done * k.len()) as u64);
-            });
+                done += rows.len() * block.columns.len();
+            }
+            (self.context.progress)((done * k.len()) as u64);
+        });
     }
 
     /// Blocks of rows times runs of strips: enough for every core, also where rows are few.

@@ -3,12 +3,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::Slab;
 use crate::context::Flags;
 use crate::tile::{Packed, TileKernel};
-use tcverify_tensor::Block;
+use tcverify_tensor::{Block, parallel};
 
 /// How many panels of A are packed at a time, for all tasks.
 const PANELS: usize = 64;
@@ -48,8 +46,7 @@ impl<K: TileKernel> Slab<'_, K> {
                     (k, panel, a)
                 })
                 .collect();
-            let tasks = state.par_chunks_mut(run * strip).enumerate();
-            tasks.for_each(|(task, state)| {
+            parallel::chunks_mut(state, run * strip, &|task, state| {
                 let mut b = self.kernel.room();
                 for (k, panel, a) in &panels {
                     let mut done = 0;

@@ -261,7 +261,7 @@ unsafe fn finish<V: Vector>(plan: &FloorPlan, sum: V::I, field: V::I, c: V::F) -
     }
 }
 
-/// Powers of two of the fields of normal floats: those of E, which is no smaller than `FLOOR`, stay that.
+/// Powers of two of the fields of normal floats: those of E, which is not smaller than `FLOOR`, stay that.
 #[inline(always)]
 unsafe fn power<V: Vector>(field: V::I) -> V::D {
     // SAFETY: the caller's promise.

@@ -30,7 +30,7 @@ use tcverify_num::{Format, Rounding, convert_exact, round_code};
 /// are read and written half as often as with half of it.
 const DEPTH: usize = 256;
 
-/// The same of few rows, so that rows of B are read in the order of the memory.
+/// The same for few rows, so that rows of B are read in the order of the memory.
 const SHALLOW: usize = 128;
 
 /// A plan of aligned products: kernels differ in what becomes of their sum.
@@ -104,7 +104,7 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
         })
     }
 
-    /// Specials count as zeros on the way, and sums of integers are no NaNs.
+    /// Specials count as zeros on the way, and sums of integers are not NaNs.
     #[inline(always)]
     fn as_f32(state: i32) -> Option<u32> {
         Some(state as u32)

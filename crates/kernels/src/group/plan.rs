@@ -10,11 +10,11 @@ pub enum Output {
     Fp32,
     /// FP32, toward zero to fewer bits: this mask keeps them.
     Fp32Masked(i32),
-    /// The same of sums that fit an f32's 24 bits, so that their conversion is exact.
+    /// The same for sums that fit an f32's 24 bits, so that their conversion is exact.
     Fp32Short(i32),
     /// FP16, to nearest even.
     Fp16,
-    /// The same of sums that fit an f32's 24 bits.
+    /// The same for sums that fit an f32's 24 bits.
     Fp16Short,
 }
 
@@ -26,9 +26,9 @@ pub struct GroupPlan {
     pub accumulator: Format,
     /// Products aligned together.
     pub group: usize,
-    /// Products of a group that are summed before an overflow of 32 bits must be looked for.
+    /// Products of a group that are summed before an overflow of 32 bits must be searched for.
     pub part: usize,
-    /// Whether one has to be looked for at all.
+    /// Whether one has to be searched for at all.
     pub checked: bool,
     pub fraction_bits: i32,
     /// The lowest common exponent, biased by 127.
@@ -44,7 +44,7 @@ pub struct GroupPlan {
 }
 
 /// The constants of a fused dot-add.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DotAdd {
     pub group: usize,
     pub fraction_bits: u32,

@@ -37,7 +37,7 @@ pub fn places(differences: &Differences) -> Markup {
     let Some(map) = &differences.map else {
         return html! {
             (place(differences))
-            p { "Parts that were merged keep no map; " code { "tcverify check --html" } " of the whole draws one." }
+            p { "Merged parts keep no map; " code { "tcverify check --html" } " of the whole draws one." }
         };
     };
     let summary = summary(map);

@@ -18,7 +18,7 @@ pub fn text(text: &str) -> Text<'_> {
     Text { text, lines: false }
 }
 
-/// The same of a text of several lines.
+/// The same for a text of several lines.
 pub fn lines(text: &str) -> Text<'_> {
     Text { text, lines: true }
 }

@@ -66,7 +66,7 @@ impl View {
                 (section("proves", "What this proves", html! {
                     p { (text(&self.proves)) }
                     @if let Some(told) = &self.ambiguity { @for line in &told.lines { p { (text(line)) } } }
-                    @if let Some(command) = &self.repeat { p.hint { "The same again:" } (shell(command)) }
+                    @if let Some(command) = &self.repeat { p.hint { "To repeat this:" } (shell(command)) }
                 }))
             }
             @for part in &self.sections { @if !part.is_empty() { (section(part.id, &part.heading, part.drawn())) } }
@@ -119,11 +119,12 @@ impl View {
             html! {
                 @for cause in &self.causes {
                     div.cause { p { (badge(cause.group)) (text(&cause.sentence)) }
-                        @if let Some(command) = &cause.command { p.hint { "This checks all of it:" } (shell(command)) } } (LINE)
+                        @if let Some(command) = &cause.command { p.hint { "To check all of it:" } (shell(command)) } } (LINE)
                 }
                 @if let Some(tried) = &self.tried { p { (text(&capital(tried))) "." } }
                 @for (i, next) in self.next.iter().enumerate() {
-                    p.hint { @if i == 0 { "The first mismatch in full:" } @else { "Another model or schedule:" } } (shell(next))
+                    p.hint { @if i == 0 { "To explain the first mismatch:" } @else { "To search for another model or \
+                        schedule:" } } (shell(next))
                 }
             },
         )
@@ -210,7 +211,7 @@ impl View {
             section id=(anchor(&case.name)) {
                 h2 { (text(&case.name)) " " span class={ "tag " (class(case.tone)) } { (text(&case.word)) } }
                 p { (text(&case.said)) }
-                @if let Some(next) = &case.next { p.hint { "The same fault again:" } (shell(next)) }
+                @if let Some(next) = &case.next { p.hint { "To simulate this fault:" } (shell(next)) }
                 (card.drawn())
             } (LINE)
         } }

@@ -47,8 +47,8 @@ impl Page<'_> {
                 } (LINE)
                 body class=(self.class) { (LINE)
                     main { (LINE) (self.body) } (LINE)
-                    footer { p { (name) " " (version) " \u{b7} " code { (text(self.schema)) } " \u{b7} No time, no host: the \
-                        same inputs give the same page." } } (LINE)
+                    footer { p { (name) " " (version) " \u{b7} " code { (text(self.schema)) } " \u{b7} This page has \
+                        no time and no host name: the same inputs give the same page." } } (LINE)
                     @for script in self.scripts { script { (LINE) (PreEscaped(script)) } }
                 } (LINE)
             } (LINE)

@@ -93,7 +93,7 @@ fn of_splits() {
         (tiled(one(shared(json!(3)))), ""),
         (tiled(one(shared(json!(null)))), ""),
         (tiled(one(shared(json!(0)))), "workers is 0"),
-        (tiled(one(one(whole.clone()))), "no groups of its own"),
+        (tiled(one(one(whole.clone()))), "cannot contain groups"),
         (
             tiled(one(slices(json!(0), json!(null)))),
             "split.parts.count is 0",
@@ -101,7 +101,7 @@ fn of_splits() {
         (tiled(one(slices(json!(2), json!(null)))), ""),
         (
             split(tiles([1, 1], json!([group(json!(2), whole.clone())]))),
-            "all but the last group say",
+            "every group but the last",
         ),
         (
             split(tiles(
@@ -111,7 +111,7 @@ fn of_splits() {
                     group(json!(null), whole.clone())
                 ]),
             )),
-            "all but the last group say",
+            "every group but the last",
         ),
         (
             split(tiles(
@@ -121,11 +121,11 @@ fn of_splits() {
             "",
         ),
         (split(ranges(json!([]))), "must be 1 to 1048576 parts"),
-        (split(ranges(json!([[[3, 3]]]))), "[3, 3] has no k"),
-        (split(ranges(json!([[[4, 3]]]))), "[4, 3] has no k"),
+        (split(ranges(json!([[[3, 3]]]))), "[3, 3] is empty"),
+        (split(ranges(json!([[[4, 3]]]))), "[4, 3] is empty"),
         (
             split(ranges(json!([[[0, 5]], [[4, 8]]]))),
-            "k 4 is in it twice",
+            "k 4 appears twice",
         ),
         (split(ranges(json!([[[4, 8]], [[0, 4]]]))), ""),
         (split(slices(json!(2), json!(null))), "a split needs tile_k"),
@@ -176,21 +176,24 @@ fn of_levels_inside_of_a_part() {
         (json!({"inner": vec![promoted(8); 5]}), "more than 4 levels"),
         (
             inner(serial(json!({"kind": "whole"}))),
-            "its parts are slices, interleaved or blocks",
+            "its parts must be slices, interleaved or blocks",
         ),
         (
             inner(serial(slices(json!(null), json!(8)))),
-            "the number of parts is not said",
+            "the number of parts is missing",
         ),
         (
             inner(serial(interleaved(json!(null), json!(8)))),
-            "the number of parts is not said",
+            "the number of parts is missing",
         ),
         (
             inner(serial(slices(json!(0), json!(8)))),
             "inner.parts.count is 0",
         ),
-        (inner(serial(ceil_of_floor)), "ceil_of_floor is for a split"),
+        (
+            inner(serial(ceil_of_floor)),
+            "ceil_of_floor is only for a split",
+        ),
         (inner(serial(slices(json!(2), json!(12)))), ""),
         (
             inner(serial(interleaved(json!(2), json!(12)))),
@@ -210,7 +213,7 @@ fn of_levels_inside_of_a_part() {
         ),
         (
             with(promoted(8), "partials", json!("result")),
-            "only a split keeps partial sums",
+            "only a split can keep partial sums",
         ),
         (with(promoted(8), "partials", json!("f32")), ""),
         (counts(1024, 1024), ""),

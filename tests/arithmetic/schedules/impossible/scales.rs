@@ -26,16 +26,13 @@ fn of_scales() {
         ),
         (
             json!({"scales": scales(tensor, "epilogue", "joint"), "split": in_place}),
-            "which slice is scaled when",
+            "when each slice is scaled",
         ),
-        (
-            early("joint_fma", json!([])),
-            "no level of inner is promoted",
-        ),
+        (early("joint_fma", json!([])), "inner has no promoted level"),
         (early("joint_fma", json!([promoted(8)])), ""),
         (
             early("joint_fma", json!([serial(blocks(8))])),
-            "one by one to +0",
+            "one by one from +0",
         ),
         (
             early("alpha", json!([promoted(8)])),
@@ -136,7 +133,7 @@ fn of_the_epilogue() {
         (with("function", "relu", json!({})), ""),
         (
             with("function", "relu", split(json!({"kind": "in_place"}))),
-            "each slice would go through it",
+            "it would apply to each slice",
         ),
         (with("function", "relu", split(sum)), ""),
         (
@@ -165,11 +162,11 @@ fn of_the_epilogue() {
         (json!({"zero_point": "per_tensor"}), ""),
         (
             json!({"zero_point": "per_tensor", "inner": [promoted(8)]}),
-            "integer sums are of one chain",
+            "integer sums must be one chain",
         ),
         (
             json!({"zero_point": "per_tensor", "split": serial(slices(json!(2), json!(8)))}),
-            "integer sums are of one chain",
+            "integer sums must be one chain",
         ),
     ]);
 }

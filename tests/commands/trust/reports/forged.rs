@@ -49,27 +49,27 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
         ("rows", "/request/rows", json!("2..6")),
         ("drawn", "/request/seed", json!(4)),
         // The model.
-        ("same", "/model/sha256", zeros.clone()),
-        ("same", "/model/sha256", json!(null)),
-        ("same", "/model/arithmetic/accumulator", json!("fp16")),
-        ("same", "/model/arithmetic/step/products", json!(4)),
-        ("same", "/model/evidence", json!("claimed")),
-        ("same", "/model/architecture", json!("hopper")),
-        ("same", "/model/title", json!("NVIDIA Other")),
-        ("same", "/model/instruction", json!("wgmma")),
+        ("same", "/rule/model/sha256", zeros.clone()),
+        ("same", "/rule/model/sha256", json!(null)),
+        ("same", "/rule/model/arithmetic/accumulator", json!("fp16")),
+        ("same", "/rule/model/arithmetic/step/products", json!(4)),
+        ("same", "/rule/model/evidence", json!("claimed")),
+        ("same", "/rule/model/architecture", json!("hopper")),
+        ("same", "/rule/model/title", json!("NVIDIA Other")),
+        ("same", "/rule/model/instruction", json!("wgmma")),
         (
             "same",
-            "/model/file",
+            "/rule/model/file",
             json!({"path": "x", "sha256": "0".repeat(64), "says": "captured"}),
         ),
-        ("scheduled", "/schedule/sha256", zeros.clone()),
-        ("scheduled", "/schedule/title", json!("Other")),
-        ("scheduled", "/schedule", json!(null)),
+        ("scheduled", "/rule/schedule/sha256", zeros.clone()),
+        ("scheduled", "/rule/schedule/title", json!("Other")),
+        ("scheduled", "/rule/schedule", json!(null)),
         // What was multiplied.
-        ("same", "/product/k", json!(65)),
-        ("same", "/product/m", json!(15)),
-        ("same", "/product/batch", json!([1])),
-        ("same", "/product/transpose_b", json!(true)),
+        ("same", "/rule/product/k", json!(65)),
+        ("same", "/rule/product/m", json!(15)),
+        ("same", "/rule/product/batch", json!([1])),
+        ("same", "/rule/product/transpose_b", json!(true)),
         ("same", "/inputs", json!({})),
         ("same", "/inputs/a", json!(null)),
         ("same", "/inputs/d", json!(null)),
@@ -236,31 +236,31 @@ fn what_is_refuted_is_named() {
             "other",
             "/outcome/comparison/mismatches",
             json!(0),
-            "`outcome.comparison.mismatches` is said to be 0; it is ",
+            "`outcome.comparison.mismatches` is reported as 0, but is ",
         ),
         (
             "same",
             "/inputs/a/file_sha256",
             json!("0"),
-            "`inputs.a.file_sha256` is said to be \"0\"; it is ",
+            "`inputs.a.file_sha256` is reported as \"0\", but is ",
         ),
         ("same", "/tool/name", json!("other"), "`tool.name`"),
         (
             "same",
-            "/product/k",
+            "/rule/product/k",
             json!(65),
-            "`product.k` is said to be 65; it is 64",
+            "`rule.product.k` is reported as 65, but is 64",
         ),
         (
             "auto",
-            "/chosen/tested",
+            "/rule/chosen/tested",
             json!(1),
-            "`chosen.tested` is said to be 1; it is ",
+            "`rule.chosen.tested` is reported as 1, but is ",
         ),
-        ("auto", "/chosen/fits", json!([]), "`chosen.fits`"),
+        ("auto", "/rule/chosen/fits", json!([]), "`rule.chosen.fits`"),
     ] {
         let run = verify(name, at, value).expect(1);
-        let refuted = "REFUTED: 1 field of the report is not what the replay gives\n  ";
+        let refuted = "REFUTED: 1 check of the report failed\n  ";
         assert!(run.stdout.starts_with(refuted), "{at}: {}", run.stdout);
         assert!(run.stdout.contains(words), "{at}: {}", run.stdout);
     }
@@ -273,7 +273,10 @@ fn what_is_refuted_is_named() {
     assert!(run.stdout.len() < 6000, "{}", run.stdout);
     // Of another version the whole is not confirmed.
     let run = verify("same", "/tool/version", json!("9.8.7"));
-    run.refuses(&["made by tcverify 9.8.7, this is tcverify", "rest"]);
+    run.refuses(&[
+        "made by tcverify 9.8.7, but this is tcverify",
+        "everything else in the report is confirmed",
+    ]);
     let mut forged = forge(read(&folder, "same"), "/tool/version", json!("9.8.7"));
     forged["verdict"] = json!("different");
     folder.write("forged.json", forged.to_string());

@@ -94,10 +94,10 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
     let cause = json!([{"kind": "variant", "sentence": "x", "mismatches": 1, "area": null, "command": null}]);
     let digest = json!({"judged_by": "digest", "expected_payload_sha256": "7".repeat(64)});
     vec![
-        ("same", "/schema", json!("tcverify.operation-report/2")),
+        ("same", "/schema", json!("tcverify.report/2")),
         ("same", "/tool/name", json!("other")),
         ("same", "/note", json!("checked twice")),
-        ("same", "/operation/more", json!(1)),
+        ("same", "/rule/more", json!(1)),
         ("same", "/verdict", json!("different")),
         ("same", "/verdict", json!("identical_in_part")),
         ("other", "/verdict", json!("identical")),
@@ -122,29 +122,28 @@ fn forgeries() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("same", "/command", json!("curl example.org")),
         // The rule.
-        ("same", "/operation/sha256", zeros()),
-        ("same", "/operation/rule/mean", json!("divide")),
-        ("same", "/operation/variant", json!("vllm")),
-        ("same", "/operation/evidence", json!("captured")),
-        ("other", "/operation/evidence", json!("claimed")),
-        ("same", "/operation/title", json!("Other")),
-        ("same", "/operation/about", json!("rows of 3")),
-        ("same", "/operation/constants/0/evidence", json!("captured")),
+        ("same", "/rule/sha256", zeros()),
+        ("same", "/rule/arithmetic/mean", json!("divide")),
+        ("same", "/rule/variant", json!("vllm")),
+        ("same", "/rule/evidence", json!("captured")),
+        ("other", "/rule/evidence", json!("claimed")),
+        ("same", "/rule/title", json!("Other")),
+        ("same", "/rule/about", json!("rows of 3")),
+        ("same", "/rule/constants/0/evidence", json!("captured")),
         (
             "attention",
-            "/operation/multiplied_by/architecture",
+            "/rule/multiplied_by/architecture",
             json!("hopper"),
         ),
-        ("attention", "/operation/multiplied_by/sha256", zeros()),
+        ("attention", "/rule/multiplied_by/sha256", zeros()),
         // Arrays.
-        ("same", "/inputs", json!([])),
-        ("same", "/inputs/0/name", json!("q")),
-        ("same", "/inputs/0/path", json!("op_w.npy")),
-        ("same", "/inputs/1/file_sha256", zeros()),
-        ("same", "/inputs/1/payload_sha256", zeros()),
-        ("same", "/inputs/2/payload_sha256", zeros()),
-        ("same", "/inputs/0/shape", json!([400, 3])),
-        ("same", "/inputs/0/format", json!("fp16")),
+        ("same", "/inputs", json!({})),
+        ("same", "/inputs/x/path", json!("op_w.npy")),
+        ("same", "/inputs/weight/file_sha256", zeros()),
+        ("same", "/inputs/weight/payload_sha256", zeros()),
+        ("same", "/inputs/y/payload_sha256", zeros()),
+        ("same", "/inputs/x/shape", json!([400, 3])),
+        ("same", "/inputs/x/format", json!("fp16")),
         ("beacon", "/commitment/file_sha256", zeros()),
         ("beacon", "/commitment/path", json!("op_x.npy")),
         ("beacon", "/commitment", json!(null)),
@@ -234,6 +233,6 @@ fn a_consistent_lie_on_an_operation_is_found() {
     for field in ["request", "command", "inputs"] {
         forged[field] = other[field].clone();
     }
-    forged["reproduced"]["payload_sha256"] = other["inputs"][2]["payload_sha256"].clone();
+    forged["reproduced"]["payload_sha256"] = other["inputs"]["y"]["payload_sha256"].clone();
     assert!(is_refused(&forged));
 }

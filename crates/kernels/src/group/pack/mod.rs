@@ -62,7 +62,7 @@ impl Range {
         plan.accumulator == Format::Fp16 || self.within(other, plan.fraction_bits, k)
     }
 
-    /// The same of FP32 results that keep `f` bits below the common exponent.
+    /// The same for FP32 results that keep `f` bits below the common exponent.
     pub fn within(self, other: Range, f: i32, k: usize) -> bool {
         if self.low > self.high || other.low > other.high {
             return true; // only zero products

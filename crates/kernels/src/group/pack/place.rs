@@ -205,7 +205,7 @@ impl Fill<'_> {
     }
 
     /// For every column what its fields are subtracted from, which gives no negative gap but where `Range::suits`
-    /// refuses the whole panel, and what its numbers are multiplied with, these being `up` binades too low.
+    /// refuses the whole panel, and what its numbers are multiplied by, these being `up` binades too low.
     #[inline(always)]
     fn tops_and_factors<const MOVED: bool>(&self, up: i32) -> ([i32; WIDEST], [f32; WIDEST]) {
         let top = TOP + self.plan.b.bias();

@@ -173,7 +173,7 @@ impl Vectorized for DecodeRow<'_> {
                 *value *= factor_between(shift, scale.format.unpack(code.into()).exponent);
             }
         } else if shift != 0 {
-            // Exact, but for elements so small that `Range::suits` refuses the whole panel.
+            // Exact, except elements so small that `Range::suits` refuses the whole panel.
             let factor = factor(shift);
             row.values.iter_mut().for_each(|value| *value *= factor);
         }

@@ -1,4 +1,4 @@
-//! The words of the command line as a request.
+//! The words of a command line about an operation as a request.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,32 +6,29 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 
-use crate::check::{EngineChoice, Operation, Source, Strictness, option};
+use super::{JudgeArgs, Words};
+use crate::check::{EngineChoice, Fields, Operation, Request, Source, option};
 use crate::cli::values::{any_format, word};
 use crate::num::{F32, Format};
 use crate::ops::{self, Layout};
 use crate::role::Role;
 
-/// Which operation, of which arrays.
+/// Which operation.
 #[derive(Args)]
-pub struct OperationArgs {
-    /// Which operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
+pub struct ParameterArgs {
+    /// Operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
     #[arg(long, value_name = "NAME", help_heading = "Operation")]
     op: String,
-
-    /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, and the last one
-    #[arg(value_name = "[NAME=]FILE", required = true)]
-    arrays: Vec<OsString>,
 
     /// GPU or architecture whose tensor core multiplies (attention)
     #[arg(long, value_name = "NAME", help_heading = "Operation")]
     arch: Option<String>,
 
-    /// Format of the arrays, where their files cannot say it
+    /// Format of the arrays, if their files do not state it
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
     dtype: Option<Format>,
 
-    /// What is added to the variance (norms)
+    /// Epsilon, added to the variance (norms)
     #[arg(long, value_name = "X", help_heading = "Parameters")]
     eps: Option<String>,
 
@@ -39,7 +36,7 @@ pub struct OperationArgs {
     #[arg(long, value_name = "X", help_heading = "Parameters")]
     softmax_scale: Option<String>,
 
-    /// A query sees keys up to its own only (attention)
+    /// Causal mask: a query sees only keys up to its own position (attention)
     #[arg(long, help_heading = "Parameters")]
     causal: bool,
 
@@ -47,11 +44,11 @@ pub struct OperationArgs {
     #[arg(long, value_name = "AXES", value_parser = ["bshd", "bhsd"], help_heading = "Parameters")]
     layout: Option<String>,
 
-    /// Neighbours are rotated instead of halves (rope)
+    /// Rotate neighbouring elements instead of halves (rope)
     #[arg(long, help_heading = "Parameters")]
     interleaved: bool,
 
-    /// Elements that share a scale (quantize_fp8); by default 128
+    /// Number of elements that share a scale (quantize_fp8); by default 128
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     group: Option<usize>,
 
@@ -59,82 +56,37 @@ pub struct OperationArgs {
     #[arg(long, value_name = "MxN", help_heading = "Parameters")]
     tile: Option<String>,
 
-    /// Which of the results: residual (fused rms_norm), scale (quantize_fp8); by default y
+    /// Result to judge: residual (fused rms_norm), scale (quantize_fp8); by default y
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     output: Option<String>,
 
-    /// Who computes; both give the same bits
+    /// Engine; both give the same bits
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 }
 
-/// Which of its variants.
+/// The operation and its arrays.
+#[derive(Args)]
+pub struct OperationArgs {
+    #[command(flatten)]
+    parameters: ParameterArgs,
+
+    /// Arrays, in the operation's order or as NAME=FILE; the captured result is y, the last one
+    #[arg(value_name = "[NAME=]FILE", required = true)]
+    arrays: Vec<OsString>,
+}
+
+/// The variant.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Operation")]
 pub struct RuleArgs {
-    /// How it is computed; by default the operation's first variant
+    /// Variant; by default the operation's first one
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
 
-    /// A variant file of your own, in its place (docs/layers.md)
+    /// Your own variant file instead (docs/layers.md)
     #[arg(long, value_name = "FILE.json", conflicts_with = "variant")]
     pub variant_file: Option<PathBuf>,
-}
-
-/// How the captured result is compared, and how much of it.
-#[derive(Args)]
-pub struct CompareArgs {
-    /// Whether NaN bits must agree
-    #[arg(long, value_name = "HOW", default_value = "exact", value_parser = word::<Strictness>(), help_heading = "Comparison")]
-    nan: Strictness,
-
-    /// Whether signs of zeros must agree
-    #[arg(long, value_name = "HOW", default_value = "exact", value_parser = word::<Strictness>(), help_heading = "Comparison")]
-    zero: Strictness,
-
-    /// Compare N random elements instead of all; the report says what that proves. Needs --seed-from and --beacon, or
-    /// --seed. Rows that hold one of them are computed, the others are not
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of the result")]
-    sample: Option<u64>,
-
-    /// Seed of the draw. Choose it after the result has been handed over: who knows it before can spare the sample
-    #[arg(long, value_name = "S", help_heading = "Part of the result")]
-    seed: Option<u64>,
-
-    /// Draw by this commitment ('tcverify commit --op') and --beacon: the seed is of the SHA-256 of both, so that nobody
-    /// could choose it. Rule, arrays and result must be those of the commitment
-    #[arg(long, value_name = "C.json", help_heading = "Part of the result")]
-    seed_from: Option<PathBuf>,
-
-    /// A public value that nobody could know when the commitment was published, such as the next round of drand
-    #[arg(
-        long,
-        value_name = "VALUE",
-        allow_hyphen_values = true,
-        help_heading = "Part of the result"
-    )]
-    beacon: Option<String>,
-
-    /// Only these rows, counted from 0, the end excluded: 128..256, 128.. or 7; of more than two axes, in every matrix of the
-    /// last two
-    #[arg(long, value_name = "ROWS", help_heading = "Part of the result")]
-    rows: Option<String>,
-}
-
-impl CompareArgs {
-    /// Says it in the fields of a request.
-    pub fn fill(&self, asked: &mut Operation) -> Result<()> {
-        let strict = |word: Strictness| (word == Strictness::Any).then_some(word);
-        let rows = self.rows.as_ref().map(|text| text.parse()).transpose();
-        asked.rows = rows.map_err(|reason: String| anyhow::anyhow!("--rows {reason}"))?;
-        asked.nan = strict(self.nan);
-        asked.zero = strict(self.zero);
-        asked.sample = self.sample;
-        asked.seed = self.seed;
-        asked.seed_from = self.seed_from.clone();
-        asked.beacon = self.beacon.clone();
-        Ok(())
-    }
 }
 
 impl RuleArgs {
@@ -150,14 +102,14 @@ impl RuleArgs {
     }
 }
 
-impl OperationArgs {
-    /// What is asked of all of the result.
+impl ParameterArgs {
+    /// What is asked of all of the result, but for its arrays.
     pub fn asked(&self, rule: &RuleArgs) -> Result<Operation> {
         let number = |field: &str, text: &Option<String>| -> Result<Option<F32>> {
             let read = text.as_ref().map(|text| text.parse::<F32>()).transpose();
             read.map_err(|reason| anyhow::anyhow!("{} {reason}", option(field)))
         };
-        let mut asked = Operation {
+        Ok(Operation {
             arch: self.arch.clone(),
             dtype: self.dtype,
             eps: number("eps", &self.eps)?,
@@ -172,7 +124,14 @@ impl OperationArgs {
             tile: self.tile.clone(),
             output: self.output.clone(),
             ..rule.of(&self.op, self.engine)
-        };
+        })
+    }
+}
+
+impl OperationArgs {
+    /// Options for all of the result.
+    pub fn asked(&self, rule: &RuleArgs) -> Result<Operation> {
+        let mut asked = self.parameters.asked(rule)?;
         // Why an operation is none comes before what its arrays would be.
         let operation = asked.operation.as_deref().unwrap_or_default();
         let known = match &rule.variant_file {
@@ -189,14 +148,14 @@ impl OperationArgs {
             match named {
                 Some((role, path)) => {
                     let source = Source::parse(path.as_ref()).map_err(anyhow::Error::msg)?;
-                    let twice = asked.sources().contains_key(&role);
+                    let twice = asked.arrays().contains_key(&role);
                     ensure!(!twice, "{} is named twice", role.field());
                     set(&mut asked, role, source);
                 }
                 None => plain.push(word),
             }
         }
-        let given = asked.sources();
+        let given = asked.arrays();
         let free: Vec<_> = expected
             .filter_map(Role::of_field)
             .chain([Role::Y])
@@ -210,14 +169,15 @@ impl OperationArgs {
                     operand => operand.field(),
                 })
                 .collect();
-            let missing = match missing.is_empty() {
-                true => "no file".to_owned(),
-                false => missing.join(", "),
+            let missing = if missing.is_empty() {
+                "no file".to_owned()
+            } else {
+                missing.join(", ")
             };
             bail!(
                 "{} takes {missing} beside those that are named; name what else it takes, such as weight=FILE \
                  ({} files are given)",
-                self.op,
+                self.parameters.op,
                 self.arrays.len()
             );
         }
@@ -234,4 +194,65 @@ fn set(asked: &mut Operation, role: Role, source: Source) {
     if let Some(field) = asked.array(role) {
         *field = Some(source);
     }
+}
+
+/// All of an operation by one rule.
+#[derive(Args)]
+pub struct WholeOperation {
+    #[command(flatten)]
+    operation: OperationArgs,
+
+    #[command(flatten)]
+    rule: RuleArgs,
+}
+
+impl Words for WholeOperation {
+    const OUTPUT: &'static str = "output-file";
+
+    fn request(&self) -> Result<Request> {
+        self.operation.asked(&self.rule).map(Request::from)
+    }
+}
+
+/// An operation whose result is judged.
+#[derive(Args)]
+pub struct JudgedOperation {
+    #[command(flatten)]
+    whole: WholeOperation,
+
+    /// SHA-256 of the result's canonical payload, instead of the result
+    #[arg(long, value_name = "HEX", help_heading = "Comparison")]
+    y_digest: Option<String>,
+
+    #[command(flatten)]
+    judge: JudgeArgs,
+}
+
+impl JudgedOperation {
+    fn asked(&self) -> Result<Operation> {
+        let asked = self.whole.operation.asked(&self.whole.rule)?;
+        let mut fields = Fields::default();
+        super::said(self.judge.fill(&mut fields))?;
+        Ok(Operation {
+            y_digest: self.y_digest.clone(),
+            ..asked.judged_as(&fields)
+        })
+    }
+}
+
+impl Words for JudgedOperation {
+    const OUTPUT: &'static str = "output-file";
+
+    fn request(&self) -> Result<Request> {
+        self.asked().map(Request::from)
+    }
+}
+
+/// How the commands about products name those about operations.
+#[derive(Args)]
+pub struct OperationHint {
+    /// Work on an operation between products instead: rms_norm, softmax, attention ... ('tcverify ops'). It has its
+    /// own arrays and options: --op NAME --help
+    #[arg(long = "op", value_name = "NAME", help_heading = "Operation")]
+    _op: Option<String>,
 }

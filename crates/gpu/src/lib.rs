@@ -1,0 +1,23 @@
+//! Matrix units of GPUs, computed by compute shaders: 32-bit integer arithmetic alone, which every GPU does exactly. Numbers
+//! and plans in, bits out; it knows no model.
+//!
+//! * `plan`: what a shader computes, as numbers, and which units one can compute.
+//! * `shader`: its text, in WGSL.
+//! * `device`: something that runs it, and the elements that it leaves to the exact engine.
+//! * `selftest`: no device is used before it agrees with the exact engine.
+//! * `adapter`: the GPUs of this machine (feature `wgpu`).
+
+#[cfg(feature = "wgpu")]
+mod adapter;
+#[cfg(all(test, feature = "wgpu"))]
+mod cost;
+mod device;
+mod plan;
+mod selftest;
+mod shader;
+
+#[cfg(feature = "wgpu")]
+pub use adapter::{Adapter, adapters};
+pub use device::{Device, DeviceInfo, FLAG, Vetted, fill, is_small};
+pub use plan::{FusedUnit, ShaderPlan, Unit};
+pub use shader::{TILE, source};

@@ -1,0 +1,254 @@
+//! What is asked, of a product or of an operation between products, to whoever need not know which.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::command_line::{Verb, command_line};
+use super::error::CheckError;
+use super::operation::Operation;
+use super::request::{Check, Claim, MAX_MISMATCHES, ModelSource, Naming, Scope};
+use super::source::Source;
+use super::words::{EngineChoice, Strictness};
+use crate::io::Outputs;
+use crate::report::Policy;
+use crate::role::{ByRole, Role};
+
+/// A request. In documents it is one object of flat fields; that of an operation has the field `operation`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Request {
+    Product(Box<Check>),
+    Operation(Box<Operation>),
+}
+
+/// What a request says of the result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claimed {
+    /// It is to be computed.
+    Nothing,
+    Array(Role, Source),
+    /// The SHA-256 of its canonical payload.
+    Digest(String),
+}
+
+impl From<Check> for Request {
+    fn from(check: Check) -> Request {
+        Request::Product(Box::new(check))
+    }
+}
+
+impl From<Operation> for Request {
+    fn from(asked: Operation) -> Request {
+        Request::Operation(Box::new(asked))
+    }
+}
+
+impl Request {
+    /// Whether the fields of an object ask for an operation.
+    pub fn is_operation(fields: &Value) -> bool {
+        fields
+            .get("operation")
+            .is_some_and(|value| !value.is_null())
+    }
+
+    /// Of an object's fields.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn from_value(fields: Value) -> Result<Request, serde_json::Error> {
+        if Request::is_operation(&fields) {
+            Operation::deserialize(fields).map(Request::from)
+        } else {
+            Check::deserialize(fields).map(Request::from)
+        }
+    }
+
+    /// Every array that it names, the result last.
+    pub fn sources(&self) -> ByRole<Source> {
+        match self {
+            Request::Product(check) => {
+                let all = check.sources();
+                all.map(|(role, source)| (role, source.clone())).collect()
+            }
+            Request::Operation(asked) => asked.arrays(),
+        }
+    }
+
+    /// The same, computed by the CPU.
+    #[must_use]
+    pub fn on_cpu(self) -> Request {
+        match self {
+            Request::Product(check) => Request::from(check.on_cpu()),
+            // Operations are computed nowhere else.
+            Request::Operation(_) => self,
+        }
+    }
+
+    /// Whether a program holds one of the arrays, which no command line can name.
+    pub fn is_in_memory(&self) -> bool {
+        self.sources()
+            .values()
+            .any(|source| *source == Source::Memory)
+    }
+
+    /// What it says of the result.
+    ///
+    /// # Errors
+    /// If a digest is none.
+    pub fn claimed(&self) -> Result<Claimed, CheckError> {
+        match self {
+            Request::Product(check) => Ok(match &check.claim {
+                Claim::Nothing => Claimed::Nothing,
+                Claim::Tensor(source) => Claimed::Array(Role::D, source.clone()),
+                Claim::PayloadSha256(sha256) => Claimed::Digest(sha256.clone()),
+            }),
+            Request::Operation(asked) => match (&asked.y, &asked.y_digest) {
+                (Some(source), _) => Ok(Claimed::Array(Role::Y, source.clone())),
+                (None, Some(digest)) => {
+                    let digest = crate::io::parse_sha256(digest);
+                    let wrong = |reason| format!("`y_digest`: {reason}");
+                    let digest = digest.map_err(wrong);
+                    digest
+                        .map(Claimed::Digest)
+                        .map_err(|reason| CheckError::request("y_digest", reason))
+                }
+                (None, None) => Ok(Claimed::Nothing),
+            },
+        }
+    }
+
+    /// How bits are compared.
+    pub fn policy(&self) -> Policy {
+        match self {
+            Request::Product(check) => check.policy,
+            Request::Operation(asked) => Policy {
+                any_nan: asked.nan == Some(Strictness::Any),
+                any_zero: asked.zero == Some(Strictness::Any),
+            },
+        }
+    }
+
+    /// Which part of the result is compared.
+    ///
+    /// # Errors
+    /// If it is said in words that contradict each other.
+    pub fn scope(&self) -> Result<Scope, CheckError> {
+        match self {
+            Request::Product(check) => Ok(check.scope.clone()),
+            Request::Operation(asked) => asked.scope(),
+        }
+    }
+
+    /// By what the reproduced result is named.
+    pub fn naming(&self) -> Naming {
+        match self {
+            Request::Product(check) => check.naming,
+            Request::Operation(asked) if asked.tree == Some(true) => Naming::Tree {
+                block_rows: asked.block_rows,
+            },
+            Request::Operation(_) => Naming::Payload,
+        }
+    }
+
+    /// How many mismatches a report lists.
+    pub fn max_mismatches(&self) -> usize {
+        match self {
+            Request::Product(check) => check.max_mismatches,
+            Request::Operation(asked) => asked.max_mismatches.unwrap_or(MAX_MISMATCHES),
+        }
+    }
+
+    /// Whether a report on a result that differs looks for what would give it.
+    pub fn looks_for_causes(&self) -> bool {
+        match self {
+            Request::Product(check) => check.causes,
+            Request::Operation(asked) => asked.no_causes != Some(true),
+        }
+    }
+
+    /// Who computes.
+    pub fn engine(&self) -> EngineChoice {
+        match self {
+            Request::Product(check) => check.engine,
+            Request::Operation(asked) => asked.engine.unwrap_or(EngineChoice::Fast),
+        }
+    }
+
+    /// GPU or architecture by name, if one is named.
+    pub fn arch(&self) -> Option<&str> {
+        match self {
+            Request::Product(check) => match &check.model.from {
+                ModelSource::Catalogue(name) => Some(name),
+                ModelSource::File(_) => None,
+            },
+            Request::Operation(asked) => asked.arch.as_deref(),
+        }
+    }
+
+    /// The commitment that all of it must be as, and the field that names it.
+    pub fn committed(&self) -> Option<(&'static str, &Path)> {
+        let (against, seed_from) = match self {
+            Request::Product(check) => (check.against.as_deref(), check.seed_from()),
+            Request::Operation(asked) => (asked.against.as_deref(), asked.seed_from.as_ref()),
+        };
+        let seed_from = seed_from.map(|path| ("seed_from", path.as_path()));
+        against.map(|path| ("against", path)).or(seed_from)
+    }
+
+    /// The files that it names beside arrays, by field.
+    pub fn documents(&self) -> Vec<(&'static str, PathBuf)> {
+        let named = |(field, path): (&'static str, &PathBuf)| (field, path.clone());
+        match self {
+            Request::Product(check) => check.documents().map(named).collect(),
+            Request::Operation(asked) => {
+                let all = [
+                    ("variant_file", &asked.variant_file),
+                    ("against", &asked.against),
+                    ("seed_from", &asked.seed_from),
+                ];
+                let all = all.into_iter();
+                all.filter_map(|(field, path)| Some(named((field, path.as_ref()?))))
+                    .collect()
+            }
+        }
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        for (role, source) in self.sources() {
+            if let Some(path) = source.path() {
+                outputs.protect(role.called(), path);
+            }
+        }
+        for (field, path) in self.documents() {
+            let role = match field {
+                "model" => "the model",
+                "variant_file" => "the variant",
+                "against" | "seed_from" => "the commitment",
+                "kernel_log" => "the log of kernels",
+                "kernel_table" => "the table of kernels",
+                _ => "the schedule",
+            };
+            outputs.protect(role, &path);
+        }
+    }
+
+    /// The words of the command line that asks for it, the program's name first.
+    pub fn command_line(&self, verb: Verb) -> Vec<OsString> {
+        match self {
+            Request::Product(check) => command_line(verb, check),
+            Request::Operation(asked) => asked.command_line(verb),
+        }
+    }
+}
+
+impl Check {
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        Request::from(self.clone()).protect(outputs);
+    }
+}

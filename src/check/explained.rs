@@ -1,0 +1,44 @@
+//! How one element comes about, of a product or of an operation.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::operation::OperationExplanation;
+use crate::explain::{Explanation, write};
+
+/// An explanation of either.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Explained {
+    Product(Box<Explanation>),
+    Operation(Box<OperationExplanation>),
+}
+
+impl Explained {
+    /// Whether the captured result has these bits, if there is one.
+    pub fn same(&self) -> Option<bool> {
+        match self {
+            Explained::Product(told) => told.given.as_ref().map(|given| given.same),
+            Explained::Operation(told) => told.same,
+        }
+    }
+
+    /// The text for people.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Explained::Product(told) => write(told, out),
+            Explained::Operation(told) => told.text(out),
+        }
+    }
+
+    /// The same without colours.
+    pub fn plain_text(&self) -> String {
+        let mut text = Vec::new();
+        self.text(&mut text).expect("memory takes everything");
+        String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
+    }
+}

@@ -1,0 +1,359 @@
+//! An operation with the rule that computes it, whosever arrays they are.
+
+use sha2::Digest;
+
+use super::{Operation, fail};
+use crate::check::error::CheckError;
+use crate::check::words::{EngineChoice, Strictness};
+use crate::commit::{CommittedRule, Hash};
+use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
+use crate::io::{Fault, MAX_DOCUMENT, hex, read_text};
+use crate::num::Format;
+use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
+use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
+
+/// An operation with the rule that computes it.
+#[derive(Debug)]
+pub struct BoundOperation {
+    pub(super) asked: Operation,
+    pub(super) variant: Variant,
+    /// The variant's file and its SHA-256, if it is not one of the tool's.
+    file: Option<(String, String)>,
+    parameters: Parameters,
+    chosen: Option<Chosen>,
+    engine: Engine<'static>,
+}
+
+/// The tensor core's arithmetic.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub architecture: String,
+    pub instruction: String,
+    pub evidence: Evidence,
+    pub arithmetic: Arithmetic,
+}
+
+/// Fields that say how the result comes about, besides operation, variant and arrays.
+const PARAMETERS: &[&str] = &[
+    "arch",
+    "eps",
+    "softmax_scale",
+    "causal",
+    "layout",
+    "interleaved",
+    "group",
+    "tile",
+    "output",
+];
+
+impl Operation {
+    /// Chooses what computes it, for arrays of this format.
+    ///
+    /// # Errors
+    /// If there is no such rule, or a field says nothing about it.
+    pub fn bind(&self, format: Format) -> Result<BoundOperation, CheckError> {
+        let (variant, file) = self.variant()?;
+        self.used(&variant.rule)?;
+        Ok(BoundOperation {
+            asked: self.clone(),
+            parameters: self.parameters()?,
+            chosen: chosen(&variant.rule, self.arch.as_deref(), format)?,
+            engine: self.engine()?,
+            variant,
+            file,
+        })
+    }
+
+    /// The variant that is asked for, and of a file its path and SHA-256.
+    pub(super) fn variant(&self) -> Result<(Variant, Option<(String, String)>), CheckError> {
+        let operation = self.operation.as_deref();
+        let operation = operation.ok_or_else(|| fail("operation", "`operation` is missing"))?;
+        match (&self.variant_file, &self.variant) {
+            (Some(_), Some(_)) => Err(fail(
+                "variant_file",
+                "`variant` and `variant_file` exclude each other; give one of them",
+            )),
+            (Some(path), None) => {
+                let text = read_text(path, "variant", MAX_DOCUMENT)
+                    .map_err(CheckError::file("variant_file"))?;
+                let wrong = |reason: String| {
+                    let fault = Fault::from(format!("is not a usable variant file: {reason}"));
+                    CheckError::file("variant_file")(fault.of(path))
+                };
+                let variant = Variant::from_json(&text).map_err(wrong)?;
+                let has = variant.rule.operation();
+                if has != operation {
+                    return Err(wrong(format!(
+                        "it is a variant of {has}, but the request is for {operation}"
+                    )));
+                }
+                let sha256 = hex(&sha2::Sha256::digest(text.as_bytes()));
+                Ok((variant, Some((path.display().to_string(), sha256))))
+            }
+            (None, name) => {
+                let field = if ops::of(operation).is_ok() {
+                    "variant"
+                } else {
+                    "operation"
+                };
+                let found = ops::find(operation, name.as_deref());
+                Ok((found.map_err(|reason| fail(field, reason))?.clone(), None))
+            }
+        }
+    }
+
+    /// All that decides a verdict but the arrays, as text: the variant, and the tensor core's rules.
+    ///
+    /// # Errors
+    /// If there is no such variant or GPU.
+    pub fn basis(&self) -> Result<String, CheckError> {
+        let (variant, file) = self.variant()?;
+        let formats = [Format::Fp16, Format::Bf16];
+        let rules = formats.map(|format| {
+            let found = chosen(&variant.rule, self.arch.as_deref(), format)
+                .ok()
+                .flatten();
+            found.map(|chosen| chosen.arithmetic.sha256())
+        });
+        let basis = serde_json::to_string(&(variant, file, rules));
+        basis.map_err(|error| fail("variant", error.to_string()))
+    }
+
+    /// Who computes.
+    pub(super) fn engine(&self) -> Result<Engine<'static>, CheckError> {
+        match self.engine {
+            None | Some(EngineChoice::Fast) => {}
+            Some(EngineChoice::Exact) => return Ok(Engine::Exact),
+            Some(_) => return Err(CheckError::request("engine", EngineChoice::ON_CPU)),
+        }
+        let platform = Platform::detect();
+        let platform = platform.map_err(|reason| CheckError::request("engine", reason))?;
+        Ok(Engine::Fast(platform))
+    }
+
+    pub(super) fn parameters(&self) -> Result<Parameters, CheckError> {
+        let tile = self.tile.as_ref().map(|text| {
+            let sizes = text
+                .split_once('x')
+                .and_then(|(m, n)| Some([m.parse().ok()?, n.parse().ok()?]));
+            sizes.ok_or_else(|| fail("tile", "`tile` must be rows of Q x keys, such as 128x64"))
+        });
+        Ok(Parameters {
+            eps: self.eps.map(|eps| eps.0),
+            softmax_scale: self.softmax_scale.map(|scale| scale.0),
+            causal: self.causal == Some(true),
+            layout: self.layout.clone(),
+            interleaved: self.interleaved == Some(true),
+            group: self.group,
+            tile: tile.transpose()?,
+            gpu: self.arch.clone().unwrap_or_default(),
+            output: self.output.clone(),
+        })
+    }
+
+    /// Refuses what says nothing about this operation.
+    pub(super) fn used(&self, rule: &Rule) -> Result<(), CheckError> {
+        let attention = matches!(rule, Rule::Attention(_));
+        let norm = matches!(rule, Rule::RmsNorm(_) | Rule::LayerNorm(_));
+        let rope = matches!(rule, Rule::Rope(_));
+        let grouped =
+            matches!(rule, Rule::QuantizeFp8(rule) if rule.granularity == Granularity::Group);
+        for (field, given, meant) in [
+            ("eps", self.eps.is_some(), norm),
+            ("softmax_scale", self.softmax_scale.is_some(), attention),
+            ("causal", self.causal == Some(true), attention),
+            ("tile", self.tile.is_some(), attention),
+            ("layout", self.layout.is_some(), attention || rope),
+            ("interleaved", self.interleaved == Some(true), rope),
+            ("group", self.group.is_some(), grouped),
+        ] {
+            if given && !meant {
+                let operation = rule.operation();
+                return Err(fail(
+                    field,
+                    format!("`{field}` is not used by this {operation} variant"),
+                ));
+            }
+        }
+        if self.y.is_some() && self.y_digest.is_some() {
+            let reason = "`y` and `y_digest` exclude each other; give one of them";
+            return Err(fail("y_digest", reason));
+        }
+        let forgiving = [("nan", self.nan), ("zero", self.zero)];
+        match forgiving
+            .into_iter()
+            .find(|(_, word)| *word == Some(Strictness::Any))
+        {
+            Some((field, _)) if self.y_digest.is_some() => Err(fail(
+                field,
+                format!("`y_digest` and `{field}` exclude each other; give one of them"),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The tensor core's rule for attention on this GPU.
+fn chosen(rule: &Rule, arch: Option<&str>, format: Format) -> Result<Option<Chosen>, CheckError> {
+    let Rule::Attention(attention) = rule else {
+        return Ok(None);
+    };
+    let Some(arch) = arch else {
+        return Ok(None);
+    };
+    let fail = |reason: String| CheckError::request("arch", reason);
+    let found = Catalogue::builtin().find(arch);
+    let architecture = found.map_err(|unknown| fail(unknown.to_string()))?;
+    let wanted = Some(attention.instruction.as_str());
+    let choice = architecture.select(wanted, [format; 2], Some(Format::Fp32));
+    let choice = choice.map_err(|none| fail(none.to_string()))?;
+    Ok(Some(Chosen {
+        architecture: choice.architecture.name.clone(),
+        instruction: choice.instruction.name.clone(),
+        evidence: choice.rule.evidence,
+        arithmetic: choice.arithmetic,
+    }))
+}
+
+impl BoundOperation {
+    /// The operation on arrays, as it is to be computed.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn job<'a>(&'a self, inputs: &Inputs<'a>) -> Result<Job<'a>, OpError> {
+        self.job_by(&self.variant.rule, self.chosen.as_ref(), inputs)
+    }
+
+    /// The same by another rule, with its arithmetic.
+    pub(super) fn job_by<'a>(
+        &'a self,
+        rule: &'a Rule,
+        chosen: Option<&'a Chosen>,
+        inputs: &Inputs<'a>,
+    ) -> Result<Job<'a>, OpError> {
+        let means = Means {
+            arithmetic: chosen.map(|chosen| &chosen.arithmetic),
+            engine: self.engine,
+        };
+        Job::new(rule, inputs, &self.parameters, means)
+    }
+
+    /// The tensor core's arithmetic for another rule; none that another instruction has.
+    pub(super) fn chosen_for(
+        &self,
+        rule: &Rule,
+        format: Format,
+    ) -> Result<Option<Chosen>, CheckError> {
+        chosen(rule, self.asked.arch.as_deref(), format)
+    }
+
+    /// What a commitment fixes of it beside the arrays.
+    pub fn committed_rule(&self) -> CommittedRule {
+        let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
+        let asked = serde_json::to_value(&self.asked).unwrap_or_default();
+        let said = PARAMETERS.iter().filter_map(|&name| {
+            let value = asked.get(name).filter(|value| !value.is_null())?;
+            Some((name.to_owned(), value.clone()))
+        });
+        CommittedRule::Operation {
+            operation: self.variant.rule.operation().to_owned(),
+            rule_sha256: hash(self.variant.sha256()),
+            model_sha256: self
+                .chosen
+                .as_ref()
+                .map(|chosen| hash(chosen.arithmetic.sha256())),
+            parameters: said.collect(),
+        }
+    }
+    /// The variant as a report has it; `about` says what it makes of the shapes.
+    pub fn rule(&self, about: &str) -> VariantRule {
+        let variant = &self.variant;
+        let own = variant.evidence;
+        let chosen = self.chosen.as_ref();
+        let constants = variant.constants().into_iter().map(|constant| {
+            let known = variant
+                .known_by(&constant.name)
+                .expect("checked when it was read");
+            Constant {
+                name: constant.name,
+                value: constant.value,
+                evidence: known.evidence,
+                source: known.source.clone(),
+                note: known.note.clone(),
+            }
+        });
+        let unit = chosen.map(|chosen| chosen.evidence);
+        // A file says of itself what it likes.
+        let by = match self.file {
+            Some(_) => Evidence::Claimed,
+            None => own,
+        };
+        VariantRule {
+            operation: variant.rule.operation().to_owned(),
+            variant: variant.name.clone(),
+            title: variant.title.clone(),
+            library: variant.library.clone(),
+            versions: variant.versions.clone(),
+            // No more is known of the whole than of its parts.
+            evidence: unit.map_or(by, |unit| by.min(unit)),
+            file: self.file.clone().map(|(path, sha256)| ModelFile {
+                path,
+                sha256,
+                says: own,
+            }),
+            about: about.to_owned(),
+            multiplied_by: chosen.map(|chosen| MultipliedBy {
+                architecture: chosen.architecture.clone(),
+                instruction: chosen.instruction.clone(),
+                evidence: chosen.evidence,
+                summary: chosen.arithmetic.step.summary(),
+                sha256: chosen.arithmetic.sha256(),
+            }),
+            arithmetic: serde_json::to_value(&variant.rule).unwrap_or_default(),
+            sha256: variant.sha256(),
+            constants: constants.collect(),
+            notes: variant.notes.clone(),
+            sources: variant.sources.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role::Role;
+
+    /// A field is an array, a parameter, or says nothing of how the result comes about.
+    #[test]
+    fn every_field_is_committed_to_or_changes_nothing() {
+        // The rule's own, by its digest.
+        const RULE: &[&str] = &["operation", "variant", "variant_file"];
+        // An array's own.
+        const ARRAY: &[&str] = &["dtype"];
+        const JUDGING: &[&str] = &[
+            "y_digest",
+            "nan",
+            "zero",
+            "rows",
+            "sample",
+            "seed",
+            "seed_from",
+            "beacon",
+            "against",
+            "max_mismatches",
+            "cols",
+            "region",
+            "tree",
+            "block_rows",
+            "no_causes",
+            "engine",
+        ];
+        let arrays: Vec<&str> = Role::OPERATION.iter().map(|role| role.field()).collect();
+        let groups: [&[&str]; 5] = [RULE, ARRAY, JUDGING, PARAMETERS, &arrays];
+        let mut known = groups.concat();
+        let mut names = Operation::NAMES.to_vec();
+        known.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(known, names);
+    }
+}

@@ -1,0 +1,109 @@
+//! `tcverify engines`: who can compute on this machine.
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+
+use super::Ending;
+use super::show;
+use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, accelerate};
+use crate::io::printable;
+
+/// List who can compute on this machine: the exact engine, vector kernels, GPUs
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  tcverify engines
+  tcverify check --engine gpu ...        # the first GPU of the list
+  tcverify check --engine gpu:1 ...      # the second one")]
+pub struct Engines {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Found {
+    /// Sets of vector instructions, the fastest last; `--engine fast` takes that one.
+    kernels: Vec<&'static str>,
+    /// Null if this program was built without GPUs.
+    gpus: Option<Vec<FoundGpu>>,
+    /// Rules of the catalogue, by operand formats, that have a shader, and all of them.
+    rules_with_shader: usize,
+    rules: usize,
+}
+
+#[derive(Serialize)]
+struct FoundGpu {
+    engine: String,
+    adapter: String,
+    backend: String,
+    driver: String,
+}
+
+impl Engines {
+    pub fn run(self) -> Result<Ending> {
+        let found = Found::here();
+        show::print(|out| {
+            if self.json {
+                serde_json::to_writer_pretty(&mut *out, &found)?;
+                return writeln!(out);
+            }
+            writeln!(out, "exact    the specification, in integers")?;
+            writeln!(out, "fast     vector kernels: {}", found.kernels.join(", "))?;
+            match &found.gpus {
+                None => writeln!(out, "gpu      {}", Gpu::MISSING)?,
+                Some(gpus) if gpus.is_empty() => writeln!(out, "gpu      {}", Gpu::NONE)?,
+                Some(gpus) => {
+                    for gpu in gpus {
+                        let [adapter, backend, driver] =
+                            [&gpu.adapter, &gpu.backend, &gpu.driver].map(|text| printable(text));
+                        writeln!(out, "{:<8} {adapter} ({backend}, {driver})", gpu.engine)?;
+                    }
+                }
+            }
+            writeln!(
+                out,
+                "\nA GPU has shaders for {} of {} rules of the catalogue; the CPU computes the others (docs/gpu.md).",
+                found.rules_with_shader, found.rules
+            )
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Found {
+    fn here() -> Found {
+        let mut rules = 0;
+        let mut rules_with_shader = 0;
+        for architecture in Catalogue::builtin().architectures() {
+            for instruction in &architecture.instructions {
+                for rule in &instruction.rules {
+                    for &operands in &rule.operands {
+                        let arithmetic = Arithmetic::of(rule, operands);
+                        rules += 1;
+                        rules_with_shader += usize::from(accelerate::shader(&arithmetic).is_some());
+                    }
+                }
+            }
+        }
+        let platforms = Platform::available();
+        Found {
+            kernels: platforms.iter().map(|platform| platform.name()).collect(),
+            gpus: Gpu::list().map(|gpus| gpus.into_iter().enumerate().map(FoundGpu::of).collect()),
+            rules_with_shader,
+            rules,
+        }
+    }
+}
+
+impl FoundGpu {
+    fn of((number, info): (usize, DeviceInfo)) -> FoundGpu {
+        FoundGpu {
+            engine: format!("gpu:{number}"),
+            adapter: info.name,
+            backend: info.backend,
+            driver: info.driver,
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The view of a report.
+
+use super::said::{
+    all, card, grouped, low_bits, proves, qualified, reproduced, sampled, sentence, some,
+};
+use super::{Digest, Fact, Section, Trace, View, Weight, differences};
+use crate::emu::{Evidence, shape_text};
+use crate::io::printable;
+use crate::report::{
+    Alike, EngineUsed, Merged, Outcome, ProductRule, Report, Rule, Scheduled, Unit, Verdict,
+};
+use crate::role::Role;
+
+/// What a report proves of which parts were believed.
+const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
+                        part can be made from D without a replay. 'shard plan --signer' restricts whose parts are \
+                        accepted, 'shard merge --audit' runs some again.";
+
+impl Report {
+    /// What it says.
+    pub fn view(&self) -> View {
+        let produced = &self.reproduced;
+        let sample = produced.sample.as_ref();
+        let shape = produced.shape.as_slice();
+        let computed = sample.map_or(all(shape), |sample| sample.elements);
+        let mut figures = differences::figures(&self.outcome, computed);
+        if let Rule::Product(rule) = &self.rule {
+            let work = computed.saturating_mul(rule.product.k as u64);
+            figures.push(("multiply-adds replayed".to_owned(), grouped(work)));
+        }
+        let evidence = self.rule.evidence();
+        figures.push(("evidence".to_owned(), evidence.to_string()));
+        let result = self.called();
+        let [by, about] = self.lines();
+        let mut sections = vec![];
+        let (how, command) = match &self.rule {
+            Rule::Product(rule) => {
+                let chosen = choice(rule).map(|chosen| Fact::caution("chosen", chosen));
+                sections.push(rule.model.section(by.clone(), chosen));
+                sections.extend(rule.schedule.as_ref().map(Scheduled::section));
+                ("step by step", "tcverify explain")
+            }
+            Rule::Operation(rule) => {
+                sections.push(rule.section(by.clone(), self.rule.evidence_in_words()));
+                ("operation by operation", "tcverify explain --op")
+            }
+        };
+        sections.extend([self.inputs_section(&about), self.replay_section(result)]);
+        let same = self.verdict == Verdict::Identical;
+        let said = sentence(&self.outcome, same, sample, shape, result);
+        let proven = evidence == Evidence::Captured;
+        let believed = self.believed();
+        View {
+            schema: self.schema.to_string(),
+            tone: self.verdict.into(),
+            word: self.verdict.title().to_owned(),
+            qualified: format!(
+                "{}{}{}",
+                self.rule.qualified(self.verdict),
+                qualified(&self.outcome, sample, shape, result),
+                believed.map_or(String::new(), Merged::qualified)
+            ),
+            sentence: match believed {
+                Some(_) => format!("parts report that {said}"),
+                None => said,
+            },
+            about: vec![by, about],
+            evidence: evidence.to_string(),
+            causes: differences::causes(&self.causes),
+            tried: differences::nothing(&self.tried, &self.untried, result),
+            figures,
+            differences: differences::of_result(
+                &self.outcome,
+                (&self.causes, &self.places),
+                (result, produced.format, shape),
+            ),
+            trace: Some(Trace {
+                text: String::new(),
+                how,
+                command,
+            }),
+            sections,
+            ambiguity: self.ambiguity(),
+            proves: match believed {
+                Some(_) => BELIEVED.to_owned(),
+                None => proves(
+                    self.verdict,
+                    sample.is_some_and(|part| part.seed.is_some()),
+                    proven,
+                ),
+            },
+            repeat: self.command.clone(),
+            test: [
+                "tcverify".to_owned(),
+                format!("tcverify.{}", self.rule.names().join(".")),
+                self.equation(),
+            ],
+            ..View::default()
+        }
+    }
+
+    /// What sentences call the result.
+    fn called(&self) -> &str {
+        match self.reproduced.output.as_deref() {
+            None => "D",
+            Some("y") => "the result",
+            Some(other) => other,
+        }
+    }
+
+    /// How it was put together, if what it says is believed and not known.
+    fn believed(&self) -> Option<&Merged> {
+        let merged = self.merged.as_ref();
+        merged.filter(|of| !of.believed.is_empty() && self.verdict != Verdict::Different)
+    }
+
+    /// The rule, and what it was applied to.
+    fn lines(&self) -> [String; 2] {
+        let produced = &self.reproduced;
+        match &self.rule {
+            Rule::Product(rule) => [
+                rule.model.line(produced.conversion.as_ref()),
+                rule.product.line(self.inputs.contains_key(&Role::C)),
+            ],
+            Rule::Operation(rule) => {
+                let shape = shape_text(&produced.shape);
+                let output = produced.output.as_deref().unwrap_or_default();
+                let about = format!("{output} {shape}: {}", rule.about);
+                [rule.line(produced.format), about]
+            }
+        }
+    }
+
+    /// `d.npy = a.npy * b.npy + c.npy`; of an operation its result.
+    fn equation(&self) -> String {
+        let path = |role| self.inputs.get(&role).map(|input| input.path.as_str());
+        let given = path(self.result());
+        let (Some(a), Some(b)) = (path(Role::A), path(Role::B)) else {
+            let last = self.inputs.last_key_value();
+            let last = last.map(|(_, input)| input.path.as_str());
+            return last.unwrap_or(self.called()).to_owned();
+        };
+        let d = match (given, &self.outcome) {
+            (Some(d), _) => d,
+            (
+                None,
+                Outcome::Digest {
+                    expected_payload_sha256,
+                },
+            ) => expected_payload_sha256,
+            (None, Outcome::Elements { .. }) => "D",
+        };
+        let addend = path(Role::C).map_or(String::new(), |c| format!(" + {c}"));
+        format!("{d} = {a} * {b}{addend}")
+    }
+
+    fn inputs_section(&self, about: &str) -> Section {
+        let (label, all) = match &self.rule {
+            Rule::Product(_) => ("product", "operands, model and D"),
+            Rule::Operation(_) => ("result", "rule, arrays and result"),
+        };
+        let mut facts = vec![Fact::new(label, about)];
+        let inputs = self.inputs.iter();
+        facts.extend(inputs.filter_map(|(role, input)| low_bits(role.symbol(), input)));
+        let mut digests = Vec::new();
+        if let Some(commitment) = &self.commitment {
+            let text = format!("{}: {all} are the committed ones", commitment.path);
+            facts.push(Fact::detail("commitment", text));
+            let digest = |part, sha256: &str, about: String| Digest {
+                part,
+                about,
+                ..Digest::new("commitment", sha256)
+            };
+            let tree = format!("of the Merkle tree over {}", self.called());
+            digests.push(digest(
+                "file",
+                &commitment.file_sha256,
+                commitment.path.clone(),
+            ));
+            digests.push(digest("root", &commitment.root, tree));
+        }
+        let product = self.rule.product().map(|rule| &rule.product);
+        let cards = self.inputs.iter().map(|(role, input)| {
+            let turned = product.is_some_and(|product| match role {
+                Role::A => product.transpose_a,
+                Role::B => product.transpose_b,
+                _ => false,
+            });
+            card(role.symbol(), turned, input)
+        });
+        Section {
+            id: "inputs",
+            heading: "Inputs".to_owned(),
+            cards: cards.collect(),
+            facts,
+            digests,
+            ..Section::default()
+        }
+    }
+
+    fn replay_section(&self, result: &str) -> Section {
+        let produced = &self.reproduced;
+        let contents = format!("{} {}", shape_text(&produced.shape), produced.format);
+        let sample = produced.sample.as_ref();
+        let (mut facts, mut digests) = reproduced(
+            (produced.output.as_deref().unwrap_or("D"), &contents),
+            produced.payload_sha256.as_ref(),
+            &self.outcome,
+            sample,
+        );
+        facts.extend(produced.conversion.as_ref().map(|c| {
+            let text = format!(
+                "from {} to {}, {}, once per element",
+                c.from, c.to, c.rounding
+            );
+            Fact::detail("rounded", text)
+        }));
+        facts.extend(sample.map(|sample| sampled(sample, result)));
+        facts.extend(self.merged.as_ref().map(|merged| {
+            if merged.believed.is_empty() {
+                Fact::new("merged", merged.sentence())
+            } else {
+                Fact::caution("merged", merged.sentence())
+            }
+        }));
+        let engine = self.engine.as_ref();
+        facts.extend(engine.map(|engine| Fact::new("engine", of_gpu(engine))));
+        digests.extend(produced.tree.as_ref().map(|tree| Digest {
+            about: format!(
+                "root of the reproduced D in blocks of {} rows ({contents})",
+                tree.block_rows
+            ),
+            ..Digest::new("root", &tree.root)
+        }));
+        let bare = result.strip_prefix("the ").unwrap_or(result);
+        Section {
+            id: "replay",
+            heading: format!("The reproduced {bare}"),
+            facts,
+            digests,
+            ..Section::default()
+        }
+    }
+
+    /// Which units share the arithmetic that judged, and which other arithmetics these data do not tell from it.
+    fn ambiguity(&self) -> Option<Fact> {
+        let rule = self.rule.product()?;
+        let found = self.discrimination.as_ref()?;
+        let own = format!("{} {}", rule.model.architecture, rule.model.instruction);
+        let unit = |unit: &Unit| format!("{} {}", unit.architecture, unit.instruction);
+        let mut units: Vec<String> = found.shared.iter().map(unit).collect();
+        // The one that was asked for comes first.
+        units.sort_by_key(|unit| *unit != own);
+        let alone = units.iter().all(|unit| *unit == own);
+        let (others, same) = (found.others, found.same.len() as u64);
+        let looked = match found.elements {
+            1 => "the one element examined".to_owned(),
+            n => format!("the {} elements examined", grouped(n)),
+        };
+        let whose = match alone {
+            true => own,
+            false => format!("{}, which share this arithmetic", listed(&units)),
+        };
+        let weigh = |fact: Fact| match alone && same == 0 {
+            true => fact,
+            false => Fact {
+                weight: Weight::Caution,
+                ..fact
+            },
+        };
+        let rest = match (others, same) {
+            (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
+            (1, 0) => format!(
+                "the 1 other arithmetic in the catalogue for these operands differs on {looked}"
+            ),
+            (n, 0) => format!(
+                "all {n} other arithmetics in the catalogue for these operands differ somewhere among {looked}"
+            ),
+            (n, _) => {
+                let told =
+                    match n - same {
+                        0 => "no other arithmetic in the catalogue for these operands differs"
+                            .to_owned(),
+                        1 => "1 other arithmetic in the catalogue for these operands differs"
+                            .to_owned(),
+                        told => format!(
+                            "{told} other arithmetics in the catalogue for these operands differ"
+                        ),
+                    };
+                format!(
+                    "{} give them, too, on {looked}; {told}",
+                    named(&found.same, rule)
+                )
+            }
+        };
+        Some(weigh(Fact::new(
+            "alike",
+            format!("Same bits from {whose}; {rest}."),
+        )))
+    }
+}
+
+/// How the model was chosen, if the request named none.
+fn choice(rule: &ProductRule) -> Option<String> {
+    let chosen = rule.chosen.as_ref()?;
+    let untested = match chosen.untested {
+        0 => String::new(),
+        n => format!(" ({} were not)", grouped(n as u64)),
+    };
+    let which = match chosen.fits.len() {
+        1 => "one gives".to_owned(),
+        all => format!("{} give", grouped(all as u64)),
+    };
+    Some(format!(
+        "no unit was named (--arch auto): 'identify' tested {} models{untested}, of which {which} this D: {}; \
+         this report uses {} {}",
+        grouped(chosen.tested as u64),
+        some(&chosen.fits, 6),
+        rule.model.architecture,
+        rule.model.instruction
+    ))
+}
+
+/// `one, another and 3 others`
+fn named(alike: &[Alike], rule: &ProductRule) -> String {
+    const NAMED: usize = 4;
+    let name = |alike: &Alike| match alike.accumulator == rule.model.arithmetic.accumulator {
+        true => format!("{} {}", alike.architecture, alike.instruction),
+        false => format!(
+            "{} {} (-> {})",
+            alike.architecture, alike.instruction, alike.accumulator
+        ),
+    };
+    let mut names: Vec<String> = alike.iter().take(NAMED).map(name).collect();
+    if alike.len() > NAMED {
+        names.push(format!("{} others", alike.len() - NAMED));
+    }
+    listed(&names)
+}
+
+/// `one, another and a third`
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// The GPU that computed, and how far it was checked.
+fn of_gpu(engine: &EngineUsed) -> String {
+    let [adapter, backend, driver] =
+        [&engine.adapter, &engine.backend, &engine.driver].map(|text| printable(text));
+    format!(
+        "GPU {adapter} ({backend}, {driver}) computed {} multiply-adds, the CPU all others; the CPU computed {} of its \
+         {} tiles again, without a difference",
+        grouped(engine.multiply_adds),
+        grouped(engine.tiles_computed_twice),
+        grouped(engine.tiles),
+    )
+}

@@ -1,0 +1,249 @@
+//! Sections about rules: the model, the schedule and the shapes of a product, the variant of an operation.
+
+use std::collections::BTreeSet;
+
+use super::said::{constants, evidence_fact, evidence_of_rule, value};
+use super::{Constant, Digest, Fact, Section};
+use crate::emu::{Evidence, shape_text};
+use crate::num::Format;
+use crate::report::{
+    Conversion, Factor, KernelWords, Model, Product, Rule, Scheduled, ScheduledConstant,
+    VariantRule, Verdict,
+};
+
+impl Rule {
+    /// How it is known, in words.
+    pub fn evidence_in_words(&self) -> String {
+        match self {
+            Rule::Product(rule) => rule.model.evidence_in_words(),
+            Rule::Operation(rule) => {
+                let proven = "published results of real GPUs would refute it";
+                evidence_of_rule(rule.evidence, rule.file.as_ref(), proven)
+            }
+        }
+    }
+
+    /// The two names that a report of tests has.
+    pub fn names(&self) -> [&str; 2] {
+        match self {
+            Rule::Product(rule) => [&rule.model.architecture, &rule.model.instruction],
+            Rule::Operation(rule) => [&rule.operation, &rule.variant],
+        }
+    }
+
+    /// What follows a verdict by it.
+    pub(super) fn qualified(&self, verdict: Verdict) -> &'static str {
+        match self {
+            Rule::Product(rule) if rule.chosen.is_some() => ", model chosen to fit D",
+            Rule::Product(_) => "",
+            Rule::Operation(_) if verdict == Verdict::Different => "",
+            Rule::Operation(rule) => match rule.evidence {
+                Evidence::Captured => "",
+                Evidence::Published | Evidence::Compared => " under a published rule",
+                Evidence::Inferred => " under an inferred rule",
+                Evidence::Claimed => " under a claimed rule",
+            },
+        }
+    }
+}
+
+impl VariantRule {
+    /// Operation, variant and result.
+    pub(super) fn line(&self, format: Format) -> String {
+        format!(
+            "{} {} ({}, {}) -> {format}",
+            self.operation, self.variant, self.library, self.versions
+        )
+    }
+
+    /// All that is known of it; `evidence` says how, in words.
+    pub(super) fn section(&self, line: String, evidence: String) -> Section {
+        let mut facts = vec![
+            Fact::new("rule", line).and([self.title.clone()]),
+            evidence_fact(self.evidence, evidence).and(self.notes.clone()),
+        ];
+        let mut digests = vec![Digest::new("rule", &self.sha256)];
+        if let Some(unit) = &self.multiplied_by {
+            let name = format!(
+                "{} {} ({})",
+                unit.architecture, unit.instruction, unit.evidence
+            );
+            facts.push(Fact::new("products", name).and([unit.summary.clone()]));
+            digests.push(Digest::new("model", &unit.sha256));
+        }
+        Section {
+            id: "model",
+            heading: "The rule".to_owned(),
+            facts,
+            digests,
+            constants: constants(&self.constants),
+            sources: self.sources.clone().into_iter().collect(),
+            ..Section::default()
+        }
+    }
+}
+
+impl Product {
+    /// What is multiplied.
+    pub fn line(&self, with_c: bool) -> String {
+        let batch = match self.batch.as_slice() {
+            [] => String::new(),
+            batch => format!("{} times ", shape_text(batch)),
+        };
+        let addend = if with_c { "C" } else { "0" };
+        let Product { m, n, k, .. } = self;
+        match self.sparse {
+            None => format!("{batch}{m}x{k} by {k}x{n}, plus {addend}"),
+            Some(pattern) => {
+                let [of, kept] = pattern.chunk();
+                let pattern = pattern.name();
+                format!(
+                    "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, plus {addend}",
+                    k / kept * of
+                )
+            }
+        }
+    }
+}
+
+impl Model {
+    /// Architecture, instruction and formats.
+    pub fn line(&self, conversion: Option<&Conversion>) -> String {
+        let arithmetic = &self.arithmetic;
+        let conversion = conversion.map_or(String::new(), |c| {
+            format!(", rounded {} to {}", c.rounding, c.to)
+        });
+        let scale = arithmetic
+            .scale
+            .map_or(String::new(), |scale| format!(", scales {scale}"));
+        let addend = arithmetic
+            .addend
+            .map_or(String::new(), |addend| format!(", C {addend}"));
+        format!(
+            "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
+            self.architecture, self.instruction, arithmetic.a, arithmetic.b, arithmetic.accumulator
+        )
+    }
+
+    /// All that is known of it; `chosen` says how it was chosen, if nobody claimed it.
+    pub fn section(&self, line: String, chosen: Option<Fact>) -> Section {
+        let mut facts = vec![
+            Fact::new("model", line).and([self.summary.clone()]),
+            Fact::detail(
+                "architecture",
+                format!("{} ({})", self.title, self.architecture),
+            ),
+            Fact::detail("instruction", &self.instruction),
+        ];
+        facts.extend(chosen);
+        let evidence = evidence_fact(self.evidence, self.evidence_in_words());
+        facts.push(evidence.and(self.note.clone()));
+        Section {
+            id: "model",
+            heading: "The model".to_owned(),
+            facts,
+            digests: vec![Digest::new("model", &self.sha256)],
+            constants: constants(&self.constants),
+            sources: self.sources.clone().into_iter().collect(),
+            ..Section::default()
+        }
+    }
+
+    /// How it is known, in words.
+    pub fn evidence_in_words(&self) -> String {
+        let proven = "reproduces results captured on real hardware";
+        evidence_of_rule(self.evidence, self.file.as_ref(), proven)
+    }
+}
+
+impl Scheduled {
+    /// How the kernel chained the instruction, and what a library says of it.
+    pub fn section(&self) -> Section {
+        let name = format!("{}: {}", self.name, self.title);
+        let mut facts = vec![Fact::new("schedule", name).and([self.summary.clone()])];
+        for [first, end] in &self.omitted_k {
+            let text = format!(
+                "k {first} to {}: D is not the product of all of A and B",
+                end - 1
+            );
+            facts.push(Fact::caution("omits", text));
+        }
+        if let Some(factors) = &self.factors {
+            let shown = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
+            let (alpha, beta) = (&factors.alpha, &factors.beta);
+            let text = format!("alpha = {}, beta = {}", shown(alpha), shown(beta));
+            facts.push(
+                match [alpha, beta].iter().any(|factor| factor.value != "1") {
+                    true => Fact::new("factors", text),
+                    false => Fact::detail("factors", text),
+                },
+            );
+            facts.extend(
+                factors
+                    .scale_result
+                    .as_ref()
+                    .map(|scale| Fact::new("scale of D", shown(scale))),
+            );
+            facts.extend(
+                factors
+                    .repeated()
+                    .map(|repeated| Fact::new("scales", repeated)),
+            );
+        }
+        let given: BTreeSet<_> = self
+            .constants
+            .iter()
+            .filter_map(|c| c.given_by.as_deref())
+            .collect();
+        let given: Vec<_> = given.into_iter().collect();
+        let given = match given.is_empty() {
+            true => String::new(),
+            false => format!(", changed by {}", given.join(" ")),
+        };
+        let text = format!(
+            "{}{given}; a matching D confirms this order, a differing D may have another order",
+            self.evidence
+        );
+        facts.push(Fact::caution("order", text));
+        facts.extend(self.kernel.iter().flat_map(|kernel| kernel_facts(kernel)));
+        let row = |constant: &ScheduledConstant| Constant {
+            name: constant.name.clone(),
+            value: value(&constant.value),
+            known: constant.evidence.map_or("given".into(), |e| e.to_string()),
+            source: constant.source.join(", "),
+            note: constant
+                .given_by
+                .clone()
+                .or(constant.note.clone())
+                .unwrap_or_default(),
+        };
+        Section {
+            id: "schedule",
+            heading: "The kernel's schedule".to_owned(),
+            facts,
+            digests: vec![Digest::new("schedule", &self.sha256)],
+            constants: self.constants.iter().map(row).collect(),
+            sources: self.sources.clone().into_iter().collect(),
+            ..Section::default()
+        }
+    }
+}
+
+/// What the library says of the kernel, and which part of it was stated, given, assumed.
+fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
+    let place = kernel.place.as_ref().or(kernel.text.as_ref());
+    let place = place.map_or(String::new(), |place| format!(" ({place})"));
+    let order = format!("{}: {}", kernel.family, kernel.order);
+    let mut facts = vec![Fact::new("kernel", format!("{}{place}", kernel.kind)).and([order])];
+    facts.extend(kernel.lines().into_iter().map(|(how, what)| match how {
+        "assumed" | "UNKNOWN" => Fact::caution(how, what),
+        _ => Fact::new(how, what),
+    }));
+    facts.extend(
+        kernel
+            .defect
+            .as_ref()
+            .map(|defect| Fact::caution("defect", defect)),
+    );
+    facts
+}

@@ -1,0 +1,254 @@
+//! Audits of operations: rows, opened and computed again, are what the whole gives; what is wrong or of another rule is
+//! found.
+
+use serde_json::json;
+
+use super::{BEACON, challenge, json, tamper};
+use crate::support::{Folder, Npy, Run};
+
+/// An operation on arrays that a seed determines.
+struct Audited {
+    words: &'static str,
+    /// By name, which of them are cut by rows.
+    arrays: &'static [(&'static str, &'static str, bool)],
+}
+
+/// Every kind of rule; rows of a batch, halves of a row, angles that a row's token chooses, a block that depends on the
+/// number of rows.
+const OPERATIONS: [Audited; 9] = [
+    Audited {
+        words: "rms_norm --variant vllm --eps 1e-5 --dtype bf16",
+        arrays: &[
+            ("x", "generate:1:normal:2x5x128", true),
+            ("weight", "generate:2:normal:1x128", false),
+        ],
+    },
+    Audited {
+        words: "rms_norm --variant vllm --eps 1e-5 --dtype bf16",
+        arrays: &[
+            ("x", "generate:1:normal:300x1024", true),
+            ("weight", "generate:2:normal:1x1024", false),
+        ],
+    },
+    Audited {
+        words: "layer_norm --eps 1e-5 --dtype fp32",
+        arrays: &[
+            ("x", "generate:1:normal:6x32", true),
+            ("weight", "generate:2:normal:1x32", false),
+        ],
+    },
+    Audited {
+        words: "softmax --dtype fp16",
+        arrays: &[("x", "generate:1:normal:3x4x32", true)],
+    },
+    Audited {
+        words: "silu_and_mul --dtype bf16",
+        arrays: &[("x", "generate:1:normal:7x16", true)],
+    },
+    Audited {
+        words: "add --dtype fp16",
+        arrays: &[
+            ("x", "generate:1:normal:5x8", true),
+            ("other", "generate:2:normal:5x8", true),
+        ],
+    },
+    Audited {
+        words: "rope --variant vllm --layout bhsd --dtype fp32",
+        arrays: &[
+            ("x", "generate:1:normal:2x3x4x16", true),
+            ("cos", "generate:2:normal:4x8", false),
+            ("sin", "generate:3:normal:4x8", false),
+        ],
+    },
+    Audited {
+        words: "quantize_fp8 --variant vllm-group --group 16 --dtype bf16",
+        arrays: &[("x", "generate:1:normal:6x64", true)],
+    },
+    // One scale for all of it.
+    Audited {
+        words: "quantize_fp8 --variant vllm-tensor --dtype bf16",
+        arrays: &[("x", "generate:1:normal:6x64", false)],
+    },
+];
+
+impl Audited {
+    fn sources(&self) -> String {
+        let named = self
+            .arrays
+            .iter()
+            .map(|(name, of, _)| format!("{name}={of}"));
+        named.collect::<Vec<_>>().join(" ")
+    }
+
+    fn commit(&self, folder: &Folder) {
+        let (words, arrays) = (self.words, self.sources());
+        let run = folder.tcverify(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
+        run.expect(0);
+    }
+
+    /// A result, and a commitment to it.
+    fn committed(&self) -> Folder {
+        let folder = Folder::new();
+        let (words, arrays) = (self.words, self.sources());
+        let run = folder.tcverify(&format!("replay --op {words} {arrays} -o d.npy"));
+        run.expect(0);
+        self.commit(&folder);
+        folder
+    }
+
+    fn open(&self, folder: &Folder, rest: &str) -> Run {
+        let (words, arrays) = (self.words, self.sources());
+        folder.tcverify(&format!(
+            "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin {rest}"
+        ))
+    }
+
+    fn verify(&self, folder: &Folder, rest: &str) -> Run {
+        verify(folder, self.words, rest)
+    }
+}
+
+fn verify(folder: &Folder, words: &str, rest: &str) -> Run {
+    folder.tcverify(&format!(
+        "audit verify --op {words} --commitment c.json --own-challenge ch.json o.bin {rest}"
+    ))
+}
+
+#[test]
+fn rows_give_what_the_whole_gives() {
+    for audited in &OPERATIONS {
+        let folder = audited.committed();
+        let committed = json(&folder, "c.json");
+        for (name, _, by_row) in audited.arrays {
+            let lines = if *by_row { "rows" } else { "whole" };
+            assert_eq!(
+                committed["inputs"][name]["lines"], lines,
+                "{}",
+                audited.words
+            );
+        }
+        let shape = committed["y"]["shape"].as_array().unwrap().iter();
+        let all: u64 = shape.map(|axis| axis.as_u64().unwrap()).product();
+        let drawn = all.min(1500);
+        challenge(&folder, BEACON, drawn).expect(0);
+        audited.open(&folder, "").expect(0);
+        let report = audited.verify(&folder, "--json -").expect(0).json();
+        let verdict = if drawn == all {
+            "identical"
+        } else {
+            "identical_in_part"
+        };
+        assert_eq!(report["verdict"], verdict, "{}", audited.words);
+        // One wrong bit of an element that is drawn.
+        if drawn < all {
+            continue;
+        }
+        let index = json(&folder, "ch.json")["elements"][drawn as usize / 2].clone();
+        let width = if committed["y"]["format"] == "e4m3" {
+            1
+        } else {
+            2
+        };
+        if committed["y"]["format"] == "fp32" {
+            continue;
+        }
+        tamper(&folder, drawn as usize / 2, width);
+        audited.commit(&folder);
+        challenge(&folder, BEACON, drawn).expect(0);
+        audited.open(&folder, "").expect(0);
+        let report = audited.verify(&folder, "--json -").expect(1).json();
+        assert_eq!(report["mismatches"], 1, "{}", audited.words);
+        assert_eq!(report["wrong"][0]["index"], index, "{}", audited.words);
+    }
+}
+
+/// A rule that is not the one that computed the result is found by its bits, and one that was not committed to is none.
+#[test]
+fn another_rule() {
+    let [norm, ..] = &OPERATIONS;
+    let folder = norm.committed();
+    challenge(&folder, BEACON, 320).expect(0);
+    norm.open(&folder, "").expect(0);
+    for words in [
+        "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16",
+        "rms_norm --variant vllm --eps 1e-6 --dtype bf16",
+        "layer_norm --eps 1e-5 --dtype bf16",
+    ] {
+        let run = verify(&folder, words, "").expect(1);
+        assert!(
+            run.stderr.contains("but the commitment has"),
+            "{words}: {run:#?}"
+        );
+    }
+    let product =
+        "audit verify --arch a100 --dtype bf16 --commitment c.json --own-challenge ch.json o.bin";
+    let run = folder.tcverify(product).expect(1);
+    assert!(run.stderr.contains("--op"), "{run:#?}");
+    // A result of vLLM's, said to be Hugging Face's.
+    let words = "rms_norm --variant hf-eager --eps 1e-5 --dtype bf16";
+    let arrays = norm.sources();
+    let run = folder.tcverify(&format!("commit --op {words} {arrays} y=d.npy -o c.json"));
+    run.expect(0);
+    challenge(&folder, BEACON, 640).expect(0);
+    let open = format!(
+        "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin"
+    );
+    folder.tcverify(&open).expect(0);
+    let report = verify(&folder, words, "--json -").expect(1).json();
+    assert_ne!(report["mismatches"], 0);
+}
+
+fn numbers(all: &[f32]) -> Vec<u8> {
+    let bytes = all.iter().flat_map(|x| x.to_le_bytes()).collect();
+    Npy::new("<f4", &[all.len()], bytes).bytes()
+}
+
+/// What an auditor has is not opened, and must be what was committed.
+#[test]
+fn own_copies() {
+    let folder = Folder::new();
+    let weight: Vec<f32> = (0..128).map(|i| 1.0 + i as f32).collect();
+    folder.write("w.npy", numbers(&weight));
+    folder.write("other.npy", numbers(&weight[1..]));
+    let words = "rms_norm --eps 1e-5 --dtype fp32";
+    let arrays = "x=generate:1:normal:4x128 weight=w.npy";
+    for line in [
+        format!("replay --op {words} {arrays} -o d.npy"),
+        format!("commit --op {words} {arrays} y=d.npy -o c.json"),
+    ] {
+        folder.tcverify(&line).expect(0);
+    }
+    challenge(&folder, BEACON, 512).expect(0);
+    let open = format!(
+        "audit open --op {words} {arrays} y=d.npy --commitment c.json --challenge ch.json -o o.bin --without weight"
+    );
+    folder.tcverify(&open).expect(0);
+    let run = verify(&folder, words, "").expect(1);
+    assert!(run.stderr.contains("(--own weight=FILE)"), "{run:#?}");
+    verify(&folder, words, "--own weight=w.npy").expect(0);
+    let run = verify(&folder, words, "--own weight=other.npy").expect(1);
+    assert!(run.stderr.contains("weight"), "{run:#?}");
+    verify(&folder, words, "--own weight").refuses(&["NAME=FILE"]);
+}
+
+/// Lines that are not as many as the result's rows are of no operation.
+#[test]
+fn hostile_commitments() {
+    let [norm, ..] = &OPERATIONS;
+    let folder = norm.committed();
+    let good = json(&folder, "c.json");
+    for (place, value) in [
+        ("/inputs/x/lines", json!("columns")),
+        ("/inputs/x/shape", json!([2, 4, 64])),
+        ("/inputs/x/shape", json!([1u64 << 40, 1u64 << 40])),
+        ("/y/shape", json!([])),
+        ("/y/block_rows", json!(0)),
+        ("/rule_sha256", json!("00")),
+        ("/parameters", json!([])),
+    ] {
+        let mut bad = good.clone();
+        *bad.pointer_mut(place).unwrap() = value;
+        folder.write("c.json", bad.to_string());
+        challenge(&folder, BEACON, 3).refuses(&["c.json"]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Signed results, and challenges: what is believed, and what is refused.
+
+use tcverify::screen::{Fleet, Suite, Whose};
+
+use super::folder;
+use crate::support::{Folder, Run};
+
+const KEYS: [(&str, &str, &str); 2] = [
+    (
+        "one",
+        "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g",
+        "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+    ),
+    (
+        "two",
+        "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7",
+        "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
+    ),
+];
+
+/// A folder with a suite and two keys.
+fn keys() -> Folder {
+    let folder = folder();
+    write_keys(&folder);
+    folder
+}
+
+pub fn write_keys(folder: &Folder) {
+    for (name, private, public) in KEYS {
+        let pem =
+            |what, text| format!("-----BEGIN {what} KEY-----\n{text}\n-----END {what} KEY-----\n");
+        folder.write(&format!("{name}.pem"), pem("PRIVATE", private));
+        folder.write(&format!("{name}.pub.pem"), pem("PUBLIC", public));
+    }
+}
+
+/// Commits as this host, and draws a challenge.
+fn challenged(folder: &Folder, host: &str, beacon: &str) {
+    let commit = format!(
+        "screen commit --host {host} --key one.pem --time 2026-11-23T08:00:00Z -o {host}.json"
+    );
+    let digest = folder.tcverify(&commit).expect(0).stdout;
+    let digest = &digest[..64];
+    let draw = format!("--commitment {digest} --beacon {beacon} --time 2026-11-23T08:01:00Z");
+    let made = format!("screen challenge suite.json {draw} --products 20 -o challenge.json");
+    folder.tcverify(&made).expect(0);
+}
+
+fn answer(folder: &Folder, host: &str, more: &str) {
+    let run = format!(
+        "screen run challenge.json --device simulated --host {host} --key one.pem --commitment {host}.json -o r.json {more}"
+    );
+    let run = folder.tcverify(&run).expect(0);
+    assert!(run.stdout.starts_with("ANSWERED  "), "{run:#?}");
+}
+
+fn judge(folder: &Folder, suite: &str, more: &str) -> Run {
+    folder.tcverify(&format!("screen judge --suite {suite} r.json {more}"))
+}
+
+#[test]
+fn signed_results() {
+    let folder = keys();
+    let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
+    folder.tcverify(run).expect(0);
+    let own = judge(&folder, "suite.json", "").expect(0);
+    assert!(
+        own.stdout.contains("1 of a node's own word, not signed"),
+        "{own:#?}"
+    );
+    judge(&folder, "suite.json", "--trust one.pub.pem").refuses(&["r.json", "is not signed"]);
+    folder.tcverify(&format!("{run} --key one.pem")).expect(0);
+    let signed = judge(
+        &folder,
+        "suite.json",
+        "--trust two.pub.pem --trust one.pub.pem --json f.json",
+    )
+    .expect(0);
+    assert!(signed.stdout.contains("trusted   1 signed"), "{signed:#?}");
+    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    assert_eq!(fleet.gpus[0].believed.whose, Whose::Signed);
+    judge(&folder, "suite.json", "--trust two.pub.pem")
+        .refuses(&["is signed by d75a9801", "--trust"]);
+    // A signature of other results.
+    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    folder
+        .tcverify(&format!("{run} --gpu 1 --key one.pem"))
+        .expect(0);
+    let other = String::from_utf8(folder.read("r.json")).unwrap();
+    let of = |text: &str| text.split("\"ed25519\":\"").nth(1).unwrap()[..128].to_owned();
+    folder.write("r.json", text.replace(&of(&text), &of(&other)));
+    judge(&folder, "suite.json", "")
+        .refuses(&["has a signature that d75a9801", "did not make for it"]);
+}
+
+#[test]
+fn a_challenge_is_answered() {
+    let folder = keys();
+    challenged(&folder, "n", "8430af44c2b90c8d");
+    let (challenge, _) = Suite::read(&folder.path("challenge.json")).unwrap();
+    assert!(challenge.products.len() > 20);
+    let text = String::from_utf8(folder.read("challenge.json")).unwrap();
+    assert!(text.contains(&"0".repeat(64)));
+    answer(&folder, "n", "");
+    let clean = judge(
+        &folder,
+        "challenge.json",
+        "--trust one.pub.pem --json f.json",
+    )
+    .expect(0);
+    assert!(
+        clean
+            .stdout
+            .contains("1 signed, of products drawn after the node committed"),
+        "{clean:#?}"
+    );
+    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    let believed = &fleet.gpus[0].believed;
+    assert_eq!(believed.whose, Whose::Challenged);
+    assert_eq!(believed.committed.as_deref(), Some("2026-11-23T08:00:00Z"));
+    // A fault is found as without.
+    answer(
+        &folder,
+        "n",
+        "--inject product:bit=13,stuck=1,k=3,lane=5,sm=5",
+    );
+    let faulty = judge(&folder, "challenge.json", "--trust one.pub.pem").expect(1);
+    assert!(
+        faulty.stdout.starts_with("FAULTY  1 GPU: 1 stuck"),
+        "{faulty:#?}"
+    );
+    assert!(faulty.stdout.contains("in lane 5 on SM 5"), "{faulty:#?}");
+    answer(
+        &folder,
+        "n",
+        "--inject adder:bit=12,stuck=flip,one-in=50,sm=3 --rounds 2",
+    );
+    judge(&folder, "challenge.json", "").expect(1);
+}
+
+#[test]
+fn what_is_not_believed() {
+    let folder = keys();
+    challenged(&folder, "m", "1111");
+    answer(&folder, "m", "");
+    // Answers to an older challenge, and those of another GPU.
+    challenged(&folder, "n", "2222");
+    judge(&folder, "challenge.json", "").refuses(&["belongs to the suite", "not to this one"]);
+    answer(&folder, "m", "");
+    judge(&folder, "challenge.json", "").refuses(&["is not one that the challenge was drawn for"]);
+    let run = "screen run challenge.json --device simulated -o r.json";
+    folder.tcverify(run).expect(0);
+    judge(&folder, "challenge.json", "").refuses(&["is not signed; a challenge"]);
+    folder.tcverify(&format!("{run} --key one.pem")).expect(0);
+    judge(&folder, "challenge.json", "").refuses(&["has no commitment"]);
+    folder
+        .tcverify(&format!("{run} --host n --key two.pem --commitment n.json"))
+        .expect(0);
+    judge(&folder, "challenge.json", "").refuses(&[
+        "is signed by 3d4017c3",
+        "the key that committed is d75a9801",
+    ]);
+    folder
+        .tcverify(&format!(
+            "{run} --host n --gpu 3 --key one.pem --commitment n.json"
+        ))
+        .expect(0);
+    judge(&folder, "challenge.json", "")
+        .refuses(&["is of GPU 3 of n; the commitment is to GPU 0 of n"]);
+    answer(&folder, "n", "");
+    let late = "--received 2026-11-23T09:01:00Z --within";
+    judge(&folder, "challenge.json", &format!("{late} 3600")).expect(0);
+    judge(&folder, "challenge.json", &format!("{late} 3599"))
+        .refuses(&["came 3600 s after the challenge was drawn", "too old"]);
+    judge(&folder, "suite.json", &format!("{late} 3600")).refuses(&["--within is of a challenge"]);
+    // Somebody who only claims that all is right.
+    let text = String::from_utf8(folder.read("r.json")).unwrap();
+    let mut claimed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    claimed["content"]["failures"] = serde_json::json!([]);
+    let results: tcverify::screen::Results =
+        serde_json::from_value(claimed["content"].clone()).unwrap();
+    let signer = tcverify::sign::Signer::read(&folder.path("one.pem")).unwrap();
+    folder.write("r.json", results.signed(Some(&signer)).unwrap());
+    judge(&folder, "challenge.json", "").refuses(&["answers 0 of", "wants the digest of every D"]);
+    // A challenge that gives its answers away.
+    let (mut open, _) = Suite::read(&folder.path("challenge.json")).unwrap();
+    open.products[0].sha256 = tcverify::commit::Hash([1; 32]);
+    folder.write("open.json", open.text().unwrap());
+    folder
+        .tcverify("screen run open.json --device simulated -o x.json")
+        .refuses(&["is a challenge, and says what is right"]);
+    let again = "screen challenge challenge.json --beacon 1 -o x.json --commitment";
+    folder
+        .tcverify(&format!("{again} {}", "0".repeat(64)))
+        .refuses(&["drawn from a suite of 'tcverify screen make'"]);
+}

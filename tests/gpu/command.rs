@@ -1,0 +1,71 @@
+//! The command: reports are those of the other engines.
+
+use serde_json::Value;
+
+use crate::adapter;
+use crate::support::{Folder, good};
+
+#[test]
+fn the_report_is_that_of_the_other_engines() {
+    if adapter().is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    for words in [
+        "--arch hopper --dtype fp16",
+        "--arch hopper --dtype e4m3",
+        "--arch ada --dtype e4m3 --acc fp16",
+        "--arch hopper --dtype bf16 --schedule cutlass-sm90 --d-dtype bf16",
+        "--arch ampere --dtype int8",
+        "--arch cdna3 --dtype fp16",
+    ] {
+        let operands = format!("generate:1:normal:70x96 generate:2:normal:96x45 {words}");
+        let operands = match words.contains("int8") {
+            true => operands.replace("normal", "wide"),
+            false => operands,
+        };
+        folder
+            .tcverify(&format!("replay {operands} -o d.npy -q"))
+            .expect(0);
+        let report = |engine: &str| -> Value {
+            let line = format!("check {operands} d.npy --engine {engine} --json r.json -q");
+            folder.tcverify(&line).expect(0);
+            serde_json::from_slice(&folder.read("r.json")).unwrap()
+        };
+        let [mut gpu, mut fast] = ["gpu", "fast"].map(report);
+        let used = gpu
+            .as_object_mut()
+            .unwrap()
+            .remove("engine")
+            .expect("who computed");
+        assert!(
+            used["adapter"]
+                .as_str()
+                .is_some_and(|name| !name.is_empty()),
+            "{used}"
+        );
+        let computed = used["multiply_adds"].as_u64().unwrap();
+        // There is no shader of CDNA 3: the CPU computed, and the report says so.
+        assert_eq!(computed > 0, !words.contains("cdna3"), "{words}: {used}");
+        assert_eq!(
+            used["tiles_computed_twice"].as_u64() > Some(0),
+            computed > 0
+        );
+        for report in [&mut gpu, &mut fast] {
+            let report = report.as_object_mut().unwrap();
+            report.remove("request");
+            report.remove("command");
+        }
+        assert_eq!(gpu, fast, "{words}");
+    }
+}
+
+#[test]
+fn engines_lists_the_adapter() {
+    let Some(device) = adapter() else { return };
+    let folder = good();
+    let run = folder.tcverify("engines").expect(0);
+    assert!(run.stdout.contains(&device.device.info().name), "{run:?}");
+    let run = folder.tcverify("check generate:1:normal:2x3 generate:2:normal:3x2 d.npy --arch hopper --dtype fp16 --engine gpu:7");
+    run.refuses(&["there is no adapter 7"]);
+}
