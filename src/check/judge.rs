@@ -35,7 +35,7 @@ pub trait Judge: Subject {
     /// The same; `map` counts mismatches by place, too.
     ///
     /// # Errors
-    /// As of [`Subject::run`].
+    /// As of `run`.
     fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
         let judged = interruptible(|| judge(self, map, progress));
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))

@@ -213,11 +213,4 @@ impl Check {
         model.ttnn = TtnnRequest::of(arithmetic);
         self
     }
-
-    /// The same by one chain over K.
-    #[must_use]
-    pub fn without_schedule(mut self) -> Check {
-        self.schedule.from = ScheduleSource::Plain;
-        self
-    }
 }

@@ -16,7 +16,6 @@ pub enum TextKind {
     GemmDesc,
     KernelName,
     TensileName,
-    TensileFields,
 }
 
 impl TextKind {
@@ -28,7 +27,6 @@ impl TextKind {
             TextKind::GemmDesc => "GEMMDesc",
             TextKind::KernelName => "kernel name",
             TextKind::TensileName => "Tensile kernel name",
-            TextKind::TensileFields => "Tensile logic fields",
         }
     }
 }

@@ -77,6 +77,7 @@ impl ShaderPlan {
     }
 
     /// The order in which the k of so many are taken, where it is not their own.
+    #[cfg(feature = "wgpu")]
     pub(crate) fn order(&self) -> Option<&[usize]> {
         match &self.unit {
             Unit::Halves { order, .. } => Some(order),

@@ -135,16 +135,6 @@ impl KTraversal {
         }
     }
 
-    /// Whether it is one chain over all of K, as the instruction alone would have it.
-    pub fn is_one_range(&self) -> bool {
-        matches!(
-            &self.root,
-            Node::Chain(Chain {
-                indices: KIndices::Range(_)
-            })
-        )
-    }
-
     /// Products for every element of D, those with zeros included.
     pub fn products(&self) -> usize {
         let chains = self.root.chains().into_iter();
