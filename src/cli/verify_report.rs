@@ -114,6 +114,12 @@ impl VerifyReport {
                         "the signatures and repeated runs of its parts were not verified"
                     )?;
                 }
+                if report.engine.is_some() {
+                    writeln!(
+                        out,
+                        "its `engine` was not verified: this replay used the CPU"
+                    )?;
+                }
                 Ok(())
             })?;
         }

@@ -114,6 +114,8 @@ impl Report {
         if self.verdict == Verdict::Identical && !merged.believed.is_empty() {
             self.verdict = Verdict::IdenticalInPart;
         }
+        // What computed the parts is not known here.
+        self.engine = None;
         self.merged = Some(merged);
         self
     }

@@ -51,6 +51,14 @@ fn the_report_is_that_of_the_other_engines() {
             used["tiles_computed_twice"].as_u64() > Some(0),
             computed > 0
         );
+        folder
+            .tcverify(&format!(
+                "check {operands} d.npy --engine gpu --json r.json -q"
+            ))
+            .expect(0);
+        let run = folder.tcverify("verify-report r.json").expect(0);
+        let words = "its `engine` was not verified: this replay used the CPU";
+        assert!(run.stdout.contains(words), "{run:?}");
         for report in [&mut gpu, &mut fast] {
             let report = report.as_object_mut().unwrap();
             report.remove("request");
@@ -68,4 +76,36 @@ fn engines_lists_the_adapter() {
     assert!(run.stdout.contains(&device.device.info().name), "{run:?}");
     let run = folder.tcverify("check generate:1:normal:2x3 generate:2:normal:3x2 d.npy --arch hopper --dtype fp16 --engine gpu:7");
     run.refuses(&["there is no adapter 7"]);
+}
+
+/// Nobody knows what computed the parts: a merged report names no engine.
+#[test]
+fn a_merged_report_names_no_engine() {
+    if adapter().is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let product =
+        "generate:1:normal:40x64 generate:2:normal:64x33 d.npy --arch hopper --dtype fp16";
+    folder
+        .tcverify(&format!(
+            "replay {} -o d.npy -q",
+            product.replace(" d.npy", "")
+        ))
+        .expect(0);
+    folder
+        .tcverify(&format!(
+            "shard plan -n 2 --block-rows 20 --engine gpu {product} -o plan.json"
+        ))
+        .expect(0);
+    for part in 0..2 {
+        folder
+            .tcverify(&format!("shard run plan.json {part} -o part{part}.json"))
+            .expect(0);
+    }
+    folder
+        .tcverify("shard merge plan.json part0.json part1.json --json r.json --audit 2 --seed 1 -q")
+        .expect(0);
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    assert!(report["merged"].is_object() && report.get("engine").is_none());
 }
