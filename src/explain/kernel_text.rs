@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use super::chain_text::{CAUTION, QUIET, STRONG, entries, exactly, shown, signed};
 use super::document::{Explanation, KernelTrace};
 use super::kernel::{Chain, Event, Operation};
-use super::text::{CAUTION, QUIET, STRONG, entries, exactly, shown, signed};
 use super::{Dyadic, Number};
 use crate::num::Format;
 

@@ -4,6 +4,7 @@
 //! tells what happens while it does.
 
 mod chain;
+mod chain_text;
 mod document;
 mod kernel;
 mod kernel_text;

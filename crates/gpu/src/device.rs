@@ -1,19 +1,12 @@
-//! Something that runs shaders, and products by it.
+//! Something that runs shaders.
 
-use std::sync::Mutex;
-
-use rayon::prelude::*;
-use tcverify_kernels::{ExactEngine, Progress, Specials, Work};
-use tcverify_tensor::{Block, Problem};
+use tcverify_kernels::Progress;
+use tcverify_tensor::Problem;
 
 use super::plan::ShaderPlan;
-use super::selftest;
 
 /// Stands for an element that the shader leaves to the exact engine: no finite code of a float.
 pub const FLAG: u32 = u32::MAX;
-
-/// Multiply-adds below which a product is not worth a GPU.
-const SMALL_WORK: u64 = 1 << 15;
 
 /// What a device calls itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,108 +42,4 @@ pub trait Device: Send + Sync {
         problem: &Problem,
         progress: Progress,
     ) -> Result<Vec<u32>, String>;
-}
-
-/// A device with the plans whose self-test it has passed.
-pub struct Vetted {
-    pub device: Box<dyn Device>,
-    passed: Mutex<Vec<ShaderPlan>>,
-}
-
-impl Vetted {
-    pub fn new(device: Box<dyn Device>) -> Vetted {
-        Vetted {
-            device,
-            passed: Mutex::default(),
-        }
-    }
-
-    /// Tests the device with a plan, once.
-    ///
-    /// # Errors
-    /// If it differs from the exact engine, or fails.
-    fn vet(&self, plan: &ShaderPlan, exact: &dyn ExactEngine) -> Result<(), String> {
-        let passed = || self.passed.lock().expect("nothing panics with it");
-        if passed().contains(plan) {
-            return Ok(());
-        }
-        // Without the lock: two threads at once only do it twice.
-        selftest::run(self.device.as_ref(), plan, exact)?;
-        passed().push(plan.clone());
-        Ok(())
-    }
-}
-
-/// Whether a product of one matrix is not worth a GPU.
-pub fn is_small(problem: &Problem) -> bool {
-    (problem.m * problem.n) as u64 * (problem.k as u64) < SMALL_WORK
-}
-
-/// Computes the rows of D from `first_row` on, matrices of a batch one after the other, that `out` has room for: codes of
-/// the accumulator's format. Returns how many multiply-adds fell to the exact engine.
-///
-/// # Errors
-/// If the device fails, or its self-test.
-pub fn fill(
-    work: Work,
-    plan: &ShaderPlan,
-    vetted: &Vetted,
-    first_row: usize,
-    out: &mut [u64],
-) -> Result<u64, String> {
-    vetted.vet(plan, work.exact)?;
-    let Problem { m, n, k, .. } = *work.problem;
-    let mut exact = 0;
-    let (mut next, mut rest) = (first_row, out);
-    while !rest.is_empty() {
-        let (batch, row) = (next / m, next % m);
-        let count = (m - row).min(rest.len() / n);
-        let (mine, others) = rest.split_at_mut(count * n);
-        (next, rest) = (next + count, others);
-        let problem = work.problem.matrix(batch).part(row..row + count, 0..n);
-        let codes = vetted.device.compute(plan, &problem, work.progress)?;
-        for (out, code) in mine.iter_mut().zip(&codes) {
-            *out = (*code).into();
-        }
-        if plan.flags() {
-            exact += by_exact_engine(&problem, work.exact, mine) * k as u64;
-        }
-    }
-    Ok(exact)
-}
-
-/// Elements that the shader left; returns how many they were.
-fn by_exact_engine(problem: &Problem, exact: &dyn ExactEngine, out: &mut [u64]) -> u64 {
-    let n = problem.n;
-    let rows = out.par_chunks_mut(n).enumerate();
-    let each = rows.map(|(row, out)| {
-        let mut count = 0;
-        let mut at = 0;
-        while at < n {
-            let run = out[at..]
-                .iter()
-                .take_while(|&&code| code == u64::from(FLAG));
-            let run = run.count();
-            if run == 0 {
-                at += 1;
-                continue;
-            }
-            let columns = at..at + run;
-            let c = problem.c.map(|c| c.plane(0));
-            for column in columns.clone() {
-                out[column] = c.map_or(0, |c| c.code(row, column));
-            }
-            let block = Block {
-                batch: 0,
-                rows: row..row + 1,
-                columns: columns.clone(),
-            };
-            let k = 0..problem.k;
-            exact.accumulate(problem, &block, k, Specials::Themselves, &mut out[columns]);
-            count += run as u64;
-            at += run;
-        }
-        count
-    });
-    each.sum()
 }

@@ -3,7 +3,8 @@
 //!
 //! * `plan`: what a shader computes, as numbers, and which units one can compute.
 //! * `shader`: its text, in WGSL.
-//! * `device`: something that runs it, and the elements that it leaves to the exact engine.
+//! * `device`: something that runs it.
+//! * `fill`: products by a device, and the elements that it leaves to the exact engine.
 //! * `selftest`: no device is used before it agrees with the exact engine.
 //! * `adapter`: the GPUs of this machine (feature `wgpu`).
 
@@ -12,12 +13,14 @@ mod adapter;
 #[cfg(all(test, feature = "wgpu"))]
 mod cost;
 mod device;
+mod fill;
 mod plan;
 mod selftest;
 mod shader;
 
 #[cfg(feature = "wgpu")]
 pub use adapter::{Adapter, adapters};
-pub use device::{Device, DeviceInfo, FLAG, Vetted, fill, is_small};
+pub use device::{Device, DeviceInfo, FLAG};
+pub use fill::{Vetted, fill, is_small};
 pub use plan::{FusedUnit, ShaderPlan, Unit};
 pub use shader::{TILE, source};

@@ -2,8 +2,8 @@
 
 use super::bits::{Drawing, Kind, Row};
 use crate::emu::step::Step as Rule;
+use crate::explain::chain_text::signed;
 use crate::explain::kernel::Operation;
-use crate::explain::text::signed;
 use crate::explain::trace::{Of, Stage, Step, Term};
 use crate::num::{Dyadic, Number, Value};
 

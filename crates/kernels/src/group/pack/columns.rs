@@ -1,8 +1,7 @@
 //! Columns of B.
 
 use super::lines::{Lines, Scales, note_specials};
-use super::place::NOTHING;
-use super::{EMPTY, Panel, range};
+use super::{EMPTY, NOTHING, Panel, range};
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};

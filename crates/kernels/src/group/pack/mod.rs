@@ -35,6 +35,9 @@ pub struct Range {
     relative_low: i32,
 }
 
+/// The gap of a zero: no field exceeds it.
+const NOTHING: u8 = 255;
+
 const EMPTY: Range = Range {
     low: i32::MAX / 4,
     high: i32::MIN / 4,

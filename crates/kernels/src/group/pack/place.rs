@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::columns::{Fill, codes};
-use super::{Panel, TOP, factor_between};
+use super::{NOTHING, Panel, TOP, factor_between};
 use crate::decode::{Decoder, in_halves};
 use crate::vector::{ACROSS, Vector, WIDEST};
 use tcverify_num::Format;
@@ -27,9 +27,6 @@ pub(super) unsafe fn ask_ahead<V: Vector>(line: *const u8, bytes: usize) {
         V::prefetch(line.wrapping_add(AHEAD * bytes + 64));
     }
 }
-
-/// The gap of a zero: no field exceeds it.
-pub(super) const NOTHING: u8 = 255;
 
 /// Registers of 16-bit halves across a strip.
 const HALVES: usize = ACROSS / 2;

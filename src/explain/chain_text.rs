@@ -1,0 +1,436 @@
+//! Steps of a chain for people, and how their numbers are written.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::chain::{Entry, Folded};
+use super::document::Explanation;
+use super::table::Table;
+use super::trace::{Of, Product, Stage, Step};
+use super::{Dyadic, Number};
+use crate::diagnose::runs;
+
+pub(super) const CAUTION: Style = AnsiColor::Yellow.on_default();
+pub(super) const QUIET: Style = Style::new().dimmed();
+pub(super) const STRONG: Style = Style::new().bold();
+
+/// Rows of a table, where nobody asked for more.
+const MOST_ROWS: usize = 64;
+
+/// Steps of a chain.
+pub(super) fn entries(
+    explanation: &Explanation,
+    chain: &[Entry],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut compact = None;
+    for entry in chain {
+        match entry {
+            Entry::Folded(folded) => {
+                compact = Some(true);
+                fold(folded, out)?;
+            }
+            Entry::Step { why, step } => {
+                if short(step) {
+                    // The first of a run of short steps stands apart.
+                    if compact != Some(true) {
+                        writeln!(out)?;
+                    }
+                    compact = Some(true);
+                    line(step, why, out)?;
+                } else {
+                    compact = None;
+                    full(explanation, step, why, out)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
+    let [first, last] = folded.steps;
+    let steps = match first == last {
+        true => format!("step {first}"),
+        false => format!("steps {first} to {last}"),
+    };
+    let mut what = Vec::new();
+    if folded.special_steps > 0 {
+        what.push(format!(
+            "in {} the accumulator is infinite or NaN",
+            folded.special_steps
+        ));
+    }
+    if folded.cut_terms > 0 {
+        what.push(format!(
+            "{} term{} truncated, by at most {}",
+            folded.cut_terms,
+            if folded.cut_terms == 1 { "" } else { "s" },
+            folded.largest_cut
+        ));
+    }
+    if folded.inexact_steps > 0 {
+        what.push(format!(
+            "{} step{} inexact, by at most {}",
+            folded.inexact_steps,
+            if folded.inexact_steps == 1 { "" } else { "s" },
+            folded.largest_loss
+        ));
+    }
+    if what.is_empty() {
+        what.push("nothing truncated".into());
+    }
+    let [k, end] = folded.k;
+    writeln!(
+        out,
+        "\n{STRONG}{steps}{STRONG:#} (k {k} to {}): {}; then {}",
+        end - 1,
+        what.join("; "),
+        shown(&folded.after)
+    )
+}
+
+/// A step of one operation needs one line.
+fn short(step: &Step) -> bool {
+    step.products.len() == 1 && step.stages.is_empty()
+}
+
+fn line(step: &Step, why: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    let product = &step.products[0];
+    write!(
+        out,
+        "{STRONG}step {}{STRONG:#}  k {}  {} * {} = {}  ->  {}",
+        step.step,
+        product.k,
+        shown(&product.a),
+        shown(&product.b),
+        product.exact,
+        shown(&step.after)
+    )?;
+    if let Some(lost) = step.lost.as_ref().filter(|lost| !lost.is_zero()) {
+        write!(out, "  {CAUTION}off by {}{CAUTION:#}", signed(lost))?;
+    }
+    writeln!(out, "{}", reasons(why))?;
+    notes(step, out)
+}
+
+fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    let [first, end] = step.k;
+    writeln!(
+        out,
+        "\n{STRONG}step {} of {}{STRONG:#}, k {first} to {}{}",
+        step.step,
+        e.steps,
+        end - 1,
+        reasons(why)
+    )?;
+    let name = if step.step == 1 { "C" } else { "before" };
+    row(out, name, &shown(&step.before))?;
+    let asked = why.contains(&"asked for");
+    let apart = step.stages.iter().flat_map(|stage| &stage.terms);
+    if !apart.clone().any(|term| matches!(term.of, Of::Product(_))) {
+        products(step, asked, out)?;
+    }
+    for (i, stage) in step.stages.iter().enumerate() {
+        let previous = i.checked_sub(1).map(|i| &step.stages[i]);
+        self::stage(step, stage, previous, asked, out)?;
+    }
+    notes(step, out)?;
+    // The last stage has shown the sum whose rounding this is, if any.
+    let rounded = match &step.rounded_off {
+        Some(off) if !off.is_zero() => format!("  rounding changed the sum by {}", signed(off)),
+        Some(_) => "  rounding changed nothing".to_owned(),
+        None => String::new(),
+    };
+    row(out, "after", &format!("{}{rounded}", exactly(&step.after)))?;
+    if step.exact_sum.finite().is_some() {
+        row(out, "exact sum", &step.exact_sum.to_string())?;
+    }
+    match &step.lost {
+        Some(lost) if lost.is_zero() => row(out, "lost", "nothing"),
+        Some(lost) => {
+            let text = format!(
+                "{CAUTION}{} (result minus exact sum){CAUTION:#}",
+                signed(lost)
+            );
+            row(out, "lost", &text)
+        }
+        None => Ok(()),
+    }
+}
+
+/// All products of a step whose terms are not single products.
+fn products(step: &Step, asked: bool, out: &mut dyn Write) -> io::Result<()> {
+    let scaled = step.products.iter().any(|product| product.scales.is_some());
+    let mut table = Table::new(match scaled {
+        true => &["", "a", "b", "scales", "value"],
+        false => &["", "a", "b", "value"],
+    });
+    let shown: Vec<_> = step
+        .products
+        .iter()
+        .filter(|p| !p.exact.is_zero())
+        .collect();
+    let most = limit(shown.len(), asked);
+    for product in &shown[..most] {
+        let mut cells = operands(product, scaled);
+        cells.push(product.exact.to_string());
+        table.row(cells);
+    }
+    table.write(out)?;
+    rest(shown.len() - most, step, out)?;
+    let zeros = step.products.iter().filter(|p| p.exact.is_zero());
+    zero_products(&zeros.map(|p| p.k).collect::<Vec<_>>(), None, out)
+}
+
+fn stage(
+    step: &Step,
+    stage: &Stage,
+    previous: Option<&Stage>,
+    asked: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if stage.terms.is_empty() {
+        let name = stage.name.unwrap_or("result");
+        let k = match stage.k.as_slice() {
+            [] => String::new(),
+            [k] => format!(", k {k}"),
+            all => format!(", k {}", ranges(all)),
+        };
+        let results: Vec<_> = stage.results.iter().map(shown).collect();
+        // Several numbers of one format stand beside one another; otherwise one becomes the next.
+        let formats = stage
+            .results
+            .windows(2)
+            .all(|pair| pair[0].format == pair[1].format);
+        let between = if formats { ", " } else { "  ->  " };
+        return writeln!(
+            out,
+            "  {QUIET}{name}{k}{QUIET:#}: {}",
+            results.join(between)
+        );
+    }
+    if let Some(name) = stage.name {
+        writeln!(out, "  {QUIET}{name}:{QUIET:#}")?;
+    }
+    let of = |k: usize| &step.products[k - step.k[0]];
+    let scaled = step.products.iter().any(|product| product.scales.is_some());
+    let mut table = Table::new(match scaled {
+        true => &[
+            "", "a", "b", "scales", "exponent", "value", "kept", "cut off",
+        ],
+        false => &["", "a", "b", "exponent", "value", "kept", "cut off"],
+    });
+    let single = |of_term: &Of| matches!(of_term, Of::Product(_));
+    let mut zeros = Vec::new();
+    let mut zero_exponent = None;
+    let rows: Vec<_> = stage
+        .terms
+        .iter()
+        .filter(|term| match term.of {
+            Of::Product(k) if term.exact.is_zero() => {
+                zeros.push(k);
+                zero_exponent = Some(term.exponent);
+                false
+            }
+            _ => true,
+        })
+        .collect();
+    let count = rows.iter().filter(|term| single(&term.of)).count();
+    let most = limit(count, asked);
+    let mut written = 0;
+    for term in rows {
+        let empty = |label: &str, code: String| {
+            let mut cells = vec![label.to_owned(), code, String::new()];
+            cells.extend(scaled.then(String::new));
+            cells
+        };
+        let mut cells = match term.of {
+            Of::Product(k) => {
+                written += 1;
+                if written > most {
+                    continue;
+                }
+                operands(of(k), scaled)
+            }
+            Of::Products([first, end]) => {
+                let mut cells = empty(&format!("k {first}-{}", end - 1), String::new());
+                if let Some(scales) = &of(first).scales {
+                    cells[3] = pair(scales);
+                }
+                cells
+            }
+            Of::AllProducts => empty("products", String::new()),
+            Of::Addend => {
+                let (label, number) = addend(step, stage, previous);
+                empty(label, number.map_or(String::new(), |n| shown(&n)))
+            }
+            Of::Missing => empty("missing", "zero products".into()),
+        };
+        cells.push(term.exponent.to_string());
+        cells.push(term.exact.to_string());
+        cells.push(term.kept.to_string());
+        cells.push(match term.cut.is_zero() {
+            true => String::new(),
+            false => term.cut.to_string(),
+        });
+        table.row(cells);
+    }
+    table.write(out)?;
+    rest(count - most, step, out)?;
+    zero_products(&zeros, zero_exponent, out)?;
+    if let (Some(exponent), Some(grid)) = (stage.exponent, stage.grid) {
+        let text = format!(
+            "{exponent}, set by {}; terms are truncated to multiples of 2^{grid}",
+            set_by(step, stage)
+        );
+        row(out, "exponent", &text)?;
+    }
+    if let Some(sum) = &stage.sum {
+        let sticky = match stage.sticky {
+            true => ", with a sticky bit for the truncated part",
+            false => "",
+        };
+        row(out, "sum", &format!("{sum}{sticky}"))?;
+    }
+    for result in &stage.results {
+        row(out, "rounded", &shown(result))?;
+    }
+    Ok(())
+}
+
+/// What C stands for in a stage.
+fn addend(step: &Step, stage: &Stage, previous: Option<&Stage>) -> (&'static str, Option<Number>) {
+    // A stage that arrives at a number of its own starts from its predecessor's, or from nothing.
+    match (stage.results.is_empty(), previous) {
+        (false, Some(previous)) => ("so far", previous.results.last().copied()),
+        (false, None) => ("zero", None),
+        (true, _) if step.step == 1 => ("C", Some(step.before)),
+        (true, _) => ("acc", Some(step.before)),
+    }
+}
+
+fn set_by(step: &Step, stage: &Stage) -> String {
+    let mut names = Vec::new();
+    let mut k = Vec::new();
+    let mut zeros = false;
+    for term in stage.terms.iter().filter(|term| term.sets_exponent) {
+        match &term.of {
+            Of::Product(_) if term.exact.is_zero() => zeros = true,
+            Of::Product(at) => k.push(*at),
+            Of::Products([first, end]) => names.push(format!("k {first}-{}", end - 1)),
+            Of::AllProducts => names.push("the products".into()),
+            Of::Addend if step.step == 1 => names.push("C".into()),
+            Of::Addend => names.push("the accumulator".into()),
+            Of::Missing => names.push("missing products".into()),
+        }
+    }
+    if !k.is_empty() {
+        names.insert(0, format!("k {}", ranges(&k)));
+    }
+    if zeros {
+        names.push("zero products".into());
+    }
+    names.join(", ")
+}
+
+fn operands(product: &Product, scaled: bool) -> Vec<String> {
+    let mut cells = vec![
+        format!("k {}", product.k),
+        shown(&product.a),
+        shown(&product.b),
+    ];
+    if scaled {
+        cells.push(product.scales.as_ref().map_or(String::new(), pair));
+    }
+    cells
+}
+
+fn pair([a, b]: &[Number; 2]) -> String {
+    format!("{}, {}", shown(a), shown(b))
+}
+
+fn limit(count: usize, asked: bool) -> usize {
+    if asked || count <= MOST_ROWS + 8 {
+        count
+    } else {
+        MOST_ROWS
+    }
+}
+
+fn rest(hidden: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
+    if hidden == 0 {
+        return Ok(());
+    }
+    let text = format!("... and {hidden} more products (--steps {})", step.step);
+    writeln!(out, "  {QUIET}{text}{QUIET:#}")
+}
+
+fn zero_products(k: &[usize], exponent: Option<i32>, out: &mut dyn Write) -> io::Result<()> {
+    if k.is_empty() {
+        return Ok(());
+    }
+    let exponent = exponent.map_or(String::new(), |e| format!(" (exponent {e})"));
+    let verb = if k.len() == 1 { "is" } else { "are" };
+    writeln!(
+        out,
+        "  {QUIET}k {} {verb} zero{exponent}{QUIET:#}",
+        ranges(k)
+    )
+}
+
+/// `0-3, 7`.
+fn ranges(k: &[usize]) -> String {
+    let text = |&(first, last): &(usize, usize)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    };
+    runs(k).iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn notes(step: &Step, out: &mut dyn Write) -> io::Result<()> {
+    for note in &step.notes {
+        row(out, "special", &format!("{CAUTION}{note}{CAUTION:#}"))?;
+    }
+    Ok(())
+}
+
+fn reasons(why: &[&str]) -> String {
+    let why: Vec<_> = why
+        .iter()
+        .filter(|why| **why != "asked for")
+        .copied()
+        .collect();
+    match why.as_slice() {
+        [] => String::new(),
+        why => format!("  {QUIET}({}){QUIET:#}", why.join(", ")),
+    }
+}
+
+/// `0x3c00 1`.
+pub(super) fn shown(number: &Number) -> String {
+    format!("0x{} {}", number.hex(), number.decimal())
+}
+
+/// With the exact value, where the decimal number may be rounded.
+pub(super) fn exactly(number: &Number) -> String {
+    let exact = number.value().to_string();
+    match number.value().finite() {
+        Some(_) if exact != number.decimal() && number.decimal() != "-0" => {
+            format!("{} = {exact}", shown(number))
+        }
+        _ => shown(number),
+    }
+}
+
+pub(super) fn signed(number: &Dyadic) -> String {
+    match number.is_negative() {
+        true => number.to_string(),
+        false => format!("+{number}"),
+    }
+}
+
+pub(super) fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {QUIET}{label:<10}{QUIET:#}{text}")
+}
