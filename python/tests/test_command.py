@@ -41,7 +41,7 @@ def test_the_command_is_the_whole_program(run: Any, product: tuple[Array, Array,
     wrong = run([*words[:2], "a100", *words[3:]])
     assert wrong.returncode == 1 and wrong.stdout.startswith("DIFFERENT")
     bad = run([*words[:2], "h101", *words[3:]])
-    assert bad.returncode == 2 and bad.stderr.startswith("error: no architecture or GPU")
+    assert bad.returncode == 2 and bad.stderr.startswith('error: there is no architecture or GPU called "h101"')
     usage = run(["check"])
     assert usage.returncode == 2 and "Usage: tcverify check" in usage.stderr
     assert "Replay a product" in run(["check", "--help"]).stdout
