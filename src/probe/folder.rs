@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -172,25 +172,33 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
         let none = format!("there is no directory {}", parent.display());
         return Err(unwritable(io::Error::other(none)));
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tcverify-");
-    #[cfg(unix)]
-    {
-        // As for any new directory: everyone's permissions less the umask.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o777));
+    let beside = Beside::make(parent).map_err(unwritable)?;
+    fill(suite, &beside.0).map_err(unwritable)?;
+    fs::rename(&beside.0, folder).map_err(unwritable)
+}
+
+/// The directory that becomes the suite's. What is left of it, if it does not, is removed.
+struct Beside(PathBuf, #[expect(dead_code, reason = "removes it upon a signal")] Fleeting);
+
+impl Beside {
+    fn make(parent: &Path) -> io::Result<Beside> {
+        let mut builder = tempfile::Builder::new();
+        let made = builder.prefix(".tcverify-").make_in(parent, |path| {
+            // Before it is there, so that no moment is unguarded.
+            let guard = Fleeting::new(path);
+            fs::create_dir(path).map(|()| guard)
+        });
+        // The whole error would name the temporary directory, which means nothing to anyone.
+        let (guard, path) = made.map_err(|e| io::Error::from(e.kind()))?.into_parts();
+        Ok(Beside(path.keep()?, guard))
     }
-    // The whole error would name the temporary directory, which means nothing to anyone.
-    let beside = builder
-        .tempdir_in(parent)
-        .map_err(|e| io::Error::from(e.kind()));
-    let beside = beside.map_err(unwritable)?;
-    let _guard = Fleeting::new(beside.path());
-    fill(suite, beside.path()).map_err(unwritable)?;
-    fs::rename(beside.path(), folder).map_err(unwritable)?;
-    // What it would remove has moved.
-    let _ = beside.keep();
-    Ok(())
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // Nothing, if it has moved.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 fn fill(suite: &Suite, folder: &Path) -> io::Result<()> {
