@@ -173,7 +173,8 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
         return Err(unwritable(io::Error::other(none)));
     }
     let beside = Beside::make(parent).map_err(unwritable)?;
-    fill(suite, &beside.0).map_err(unwritable)?;
+    // Until they have moved: a signal just before would find a directory that is not empty.
+    let _guards = fill(suite, &beside.0).map_err(unwritable)?;
     fs::rename(&beside.0, folder).map_err(unwritable)
 }
 
@@ -201,7 +202,7 @@ impl Drop for Beside {
     }
 }
 
-fn fill(suite: &Suite, folder: &Path) -> io::Result<()> {
+fn fill(suite: &Suite, folder: &Path) -> io::Result<Vec<Fleeting>> {
     let guards = RefCell::new(Vec::new());
     let save = |name: &str, content: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
         let path = folder.join(name);
@@ -218,7 +219,8 @@ fn fill(suite: &Suite, folder: &Path) -> io::Result<()> {
     save("manifest.json", &|out| {
         serde_json::to_writer_pretty(&mut *out, &manifest)?;
         writeln!(out)
-    })
+    })?;
+    Ok(guards.into_inner())
 }
 
 /// The suite of a directory that [`write`](self::write()) made.
