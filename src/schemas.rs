@@ -12,8 +12,7 @@ use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
 use crate::check::{Fields, Operation, SWEEP, Source, Span, Sweep};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
-use crate::emu::schedule::{PromoteChoice, Schedule};
-use crate::emu::step::Code;
+use crate::emu::schedule::Schedule;
 use crate::explain::Explanation;
 use crate::kernel::{KernelTable, TABLE_SCHEMA};
 use crate::ops::Variant;
@@ -31,8 +30,6 @@ use crate::sign::{PublicKey, Signature};
 as_json! {
     Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
     PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
-    Code, "Code": { "type": "string", "pattern": "^(0|[1-9a-f][0-9a-f]*)$" };
-    PromoteChoice, "PromoteChoice": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "never" }] };
     Source, "Source": { "type": "string", "minLength": 1 };
     Span, "Span": { "type": "string" };
 }

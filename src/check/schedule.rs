@@ -45,9 +45,22 @@ impl Scheduling {
             scale_result,
             ..Overrides::default()
         };
-        let mut scheduling = factors.on(schedule)?;
+        let mut scheduling = Scheduling::changed(schedule, &factors)?;
         scheduling.kernel = Some(Box::new(planned));
         Ok(scheduling)
+    }
+
+    /// A schedule, as overrides change it.
+    fn changed(mut schedule: Schedule, overrides: &Overrides) -> Result<Scheduling, CheckError> {
+        let given = overrides.apply(&mut schedule);
+        Ok(Scheduling {
+            schedule,
+            given: given.map_err(|error| CheckError::request(error.field, error.reason))?,
+            alpha: overrides.alpha.map(|alpha| alpha.0),
+            beta: overrides.beta.map(|beta| beta.0),
+            scale_result: overrides.scale_result.map(|scale| scale.0),
+            kernel: None,
+        })
     }
 }
 
@@ -72,28 +85,7 @@ impl ScheduleRequest {
                 return Err(CheckError::request(field, reason));
             }
         };
-        self.overrides.on(schedule)
-    }
-}
-
-impl Overrides {
-    /// A schedule, changed.
-    fn on(&self, mut schedule: Schedule) -> Result<Scheduling, CheckError> {
-        let given = self.apply(&mut schedule);
-        let Overrides {
-            alpha,
-            beta,
-            scale_result,
-            ..
-        } = self;
-        Ok(Scheduling {
-            schedule,
-            given: given.map_err(|error| CheckError::request(error.field, error.reason))?,
-            alpha: alpha.map(|alpha| alpha.0),
-            beta: beta.map(|beta| beta.0),
-            scale_result: scale_result.map(|scale| scale.0),
-            kernel: None,
-        })
+        Scheduling::changed(schedule, &self.overrides)
     }
 }
 

@@ -2,14 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::MappedFile;
+use super::{MappedFile, hex};
 use crate::deadline;
 use crate::tensor::Tensor;
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// The digest of a file's bytes, header and all: what `sha256sum` prints. Computed once an open file.
 pub fn file_sha256(file: &MappedFile) -> String {

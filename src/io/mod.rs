@@ -15,7 +15,6 @@ mod mapped;
 pub mod npy;
 mod output;
 mod outputs;
-mod printable;
 mod source;
 mod stream;
 mod temporary;
@@ -23,7 +22,7 @@ mod text;
 
 pub use confined::{Freedom, confined};
 pub use container::{Container, on_disk};
-pub use digest::{file_sha256, from_hex, hex, parse_sha256, payload_sha256};
+pub use digest::{file_sha256, from_hex, parse_sha256, payload_sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use escaping::EscapedJson;
 pub use files::Files;
@@ -33,11 +32,11 @@ pub use guard::guard_process;
 pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};
 pub use output::{Output, same_file};
 pub use outputs::Outputs;
-pub use printable::{
-    deceives, escaped, escaped_for_log, escaped_json, escaped_lines, escaped_name, escaped_path,
-    printable, printable_ends, without_commands,
-};
 pub use source::{IN_MEMORY, Source};
+pub use tcverify_common::{
+    deceives, escaped, escaped_for_log, escaped_json, escaped_lines, escaped_name, escaped_path,
+    hex, printable, printable_ends, without_commands,
+};
 pub use text::{MAX_DOCUMENT, MAX_LOG, read_bytes, read_text};
 
 /// The path that stands for standard input.

@@ -179,7 +179,10 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
 }
 
 /// The directory that becomes the suite's. What is left of it, if it does not, is removed.
-struct Beside(PathBuf, #[expect(dead_code, reason = "removes it upon a signal")] Fleeting);
+struct Beside(
+    PathBuf,
+    #[expect(dead_code, reason = "removes it upon a signal")] Fleeting,
+);
 
 impl Beside {
     fn make(parent: &Path) -> io::Result<Beside> {

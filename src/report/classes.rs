@@ -19,6 +19,13 @@ pub enum Kind {
     Significand,
 }
 
+impl Kind {
+    /// Whether one of the two is no number, so that they are at no distance.
+    pub(super) fn has_nan(self) -> bool {
+        matches!(self, Kind::NanPayload | Kind::NanAgainstNumber)
+    }
+}
+
 /// How many elements differ in which way; every differing element counts once, under the first
 /// that applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

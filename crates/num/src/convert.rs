@@ -15,6 +15,13 @@ pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact
     if from == to {
         return Ok(code);
     }
+    match cut(from, code, to) {
+        Some(cut) => Ok(cut),
+        None => in_full(from, code, to),
+    }
+}
+
+fn in_full(from: Format, code: u64, to: Format) -> Result<u64, Inexact> {
     let number = from.unpack(code);
     if to.is_integer() {
         return to_integer(from, number, to);
@@ -45,6 +52,24 @@ pub fn convert_exact(from: Format, code: u64, to: Format) -> Result<u64, Inexact
                 .ok_or(Inexact)
         }
     }
+}
+
+/// The code of most numbers that were widened to FP32: the same sign, another bias, fewer bits. None where that has
+/// to be found [`in_full`].
+fn cut(from: Format, code: u64, to: Format) -> Option<u64> {
+    if from != Format::Fp32 || !matches!(to, Format::Fp16 | Format::Bf16 | Format::Tf32) {
+        return None;
+    }
+    let lost = from.fraction_bits() - to.fraction_bits();
+    let exponent = (code >> 23 & 0xff) as i32 - from.bias();
+    let normal = to.min_exponent() <= exponent && exponent <= to.max_exponent();
+    if !normal || code & ((1 << lost) - 1) != 0 {
+        return None;
+    }
+    let fraction = (code & 0x7f_ffff) >> lost;
+    let field = (exponent + to.bias()) as u64;
+    let magnitude = (field << to.fraction_bits() | fraction) << to.ignored_bits();
+    Some(to.sign(code >> 31 & 1 != 0) | magnitude)
 }
 
 /// An integer in range has a code; -0 has none.
@@ -228,6 +253,24 @@ mod tests {
                 let wide = convert_exact(format, code, Format::Fp32).unwrap();
                 assert_eq!(convert_exact(Format::Fp32, wide, format), Ok(code));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_found_in_full_as_well() {
+        for to in [Format::Fp16, Format::Bf16, Format::Tf32] {
+            let mut cuts = 0;
+            for high in 0..1u64 << 16 {
+                for low in [0, 0x1000, 0x2000, 0xe000, 0xffff] {
+                    let code = high << 16 | low;
+                    if let Some(found) = cut(Format::Fp32, code, to) {
+                        assert_eq!(Ok(found), in_full(Format::Fp32, code, to), "{code:x}");
+                        cuts += 1;
+                    }
+                }
+            }
+            let normal = (to.max_exponent() - to.min_exponent() + 1) << 8;
+            assert!(cuts >= normal, "{to}: {cuts}");
         }
     }
 

@@ -70,7 +70,7 @@ fn one_variant_and_another() {
     let file = folder.path().join("own.json");
     std::fs::write(
         &file,
-        include_str!("../../ops/variants/ex2-approx--ptx-ftz.json"),
+        include_str!("../../../crates/ops/src/variants/ex2-approx--ptx-ftz.json"),
     )
     .expect("a file");
     (asked.variant, asked.variant_file) = (None, Some(file));

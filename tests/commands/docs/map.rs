@@ -185,7 +185,7 @@ fn sources_in(folder: &Path, sources: &mut Vec<String>) {
 const CIRCLES: [&str; 9] = [
     "batch/policy.rs",
     "check/request.rs",
-    "emu/replay.rs",
+    "accelerate.rs",
     "group/kernel.rs",
     "io/source.rs",
     "io/digest.rs",

@@ -164,7 +164,7 @@ fn cargo(arguments: &[&str], copy: &Path, build: &Path) -> Result<Built> {
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", build)
         // For const_eval_select, by which a `const fn` can ask which mutant is on.
-        .env("RUSTC_BOOTSTRAP", "tcverify_num,tcverify")
+        .env("RUSTC_BOOTSTRAP", "tcverify_num,tcverify_emu,tcverify")
         .env("RUSTFLAGS", "--cap-lints allow")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")

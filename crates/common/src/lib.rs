@@ -1,0 +1,20 @@
+//! What the crates of tcverify share: nothing here knows of products.
+//!
+//! * [`deadline`]: when work must end, and how it stops.
+//! * [`words`](mod@words): enumerations whose values are words, and documents whose errors name their place.
+//! * [`printable`](mod@printable): text of other people, fit to be shown.
+
+pub mod deadline;
+pub mod printable;
+pub mod words;
+
+pub use printable::*;
+
+/// What macros of this crate name, whatever their caller imports.
+#[doc(hidden)]
+pub use serde;
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

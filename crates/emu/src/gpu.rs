@@ -1,0 +1,264 @@
+//! A GPU as an engine: never trusted further than it is checked. Before its first use it must agree with the exact engine, and
+//! of every product a part that is drawn is computed again by the CPU; one difference ends the work.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+use tcverify_gpu::{self as gpu, DeviceInfo, ShaderPlan, TILE, Vetted};
+use tcverify_kernels::{Platform, Work};
+
+use super::{Arithmetic, Engine, Problem, accelerate};
+use crate::common::deadline;
+use tcverify_num::random::SplitMix64;
+
+/// Of so many tiles of a product one is computed again, of few tiles at least this many, or all.
+const ONE_IN: usize = 1000;
+const AT_LEAST: usize = 16;
+
+/// A GPU at work on one check.
+pub struct Gpu {
+    vetted: Arc<Vetted>,
+    platform: Platform,
+    /// Draws the tiles that are computed again.
+    seed: u64,
+    products: AtomicU64,
+    multiply_adds: AtomicU64,
+    tiles: AtomicU64,
+    twice: AtomicU64,
+    failure: OnceLock<String>,
+}
+
+/// What a GPU has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuWork {
+    /// Multiply-adds that its shaders computed.
+    pub multiply_adds: u64,
+    /// Tiles of 32 by 32 elements of D, or of a part of it.
+    pub tiles: u64,
+    /// Those that the CPU computed again.
+    pub tiles_computed_twice: u64,
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Gpu({})", self.info())
+    }
+}
+
+impl PartialEq for Gpu {
+    fn eq(&self, other: &Gpu) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Gpu {}
+
+/// Some elements of a matrix of D.
+struct Tile {
+    batch: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    /// Its first row among those that were computed.
+    at: usize,
+}
+
+impl Gpu {
+    /// A device that computes what it has a shader for; everything else is the platform's. The seed should be what nobody
+    /// knew when D was made.
+    pub fn new(vetted: Arc<Vetted>, platform: Platform, seed: u64) -> Gpu {
+        Gpu {
+            vetted,
+            platform,
+            seed,
+            products: AtomicU64::new(0),
+            multiply_adds: AtomicU64::new(0),
+            tiles: AtomicU64::new(0),
+            twice: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        }
+    }
+
+    /// The adapter of this number, in the order of `tcverify engines`, or the first.
+    ///
+    /// # Errors
+    /// If there is none, its driver refuses, or this program was built without feature `gpu`.
+    #[cfg(feature = "gpu")]
+    pub fn open(number: Option<u8>) -> Result<Arc<Vetted>, String> {
+        use std::sync::Mutex;
+
+        // Opened once a process: drivers take long, and shaders are kept with their device.
+        static OPENED: Mutex<Vec<(usize, Arc<Vetted>)>> = Mutex::new(Vec::new());
+        let number = usize::from(number.unwrap_or(0));
+        let mut opened = OPENED.lock().expect("nothing panics with it");
+        if let Some((_, vetted)) = opened.iter().find(|(known, _)| *known == number) {
+            return Ok(vetted.clone());
+        }
+        let adapters = gpu::adapters();
+        let adapter = adapters.get(number).ok_or_else(|| match adapters.len() {
+            0 => Gpu::NONE.to_owned(),
+            count => format!("there is no adapter {number}: `tcverify engines` lists {count}"),
+        })?;
+        let info = &adapter.info;
+        let device = adapter.open();
+        let device = device.map_err(|reason| format!("{info} cannot be opened: {reason}"))?;
+        let vetted = Arc::new(Vetted::new(device));
+        opened.push((number, vetted.clone()));
+        Ok(vetted)
+    }
+
+    /// The adapter of this number, in the order of `tcverify engines`, or the first.
+    ///
+    /// # Errors
+    /// If there is none, its driver refuses, or this program was built without feature `gpu`.
+    #[cfg(not(feature = "gpu"))]
+    pub fn open(_: Option<u8>) -> Result<Arc<Vetted>, String> {
+        Err(Gpu::MISSING.to_owned())
+    }
+
+    /// What a program says that was built without GPUs.
+    pub const MISSING: &'static str = "this tcverify was built without GPUs: build one with `cargo build --release --features gpu`";
+
+    /// What it says where there is none.
+    pub const NONE: &'static str =
+        "no GPU was found: no driver of Vulkan, Metal or Direct3D 12 shows one";
+
+    /// The GPUs of this machine; none if this program was built without them.
+    pub fn list() -> Option<Vec<DeviceInfo>> {
+        #[cfg(feature = "gpu")]
+        return Some(
+            gpu::adapters()
+                .into_iter()
+                .map(|adapter| adapter.info)
+                .collect(),
+        );
+        #[cfg(not(feature = "gpu"))]
+        None
+    }
+
+    pub fn info(&self) -> &DeviceInfo {
+        self.vetted.device.info()
+    }
+
+    /// What it has done so far.
+    pub fn work(&self) -> GpuWork {
+        GpuWork {
+            multiply_adds: self.multiply_adds.load(Ordering::Relaxed),
+            tiles: self.tiles.load(Ordering::Relaxed),
+            tiles_computed_twice: self.twice.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn platform(&self) -> Platform {
+        self.platform
+    }
+
+    pub(super) fn on_cpu(&self) -> Engine<'static> {
+        Engine::Fast(self.platform)
+    }
+
+    /// The shader for a product, if it has one and is worth it.
+    pub(super) fn plan(&self, arithmetic: &Arithmetic, problem: &Problem) -> Option<ShaderPlan> {
+        let possible = problem.selected.is_none() && !gpu::is_small(problem);
+        possible.then(|| accelerate::shader(arithmetic))?
+    }
+
+    /// Computes the rows of D from `first_row` on that `codes` has room for, and some of it again by `again`. Returns how
+    /// many multiply-adds fell to the exact engine. Ends the work ([`deadline::fail`]) if the device fails or computes wrong.
+    pub(super) fn fill(
+        &self,
+        work: Work,
+        plan: &ShaderPlan,
+        first_row: usize,
+        codes: &mut [u64],
+        again: impl Fn(&Problem, &mut [u64]) + Sync,
+    ) -> u64 {
+        let problem = work.problem;
+        let filled = gpu::fill(work, plan, &self.vetted, first_row, codes);
+        let exact = filled.unwrap_or_else(|reason| self.fail(&reason));
+        let tiles = tiles(problem, first_row, codes.len() / problem.n);
+        let drawn = self.draw(tiles.len());
+        let wrong = drawn.par_iter().find_map_any(|&tile| {
+            let Tile {
+                batch,
+                rows,
+                columns,
+                at,
+            } = &tiles[tile];
+            let part = problem.matrix(*batch).part(rows.clone(), columns.clone());
+            let mut expected = vec![0; part.m * part.n];
+            again(&part, &mut expected);
+            let have = |i: usize| {
+                let (row, column) = (i / part.n, i % part.n);
+                codes[(at + row) * problem.n + columns.start + column]
+            };
+            let differs = (0..expected.len()).find(|&i| have(i) != expected[i])?;
+            let (row, column) = (
+                rows.start + differs / part.n,
+                columns.start + differs % part.n,
+            );
+            let (have, want) = (have(differs), expected[differs]);
+            Some(format!(
+                "element [{batch}, {row}, {column}] of a product is {have:#x}, by the CPU {want:#x}"
+            ))
+        });
+        if let Some(wrong) = wrong {
+            self.fail(&format!("it computes wrong: {wrong}; use `--engine fast`"));
+        }
+        let count = codes.len() as u64 * problem.k as u64;
+        self.multiply_adds
+            .fetch_add(count - exact, Ordering::Relaxed);
+        self.tiles.fetch_add(tiles.len() as u64, Ordering::Relaxed);
+        self.twice.fetch_add(drawn.len() as u64, Ordering::Relaxed);
+        exact
+    }
+
+    /// Why it ended work, if it did: a replay then unwinds, which a check makes an error of.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
+    fn fail(&self, reason: &str) -> ! {
+        let reason = format!("the GPU {}: {reason}", self.info());
+        deadline::fail(self.failure.get_or_init(|| reason).clone())
+    }
+
+    /// Which of so many tiles are computed again.
+    fn draw(&self, tiles: usize) -> Vec<usize> {
+        let product = self.products.fetch_add(1, Ordering::Relaxed);
+        let mut random = SplitMix64(self.seed ^ SplitMix64(product).word());
+        let count = tiles.div_ceil(ONE_IN).max(AT_LEAST).min(tiles);
+        let mut drawn = BTreeSet::new();
+        // Floyd's: every set of so many is as likely.
+        for last in tiles - count..tiles {
+            let tile = (random.word() % (last as u64 + 1)) as usize;
+            if !drawn.insert(tile) {
+                drawn.insert(last);
+            }
+        }
+        drawn.into_iter().collect()
+    }
+}
+
+/// The tiles of some rows of D, matrices of a batch one after the other.
+fn tiles(problem: &Problem, first_row: usize, count: usize) -> Vec<Tile> {
+    let Problem { m, n, .. } = *problem;
+    let mut tiles = Vec::new();
+    let mut at = 0;
+    while at < count {
+        let (batch, row) = ((first_row + at) / m, (first_row + at) % m);
+        let rows = row..(row + TILE).min(m).min(row + count - at);
+        for left in (0..n).step_by(TILE) {
+            tiles.push(Tile {
+                batch,
+                rows: rows.clone(),
+                columns: left..n.min(left + TILE),
+                at,
+            });
+        }
+        at += rows.len();
+    }
+    tiles
+}

@@ -1,0 +1,231 @@
+//! Which products a schedule can be about.
+
+use super::k_index::KIndices;
+use super::traversal::{Chain, KTraversal, TileOfD};
+use super::values::{ONE, scale_shapes};
+use super::{
+    Addend, BiasAdded, Grain, GrainByK, Kernel, Level, Multiply, Parts, ScaledAt, ScheduleSpec,
+    Values, ZeroPoint,
+};
+use crate::num::Format;
+use crate::{Arithmetic, Problem, shape_text};
+
+const NO_INTEGER_EPILOGUE: &str = "an f32 epilogue cannot give an int32 result; give `d_dtype`";
+
+impl Kernel<'_> {
+    /// Refuses a product that the schedule cannot be about, or whose numbers are missing.
+    ///
+    /// # Errors
+    /// A sentence that says why, and what to do.
+    pub fn check(
+        spec: &ScheduleSpec,
+        values: &Values,
+        arithmetic: &Arithmetic,
+        problem: &Problem,
+        result: Format,
+    ) -> Result<(), String> {
+        if let Some(scaling) = &spec.scales
+            && !values.has_scales()
+            && scaling.multiply != Multiply::Alpha
+        {
+            let [a, b] = scale_shapes(scaling.per, problem.m, problem.n, problem.k);
+            return Err(format!(
+                "it multiplies sums by scales: give `scale_a` ({}) and `scale_b` ({})",
+                shape_text(&a),
+                shape_text(&b)
+            ));
+        }
+        let scaled = spec.scales.as_ref().filter(|_| values.has_scales());
+        if values.alpha != ONE && scaled.is_some_and(|scaling| scaling.multiply == Multiply::Alpha)
+        {
+            return Err(
+                "alpha is the product of the scales; give either alpha or the scales".into(),
+            );
+        }
+        let late = |scaling: &super::Scaling| scaling.at == ScaledAt::Epilogue;
+        if (spec.epilogue.bias == BiasAdded::FusedOrZero
+            || spec.epilogue.bias == BiasAdded::Fused && values.has_bias())
+            && scaled.is_some_and(late)
+            && (values.alpha != ONE || problem.c.is_some())
+        {
+            return Err(
+                "the bias is fused with the last scale, so alpha and C cannot be applied".into(),
+            );
+        }
+        if values.scale_result.is_some() && spec.epilogue.result_scale.is_none() {
+            return Err("it does not scale the result".into());
+        }
+        if let Some(zero_point) = spec.zero_point
+            && !values.has_zero_point(zero_point)
+        {
+            return Err(match zero_point {
+                ZeroPoint::PerTensor => {
+                    "it subtracts A's zero point from the sums: give `azp_adj`, one int32 per column of D, and no \
+                    `azp`"
+                }
+                ZeroPoint::PerRow => {
+                    "it subtracts the zero points of A's rows from the sums: give `azp`, one int32 per row of D, and \
+                     `azp_adj`, one per column"
+                }
+            }
+            .into());
+        }
+        if spec.zero_point.is_none() && values.has_zero_points() {
+            return Err("it subtracts no zero points (vllm-int8-azp does)".into());
+        }
+        if problem.k == 0 {
+            if spec.without_products.is_none() {
+                return Err("K is 0, and the schedule does not define D without products".into());
+            }
+            if problem.c.is_some() || values.has_bias() {
+                return Err(
+                    "K is 0, and it is not known how C and the bias are then applied".into(),
+                );
+            }
+        }
+        let finished = values.has_bias() || values.alpha != ONE;
+        if result == Format::Int32 && finished {
+            return Err(NO_INTEGER_EPILOGUE.into());
+        }
+        Kernel::check_compatible(spec, arithmetic, problem, result)
+    }
+
+    /// Refuses a product that the schedule cannot be about.
+    ///
+    /// # Errors
+    /// A sentence that says why.
+    pub fn check_compatible(
+        spec: &ScheduleSpec,
+        arithmetic: &Arithmetic,
+        problem: &Problem,
+        result: Format,
+    ) -> Result<(), String> {
+        let accumulator = arithmetic.accumulator;
+        if !matches!(accumulator, Format::Fp32 | Format::Int32) {
+            return Err(format!(
+                "schedules support fp32 and int32 accumulators, not {accumulator}"
+            ));
+        }
+        if arithmetic.longest_k().is_some() {
+            return Err(
+                "this instruction's D cannot feed the C of the next one, so it cannot be chained over K".into(),
+            );
+        }
+        if accumulator == Format::Int32 {
+            if spec.split.is_some() || !spec.inner.is_empty() {
+                return Err(
+                    "integer sums do not depend on the order (modulo 2^32); use a schedule without split and \
+                     promotion"
+                        .into(),
+                );
+            }
+            let finished = spec.scales.is_some()
+                || spec.zero_point.is_some()
+                || spec.epilogue.function.is_some()
+                || spec.addend == Addend::Epilogue && problem.c.is_some();
+            if result == Format::Int32 && finished {
+                return Err(NO_INTEGER_EPILOGUE.into());
+            }
+        } else if spec.zero_point.is_some() {
+            return Err("only integer operands have zero points".into());
+        }
+        if spec.split_terms.is_some() {
+            let split = |format| matches!(format, Format::Tf32 | Format::Xf32);
+            if !split(arithmetic.a) || !split(arithmetic.b) {
+                return Err("only tf32 operands can be split into high and low terms".into());
+            }
+        }
+        whole_steps(spec, arithmetic.step.span())?;
+        let traversals = traversals(spec, arithmetic, problem)?;
+        if let Some(scale) = arithmetic.scale {
+            let chains = traversals.iter().flat_map(|one| one.root.chains());
+            let whole = |chain: &&Chain| matches!(&chain.indices, KIndices::Range(k) if k.start.is_multiple_of(scale.block));
+            let tiles = spec
+                .tile_k
+                .is_none_or(|tile| tile.is_multiple_of(scale.block));
+            if !tiles || !chains.into_iter().all(|chain| whole(&chain)) {
+                return Err(format!(
+                    "operands with one scale per {} k can be chained only in whole tiles and in ascending k",
+                    scale.block
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The traversal of one tile of D of every group.
+fn traversals(
+    spec: &ScheduleSpec,
+    arithmetic: &Arithmetic,
+    problem: &Problem,
+) -> Result<Vec<KTraversal>, String> {
+    let new = |tile| KTraversal::new(spec, problem.k, arithmetic.step.span(), tile);
+    let Some(Parts::Tiles { tile, groups, .. }) = spec.split.as_ref().map(|split| &split.parts)
+    else {
+        return Ok(vec![new(TileOfD::ONLY)?]);
+    };
+    let count = [problem.m.div_ceil(tile[0]), problem.n.div_ceil(tile[1])];
+    let all = count[0].saturating_mul(count[1]);
+    let mut index = 0;
+    let mut found = Vec::new();
+    for group in groups {
+        if index < all {
+            // Which way tiles are counted does not matter: every way has this many.
+            let at = match spec.split.as_ref().map(|split| &split.parts) {
+                Some(Parts::Tiles {
+                    raster: super::Raster::AlongColumns,
+                    ..
+                }) => [index % count[0], index / count[0]],
+                _ => [index / count[1], index % count[1]],
+            };
+            found.push(new(TileOfD { at, count })?);
+        }
+        index = index.saturating_add(group.tiles.unwrap_or(all));
+    }
+    Ok(found)
+}
+
+/// Refuses lengths at which an instruction would be broken off.
+fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
+    // What the kernel gives the unit at once.
+    let of = spec.instruction_k.map_or(span, |of| of.min(span));
+    if let Some(own) = spec.instruction_k
+        && own > span
+        && !own.is_multiple_of(span)
+    {
+        return Err(format!(
+            "instruction_k is {own}, but one step of the instruction takes {span} products"
+        ));
+    }
+    let whole = |name: &str, length: usize| {
+        length.is_multiple_of(of).then_some(()).ok_or_else(|| {
+            format!("{name} is {length}, but one step of the instruction takes {of} products")
+        })
+    };
+    spec.tile_k.map_or(Ok(()), |tile| whole("tile_k", tile))?;
+    if let Some(terms) = &spec.split_terms {
+        whole("split_terms.every", terms.every)?;
+    }
+    let levels = spec.split.iter().map(|level| ("split", level));
+    let levels = levels.chain(spec.inner.iter().map(|level| ("inner", level)));
+    for (name, Level { parts, .. }) in levels {
+        match parts {
+            // Slices of K have instructions of their own; those inside of a part share its main loop.
+            Parts::Slices { .. } if name == "split" => {}
+            Parts::Slices { grain, .. } | Parts::Interleaved { grain, .. } => match grain {
+                None => {}
+                Some(Grain::K(grain)) => whole(&format!("{name}.parts.grain"), *grain)?,
+                Some(Grain::ByK(GrainByK { narrow, .. })) => {
+                    whole(&format!("{name}.parts.grain.narrow"), *narrow)?;
+                }
+            },
+            Parts::Blocks { length, first } => {
+                whole("inner.parts.length", *length)?;
+                first.map_or(Ok(()), |first| whole("inner.parts.first", first))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

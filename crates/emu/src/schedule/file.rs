@@ -1,0 +1,147 @@
+//! A spec with its name and its sources: the presets, and files that users write.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::ScheduleSpec;
+use crate::common::printable_ends;
+use crate::{Evidence, KnownBy, known_by, validate_known};
+
+/// Value of the `schema` field of a schedule file.
+pub const SCHEMA: &str = "tcverify.schedule/1";
+
+/// A kernel's way over K, and how it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    pub schema: String,
+    pub name: String,
+    pub title: String,
+    /// How the schedule as a whole is known.
+    pub evidence: Evidence,
+    /// Full citations by key.
+    pub sources: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// By constant, or by the group it is in: `split` stands for `split.merge.kind`, `*` for all others.
+    pub known_by: BTreeMap<String, KnownBy>,
+    pub spec: ScheduleSpec,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        [$(include_str!(concat!("presets/", $name, ".json"))),*]
+    };
+}
+
+const FILES: [&str; 37] = presets![
+    "plain",
+    "batch-invariant",
+    "cutlass-sm80",
+    "cute-sm80",
+    "cutlass-sm90",
+    "cutlass-splitk-serial",
+    "cutlass-splitk-universal",
+    "cutlass-splitk-parallel",
+    "cutlass-stream-k",
+    "cutlass-3xtf32",
+    "cutlass-3xtf32-staged",
+    "cublas-sm80",
+    "cublas-splitk-serial",
+    "cublas-workspace",
+    "cublas-workspace-f32",
+    "cublas-sliced",
+    "cublas-nvjet",
+    "cublas-nvjet-splitk",
+    "cublas-nvjet-lost-tail",
+    "cublas-nvjet-fp8",
+    "cublas-nvjet-fp8-splitk",
+    "cublas-ada-fp8",
+    "cublas-ada-fp8-serial",
+    "cublas-ada-fp8-pairwise",
+    "cublas-gemmsn",
+    "cublas-magma",
+    "cublas-gemv",
+    "cublas-dot",
+    "cutlass-fp8-promote",
+    "deepgemm-sm90",
+    "torch-scaled-mm-rowwise",
+    "vllm-scaled-mm",
+    "vllm-int8-azp",
+    "vllm-int8-azp-token",
+    "triton-kwidth8",
+    "triton-fp8-block",
+    "triton-tf32x3",
+];
+
+/// The schedules that come with the tool.
+///
+/// # Panics
+/// If a built-in file is malformed, which a test rules out.
+pub fn presets() -> &'static [Schedule] {
+    static PRESETS: OnceLock<Vec<Schedule>> = OnceLock::new();
+    PRESETS.get_or_init(|| {
+        let read = |text: &&str| Schedule::from_json(text).expect("built-in schedule");
+        FILES.iter().map(read).collect()
+    })
+}
+
+/// A name that is not a schedule, and the names there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownSchedule(String);
+
+impl std::fmt::Display for UnknownSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
+        write!(
+            f,
+            "there is no schedule called {:?}; known are {} ('tcverify schedules' describes them)",
+            self.0,
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownSchedule {}
+
+impl Schedule {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn preset(name: &str) -> Result<&'static Schedule, UnknownSchedule> {
+        let found = presets().iter().find(|schedule| schedule.name == name);
+        found.ok_or_else(|| UnknownSchedule(name.to_owned()))
+    }
+
+    /// Reads a schedule file.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, with the place in the JSON where that can be told.
+    pub fn from_json(text: &str) -> Result<Schedule, String> {
+        let read = crate::common::words::from_json(text);
+        let read = read.and_then(|schedule: Schedule| schedule.check().map(|()| schedule));
+        // Both quote the file.
+        read.map_err(|reason| printable_ends(&reason))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.schema != SCHEMA {
+            return Err(format!("schema is {:?}; expected {SCHEMA:?}", self.schema));
+        }
+        if self.name.is_empty() {
+            return Err("it has no name".into());
+        }
+        self.spec.validate()?;
+        let constants = self.spec.constants();
+        validate_known(&self.known_by, &constants, &self.sources, "the spec")
+    }
+
+    /// How a constant is known: by its own entry, by that of a group it is in, or by the one for all.
+    pub fn known_by(&self, constant: &str) -> Option<&KnownBy> {
+        known_by(&self.known_by, constant)
+    }
+}

@@ -1,0 +1,64 @@
+//! Schedules: how real kernels chain an instruction over K, split it, promote and scale sums, and finish
+//! them.
+//!
+//! * `spec`, `level`: the vocabulary, everything that decides a bit; `validate`: what a kernel can follow.
+//! * `file`: a spec with its name and its sources, as `presets/` and users write them.
+//! * `divide`, `order`, `spine`, `k_index`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
+//!   which their sums are added.
+//! * `overrides`: what takes the place of a schedule's own constants.
+//! * `values`: alpha, beta, bias and scales of one product.
+//! * `operands`: operands in a traversal's order.
+//! * `kernel`, `compatible`: a schedule at work on one product, and which products it can be about.
+//! * `shared`: chains that several schedules have in common.
+//! * `f32ops`, `loops`, `sums`, `finish`, `run`: the arithmetic between and after the chains.
+
+mod compatible;
+mod divide;
+mod f32ops;
+mod file;
+mod finish;
+mod k_index;
+mod kernel;
+mod level;
+mod loops;
+mod operands;
+mod order;
+mod overrides;
+mod place;
+mod run;
+mod shared;
+mod spec;
+mod spine;
+mod summary;
+mod sums;
+#[cfg(test)]
+pub(crate) mod tests;
+mod traversal;
+mod validate;
+mod validate_levels;
+mod values;
+
+pub use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops, to_bf16, to_fp16};
+pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
+pub use k_index::{KIndex, KIndices};
+pub use kernel::Kernel;
+pub use level::{
+    Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
+    SliceLength, Start,
+};
+pub use operands::GatheredOperands;
+pub use order::Additions;
+pub use overrides::{
+    ActivationChoice, OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice,
+    ResidueChoice, SplitChoice,
+};
+pub use place::Place;
+pub(crate) use run::Run;
+pub use run::element_with;
+pub use shared::SharedChains;
+pub use spec::{
+    Addend, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale, ScaledAt,
+    Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts, ZeroPoint,
+};
+pub use traversal::{Chain, KTraversal, Node, Role, Sum, TileOfD};
+pub use values::{Values, scale_shapes};

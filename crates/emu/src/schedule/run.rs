@@ -1,0 +1,368 @@
+//! A part of D by a schedule: chains through whichever engine computes them, and the sums between them.
+
+use super::f32ops::{Exactly, Natively, Observed, Ops};
+use super::finish::Finish;
+use super::k_index::{KIndex, KIndices};
+use super::loops::{Finished, Updated};
+use super::operands::GatheredOperands;
+use super::traversal::{Chain, KTraversal, Node, Role, Sum};
+use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
+use crate::common::deadline;
+use crate::tensor::{Planes, Tensor, parallel};
+use crate::{Arithmetic, Element, Engine, Problem, Progress, Replay};
+use tcverify_kernels::Wide;
+
+/// Rows and columns of D that are computed together, and the products of a list that are copied
+/// together: some tens of megabytes.
+const ROWS: usize = 1024;
+const COLUMNS: usize = 8192;
+
+/// Columns where sums come together inside of a part: both accumulators of a block then stay in a cache
+/// of the last level, and operands are packed and copied for many columns.
+const SUMMED_COLUMNS: usize = 1024;
+
+/// Sums of a block that are kept at once, of all parts together.
+const KEPT: usize = 32 << 20;
+const PANEL: usize = 4096;
+
+/// Computes one element by a replay's schedule with other operations, such as ones that take down what
+/// they do.
+///
+/// # Panics
+/// If the replay has no schedule.
+pub fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
+    let Element { batch, row, column } = at;
+    let (rows, columns) = (row..row + 1, column..column + 1);
+    let kernel = replay.kernel.expect("a schedule");
+    let kernel = kernel.part(batch, [row, column]);
+    let problem = replay.problem.matrix(batch).part(rows, columns);
+    let span = replay.arithmetic.step.span();
+    let traversal = kernel.traversal(problem.k, span, row, column);
+    let bare = Replay {
+        problem,
+        engine: Engine::Exact,
+        kernel: None,
+        ..*replay
+    };
+    let mut run = Run::new(&bare, kernel, &deadline::unheard);
+    run.block_with(ops, &kernel, &problem, &traversal)[0]
+}
+
+/// What is being computed.
+pub(crate) struct Run<'a, 'r> {
+    /// The bare product, and D's format.
+    pub replay: &'r Replay<'a>,
+    pub kernel: Kernel<'r>,
+    pub progress: Progress<'r>,
+    /// Multiply-adds that the exact engine has spent.
+    pub exact: u64,
+    /// Whether a kernel could not add up chains at once, as something among them is not a number: it would be
+    /// tried in vain again.
+    pub(super) special: bool,
+}
+
+impl<'a, 'r> Run<'a, 'r> {
+    pub fn new(replay: &'r Replay<'a>, kernel: Kernel<'r>, progress: Progress<'r>) -> Run<'a, 'r> {
+        Run {
+            replay,
+            kernel,
+            progress,
+            exact: 0,
+            special: false,
+        }
+    }
+
+    /// Whether sums may be added as soon as there are two. Not by the exact engine, which takes every step as the
+    /// schedule says it, nor with C, which is the first part's.
+    pub(super) fn adds_early(&self) -> bool {
+        self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
+    }
+
+    /// Computes the rows of D from `first_row` on (matrices of a batch one after another) that `out`
+    /// has room for, as codes of D's format.
+    pub fn fill(&mut self, first_row: usize, out: &mut [u64]) {
+        let Problem { m, n, k, .. } = self.replay.problem;
+        let span = self.replay.arithmetic.step.span();
+        let uniform = match self.kernel.tile(0, 0) {
+            None => Some(self.kernel.traversal(k, span, 0, 0)),
+            Some(_) => None,
+        };
+        let early = self.adds_early();
+        let (mut next, mut rest) = (first_row, out);
+        while !rest.is_empty() {
+            let (batch, row) = (next / m, next % m);
+            let (rows, columns) = match self.kernel.tile(self.kernel.place.row + row, 0) {
+                Some((_, [rows, columns])) => {
+                    (rows.end - self.kernel.place.row - row, columns.len())
+                }
+                None => {
+                    let kept = |uniform: &KTraversal| uniform.root.kept(early);
+                    let kept = uniform.as_ref().map_or(1, kept);
+                    let columns = match self.kernel.spec.inner.is_empty() {
+                        true => COLUMNS,
+                        false => SUMMED_COLUMNS,
+                    };
+                    ((KEPT / kept / columns.min(n)).clamp(1, ROWS), columns)
+                }
+            };
+            let count = rows.min(m - row).min(rest.len() / n);
+            let (mine, others) = rest.split_at_mut(count * n);
+            (next, rest) = (next + count, others);
+            // Blocks end where tiles of D do, which need not be where this part starts.
+            let offset = self.kernel.place.column % columns;
+            let mut left = 0;
+            while left < n {
+                let right = ((left + offset) / columns * columns + columns - offset).min(n);
+                let (rows, columns) = (row..row + count, left..right);
+                let kernel = self.kernel.part(batch, [row, left]);
+                let part = self
+                    .replay
+                    .problem
+                    .matrix(batch)
+                    .part(rows, columns.clone());
+                let codes = match &uniform {
+                    Some(traversal) => self.block(&kernel, &part, traversal),
+                    None => {
+                        let Place { row, column, .. } = kernel.place;
+                        let traversal = kernel.traversal(k, span, row, column);
+                        self.block(&kernel, &part, &traversal)
+                    }
+                };
+                let rows = mine.chunks_mut(n).zip(codes.chunks(columns.len()));
+                rows.for_each(|(out, codes)| out[columns.clone()].copy_from_slice(codes));
+                left = right;
+            }
+        }
+    }
+
+    /// All of a small part that one traversal computes.
+    pub fn block(
+        &mut self,
+        kernel: &Kernel,
+        problem: &Problem,
+        traversal: &KTraversal,
+    ) -> Vec<u64> {
+        let nan = kernel.spec.nan.0 as u32;
+        match self.replay.engine {
+            Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, traversal),
+            Engine::Fast(_) | Engine::Gpu(_) => {
+                self.block_with(Natively { nan }, kernel, problem, traversal)
+            }
+        }
+    }
+
+    fn block_with(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        traversal: &KTraversal,
+    ) -> Vec<u64> {
+        let spec = kernel.spec;
+        if problem.k == 0 {
+            // All that a schedule can say of it.
+            debug_assert_eq!(spec.without_products, Some(WithoutProducts::Zero));
+            return vec![0; problem.m * problem.n];
+        }
+        let finish = Finish {
+            ops,
+            kernel,
+            accumulator: self.replay.arithmetic.accumulator,
+            result: self.replay.format(),
+            c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
+            columns: None,
+        };
+        let columns = finish.scales_of_columns(problem.n);
+        let finish = Finish {
+            columns: columns.as_deref(),
+            ..finish
+        };
+        let n = problem.n;
+        let c = problem.c.filter(|_| spec.addend == Addend::Start);
+        let problem = Problem { c, ..*problem };
+        let Node::Sum(
+            sum @ Sum {
+                role: Role::Split,
+                merge,
+                parts,
+            },
+        ) = &traversal.root
+        else {
+            let sums = self.node(ops, &finish, &problem, &traversal.root);
+            return self.finished(&finish, &sums, n);
+        };
+        let Merge::InPlace {} = merge else {
+            let sums = self.sum(ops, &finish, &problem, sum);
+            return self.finished(&finish, &sums, n);
+        };
+        let mut d = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let count = parts.len();
+            ops.observe(Observed::Partial { index, count });
+            let c = problem.c.filter(|_| index == 0);
+            let sums = self.node(ops, &finish, &Problem { c, ..problem }, part);
+            match index {
+                0 => d = self.finished(&finish, &sums, n),
+                _ => self.update(&mut d, &sums, n, |d, sum| finish.serial(*d, sum)),
+            }
+        }
+        d
+    }
+
+    /// Sums of a block: f32 codes, or s32.
+    pub(super) fn node(
+        &mut self,
+        ops: impl Ops,
+        finish: &Finish<impl Ops>,
+        problem: &Problem,
+        node: &Node,
+    ) -> Vec<u32> {
+        match node {
+            Node::Chain(chain) => {
+                let one = (Start::First, false);
+                self.at_once(ops, finish.kernel, problem, one, &[node])
+                    .unwrap_or_else(|| self.chain_sums(ops, finish.kernel, problem, chain))
+            }
+            Node::Sum(sum) => self.sum(ops, finish, problem, sum),
+        }
+    }
+
+    /// A chain's codes, of 32 bits.
+    pub(super) fn chain_sums(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        chain: &Chain,
+    ) -> Vec<u32> {
+        let spec = kernel.spec;
+        if let Some(shared) = kernel.shared.filter(|_| problem.m * problem.n == 1) {
+            let terms = spec.split_terms.as_ref();
+            let one = (&kernel.place, problem);
+            let code = shared.sum(one, &chain.indices, terms, || {
+                self.chain(ops, spec, problem, chain)[0]
+            });
+            return vec![code as u32];
+        }
+        let codes = self.chain(ops, spec, problem, chain);
+        codes.into_iter().map(|code| code as u32).collect()
+    }
+
+    /// `each` for every element.
+    pub(super) fn update<T: Copy + Send + Sync>(
+        &self,
+        totals: &mut [T],
+        sums: &[u32],
+        n: usize,
+        each: impl Fn(&T, u32) -> T + Sync,
+    ) {
+        parallel::chunks_mut(totals, n, &|row, totals| {
+            self.wide(Updated {
+                sums: &sums[row * n..][..totals.len()],
+                totals,
+                each: &each,
+            });
+        });
+    }
+
+    fn finished<O: Ops>(&self, finish: &Finish<O>, sums: &[u32], n: usize) -> Vec<u64> {
+        let mut d = vec![0; sums.len()];
+        parallel::chunks_mut(&mut d, n, &|row, out| {
+            self.wide(Finished {
+                finish,
+                row,
+                sums: &sums[row * n..][..out.len()],
+                out,
+            });
+        });
+        d
+    }
+
+    /// Compiled for the vectors of the platform.
+    pub(super) fn wide<W: Wide>(&self, work: W) -> W::Output {
+        match self.replay.engine.platform() {
+            None => work.run(),
+            Some(platform) => platform.wide(work),
+        }
+    }
+
+    /// One accumulator of the tensor core, from C or +0 on.
+    fn chain(
+        &mut self,
+        ops: impl Ops,
+        spec: &ScheduleSpec,
+        problem: &Problem,
+        chain: &Chain,
+    ) -> Vec<u64> {
+        let codes = match &chain.indices {
+            KIndices::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
+            KIndices::List(indices) if !indices.is_empty() => self.list(spec, problem, indices),
+            _ => match problem.c {
+                None => vec![0; problem.m * problem.n],
+                Some(c) => all_codes(c),
+            },
+        };
+        ops.observe(Observed::Chain {
+            chain,
+            problem,
+            result: codes[0],
+        });
+        codes
+    }
+
+    fn list(&mut self, spec: &ScheduleSpec, problem: &Problem, indices: &[KIndex]) -> Vec<u64> {
+        let Arithmetic {
+            step,
+            accumulator,
+            instruction_k,
+            ..
+        } = self.replay.arithmetic;
+        // A sum that nothing rounds on the way must not be read on the way.
+        let panel = match step.rounds() {
+            // Whole instructions, so that none is filled up but the last.
+            true => {
+                let whole = instruction_k.unwrap_or(1).next_multiple_of(step.span());
+                PANEL.next_multiple_of(whole)
+            }
+            false => indices.len(),
+        };
+        let mut before: Option<Tensor> = None;
+        let mut codes = Vec::new();
+        for indices in indices.chunks(panel) {
+            let operands = GatheredOperands::gather(problem, indices, spec.split_terms.as_ref());
+            let c = before.as_ref().map(Tensor::planes).or(problem.c);
+            codes = self.codes(&operands.problem(c));
+            let shape = vec![problem.m, problem.n];
+            before = Some(Tensor::from_codes(*accumulator, shape, &codes));
+        }
+        codes
+    }
+
+    /// A product without a kernel around it.
+    pub(super) fn bare<'p>(&self, problem: Problem<'p>) -> Replay<'p>
+    where
+        'r: 'p,
+    {
+        Replay {
+            problem,
+            arithmetic: self.replay.arithmetic,
+            convert_to: None,
+            engine: self.replay.engine,
+            kernel: None,
+        }
+    }
+
+    /// The bare product of a part.
+    fn codes(&mut self, problem: &Problem) -> Vec<u64> {
+        let bare = self.bare(*problem);
+        let mut codes = vec![0; problem.m * problem.n];
+        self.exact += bare.codes(0, &mut codes, self.progress);
+        codes
+    }
+}
+
+fn all_codes(c: Planes) -> Vec<u64> {
+    let plane = c.plane(0);
+    let row = |row| (0..plane.columns).map(move |column| plane.code(row, column));
+    (0..plane.rows).flat_map(row).collect()
+}

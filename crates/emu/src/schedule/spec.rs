@@ -1,0 +1,368 @@
+//! The vocabulary of a schedule: everything about a kernel, beside its instruction, that decides a bit.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::level::is_default;
+use super::{Level, Parts};
+use crate::num::Rounding;
+use crate::step::{Code, Constant, constants_of};
+
+/// How a kernel chains an instruction over K, and what it does with the sums.
+///
+/// From the outside in: `split` divides K among parts; each part is a main loop over tiles (`tile_k`,
+/// `residue`, `order`); `inner` divides the places of that loop further, level after level, down to chains of
+/// instructions; sums come together level by level, and go through the `epilogue`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleSpec {
+    /// k of a tile of the main loop; a partial tile is padded with zeros. Without one there are no
+    /// tiles, and nothing is filled up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tile_k: Option<usize>,
+    pub residue: Residue,
+    /// Products that the kernel gives one instruction, where those are fewer than the unit adds in one
+    /// step: the rest of the step are zeros.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction_k: Option<usize>,
+    /// In which order the k of every so many consecutive ones go through the instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<usize>>,
+    /// Products of terms of wide operands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_terms: Option<SplitTerms>,
+    /// How K is divided among parts of the kernel that have main loops of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Level>,
+    /// How the places of a main loop are divided among accumulators: warps, threads, promotion; the outer
+    /// level first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inner: Vec<Level>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<Scaling>,
+    /// What is taken off integer sums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_point: Option<ZeroPoint>,
+    /// Where C comes in.
+    pub addend: Addend,
+    pub epilogue: Epilogue,
+    /// What D is where K is 0; without a word, no such product has this schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_products: Option<WithoutProducts>,
+    /// The f32 code of every NaN that an operation outside the tensor core returns.
+    pub nan: Code,
+}
+
+/// Which tile is the partial one, where a part is not a multiple of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Residue {
+    /// The first; zeros follow its values.
+    First,
+    /// The first; zeros precede its values.
+    FirstAligned,
+    /// The last; zeros follow its values.
+    Last,
+}
+
+/// Every operand as the sum of a high and a low term, and the products of terms that are added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SplitTerms {
+    /// Consecutive k that go through all products before the next ones do.
+    pub every: usize,
+    /// How the high term is made of an operand.
+    pub hi: TermRounding,
+    /// How the low term is made of what the high one leaves, exactly.
+    pub lo: TermRounding,
+    /// Terms of A and B, in the order of their products.
+    pub products: Vec<[Term; 2]>,
+}
+
+/// A term of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Term {
+    Hi,
+    Lo,
+}
+
+/// How an FP32 number becomes a TF32 one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TermRounding {
+    /// Toward zero.
+    Rz,
+    /// To nearest, ties away from zero.
+    Rna,
+}
+
+impl TermRounding {
+    pub fn rounding(self) -> Rounding {
+        match self {
+            TermRounding::Rz => Rounding::TowardZero,
+            TermRounding::Rna => Rounding::NearestAway,
+        }
+    }
+}
+
+/// Scales in f32 that kernels multiply sums with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Scaling {
+    pub per: Per,
+    pub at: ScaledAt,
+    pub multiply: Multiply,
+}
+
+/// What shares a scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    Tensor,
+    /// A row of A; a column of B.
+    Row,
+    /// The same, or all of A, or of B: a side that has one number has it for every row or column.
+    RowOrTensor,
+    /// So many rows of A and k; so many k and columns of B.
+    Block {
+        rows: usize,
+        columns: usize,
+        k: usize,
+    },
+}
+
+/// Which sum is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ScaledAt {
+    /// The accumulator, whenever it is promoted.
+    Promotion,
+    /// The finished sum.
+    Epilogue,
+}
+
+/// In which order a sum and the scales of A and B are multiplied; every product is rounded to f32 unless
+/// said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Multiply {
+    /// `sum * (sA * sB)`.
+    Joint,
+    /// `fma(sum, sA * sB, main)`: only where sums are promoted.
+    JointFma,
+    /// `(sum * sA) * sB`.
+    AThenB,
+    /// `(sum * sB) * sA`.
+    BThenA,
+    /// `fma(sum * sA, sB, main)`: only where sums are promoted.
+    AThenBFma,
+    /// `sA * sB` is alpha: only of one scale each, in the epilogue. Without scales it is 1, or what is
+    /// given.
+    Alpha,
+}
+
+/// Integers that are taken off an integer sum, modulo 2^32, before it becomes an f32: what the zero point
+/// of A adds to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ZeroPoint {
+    /// One for every column of D: `sum - column`.
+    PerTensor,
+    /// One for every row of D times one for every column: `sum - row * column`.
+    PerRow,
+}
+
+/// Where C comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Addend {
+    /// It is what the first accumulator starts from.
+    Start,
+    /// The epilogue adds it, times beta.
+    Epilogue,
+}
+
+/// What becomes of a finished sum, each step rounded to f32 to nearest even: its scales; alpha and
+/// beta*C; the bias; a function; the scale of the result; the conversion to D's format. FP8 results saturate
+/// (PTX `cvt.satfinite`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Epilogue {
+    pub combine: Combine,
+    /// What alpha does where C is not read.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub without_c: WithoutC,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bias: BiasAdded,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<Function>,
+    /// What a scale of the result does, if one is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_scale: Option<ResultScale>,
+}
+
+/// How alpha, the sum, beta and C come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    /// `fma(alpha, sum, beta*C)`.
+    Fma,
+    /// `alpha*sum + beta*C`, each product rounded.
+    Separate,
+}
+
+/// What alpha does where C is not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WithoutC {
+    /// `alpha * sum`; nothing where alpha is 1.
+    #[default]
+    Multiply,
+    /// C counts as +0: `fma(alpha, sum, +0)`. A -0 becomes +0.
+    AddZero,
+}
+
+/// How the bias is added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BiasAdded {
+    /// `x + bias`.
+    #[default]
+    Add,
+    /// The last product with a scale and the sum are one fma: `fma(sum * sB, sA, bias)`.
+    Fused,
+    /// The same, and a bias that is not given is +0: `fma(sum * sB, sA, +0)`, which makes +0 of a -0.
+    FusedOrZero,
+}
+
+/// A function of every element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Function {
+    /// PTX `max.f32` with +0: a NaN becomes +0.
+    Relu,
+    /// PTX `max.NaN.f32` with +0: a NaN stays one.
+    ReluNan,
+    Gelu,
+    Silu,
+}
+
+/// What a scale of the result does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ResultScale {
+    /// FP8 results are multiplied by it, rounded to f32; others ignore it.
+    Fp8,
+}
+
+/// What D is where K is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WithoutProducts {
+    /// +0, whatever alpha and the scales are: it is filled in, nothing is computed.
+    Zero,
+}
+
+impl ScheduleSpec {
+    /// The chain that has no kernel around it: k ascending from C on.
+    pub fn plain() -> ScheduleSpec {
+        ScheduleSpec {
+            tile_k: None,
+            residue: Residue::Last,
+            instruction_k: None,
+            order: None,
+            split_terms: None,
+            split: None,
+            inner: Vec::new(),
+            scales: None,
+            zero_point: None,
+            addend: Addend::Start,
+            epilogue: Epilogue {
+                combine: Combine::Fma,
+                without_c: WithoutC::Multiply,
+                bias: BiasAdded::Add,
+                function: None,
+                result_scale: None,
+            },
+            without_products: None,
+            nan: Code(0x7fff_ffff),
+        }
+    }
+
+    /// Whether this is the bare chain: no tiles, no split, no promotion, no epilogue.
+    pub fn is_plain(&self) -> bool {
+        *self == ScheduleSpec::plain()
+    }
+
+    /// The JSON that [`ScheduleSpec::sha256`] hashes: keys sorted, no spaces.
+    pub fn canonical_json(&self) -> String {
+        let value = serde_json::to_value(self).expect("a schedule is plain data");
+        serde_json::to_string(&value).expect("a schedule is plain data")
+    }
+
+    /// SHA-256 of the canonical JSON: two schedules with the same digest compute the same bits.
+    pub fn sha256(&self) -> String {
+        crate::common::hex(&Sha256::digest(self.canonical_json()))
+    }
+
+    /// Every constant by name, in order of the JSON.
+    pub fn constants(&self) -> Vec<Constant> {
+        constants_of(&serde_json::to_value(self).expect("a schedule is plain data"))
+    }
+}
+
+impl ScheduleSpec {
+    /// The level whose accumulators are promoted: the outermost one of blocks.
+    pub fn promotion(&self) -> Option<&Level> {
+        self.inner.iter().find(|level| level.is_promotion())
+    }
+
+    /// Promotes every so many k, or never.
+    pub fn set_promotion(&mut self, every: Option<usize>) {
+        let promoted = self.inner.iter_mut().find(|level| level.is_promotion());
+        match (every, promoted) {
+            (None, _) => self.inner.retain(|level| !level.is_promotion()),
+            (Some(every), None) => self.inner.push(Level::promotion(every)),
+            // How it is added stays.
+            (Some(every), Some(level)) => level.parts = Level::promotion(every).parts,
+        }
+    }
+
+    /// How many parts K is split into, if that can be said or is open.
+    pub fn split_count(&mut self) -> Option<&mut Option<usize>> {
+        match &mut self.split.as_mut()?.parts {
+            Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
+            _ => None,
+        }
+    }
+
+    /// The workers of stream-K.
+    pub fn workers(&mut self) -> Option<&mut Option<usize>> {
+        let Parts::Tiles { groups, .. } = &mut self.split.as_mut()?.parts else {
+            return None;
+        };
+        groups.iter_mut().find_map(|group| match &mut group.parts {
+            Parts::Shared { workers } => Some(workers),
+            _ => None,
+        })
+    }
+}

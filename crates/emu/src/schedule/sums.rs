@@ -1,0 +1,312 @@
+//! Sums of parts brought together: partial sums, those of threads, promoted accumulators.
+
+use super::f32ops::{Observed, Ops};
+use super::finish::Finish;
+use super::k_index::KIndices;
+use super::loops::Promoted;
+use super::operands::GatheredOperands;
+use super::run::Run;
+use super::spine::{Operand, Spine};
+use super::traversal::{Node, Role, Sum};
+use super::{Kernel, Merge, Multiply, Partials, Per, Start};
+use crate::tensor::parallel;
+use crate::{Engine, Problem};
+use tcverify_kernels::{Merging, Platform, Promotion};
+
+/// Operands that are copied together at most, where a kernel needs all k of a part.
+const GATHERED: usize = 128 << 20;
+
+impl Run<'_, '_> {
+    /// The sums of parts, brought together in f32.
+    pub(super) fn sum(
+        &mut self,
+        ops: impl Ops,
+        finish: &Finish<impl Ops>,
+        problem: &Problem,
+        sum: &Sum,
+    ) -> Vec<u32> {
+        let Sum { role, merge, parts } = sum;
+        let Merge::Sum {
+            order,
+            start,
+            partials,
+        } = merge
+        else {
+            unreachable!("only a split is added in place");
+        };
+        let n = problem.n;
+        let kernel = finish.kernel;
+        let stage = match role {
+            Role::Split => "sum of partial sums",
+            Role::Inner => "sum of threads",
+            Role::Promotion { .. } => "promotion",
+        };
+        let of = |run: &mut Self, index: usize| {
+            if *role == Role::Split {
+                let count = parts.len();
+                ops.observe(Observed::Partial { index, count });
+            }
+            // C is what the first accumulator starts from.
+            let c = problem.c.filter(|_| index == 0);
+            let problem = Problem { c, ..*problem };
+            let mut sums = run.node(ops, finish, &problem, &parts[index]);
+            if let Some(format) = partials.rounded_to(finish.result) {
+                let zeros = vec![0; sums.len()];
+                run.update(&mut sums, &zeros, n, |&sum, _| finish.through(sum, format));
+            }
+            sums
+        };
+        let add = |total: &u32, sum: u32| ops.add(*total, sum);
+        let scaled = *role == (Role::Promotion { scaled: true });
+        if order.is_serial()
+            && *partials == Partials::F32
+            && let Some(sums) = {
+                let parts: Vec<&Node> = parts.iter().collect();
+                self.at_once(ops, kernel, problem, (*start, scaled), &parts)
+            }
+        {
+            return sums;
+        }
+        if order.is_serial() {
+            let mut total = match start {
+                Start::Zero => vec![0u32; problem.m * n],
+                Start::First => of(self, 0),
+            };
+            let rest = usize::from(*start == Start::First);
+            for (index, part) in parts.iter().enumerate().skip(rest) {
+                let sums = match part {
+                    // No kernel had all of them at once: nor has it this one.
+                    Node::Chain(chain) if matches!(role, Role::Promotion { .. }) => {
+                        let c = problem.c.filter(|_| index == 0);
+                        self.chain_sums(ops, kernel, &Problem { c, ..*problem }, chain)
+                    }
+                    _ => of(self, index),
+                };
+                ops.observe(Observed::Stage(stage));
+                match scaled {
+                    true => self.promote(ops, kernel, problem, (part, &sums), &mut total),
+                    false => self.update(&mut total, &sums, n, add),
+                }
+            }
+            return total;
+        }
+        let additions = order.additions(parts.len());
+        let spine = match *partials {
+            // Sums that are rounded are made one by one.
+            Partials::F32 if self.adds_early() => additions.spine(parts.len()),
+            _ => None,
+        };
+        if let Some(spine) = spine {
+            let mut total = self.spine(ops, finish, problem, parts, &spine);
+            self.from(*start, &mut total, n, add);
+            return total;
+        }
+        let mut sums: Vec<Vec<u32>> = (0..parts.len()).map(|index| of(self, index)).collect();
+        sums.resize_with(additions.width, || vec![0; problem.m * n]);
+        ops.observe(Observed::Stage(stage));
+        for [into, from] in additions.steps {
+            let mut target = std::mem::take(&mut sums[into]);
+            self.update(&mut target, &sums[from], n, add);
+            sums[into] = target;
+        }
+        let mut total = sums.swap_remove(additions.result);
+        self.from(*start, &mut total, n, add);
+        total
+    }
+
+    /// What starts from +0 is added to it.
+    fn from(
+        &self,
+        start: Start,
+        total: &mut [u32],
+        n: usize,
+        add: impl Fn(&u32, u32) -> u32 + Sync,
+    ) {
+        if start == Start::Zero {
+            let zeros = vec![0; total.len()];
+            self.update(total, &zeros, n, add);
+        }
+    }
+
+    /// Sums in f32 of parts, a run of chains by a kernel while it has them at hand.
+    fn spine(
+        &mut self,
+        ops: impl Ops,
+        finish: &Finish<impl Ops>,
+        problem: &Problem,
+        parts: &[Node],
+        spine: &Spine,
+    ) -> Vec<u32> {
+        let run: Vec<&Node> = spine.run().iter().map(|&part| &parts[part]).collect();
+        // A run of one is a part as any other.
+        let at_once = match run.len() {
+            1 => None,
+            _ => self.at_once(ops, finish.kernel, problem, (Start::First, false), &run),
+        };
+        let (mut total, done) = match at_once {
+            Some(sums) => (sums, run.len() - 1),
+            None => (self.node(ops, finish, problem, &parts[spine.first]), 0),
+        };
+        for operand in &spine.then[done..] {
+            let sums = match operand {
+                Operand::Sum(part) => self.node(ops, finish, problem, &parts[*part]),
+                Operand::Spine(spine) => self.spine(ops, finish, problem, parts, spine),
+            };
+            self.update(&mut total, &sums, problem.n, |&total, sum| {
+                ops.add(total, sum)
+            });
+        }
+        total
+    }
+
+    /// One chain, or chains that are added up one after another, by a kernel while it has them at hand.
+    pub(super) fn at_once(
+        &mut self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        (start, scaled): (Start, bool),
+        parts: &[&Node],
+    ) -> Option<Vec<u32>> {
+        let Engine::Fast(platform) = self.replay.engine else {
+            return None;
+        };
+        // Chain by chain: some may be known.
+        if kernel.shared.is_some() {
+            return None;
+        }
+        if parts.len() > 1 && self.special || !self.bare(*problem).may_promote() {
+            return None;
+        }
+        let chain = |node: &&Node| match node {
+            Node::Chain(chain) => Some(chain.indices.clone()),
+            Node::Sum(_) => None,
+        };
+        let chains: Option<Vec<KIndices>> = parts.iter().map(chain).collect();
+        let chains = chains?;
+        if chains.iter().any(KIndices::is_empty) {
+            return None;
+        }
+        let gathered;
+        let product = match joined(&chains) {
+            KIndices::Range(k) => problem.part_k(k),
+            KIndices::List(indices) => {
+                if (problem.m + problem.n) * indices.len() > GATHERED {
+                    return None;
+                }
+                let terms = kernel.spec.split_terms.as_ref();
+                gathered = GatheredOperands::gather(problem, &indices, terms);
+                gathered.problem(problem.c)
+            }
+        };
+        let scaling = kernel.spec.scales.as_ref().filter(|_| scaled);
+        let scales = scaling.map(|scaling| {
+            let of = |chain: &KIndices| {
+                let k = chain.first_k().unwrap_or(0);
+                Scales::of(kernel, scaling.per, problem, k)
+            };
+            (scaling.multiply, chains.iter().map(of).collect())
+        });
+        let ends = chains.iter().scan(0, |end, chain| {
+            *end += chain.len();
+            Some(*end)
+        });
+        let promotion = Promotion {
+            ends: &ends.collect::<Vec<_>>(),
+            from_first: start == Start::First,
+            merge: &Merger {
+                ops,
+                platform,
+                scales,
+            },
+        };
+        let found = self.bare(product).promoted(promotion, self.progress);
+        self.special |= found.is_none();
+        let (sums, exact) = found?;
+        self.exact += exact;
+        Some(sums)
+    }
+
+    /// `main = main + sum`, times the scales of its k.
+    fn promote(
+        &self,
+        ops: impl Ops,
+        kernel: &Kernel,
+        problem: &Problem,
+        (part, sums): (&Node, &[u32]),
+        main: &mut [u32],
+    ) {
+        let scaling = kernel.spec.scales.as_ref().expect("what is scaled");
+        let chains = part.chains().into_iter();
+        let k = chains.filter_map(|chain| chain.indices.first_k()).min();
+        let scales = Scales::of(kernel, scaling.per, problem, k.unwrap_or(0));
+        let n = problem.n;
+        parallel::chunks_mut(main, n, &|row, main| {
+            self.wide(Promoted {
+                ops,
+                scaled: Some((scaling.multiply, scales.rows[row], &scales.columns[..])),
+                sums: &sums[row * n..][..main.len()],
+                main,
+            });
+        });
+    }
+}
+
+/// Chains as one, a range if they are.
+fn joined(chains: &[KIndices]) -> KIndices {
+    let ranges = chains.windows(2).all(|pair| {
+        matches!(pair, [KIndices::Range(one), KIndices::Range(next)] if one.end == next.start)
+    });
+    match (&chains[0], &chains[chains.len() - 1]) {
+        (KIndices::Range(first), KIndices::Range(last)) if ranges => {
+            KIndices::Range(first.start..last.end)
+        }
+        _ => {
+            let all = |chain: &KIndices| (0..chain.len()).map(|i| chain.get(i)).collect::<Vec<_>>();
+            KIndices::List(chains.iter().flat_map(all).collect())
+        }
+    }
+}
+
+/// Adds the accumulators of chains to main ones.
+struct Merger<O> {
+    ops: O,
+    platform: Platform,
+    /// How, and the scales of each chain.
+    scales: Option<(Multiply, Vec<Scales>)>,
+}
+
+impl<O: Ops> Merging for Merger<O> {
+    fn merge(&self, chain: usize, [row, column]: [usize; 2], main: &mut [u32], sums: &[u32]) {
+        let scaled = self.scales.as_ref().map(|(multiply, scales)| {
+            let Scales { rows, columns } = &scales[chain];
+            (*multiply, rows[row], &columns[column..][..main.len()])
+        });
+        self.platform.wide(Promoted {
+            ops: self.ops,
+            scaled,
+            main,
+            sums,
+        });
+    }
+}
+
+/// The scales of a block of D at one k.
+struct Scales {
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+}
+
+impl Scales {
+    fn of(kernel: &Kernel, per: Per, problem: &Problem, k: usize) -> Scales {
+        let Kernel { values, place, .. } = kernel;
+        let rows = (0..problem.m).map(|row| values.scale_a(per, place.batch, place.row_of(row), k));
+        let columns = place.column..place.column + problem.n;
+        Scales {
+            rows: rows.collect(),
+            columns: columns
+                .map(|column| values.scale_b(per, place.batch, column, k))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Block-scaled FP4 on Blackwell: short runs of products are added without loss, scaled, and only
+//! then aligned.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::{Code, check_accumulator, check_group, check_nan};
+use super::fused::{Term, align};
+use super::kind::{Products, ScaleUse, StepKind};
+use super::special::{Special, special};
+use super::trace::{Datapath, Source};
+use crate::num::{Formats, Scale};
+use crate::num::{Overflow, Rounding, Target, Unpacked};
+
+/// Constants of a block-scaled dot-add. The step, with integer significands throughout:
+///
+/// 1. Every `part` consecutive products are added exactly. Their sum times the significands of the
+///    two scales is one term; its exponent is the sum of the scales' exponents, whatever the sum is.
+///    If all products of the part are zero, or a scale is, the exponent is `zero_exponent`.
+/// 2. `E` is the largest exponent of the terms and of `c`; a zero `c` counts with `zero_exponent`.
+/// 3. Every term is rounded (`alignment`) to a multiple of `2^(E - fraction_bits)`; the terms are
+///    added exactly and the sum is rounded once, as in `fused`. A zero result is +0.
+/// 4. A NaN scale, or a NaN `c`, gives the code `nan`; an infinite `c` stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BlockDot {
+    /// Products per step.
+    pub group: usize,
+    /// Products added before they are scaled.
+    pub part: usize,
+    /// Fraction bits kept below the largest exponent.
+    pub fraction_bits: u32,
+    /// How terms are rounded to the common grid.
+    pub alignment: Rounding,
+    /// The exponent with which zero terms take part in the maximum.
+    pub zero_exponent: i32,
+    /// Significant bits of the result.
+    pub precision: u32,
+    /// How the sum is rounded to them.
+    pub rounding: Rounding,
+    /// The code of a NaN result.
+    pub nan: Code,
+}
+
+impl BlockDot {
+    /// Runs of products that a scale and a group hold a whole number of.
+    pub fn parts(scale: Option<Scale>, group: usize) -> impl Iterator<Item = usize> {
+        let block = scale.map_or(0, |scale| scale.block);
+        let fits = move |part: &usize| group.is_multiple_of(*part) && block.is_multiple_of(*part);
+        [16, 32, 8, 4, 2, 1].into_iter().filter(fits)
+    }
+}
+
+impl StepKind for BlockDot {
+    fn span(&self) -> usize {
+        self.group
+    }
+
+    /// Products added before they are scaled, as FP4 is.
+    fn hypotheses(clues: &super::Clues) -> Vec<BlockDot> {
+        let mut all = Vec::new();
+        if clues.formats.scale.is_none() {
+            return all;
+        }
+        for group in [64, 32, 128, 16] {
+            for part in BlockDot::parts(clues.formats.scale, group) {
+                for fraction_bits in [35, 25, 24, 34, 36, 37] {
+                    for rounding in [Rounding::TowardZero, Rounding::NearestEven] {
+                        all.push(BlockDot {
+                            group,
+                            part,
+                            fraction_bits,
+                            alignment: Rounding::TowardZero,
+                            zero_exponent: clues.zero_exponent - 31,
+                            precision: clues.formats.accumulator.fraction_bits() + 1,
+                            rounding,
+                            nan: clues.nan,
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
+        (constant == "rounding").then(super::clues::roundings)
+    }
+
+    fn unit(&self, formats: Formats) -> super::Unit {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
+        // Bits of a sum of a part's products above the exponent of its scales, by which it is aligned.
+        let fraction = formats
+            .scale
+            .map_or(0, |scale| scale.format.fraction_bits());
+        let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
+        let above = products + self.part.next_power_of_two().ilog2() + 2 * u32::from(fraction > 0);
+        super::Unit {
+            aligners: self.span() / self.part,
+            lowest_result_bit: accumulator.fraction_bits() + 1 - self.precision,
+            ..super::Unit::of(self.span()).aligned(self.fraction_bits + above)
+        }
+    }
+
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let Products {
+            formats,
+            a,
+            b,
+            scales,
+        } = products;
+        debug_assert!(a.len() == b.len() && a.len() <= self.group);
+        let accumulator = formats.accumulator;
+        let format = formats
+            .scale
+            .expect("checked when the model was read")
+            .format;
+        let scales = scales.expect("a problem has the scales of its model");
+        let scales = scales.map(|codes| {
+            let parts = codes.chunks(self.part);
+            let first = parts.map(|part| format.unpack(part[0].into()));
+            first.collect::<Vec<_>>()
+        });
+        let c = accumulator.unpack(c);
+        match special(&scales[0], &scales[1], c, |_, _| false) {
+            Some(Special::Nan) => return self.nan.0,
+            Some(Special::Infinity { negative }) => {
+                let infinity = accumulator.infinity(negative);
+                return infinity.expect("checked when the model was read");
+            }
+            None => {}
+        }
+
+        let scale_fraction = 2 * format.fraction_bits() as i32;
+        let parts = a.chunks(self.part).zip(b.chunks(self.part));
+        let scales = scales[0].iter().zip(&scales[1]);
+        let terms = parts.zip(scales).enumerate().map(|(i, ((a, b), (x, y)))| {
+            let first = i * self.part;
+            let (sum, lsb, all_zero) = dot(formats, a, b, |k, magnitude| {
+                observer.multiplied(first + k, magnitude)
+            });
+            let scale = x.significand * y.significand;
+            let exponent = x.exponent + y.exponent;
+            Term {
+                negative: sum < 0,
+                magnitude: sum.unsigned_abs() * u128::from(scale),
+                lsb: lsb + exponent - scale_fraction,
+                exponent: if all_zero || scale == 0 {
+                    self.zero_exponent
+                } else {
+                    exponent
+                },
+            }
+        });
+        let addend = Term {
+            negative: c.negative,
+            magnitude: c.significand.into(),
+            lsb: c.exponent - accumulator.fraction_bits() as i32,
+            exponent: if c.is_zero() {
+                self.zero_exponent
+            } else {
+                c.exponent
+            },
+        };
+        let mut terms: Vec<_> = terms.collect();
+        terms.push(addend);
+
+        let mut largest = terms.iter().map(|t| t.exponent).max().expect("C is there");
+        if terms.len() - 1 < self.group / self.part {
+            // A group that is not full is filled up with zero products.
+            largest = largest.max(self.zero_exponent);
+        }
+        let grid = largest - self.fraction_bits as i32;
+        let products = terms.len() - 1;
+        let aligned = terms.iter().enumerate().map(|(i, &term)| {
+            let aligner = (i < products).then_some(i);
+            observer.shifted(aligner, align(term, grid, self.alignment))
+        });
+        let sum = aligned.sum();
+        let sum = observer.added(sum);
+        observer.aligned(largest, grid);
+        for (i, term) in terms.iter().enumerate() {
+            let first = i * self.part;
+            let source = match first < a.len() {
+                true => Source::Products {
+                    first,
+                    count: self.part.min(a.len() - first),
+                },
+                false => Source::Addend,
+            };
+            observer.term(|| term.trace(source, grid, self.alignment));
+        }
+        if terms.len() - 1 < self.group / self.part {
+            observer.term(|| Term::missing(self.zero_exponent, grid));
+        }
+        observer.sum(sum, grid, false);
+        let target = Target {
+            format: accumulator,
+            precision: self.precision,
+            rounding: self.rounding,
+            overflow: Overflow::ToInfinity,
+        };
+        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
+        if result == accumulator.zero(true) {
+            accumulator.zero(false)
+        } else {
+            result
+        }
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "fused dot-add of {} products: exact sums of {}, scaled, aligned {} to {} fraction bits, \
+             result {} to {} bits",
+            self.group,
+            self.part,
+            self.alignment,
+            self.fraction_bits,
+            self.rounding,
+            self.precision
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        let Formats { accumulator, .. } = formats;
+        let Some(scale) = formats.scale else {
+            return Err("this step needs scales".into());
+        };
+        check_group(self.group)?;
+        let divides = |part: usize, whole: usize| part != 0 && whole.is_multiple_of(part);
+        if !divides(self.part, self.group) || !divides(self.part, scale.block) {
+            return Err(format!(
+                "part is {}; it must divide group, {}, and scale.block, {}",
+                self.part, self.group, scale.block
+            ));
+        }
+        for format in [formats.a, formats.b] {
+            // Sums of products then are small integers of a fixed unit.
+            let finite = format.infinity(false).is_none() && format.exponent_bits() <= 3;
+            if !finite {
+                return Err(format!(
+                    "operands must be finite narrow formats, unlike {format}"
+                ));
+            }
+        }
+        if self.fraction_bits > 64 {
+            let bits = self.fraction_bits;
+            return Err(format!("fraction_bits is {bits}; it must be at most 64"));
+        }
+        if !(-4096..=4096).contains(&self.zero_exponent) {
+            let exponent = self.zero_exponent;
+            return Err(format!(
+                "zero_exponent is {exponent}; it must lie within 4096 of 0"
+            ));
+        }
+        let most = accumulator.fraction_bits() + 1;
+        if !(1..=most).contains(&self.precision) {
+            return Err(format!(
+                "precision is {}; {accumulator} has 1 to {most} bits",
+                self.precision
+            ));
+        }
+        check_accumulator(accumulator)?;
+        check_nan(self.nan, accumulator)
+    }
+
+    fn scaling(&self) -> ScaleUse {
+        ScaleUse::Given
+    }
+
+    /// Sums below what is kept beside zeros.
+    fn notices_zeros(&self, formats: Formats) -> bool {
+        let coarse = self.zero_exponent > formats.accumulator.min_exponent();
+        coarse || self.fraction_bits + 1 < self.precision
+    }
+}
+
+/// The exact sum of some products, as they come from their multipliers, in units of `2^lsb`, and whether every one of
+/// them is zero.
+fn dot(
+    formats: Formats,
+    a: &[Unpacked],
+    b: &[Unpacked],
+    mut multiplied: impl FnMut(usize, u128) -> u128,
+) -> (i128, i32, bool) {
+    let lowest = formats.a.min_exponent() + formats.b.min_exponent();
+    let lsb = lowest - (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
+    let mut sum = 0;
+    let mut all_zero = true;
+    for (k, (a, b)) in a.iter().zip(b).enumerate() {
+        let magnitude = u128::from(a.significand) * u128::from(b.significand);
+        let magnitude = multiplied(k, magnitude);
+        all_zero &= magnitude == 0;
+        let product = (magnitude << (a.exponent + b.exponent - lowest)) as i128;
+        sum += if a.negative != b.negative {
+            -product
+        } else {
+            product
+        };
+    }
+    (sum, lsb, all_zero)
+}

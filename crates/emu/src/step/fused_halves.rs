@@ -1,0 +1,217 @@
+//! FP8 through `mma.sync` where no FP8 hardware is behind it: two fused dot-adds over interleaved
+//! halves of the products, then one separate add of C.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::check_rounding;
+use super::fused::Fused;
+use super::kind::{Products, StepKind};
+use super::trace::Datapath;
+use crate::num::Formats;
+use crate::num::{Format, Rounding, Target, Unpacked, fma};
+
+/// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
+/// the others are added by [`Fused`] steps one after another, from zero; C comes last:
+///
+/// ```text
+/// r1 = fused(products of `first`, c = 0)
+/// r2 = fused(the other products,  c = r1)
+/// D  = closing(r2 + C)            one IEEE add in the accumulator's format
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FusedHalves {
+    /// Products per step.
+    pub span: usize,
+    /// Length of the pattern that deals the products to the halves.
+    pub period: usize,
+    /// Positions in the pattern that belong to the first half.
+    pub first: Vec<usize>,
+    /// The arithmetic of each half.
+    pub half: Fused,
+    /// How the closing add rounds.
+    pub closing: Rounding,
+}
+
+impl StepKind for FusedHalves {
+    fn span(&self) -> usize {
+        self.span
+    }
+
+    fn hypotheses(clues: &super::Clues) -> Vec<FusedHalves> {
+        let halves = <Fused as StepKind>::hypotheses(clues);
+        let mut all = Vec::new();
+        for span in [32usize, 16, 64, 8] {
+            let patterns = [
+                (4, vec![0, 1]),
+                (2, vec![0]),
+                (4, vec![2, 3]),
+                (4, vec![0, 3]),
+                (4, vec![1, 2]),
+                (2, vec![1]),
+                (8, vec![0, 1, 2, 3]),
+                (span, (0..span / 2).collect()),
+            ];
+            for (period, first) in patterns {
+                for half in halves.iter().filter(|half| half.group == clues.groups[0]) {
+                    let depth = clues.zero_exponent - half.zero_exponent;
+                    if depth != half.fraction_bits as i32 {
+                        continue;
+                    }
+                    for closing in [Rounding::NearestEven, Rounding::TowardZero] {
+                        all.push(FusedHalves {
+                            span,
+                            period,
+                            first: first.clone(),
+                            half: Fused {
+                                group: span / 2,
+                                minus_zero: false,
+                                ..half.clone()
+                            },
+                            closing,
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
+        match constant {
+            "rounding" => Some(super::clues::roundings()),
+            // Halves that are not full add a zero product: any size beyond is the same.
+            "group" => Some(super::clues::numbers((1..=k / 2).chain([k, 1024]))),
+            "first" => Some(patterns(self.period)),
+            _ => None,
+        }
+    }
+
+    fn follow(&mut self, changed: &str) {
+        if changed == "period" {
+            // A pattern of another length: the first half of it.
+            self.first = (0..self.period / 2).collect();
+        }
+    }
+
+    fn unit(&self, _: Formats) -> super::Unit {
+        super::Unit::of(self.half.group).aligned(self.half.fraction_bits + 2)
+    }
+
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let Products { formats, a, b, .. } = products;
+        let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
+        let positions = |first: bool| -> Vec<usize> {
+            let all = 0..a.len();
+            all.filter(|&k| belongs(k, first)).collect()
+        };
+        let take = |first: bool, operands: &[Unpacked]| -> Vec<Unpacked> {
+            let all = operands.iter().enumerate();
+            let mine = all.filter(|(k, _)| belongs(*k, first));
+            mine.map(|(_, x)| *x).collect()
+        };
+        let zero = formats.accumulator.zero(false);
+        let mut half = |name, first: bool, c| {
+            observer.stage(name, || positions(first));
+            let (a, b) = (take(first, a), take(first, b));
+            let result = self.half.add(
+                Products {
+                    formats,
+                    a: &a,
+                    b: &b,
+                    scales: None,
+                },
+                c,
+                observer,
+            );
+            observer.result(formats.accumulator, result);
+            result
+        };
+        let r1 = half("first half, from zero", true, zero);
+        let r2 = half("second half, from the first", false, r1);
+        observer.stage("C added", Vec::new);
+        let result = self.close(formats.accumulator, r2, c);
+        observer.result(formats.accumulator, result);
+        result
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "{} products in two halves (k mod {} in {:?} first), C added last with {}; each half is a {}",
+            self.span,
+            self.period,
+            self.first,
+            self.closing,
+            self.half.summary()
+        )
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        if self.period == 0 || self.first.iter().any(|&k| k >= self.period) {
+            return Err("first names positions beyond period".into());
+        }
+        check_rounding("closing", self.closing)?;
+        if !(1..=1024).contains(&self.span) || !self.span.is_multiple_of(self.period) {
+            return Err("span must be a multiple of period, at most 1024".into());
+        }
+        let half = self.span / self.period * self.first.len();
+        if half > self.half.group || self.span - half > self.half.group {
+            return Err(format!(
+                "halves of {half} and {} products exceed half.group ({})",
+                self.span - half,
+                self.half.group
+            ));
+        }
+        if self.half.minus_zero {
+            return Err("half.minus_zero has no effect, because C is added last; omit it".into());
+        }
+        self.half.check(formats)
+    }
+
+    /// C is added last, to the +0 that zeros give: no step leaves -0, and any other number stays.
+    fn notices_zeros(&self, _: Formats) -> bool {
+        false
+    }
+}
+
+impl FusedHalves {
+    /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.
+    pub fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
+        let one = Unpacked {
+            class: crate::num::Class::Finite,
+            negative: false,
+            significand: 1 << format.fraction_bits(),
+            exponent: 0,
+        };
+        fma(
+            ([format; 2], format.unpack(r2), one),
+            (format, format.unpack(c)),
+            Target::full(format, self.closing),
+            self.half.nan.0,
+        )
+    }
+}
+
+/// Ways to deal a pattern to two halves.
+fn patterns(period: usize) -> Vec<serde_json::Value> {
+    if period <= 8 {
+        // Each half must get something.
+        let subsets = 1..(1u32 << period) - 1;
+        let members = |set: u32| (0..period).filter(move |&k| set >> k & 1 == 1);
+        return subsets
+            .map(|set| serde_json::json!(members(set).collect::<Vec<_>>()))
+            .collect();
+    }
+    let mut all = Vec::new();
+    for run in (0..)
+        .map(|i| 1usize << i)
+        .take_while(|run| run * 2 <= period)
+    {
+        for half in 0..2 {
+            let first = (0..period).filter(|k| k / run % 2 == half);
+            all.push(serde_json::json!(first.collect::<Vec<_>>()));
+        }
+    }
+    all
+}

@@ -1,0 +1,380 @@
+//! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
+//! integers, written to be read beside the literature rather than to be fast.
+//!
+//! A new kind is a file with a type that implements `StepKind`, its name in `kinds!` below (in
+//! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
+
+mod block_dot;
+mod block_window;
+mod blocks;
+mod chained;
+mod checks;
+mod clues;
+mod complement_dot;
+mod exact_dot;
+mod exact_sum;
+mod exact_sum_wires;
+mod floor;
+mod floored_pairs;
+mod fma_chain;
+mod fused;
+mod fused_floor;
+mod fused_halves;
+mod half_chain;
+mod integer_sum;
+mod kind;
+mod ordered_fma;
+mod pair;
+mod pairwise_flush;
+mod quad;
+mod sliced;
+mod sliced_integers;
+mod special;
+mod sticky_rne;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod told;
+mod trace;
+mod wires;
+
+use serde::{Deserialize, Serialize};
+
+pub use block_dot::BlockDot;
+pub use block_window::BlockWindow;
+pub use blocks::{Blocks, Reload, added_in_memory, packed};
+pub use chained::{Groups, Nans};
+pub use checks::Code;
+pub use clues::{Clues, Unit};
+pub use complement_dot::ComplementDot;
+pub use exact_dot::ExactDot;
+pub use exact_sum::ExactSum;
+pub use floored_pairs::FlooredPairs;
+pub use fma_chain::FmaChain;
+pub use fused::Fused;
+pub use fused_floor::FusedFloor;
+pub use fused_halves::FusedHalves;
+pub use half_chain::HalfChain;
+pub use integer_sum::{IntegerOverflow, IntegerSum};
+pub use kind::{Carried, ScaleUse, Scales};
+pub use kind::{Products, StepKind};
+pub use ordered_fma::OrderedFma;
+pub use pair::PairRule;
+pub use pairwise_flush::PairwiseFlush;
+pub use quad::Scaling;
+pub use sliced::{Dropping, Droppings, Sliced};
+pub use sliced_integers::SlicedIntegers;
+pub use sticky_rne::{Addend, StickyRne};
+pub use trace::Datapath;
+use trace::Sound;
+pub use trace::{Source, TermTrace, TraceObserver};
+pub use wires::fma_bits;
+
+pub use crate::num::Formats;
+use crate::num::{Class, Format, Kind, Rounding, Unpacked};
+
+macro_rules! kinds {
+    ($($kind:ident),* $(,)?) => {
+        /// One step of a model: consumes up to [`Step::span`] products and an accumulator, returns the
+        /// next accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`],
+        /// [`Step::run`] as often as needed, [`Step::finish`].
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        #[serde(tag = "kind", rename_all = "snake_case")]
+        pub enum Step {
+            $($kind($kind)),*
+        }
+
+        $(impl From<$kind> for Step {
+            fn from(step: $kind) -> Step {
+                Step::$kind(step)
+            }
+        })*
+
+        impl Step {
+            /// Steps of every kind that may explain a machine's answers, in the order of the kinds.
+            pub fn hypotheses(clues: &Clues) -> Vec<Vec<Step>> {
+                vec![$(
+                    <$kind as StepKind>::hypotheses(clues).into_iter().map(Step::$kind).collect()
+                ),*]
+            }
+        }
+
+        /// Hands every question on to the kind that the step is of.
+        impl StepKind for Step {
+            fn span(&self) -> usize {
+                match self { $(Step::$kind(step) => step.span()),* }
+            }
+
+            fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+                match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
+            }
+
+            fn summary(&self) -> String {
+                match self { $(Step::$kind(step) => step.summary()),* }
+            }
+
+            fn check(&self, formats: Formats) -> Result<(), String> {
+                match self { $(Step::$kind(step) => step.check(formats)),* }
+            }
+
+            fn unit(&self, formats: Formats) -> Unit {
+                match self { $(Step::$kind(step) => step.unit(formats)),* }
+            }
+
+            fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
+                match self { $(Step::$kind(step) => step.values(constant, k)),* }
+            }
+
+            fn follow(&mut self, changed: &str) {
+                match self { $(Step::$kind(step) => step.follow(changed)),* }
+            }
+
+            fn takes_integers(&self) -> bool {
+                match self { $(Step::$kind(step) => step.takes_integers()),* }
+            }
+
+            fn takes_other_addends(&self) -> bool {
+                match self { $(Step::$kind(step) => step.takes_other_addends()),* }
+            }
+
+            fn scaling(&self) -> ScaleUse {
+                match self { $(Step::$kind(step) => step.scaling()),* }
+            }
+
+            fn rounds(&self) -> bool {
+                match self { $(Step::$kind(step) => step.rounds()),* }
+            }
+
+            fn notices_zeros(&self, formats: Formats) -> bool {
+                match self { $(Step::$kind(step) => step.notices_zeros(formats)),* }
+            }
+
+            fn has_schedules(&self) -> bool {
+                match self { $(Step::$kind(step) => step.has_schedules()),* }
+            }
+
+            fn rounds_results(&self, to: Format) -> Option<Rounding> {
+                match self { $(Step::$kind(step) => step.rounds_results(to)),* }
+            }
+
+            fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
+                match self { $(Step::$kind(step) => step.converted(from, code, to)),* }
+            }
+
+            fn start(&self, formats: Formats, c: u64) -> Carried {
+                match self { $(Step::$kind(step) => step.start(formats, c)),* }
+            }
+
+            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
+                match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
+            }
+
+            fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
+                match self { $(Step::$kind(step) => step.finish(formats, carried)),* }
+            }
+        }
+    };
+}
+
+// In the order in which `infer` tries them: simpler kinds first.
+kinds! {
+    FmaChain,
+    ExactDot,
+    Fused,
+    ExactSum,
+    PairwiseFlush,
+    FusedHalves,
+    FusedFloor,
+    BlockDot,
+    BlockWindow,
+    StickyRne,
+    HalfChain,
+    IntegerSum,
+    ComplementDot,
+    FlooredPairs,
+    OrderedFma,
+    Sliced,
+    SlicedIntegers,
+}
+
+/// A named constant of a step, for people and for `known_by`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Constant {
+    /// Path in the step's JSON, such as `fraction_bits` or `half.group`.
+    pub name: String,
+    pub value: serde_json::Value,
+}
+
+impl Step {
+    /// How many products one step takes.
+    pub fn span(&self) -> usize {
+        StepKind::span(self)
+    }
+
+    /// Whether a scale, a power of two, only moves the exponents of its operands: [`scaled`] ones
+    /// then are all that [`Step::run`] has to be given.
+    pub fn scales_operands(&self) -> bool {
+        self.scaling() == ScaleUse::MoveExponents
+    }
+
+    /// Whether a chain is rounded on its way, so that it can be read and taken up again anywhere between
+    /// two steps.
+    pub fn rounds(&self) -> bool {
+        StepKind::rounds(self)
+    }
+
+    /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
+    pub fn notices_zeros(&self, formats: Formats) -> bool {
+        StepKind::notices_zeros(self, formats)
+    }
+
+    /// Whether we know schedules of libraries' kernels for such units.
+    pub fn has_schedules(&self) -> bool {
+        StepKind::has_schedules(self)
+    }
+
+    /// How a finished sum is rounded to D's format, where that is another; none if nobody knows.
+    pub fn rounds_results(&self, to: Format) -> Option<Rounding> {
+        StepKind::rounds_results(self, to)
+    }
+
+    /// Whether the accumulator's format has to be said: units that have several, none of them the usual one.
+    pub fn asks_for_accumulator(&self) -> bool {
+        matches!(self, Step::Sliced(_))
+    }
+
+    /// The chain's beginning.
+    pub fn start(&self, formats: Formats, c: u64) -> Carried {
+        StepKind::start(self, formats, c)
+    }
+
+    /// Adds the products of `a` and `b`, at most [`Step::span`] of them; missing ones are zero
+    /// products. `carried` is what [`Step::start`] of the same step gave.
+    pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], carried: &mut Carried) {
+        self.run_scaled(formats, a, b, None, carried);
+    }
+
+    /// As [`Step::run`], of operands with scales that do not only move exponents.
+    pub fn run_scaled(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        carried: &mut Carried,
+    ) {
+        self.run_observed(formats, a, b, scales, carried, &mut ());
+    }
+
+    /// As [`Step::run_scaled`], telling `observer` what happens.
+    pub fn run_observed(
+        &self,
+        formats: Formats,
+        a: &[Unpacked],
+        b: &[Unpacked],
+        scales: Scales,
+        carried: &mut Carried,
+        observer: &mut impl TraceObserver,
+    ) {
+        let products = Products {
+            formats,
+            a,
+            b,
+            scales,
+        };
+        StepKind::run(self, products, carried, &mut Sound(observer));
+    }
+
+    /// The chain's result, a code of the accumulator's format.
+    pub fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
+        StepKind::finish(self, formats, carried)
+    }
+
+    /// One line for people: kind and meaning.
+    pub fn summary(&self) -> String {
+        StepKind::summary(self)
+    }
+
+    /// Refuses formats and constants that no machine has.
+    pub(super) fn check(&self, formats: Formats) -> Result<(), String> {
+        let Formats {
+            a, b, accumulator, ..
+        } = formats;
+        if !self.takes_other_addends() && formats.addend != accumulator {
+            let addend = formats.addend;
+            return Err(format!(
+                "C is {addend} and D is {accumulator}; this step needs one format for both"
+            ));
+        }
+        let integers = self.takes_integers();
+        for format in [a, b, accumulator] {
+            if format.is_integer() != integers || format.kind() == Kind::Scale {
+                let wanted = if integers { "integers" } else { "floats" };
+                return Err(format!("this step takes {wanted}, not {format}"));
+            }
+        }
+        match (self.scaling(), formats.scale) {
+            (ScaleUse::MoveExponents, Some(scale)) if scale.format != Format::Ue8m0 => {
+                return Err(format!(
+                    "this step takes scales of ue8m0, not {}",
+                    scale.format
+                ));
+            }
+            (ScaleUse::None, Some(_)) => return Err("this step takes no scales".into()),
+            (ScaleUse::MoveExponents | ScaleUse::Given, _) | (_, None) => {}
+        }
+        StepKind::check(self, formats)
+    }
+
+    /// Every constant of the step, in order of its JSON.
+    pub fn constants(&self) -> Vec<Constant> {
+        let mut constants =
+            constants_of(&serde_json::to_value(self).expect("a step is plain data"));
+        constants.retain(|c| c.name != "kind");
+        constants
+    }
+}
+
+/// The leaves of a tree of constants, in its order.
+pub fn constants_of(value: &serde_json::Value) -> Vec<Constant> {
+    let mut constants = Vec::new();
+    collect("", value, &mut constants);
+    constants
+}
+
+fn collect(path: &str, value: &serde_json::Value, into: &mut Vec<Constant>) {
+    if let serde_json::Value::Object(fields) = value {
+        for (key, inner) in fields {
+            let name = if path.is_empty() {
+                key.clone()
+            } else {
+                format!("{path}.{key}")
+            };
+            collect(&name, inner, into);
+        }
+    } else {
+        into.push(Constant {
+            name: path.into(),
+            value: value.clone(),
+        });
+    }
+}
+
+/// An operand times its scale, a power of two. A scale that is NaN makes it NaN.
+pub fn scaled(x: Unpacked, scale: Unpacked) -> Unpacked {
+    debug_assert!(scale.is_nan() || scale.significand == 1);
+    if scale.is_nan() {
+        Unpacked {
+            class: Class::Nan,
+            significand: 0,
+            ..x
+        }
+    } else {
+        Unpacked {
+            exponent: x.exponent + scale.exponent,
+            ..x
+        }
+    }
+}

@@ -1,0 +1,618 @@
+//! Tenstorrent's matrix unit: multipliers of a few bits that take slices of the significands, phase by phase, and round
+//! every phase into the accumulator.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::blocks::{Blocks, packed};
+use super::checks::check_group;
+use super::clues::{Clues, numbers};
+use super::kind::{Carried, Products, StepKind};
+use super::trace::{Datapath, Source, TermTrace};
+use crate::common::words::words;
+use crate::num::{Class, Format, Formats, Rounding, Unpacked, result_code, shift_right};
+
+/// Bits of a significand that the slices divide, the hidden one included.
+const SIGNIFICAND: u32 = 11;
+/// Bits of the accumulator's significand.
+const SUM: u32 = 24;
+
+words! {
+    /// How bits are dropped.
+    pub enum Dropping {
+        /// Toward zero
+        TowardZero = "rz",
+        /// To nearest, ties to even
+        NearestEven = "rne",
+        /// To nearest, ties away from zero
+        NearestAway = "rna",
+        /// To nearest, ties toward plus infinity
+        NearestUp = "rnu",
+    }
+}
+
+/// Constants of a product of slices. A number is its sign, its exponent field and its fraction; fields of all ones are
+/// ordinary ones, and a field of 0 is zero. One step takes `tile` products. Over them it goes once a phase, so many at a time
+/// as `groups` groups have, each time from the accumulator into the accumulator:
+///
+/// 1. A phase takes one slice of each significand of 11 bits: of A the upper `a_slice` bits in phases 0 and 1, else the
+///    rest; of B the upper `b_slice` in even phases, else as many that follow. A product of slices counts as its operands'
+///    exponents added, less the bits that lie above the slices; even if it is zero, unless an operand is zero: then it
+///    counts as `zero_exponent` less the same bits, or not at all.
+/// 2. In every group the products are shifted to the largest exponent, rounded by `product` to the last bit of a product
+///    of that exponent, and added exactly.
+/// 3. The groups' sums and the accumulator, which has 24 bits, are shifted to the largest exponent of all, rounded by `sum`
+///    and `addend` to the last of 24 bits, rounded again by the same to a multiple of `2^narrow_bits` units, and added
+///    exactly. No exponent above the format's lowest: the result is +0.
+/// 4. The sum is rounded by `result` to the accumulator's format. What is too small is +0, as is zero. What is too large is
+///    infinity's code, in FP16 the largest code below a sign bit.
+/// 5. With `minus_one`, a sum of exactly one unit below zero gives `-2^minus_one` units instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sliced {
+    /// Products of a group.
+    pub group: usize,
+    /// Groups that are added to the accumulator at once.
+    pub groups: usize,
+    /// Products that every phase goes over before the next one begins.
+    pub tile: usize,
+    /// The phases, in their order: 0 to 3.
+    pub phases: Vec<u32>,
+    /// Bits of A's upper slice.
+    pub a_slice: u32,
+    /// Bits of each of B's slices.
+    pub b_slice: u32,
+    /// The exponent that a product with zero counts as; null: it does not count.
+    pub zero_exponent: Option<i32>,
+    /// Bits of a 24-bit sum that the accumulator lacks, and that are rounded off before the addition.
+    pub narrow_bits: u32,
+    pub rounding: Droppings,
+    /// What happens between blocks of K; null: one chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Blocks>,
+    /// A fault: the power of two, in units, that a sum of minus one unit gives; null: it gives minus one.
+    pub minus_one: Option<u32>,
+}
+
+/// How bits are dropped, place by place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Droppings {
+    /// Products, on the grid of their group.
+    pub product: Dropping,
+    /// The sums of groups, on the grid of all.
+    pub sum: Dropping,
+    /// The accumulator, likewise.
+    pub addend: Dropping,
+    /// The result.
+    pub result: Dropping,
+}
+
+impl Dropping {
+    fn shift(self, value: i128, down: u32) -> i128 {
+        let negative = value < 0;
+        let rounding = match self {
+            Dropping::TowardZero => Rounding::TowardZero,
+            Dropping::NearestEven => Rounding::NearestEven,
+            Dropping::NearestAway => Rounding::NearestAway,
+            Dropping::NearestUp => {
+                return match down {
+                    0 => value,
+                    _ => (value + (1 << (down.min(100) - 1))) >> down.min(100),
+                };
+            }
+        };
+        let magnitude = shift_right(value.unsigned_abs(), down, rounding, negative) as i128;
+        if negative { -magnitude } else { magnitude }
+    }
+}
+
+/// An operand: its exponent and its significand of 11 bits; none of zero.
+fn taken(x: Unpacked, format: Format) -> Option<(i32, u32)> {
+    let above = 10 - format.fraction_bits();
+    let hidden = 1 << format.fraction_bits();
+    let beyond = format.max_exponent() + 1;
+    let (exponent, significand) = match x.class {
+        Class::Finite if x.is_below_normal(format) => return None,
+        Class::Finite => (x.exponent, x.significand),
+        Class::Infinite => (beyond, hidden),
+        Class::Nan => (beyond, hidden | x.significand),
+    };
+    Some((exponent, (significand as u32) << above))
+}
+
+/// A product of slices, in units of the last bit of two slices of its exponent.
+struct Product {
+    negative: bool,
+    magnitude: u128,
+    exponent: Option<i32>,
+}
+
+/// With what a term competes that does not count: nothing lies so low.
+const NEVER: i32 = -4096;
+
+impl StepKind for Sliced {
+    fn span(&self) -> usize {
+        self.tile
+    }
+
+    /// Every fidelity and every phase alone, with the fault and without; none where infinities are not numbers.
+    fn hypotheses(clues: &Clues) -> Vec<Sliced> {
+        let formats = clues.formats;
+        if clues.infinities {
+            return Vec::new();
+        }
+        let narrow_bits = match formats.accumulator {
+            Format::Fp32 => 0,
+            _ => SUM - SIGNIFICAND,
+        };
+        let mut all = Vec::new();
+        for zero_exponent in [None, Some(2 * formats.a.min_exponent() - 2)] {
+            for minus_one in [None, Some(27)] {
+                for (tile, phases) in [32, 16].into_iter().flat_map(|tile| {
+                    let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
+                    phases.map(|phases| (tile, phases.collect()))
+                }) {
+                    all.push(Sliced {
+                        group: 8,
+                        groups: 2,
+                        tile,
+                        phases,
+                        a_slice: 7,
+                        b_slice: 5,
+                        zero_exponent,
+                        narrow_bits,
+                        rounding: Droppings {
+                            product: Dropping::NearestAway,
+                            sum: Dropping::NearestUp,
+                            addend: Dropping::NearestAway,
+                            result: Dropping::NearestAway,
+                        },
+                        blocks: None,
+                        minus_one,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
+        let or_none = |mut values: Vec<Value>| {
+            values.push(Value::Null);
+            values
+        };
+        Some(match constant {
+            "phases" => phases(),
+            "tile" => numbers([8, 16, 24, 32, 48, 64, 96, 128]),
+            "groups" => numbers(1..=8),
+            "a_slice" => numbers(6..=SIGNIFICAND as usize),
+            "b_slice" => numbers(1..=SIGNIFICAND as usize),
+            "narrow_bits" => numbers(0..=16),
+            "minus_one" => or_none(numbers(1..=32)),
+            "zero_exponent" => or_none((-160..=20).map(|n| json!(n)).collect()),
+            "product" | "sum" | "addend" | "result" => {
+                ["rz", "rne", "rna", "rnu"].map(|word| json!(word)).into()
+            }
+            _ => return None,
+        })
+    }
+
+    fn unit(&self, _: Formats) -> super::Unit {
+        super::Unit {
+            aligned_bits: self.a_slice + self.b_slice + 1,
+            sum_bits: 30,
+            ..super::Unit::of(self.span())
+        }
+    }
+
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        let accumulator = products.formats.accumulator;
+        let at_once = self.group * self.groups;
+        let mut code = c;
+        let mut first_of_all = true;
+        for &phase in &self.phases {
+            for first in (0..self.tile).step_by(at_once) {
+                if !std::mem::take(&mut first_of_all) {
+                    code = observer.rounded(accumulator, code);
+                }
+                code = self.multiply_add(products, (phase, first), code, observer);
+                observer.result(accumulator, code);
+            }
+        }
+        code
+    }
+
+    fn summary(&self) -> String {
+        let phases: Vec<_> = self.phases.iter().map(u32::to_string).collect();
+        let fault = match self.minus_one {
+            Some(_) => "; known fault: a sum of minus one unit becomes far too large",
+            None => "",
+        };
+        format!(
+            "{} products in slices of {} by {} bits, phase {}: groups of {} rounded at their largest exponent, then \
+             {} groups and C rounded 24 bits below the largest{fault}",
+            self.tile,
+            self.a_slice,
+            self.b_slice,
+            phases.join(", "),
+            self.group,
+            self.groups
+        ) + &self.blocks.map_or(String::new(), |blocks| blocks.summary())
+    }
+
+    fn check(&self, formats: Formats) -> Result<(), String> {
+        check_group(self.group)?;
+        let at_once = self.group.checked_mul(self.groups).filter(|n| *n > 0);
+        if at_once
+            .is_none_or(|n| self.tile == 0 || self.tile > 1024 || !self.tile.is_multiple_of(n))
+        {
+            return Err("tile must be a multiple of group times groups, at most 1024".into());
+        }
+        if self.group > 64 || self.groups > 64 {
+            return Err("group and groups must be at most 64".into());
+        }
+        if !(1..=4).contains(&self.phases.len()) || self.phases.iter().any(|phase| *phase > 3) {
+            return Err("phases must be one to four numbers from 0 to 3".into());
+        }
+        // Of a whole significand nothing is left for a second slice.
+        let second = 2 * u32::from(self.phases.iter().any(|phase| phase % 2 == 1));
+        if !(6..=SIGNIFICAND).contains(&self.a_slice)
+            || !(1..=SIGNIFICAND).contains(&self.b_slice)
+            || self.b_slice * second > SIGNIFICAND
+        {
+            return Err(format!(
+                "a_slice must be 6 to 11 and b_slice 1 to 5, or 11 if no phase uses the second slice; they are {} \
+                and {}",
+                self.a_slice, self.b_slice
+            ));
+        }
+        if self
+            .zero_exponent
+            .is_some_and(|zero| !(-4096..=4096).contains(&zero))
+        {
+            return Err("zero_exponent must lie within 4096 of 0".into());
+        }
+        if self.minus_one.is_some_and(|bits| bits > 64) {
+            return Err("minus_one must be at most 64".into());
+        }
+        let accumulator = formats.accumulator;
+        if !matches!(accumulator, Format::Fp32 | Format::Fp16 | Format::Bf16) {
+            return Err(format!(
+                "the accumulator must be fp32, fp16 or bf16, not {accumulator}"
+            ));
+        }
+        if self.narrow_bits + accumulator.fraction_bits() >= SUM {
+            return Err(format!(
+                "narrow_bits leaves fewer bits than {accumulator} has"
+            ));
+        }
+        for format in [formats.a, formats.b] {
+            if format.fraction_bits() > 10 || format.infinity(false).is_none() {
+                return Err(format!(
+                    "operands must have infinities and at most 10 fraction bits, unlike {format}"
+                ));
+            }
+        }
+        let [a, b] = [formats.a, formats.b].map(Format::exponent_bits);
+        if a != b {
+            return Err("operands with 8-bit and 5-bit exponents cannot be mixed".into());
+        }
+        if let Some(blocks) = self.blocks {
+            blocks.check(accumulator, self.tile)?;
+        }
+        if accumulator.exponent_bits() < a {
+            return Err(format!(
+                "{accumulator} has a smaller exponent range than the operands"
+            ));
+        }
+        Ok(())
+    }
+
+    fn has_schedules(&self) -> bool {
+        false
+    }
+
+    fn rounds(&self) -> bool {
+        self.blocks.is_none()
+    }
+
+    /// The packer's; of other formats no source publishes it.
+    fn rounds_results(&self, to: Format) -> Option<Rounding> {
+        (to == Format::Bf16).then_some(Rounding::NearestAway)
+    }
+
+    fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
+        match to {
+            Format::Bf16 => packed(from, code),
+            // Refused beforehand: nobody knows it.
+            _ => result_code(from, code, to, Rounding::NearestEven),
+        }
+    }
+
+    fn start(&self, _: Formats, c: u64) -> Carried {
+        match self.blocks {
+            Some(_) => Carried::Blocks(Blocks::start(c)),
+            None => Carried::Code(c),
+        }
+    }
+
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
+        let format = products.formats.accumulator;
+        match (carried, self.blocks) {
+            (Carried::Blocks(carried), Some(blocks)) => {
+                let count = products.a.len();
+                blocks.run(format, carried, count, |c| {
+                    let code = self.add(products, c, observer);
+                    observer.rounded(format, code)
+                });
+            }
+            (Carried::Code(c), None) => {
+                let rounded = self.add(products, *c, observer);
+                *c = observer.rounded(format, rounded);
+            }
+            _ => unreachable!("carried by another kind of step"),
+        }
+    }
+
+    fn finish(&self, _: Formats, carried: &Carried) -> u64 {
+        match carried {
+            Carried::Code(code) => *code,
+            Carried::Blocks(carried) => carried.main,
+            Carried::Exact(_) => unreachable!("carried by another kind of step"),
+        }
+    }
+}
+
+impl Sliced {
+    /// Fraction bits of a product of slices.
+    fn fraction(&self) -> i32 {
+        (self.a_slice + self.b_slice) as i32 - 2
+    }
+
+    /// One instruction: so many products as `groups` groups have, from `first` on.
+    fn multiply_add(
+        &self,
+        products: Products,
+        (phase, first): (u32, usize),
+        code: u64,
+        observer: &mut impl Datapath,
+    ) -> u64 {
+        let Products { formats, a, .. } = products;
+        let format = formats.accumulator;
+        // Fields count from here: a result of this exponent is 0.
+        let lowest = format.min_exponent() - 1;
+        let (low_a, low_b) = (phase >= 2, phase % 2 == 1);
+        let below = if low_b { self.b_slice } else { 0 } + if low_a { self.a_slice } else { 0 };
+
+        let mut sums = Vec::with_capacity(self.groups);
+        for group in 0..self.groups {
+            let begin = first + group * self.group;
+            let there = a.len().saturating_sub(begin).min(self.group);
+            let all = (begin..begin + self.group)
+                .map(|k| self.product(products, k, (low_a, low_b), below, observer));
+            let all: Vec<Product> = all.collect();
+            observer.stage(STAGES[phase as usize], || (begin..begin + there).collect());
+            let largest = all.iter().filter_map(|product| product.exponent).max();
+            let counts = largest.filter(|largest| *largest > lowest);
+            let grid = counts.unwrap_or(NEVER);
+            let lsb = grid - self.fraction();
+            observer.aligned(grid, lsb);
+            let mut sum = 0;
+            for (i, product) in all.iter().enumerate() {
+                let signed = match product.negative {
+                    true => -(product.magnitude as i128),
+                    false => product.magnitude as i128,
+                };
+                let kept = match (counts, product.exponent) {
+                    (Some(largest), Some(own)) => {
+                        let down = (largest - own) as u32;
+                        self.rounding.product.shift(signed, down)
+                    }
+                    _ => 0,
+                };
+                let kept = observer.shifted(Some(begin + i), kept);
+                let exponent = product.exponent.unwrap_or(NEVER);
+                observer.term(|| TermTrace {
+                    source: match i < there {
+                        true => Source::Product(i),
+                        false => Source::Missing,
+                    },
+                    negative: product.negative,
+                    magnitude: product.magnitude,
+                    lsb: exponent - self.fraction(),
+                    exponent: exponent.min(grid),
+                    kept,
+                    kept_lsb: lsb,
+                });
+                sum += kept;
+            }
+            observer.sum(sum, lsb, false);
+            sums.push((begin - first, there, grid, sum));
+        }
+
+        let c = format.unpack(code);
+        let own = c_taken(c, format);
+        let by_c = own.map_or(NEVER, |(exponent, _)| exponent);
+        let largest = sums
+            .iter()
+            .map(|(_, _, grid, _)| *grid)
+            .fold(by_c, i32::max);
+        observer.stage("accumulator", || {
+            let there = a.len().saturating_sub(first);
+            (first..first + there.min(self.group * self.groups)).collect()
+        });
+        if largest <= lowest {
+            return 0;
+        }
+        // The last of 24 bits.
+        let unit = largest - (SUM as i32 - 1);
+        let grid = unit + self.narrow_bits as i32;
+        observer.aligned(largest, grid);
+        let mut total = 0;
+        let twice = |value: i128, down: i32, how: Dropping| {
+            let once = how.shift(value, down as u32);
+            how.shift(once, self.narrow_bits) << self.narrow_bits
+        };
+        for (first, there, exponent, sum) in sums {
+            // In units of 2^(exponent - 23).
+            let down = (largest - exponent).min(100);
+            let kept = twice(
+                sum << (SUM as i32 - 1 - self.fraction()),
+                down,
+                self.rounding.sum,
+            );
+            let kept = observer.shifted(None, kept);
+            observer.term(|| TermTrace {
+                source: match there {
+                    0 => Source::Missing,
+                    count => Source::Products { first, count },
+                },
+                negative: sum < 0,
+                magnitude: sum.unsigned_abs(),
+                lsb: exponent - self.fraction(),
+                exponent,
+                kept,
+                kept_lsb: unit,
+            });
+            total += kept;
+        }
+        let (exponent, significand) = own.unwrap_or((NEVER, 0));
+        let signed = if c.negative {
+            -significand
+        } else {
+            significand
+        };
+        let down = (largest - exponent).min(100);
+        let kept = twice(signed, down, self.rounding.addend);
+        let kept = observer.shifted(None, kept);
+        observer.term(|| TermTrace {
+            source: Source::Addend,
+            negative: c.negative,
+            magnitude: significand.unsigned_abs(),
+            lsb: exponent - (SUM as i32 - 1),
+            exponent,
+            kept,
+            kept_lsb: unit,
+        });
+        let total = observer.added(total + kept);
+        observer.sum(total, unit, false);
+        self.rounded(format, total, unit)
+    }
+
+    /// The product of two slices, which passes its multiplier.
+    fn product(
+        &self,
+        Products { formats, a, b, .. }: Products,
+        k: usize,
+        (low_a, low_b): (bool, bool),
+        below: u32,
+        observer: &mut impl Datapath,
+    ) -> Product {
+        let pair = match (a.get(k), b.get(k)) {
+            (Some(&a), Some(&b)) => Some((a, b)),
+            _ => None,
+        };
+        let negative = pair.is_some_and(|(a, b)| a.negative != b.negative);
+        let taken = pair.and_then(|(a, b)| Some((taken(a, formats.a)?, taken(b, formats.b)?)));
+        let Some(((ea, a), (eb, b))) = taken else {
+            return Product {
+                negative,
+                magnitude: observer.multiplied(k, 0),
+                exponent: self.zero_exponent.map(|zero| zero - below as i32),
+            };
+        };
+        // The slices with their leading bits where the upper ones have theirs.
+        let rest = SIGNIFICAND - self.a_slice;
+        let a = match low_a {
+            false => a >> rest,
+            true => (a & ((1 << rest) - 1)) << (2 * self.a_slice - SIGNIFICAND),
+        };
+        let mask = (1 << self.b_slice) - 1;
+        let b = match low_b {
+            false => b >> (SIGNIFICAND - self.b_slice),
+            true => b >> (SIGNIFICAND - 2 * self.b_slice) & mask,
+        };
+        Product {
+            negative,
+            magnitude: observer.multiplied(k, u128::from(a * b)),
+            exponent: Some(ea + eb - below as i32),
+        }
+    }
+
+    /// `total * 2^unit` to the accumulator's format.
+    fn rounded(&self, format: Format, total: i128, unit: i32) -> u64 {
+        let (total, negative) = match self.minus_one {
+            Some(bits) if total == -1 => (1u128 << bits, true),
+            _ => (total.unsigned_abs(), total < 0),
+        };
+        if total == 0 {
+            return 0;
+        }
+        let sign = u64::from(negative) << (format.width() - 1);
+        let bits = 128 - total.leading_zeros() as i32;
+        let precision = format.fraction_bits() as i32 + 1;
+        let signed = if negative {
+            -(total as i128)
+        } else {
+            total as i128
+        };
+        let (significand, exponent) = match u32::try_from(bits - precision) {
+            Ok(down) => {
+                let kept = self.rounding.result.shift(signed, down).unsigned_abs();
+                let carried = kept >> precision != 0;
+                (
+                    kept >> u32::from(carried),
+                    unit + bits - 1 + i32::from(carried),
+                )
+            }
+            Err(_) => (total << (precision - bits), unit + bits - 1),
+        };
+        let field = exponent - (format.min_exponent() - 1);
+        let fraction = format.fraction_bits();
+        let most = (1 << format.exponent_bits()) - 1;
+        if field <= 0 {
+            return 0;
+        }
+        // Of FP16 the largest field is a number's.
+        let code = match format {
+            Format::Fp16 if field > most => (1 << (fraction + format.exponent_bits())) - 1,
+            Format::Fp16 => (field as u64) << fraction | significand as u64 & ((1 << fraction) - 1),
+            _ if field >= most => (most as u64) << fraction,
+            _ => (field as u64) << fraction | significand as u64 & ((1 << fraction) - 1),
+        };
+        sign | code
+    }
+}
+
+/// The accumulator: its exponent and its significand of 24 bits; none of zero.
+fn c_taken(c: Unpacked, format: Format) -> Option<(i32, i128)> {
+    let hidden = 1 << format.fraction_bits();
+    let beyond = format.max_exponent() + 1;
+    let (exponent, significand) = match c.class {
+        Class::Finite if c.is_below_normal(format) => return None,
+        Class::Finite => (c.exponent, c.significand),
+        Class::Infinite => (beyond, hidden),
+        Class::Nan => (beyond, hidden | c.significand),
+    };
+    Some((
+        exponent,
+        i128::from(significand) << (SUM - 1 - format.fraction_bits()),
+    ))
+}
+
+/// Some of the phases, each once.
+pub(super) fn phases() -> Vec<Value> {
+    let some = (1..16).map(|bits| (0..4).filter(|phase| bits >> phase & 1 == 1).collect());
+    some.map(|phases: Vec<u32>| json!(phases)).collect()
+}
+
+/// What stages are called.
+const STAGES: [&str; 4] = [
+    "phase 0, upper slice of A by first of B",
+    "phase 1, upper slice of A by second of B",
+    "phase 2, lower slice of A by first of B",
+    "phase 3, lower slice of A by second of B",
+];
