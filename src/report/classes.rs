@@ -21,6 +21,7 @@ pub enum Kind {
 
 impl Kind {
     /// Whether one of the two is no number, so that they are at no distance.
+    #[inline]
     pub(super) fn has_nan(self) -> bool {
         matches!(self, Kind::NanPayload | Kind::NanAgainstNumber)
     }
@@ -51,6 +52,7 @@ pub struct Classes {
 }
 
 impl Classes {
+    #[inline]
     pub(super) fn count(&mut self, kind: Kind) {
         *match kind {
             Kind::ZeroSign => &mut self.zero_sign,
@@ -92,6 +94,7 @@ impl Classes {
 }
 
 /// The first kind that applies to two unequal codes.
+#[inline]
 pub(super) fn kind(format: Format, reproduced: u64, given: u64) -> Kind {
     use Class::{Finite, Infinite, Nan};
     let (one, other) = (format.unpack(reproduced), format.unpack(given));

@@ -27,12 +27,16 @@ pub struct Policy {
 impl Policy {
     /// Whether two codes count as equal.
     pub fn accepts(self, format: Format, one: u64, other: u64) -> bool {
-        one == other
-            || match kind(format, one, other) {
-                Kind::NanPayload => self.any_nan,
-                Kind::ZeroSign => self.any_zero,
-                _ => false,
-            }
+        one == other || self.accepts_kind(kind(format, one, other))
+    }
+
+    /// Whether two codes that differ in this way count as equal.
+    fn accepts_kind(self, kind: Kind) -> bool {
+        match kind {
+            Kind::NanPayload => self.any_nan,
+            Kind::ZeroSign => self.any_zero,
+            _ => false,
+        }
     }
 }
 
@@ -266,7 +270,7 @@ impl<'a> Differ<'a> {
     fn record(&self, found: &mut Found, position: usize, reproduced: u64, given: u64) -> bool {
         let format = self.format();
         let kind = kind(format, reproduced, given);
-        if self.policy.accepts(format, reproduced, given) {
+        if self.policy.accepts_kind(kind) {
             found.accepted += 1;
             return false;
         }
@@ -292,7 +296,13 @@ impl<'a> Differ<'a> {
         if !kind.has_nan() {
             let place = |code| num::position(format, code);
             let ulp = place(given) - place(reproduced);
-            *found.buckets.entry(bucket(ulp.unsigned_abs())).or_default() += 1;
+            let bucket = bucket(ulp.unsigned_abs());
+            match found.buckets.get_mut(&bucket) {
+                Some(count) => *count += 1,
+                None => {
+                    found.buckets.insert(bucket, 1);
+                }
+            }
             let larger = |&(most, _): &(i128, usize)| ulp.abs() > most.abs();
             if found.largest.as_ref().is_none_or(larger) {
                 found.largest = Some((ulp, position));

@@ -38,6 +38,7 @@ impl Seen {
 pub(super) struct Sketch(Vec<Seen>);
 
 impl Sketch {
+    #[inline]
     pub fn add(&mut self, seen: Seen) {
         let full = self.0.len() == KEPT;
         if full && self.0[KEPT - 1].key <= seen.key {
@@ -119,6 +120,7 @@ impl Reach {
             && self.equal.holds(true, &code)
     }
 
+    #[inline]
     pub fn mark(&mut self, row: usize, column: usize) {
         let wider = |side: &mut Option<[usize; 2]>, at: usize| {
             let [from, to] = side.unwrap_or([at, at + 1]);
