@@ -201,9 +201,8 @@ impl<'a> Differ<'a> {
                     code[..width].copy_from_slice(bytes);
                     u64::from_le_bytes(code)
                 };
-                // Most rows are equal, and most lie in memory as in a payload.
+                // Most rows are equal, and most lie in memory as in a payload: wider codes are more bytes.
                 let lines = plane.lines(flat % m..flat % m + 1, 0..n);
-                let lines = lines.filter(|lines| lines.width == width);
                 let equal = lines.is_some_and(|lines| lines.of(0) == row);
                 let unequal = if equal { &[][..] } else { row };
                 for (column, bytes) in unequal.chunks_exact(width).enumerate() {
