@@ -10,10 +10,6 @@ pub mod words;
 
 pub use printable::*;
 
-/// What macros of this crate name, whatever their caller imports.
-#[doc(hidden)]
-pub use serde;
-
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -38,7 +38,8 @@ mod validate;
 mod validate_levels;
 mod values;
 
-pub use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops, to_bf16, to_fp16};
+pub use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops};
+pub(crate) use f32ops::{to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
 pub use kernel::Kernel;

@@ -68,7 +68,7 @@ pub use sticky_rne::{Addend, StickyRne};
 pub use trace::Datapath;
 use trace::Sound;
 pub use trace::{Source, TermTrace, TraceObserver};
-pub use wires::fma_bits;
+pub(crate) use wires::fma_bits;
 
 pub use crate::num::Formats;
 use crate::num::{Class, Format, Kind, Rounding, Unpacked};
