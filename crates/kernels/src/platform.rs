@@ -1,7 +1,7 @@
 //! The instruction sets there are kernels for.
 
-use super::vector::Vector;
 use super::vector::portable::Portable;
+use super::vector::{Half2, Vector};
 
 /// An instruction set that this machine has: values come only from [`Platform::available`] and
 /// [`Platform::detect`], which look.
@@ -15,6 +15,12 @@ enum Set {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// With lanes of two IEEE halves.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Fp16,
+    /// Plain Rust with such lanes, for tests.
+    #[cfg(any(test, feature = "emulated-neon"))]
+    PortableFp16,
     /// In tests elsewhere: through an emulation of its instructions.
     #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
     Neon,
@@ -38,6 +44,17 @@ pub(super) trait Vectorized {
     unsafe fn run<V: Vector>(self) -> Self::Output;
 }
 
+/// The same for work that uses lanes of two IEEE halves.
+pub(super) trait WithHalf2 {
+    type Output;
+
+    /// Mark it `#[inline(always)]`: otherwise the intrinsics in it are calls.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    unsafe fn run<V: Half2>(self) -> Self::Output;
+}
+
 impl Platform {
     /// The environment variable that names one, for tests and for doubts.
     pub const VARIABLE: &'static str = "TCVERIFY_SIMD";
@@ -59,8 +76,16 @@ impl Platform {
             if avx2 {
                 platforms.push(Platform(Set::Avx2));
             }
-            if avx2 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+            let avx512 =
+                avx2 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+            if avx512 {
                 platforms.push(Platform(Set::Avx512));
+            }
+            let fp16 = is_x86_feature_detected!("avx512fp16")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vnni");
+            if avx512 && fp16 {
+                platforms.push(Platform(Set::Avx512Fp16));
             }
         }
         platforms
@@ -76,6 +101,12 @@ impl Platform {
         platforms
     }
 
+    /// Plain Rust with lanes of two IEEE halves, for tests.
+    #[cfg(any(test, feature = "emulated-neon"))]
+    pub fn portable_fp16() -> Platform {
+        Platform(Set::PortableFp16)
+    }
+
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Portable => "portable",
@@ -83,6 +114,10 @@ impl Platform {
             Set::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Fp16 => "avx512fp16",
+            #[cfg(any(test, feature = "emulated-neon"))]
+            Set::PortableFp16 => "portable-fp16",
             #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
             Set::Neon => "neon",
         }
@@ -108,7 +143,7 @@ impl Platform {
         match self.0 {
             // SAFETY: `available` detected the features before it made a value of these variants.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 | Set::Avx512 => unsafe { wide_avx2(work) },
+            Set::Avx2 | Set::Avx512 | Set::Avx512Fp16 => unsafe { wide_avx2(work) },
             _ => work.run(),
         }
     }
@@ -117,16 +152,31 @@ impl Platform {
     pub(super) fn vectorized<W: Vectorized>(self, work: W) -> W::Output {
         match self.0 {
             Set::Portable => portable(work),
+            #[cfg(any(test, feature = "emulated-neon"))]
+            Set::PortableFp16 => portable(work),
             // SAFETY: `available` detected the features before it made a value of this variant.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { avx2(work) },
             // SAFETY: likewise.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => unsafe { avx512(work) },
+            Set::Avx512 | Set::Avx512Fp16 => unsafe { avx512(work) },
             // SAFETY: every aarch64 target with a standard library has NEON; the emulation is plain
             // Rust.
             #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
             Set::Neon => unsafe { work.run::<super::vector::neon::Neon>() },
+        }
+    }
+
+    /// Runs work with lanes of two IEEE halves, if this platform has them.
+    pub(super) fn half2<W: WithHalf2>(self, work: W) -> Option<W::Output> {
+        match self.0 {
+            // SAFETY: `available` detected the features before it made a value of this variant.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Fp16 => Some(unsafe { avx512_fp16(work) }),
+            // SAFETY: plain Rust.
+            #[cfg(any(test, feature = "emulated-neon"))]
+            Set::PortableFp16 => Some(unsafe { work.run::<Portable>() }),
+            _ => None,
         }
     }
 }
@@ -155,5 +205,12 @@ unsafe fn avx2<W: Vectorized>(work: W) -> W::Output {
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw")]
 unsafe fn avx512<W: Vectorized>(work: W) -> W::Output {
     // SAFETY: this function's own features are those that `Avx512` needs.
+    unsafe { work.run::<super::vector::avx512::Avx512>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512vnni,avx512fp16")]
+unsafe fn avx512_fp16<W: WithHalf2>(work: W) -> W::Output {
+    // SAFETY: this function's own features are those that `Avx512` needs, and its lanes of halves.
     unsafe { work.run::<super::vector::avx512::Avx512>() }
 }

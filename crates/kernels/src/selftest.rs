@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn every_platform_agrees_with_the_portable_one() {
         let portable = Platform::with_emulated()[0];
-        for platform in Platform::with_emulated() {
+        let platforms = Platform::with_emulated().into_iter();
+        for platform in platforms.chain([Platform::portable_fp16()]) {
             for (plan, formats) in plans() {
                 let name = platform.name();
                 assert!(
@@ -313,7 +314,7 @@ mod tests {
             format: Format::Ue4m3,
             block: 16,
         };
-        let group = |accumulator, fraction_bits, precision, rounding, halves| {
+        let group_of = |operand, accumulator, fraction_bits, precision, rounding, halves| {
             let dot_add = DotAdd {
                 group: 16,
                 fraction_bits,
@@ -327,7 +328,7 @@ mod tests {
                 rounding,
                 nan: 0x7fff,
             };
-            let formats = product(Format::Fp16, accumulator);
+            let formats = product(operand, accumulator);
             let order = |halves: bool| halves.then(|| (0..32).collect());
             let plan = GroupPlan::new(dot_add, formats, order(halves));
             (
@@ -336,12 +337,24 @@ mod tests {
             )
         };
         let groups = [false, true].into_iter().flat_map(|halves| {
+            let fp32 = |operand, bits, precision| {
+                let rounding = Rounding::TowardZero;
+                group_of(operand, Format::Fp32, bits, precision, rounding, halves)
+            };
+            let fp16 = |operand, bits| {
+                let rounding = Rounding::NearestEven;
+                group_of(operand, Format::Fp16, bits, 11, rounding, halves)
+            };
             [
-                group(Format::Fp32, 25, 24, Rounding::TowardZero, halves),
-                group(Format::Fp32, 25, 14, Rounding::TowardZero, halves),
-                group(Format::Fp32, 13, 14, Rounding::TowardZero, halves),
-                group(Format::Fp16, 25, 11, Rounding::NearestEven, halves),
-                group(Format::Fp16, 13, 11, Rounding::NearestEven, halves),
+                fp32(Format::Fp16, 25, 24),
+                fp32(Format::Fp16, 25, 14),
+                fp32(Format::Fp16, 13, 14),
+                fp32(Format::E4m3, 13, 14),
+                fp32(Format::E5m2, 13, 14),
+                fp16(Format::Fp16, 25),
+                fp16(Format::Fp16, 13),
+                fp16(Format::E4m3, 13),
+                fp16(Format::E5m2, 13),
             ]
         });
         let others = [

@@ -5,6 +5,7 @@
 //! is computed in FP64, where all of it is exact: sums floored to the grid of the larger exponent,
 //! the total floored to 31 bits below its leading one, then rounded to nearest by the conversion.
 
+use super::align;
 use super::kernel::{self, Tile};
 use super::pack::{ROWS, Range};
 use super::plan::{DotAdd, GroupPlan};
@@ -194,7 +195,7 @@ impl<V: Vector> Parts<V> {
                     });
                 }
                 let first = first + sum * tile.plan.group;
-                all[sum] = kernel::products::<V, ADDING>(tile, first, row, &scale);
+                all[sum] = align::products::<V, ADDING>(tile, first, row, &scale);
             }
             if plan.sums == 1 {
                 return Parts {

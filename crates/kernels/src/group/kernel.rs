@@ -6,9 +6,7 @@
 //! 1. The common exponent E, as a biased byte, is a maximum over the group of `a_field - b_gap`
 //!    (all columns of the strip at once), then of c's exponent field.
 //! 2. A product of two significands is exact in an f32, and so it is times 2^(F - E): its conversion
-//!    to an integer *is* the truncation toward zero to the grid. F - E is added to its exponent field,
-//!    which takes a pipe that multiplications leave free; where that is negative the tile is computed
-//!    anew with a multiplication.
+//!    to an integer *is* the truncation toward zero to the grid ([`super::align`]).
 //! 3. The integers are added; sums that could leave 32 bits are checked.
 //! 4. The sum is converted toward zero to a float and scaled back: the next c.
 //!
@@ -21,9 +19,10 @@
 //! kernel says so and the caller asks the exact engine.
 
 use super::Aligned;
+use super::align::{Adding, Align, Half2Products, Multiplying};
 use super::pack::ROWS;
 use super::plan::{GroupPlan, Output};
-use crate::vector::{ACROSS, Vector, WIDEST};
+use crate::vector::{ACROSS, Half2, Vector, WIDEST};
 
 /// Sign clear, all of the exponent.
 const EXPONENT: i32 = 0x7f80_0000;
@@ -46,6 +45,17 @@ pub struct Tile<'a> {
     pub column_shifts: &'a [i32],
     /// `[ROWS][columns]`: the values of the accumulators, as bits of an f32, before and after.
     pub state: &'a mut [i32],
+    pub half2: Option<Half2Tile<'a>>,
+}
+
+/// The operands of a tile as IEEE halves, two neighbouring positions a lane.
+pub struct Half2Tile<'a> {
+    /// `[position / 2][ROWS]`
+    pub a: &'a [u32],
+    /// `[position / 2][columns]`
+    pub b: &'a [u32],
+    /// How many binades larger their products are than those of the floats.
+    pub lift: i32,
 }
 
 /// Runs a tile. False if a precondition failed; then the state is as it was.
@@ -64,13 +74,13 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
         if V::FEW_INSTANCES {
             return match (plan.output, plan.halves.is_some()) {
                 (Output::Fp16 | Output::Fp16Short, false) => {
-                    chunk::<V, HALF, true, false, false>(tile)
+                    chunk::<V, Multiplying<V>, HALF, true, false>(tile)
                 }
                 (Output::Fp16 | Output::Fp16Short, true) => {
-                    chunk::<V, HALF, true, true, false>(tile)
+                    chunk::<V, Multiplying<V>, HALF, true, true>(tile)
                 }
-                (_, false) => chunk::<V, MASKED, true, false, false>(tile),
-                (_, true) => chunk::<V, MASKED, true, true, false>(tile),
+                (_, false) => chunk::<V, Multiplying<V>, MASKED, true, false>(tile),
+                (_, true) => chunk::<V, Multiplying<V>, MASKED, true, true>(tile),
             };
         }
         match (plan.output, tile.checked, plan.halves.is_some()) {
@@ -85,12 +95,16 @@ pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
             // Such sums are far from leaving 32 bits.
             (Output::Fp32Short(_), _, false) => either::<V, SHORT, false, false>(tile),
             (Output::Fp32Short(_), _, true) => either::<V, SHORT, false, true>(tile),
-            (Output::Fp16, false, false) => chunk::<V, HALF, false, false, false>(tile),
-            (Output::Fp16, true, false) => chunk::<V, HALF, true, false, false>(tile),
-            (Output::Fp16, false, true) => chunk::<V, HALF, false, true, false>(tile),
-            (Output::Fp16, true, true) => chunk::<V, HALF, true, true, false>(tile),
-            (Output::Fp16Short, _, false) => chunk::<V, HALF_SHORT, false, false, false>(tile),
-            (Output::Fp16Short, _, true) => chunk::<V, HALF_SHORT, false, true, false>(tile),
+            (Output::Fp16, false, false) => chunk::<V, Multiplying<V>, HALF, false, false>(tile),
+            (Output::Fp16, true, false) => chunk::<V, Multiplying<V>, HALF, true, false>(tile),
+            (Output::Fp16, false, true) => chunk::<V, Multiplying<V>, HALF, false, true>(tile),
+            (Output::Fp16, true, true) => chunk::<V, Multiplying<V>, HALF, true, true>(tile),
+            (Output::Fp16Short, _, false) => {
+                chunk::<V, Multiplying<V>, HALF_SHORT, false, false>(tile)
+            }
+            (Output::Fp16Short, _, true) => {
+                chunk::<V, Multiplying<V>, HALF_SHORT, false, true>(tile)
+            }
         }
     }
 }
@@ -102,8 +116,42 @@ unsafe fn either<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES:
 ) -> bool {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
-        chunk::<V, OUTPUT, CHECKED, HALVES, true>(tile)
-            || chunk::<V, MASKED, true, HALVES, false>(tile)
+        chunk::<V, Adding<V>, OUTPUT, CHECKED, HALVES>(tile)
+            || chunk::<V, Multiplying<V>, MASKED, true, HALVES>(tile)
+    }
+}
+
+/// Runs a tile with two products a lane. False as well if its operands are not there in this form.
+///
+/// # Safety
+/// The machine must have the features that `V` needs.
+#[inline(always)]
+pub unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
+    let plan = tile.plan;
+    assert_lengths::<V>(tile);
+    let Some(half2) = &tile.half2 else {
+        return false;
+    };
+    let columns = ACROSS * V::LANES;
+    let pairs = tile.groups * plan.group / 2;
+    assert!(half2.a.len() == pairs * ROWS && half2.b.len() == pairs * columns);
+    assert!(plan.has_half2_products());
+    // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
+    // asserted.
+    unsafe {
+        match (plan.output, plan.halves.is_some()) {
+            (Output::Fp32Short(_), false) => {
+                chunk::<V, Half2Products<V>, SHORT, false, false>(tile)
+            }
+            (Output::Fp32Short(_), true) => chunk::<V, Half2Products<V>, SHORT, false, true>(tile),
+            (Output::Fp16Short, false) => {
+                chunk::<V, Half2Products<V>, HALF_SHORT, false, false>(tile)
+            }
+            (Output::Fp16Short, true) => {
+                chunk::<V, Half2Products<V>, HALF_SHORT, false, true>(tile)
+            }
+            (Output::Fp32 | Output::Fp32Masked(_) | Output::Fp16, _) => false,
+        }
     }
 }
 
@@ -130,10 +178,10 @@ const HALF_SHORT: u8 = 4;
 #[inline(always)]
 unsafe fn chunk<
     V: Vector,
+    A: Align<V>,
     const OUTPUT: u8,
     const CHECKED: bool,
     const HALVES: bool,
-    const ADDING: bool,
 >(
     tile: &mut Tile,
 ) -> bool {
@@ -153,10 +201,7 @@ unsafe fn chunk<
         let exponents = exponents.0.as_mut_ptr();
         let mut bad = V::splat(0);
         let f = V::splat(plan.fraction_bits << 23);
-        let bias_plus_f = V::splat((127 + plan.fraction_bits) << 23);
-        // Beyond 2^31, and back below it when an exponent is taken off.
-        let twice_bias_plus_f =
-            V::splat((254u32 + plan.fraction_bits as u32).wrapping_shl(23) as i32);
+        let align = A::new(tile);
 
         for group in 0..tile.groups {
             let first = group * plan.group;
@@ -167,7 +212,7 @@ unsafe fn chunk<
                 let at = |v: usize| row * columns + v * V::LANES;
                 let mut c = [V::splat_f(0.0); ACROSS];
                 let mut e = [V::splat(0); ACROSS];
-                let mut scale = [V::splat_f(0.0); ACROSS];
+                let mut scale = [align.nothing(); ACROSS];
                 for v in 0..ACROSS {
                     if !HALVES {
                         c[v] = V::load_f(state.add(at(v)));
@@ -176,27 +221,19 @@ unsafe fn chunk<
                     }
                     let products = V::load_exponents(exponents.add(at(v)));
                     e[v] = V::max(products, addend_exponent::<V, OUTPUT>(c[v]));
-                    scale[v] = if ADDING {
-                        // F - E, to be added to exponent fields; it must not be negative.
-                        let difference = V::sub(bias_plus_f, e[v]);
-                        bad = V::or(bad, difference);
-                        V::from_bits(difference)
-                    } else {
-                        // 2^(F - E)
-                        V::from_bits(V::sub(twice_bias_plus_f, e[v]))
-                    };
+                    scale[v] = align.scale(products, e[v], &mut bad);
                 }
 
-                let mut sum = products::<V, ADDING>(tile, first, row, &scale);
+                let mut sum = A::products(tile, first, row, &scale);
                 for part in 1..plan.group / plan.part {
-                    let part = products::<V, ADDING>(tile, first + part * plan.part, row, &scale);
+                    let part = A::products(tile, first + part * plan.part, row, &scale);
                     for v in 0..ACROSS {
                         sum[v] = checked_add::<V, CHECKED>(sum[v], part[v], &mut bad);
                     }
                 }
 
                 for v in 0..ACROSS {
-                    let term = V::truncate(times::<V, ADDING>(c[v], scale[v]));
+                    let term = V::truncate(A::addend(c[v], scale[v]));
                     let total = checked_add::<V, CHECKED>(sum[v], term, &mut bad);
                     // 2^(E - F)
                     let back = V::from_bits(V::sub(e[v], f));
@@ -275,74 +312,6 @@ unsafe fn exponents_of<V: Vector, const N: usize>(tile: &Tile, first: usize, out
         }
         for (row, largest) in largest.into_iter().enumerate() {
             V::store_b(out.add(row * columns), largest);
-        }
-    }
-}
-
-/// The truncated products of `plan.part` positions from `first` on, added up, for one row and all
-/// columns.
-#[inline(always)]
-pub unsafe fn products<V: Vector, const ADDING: bool>(
-    tile: &Tile,
-    first: usize,
-    row: usize,
-    scale: &[V::F; ACROSS],
-) -> [V::I; ACROSS] {
-    // SAFETY: features and lengths are those that `run` has asserted or was promised.
-    unsafe {
-        let columns = ACROSS * V::LANES;
-        let mut sum = [V::splat(0); ACROSS];
-        let mut a = tile.a.as_ptr().add(first * ROWS + row);
-        let mut b = tile.b.as_ptr().add(first * columns);
-        let mut left = tile.plan.part;
-        while left >= 4 {
-            for i in 0..4 {
-                position::<V, ADDING>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
-            }
-            a = a.add(4 * ROWS);
-            b = b.add(4 * columns);
-            left -= 4;
-        }
-        for i in 0..left {
-            position::<V, ADDING>(a.add(i * ROWS), b.add(i * columns), scale, &mut sum);
-        }
-        sum
-    }
-}
-
-/// One k: one element of A times a row of the strip of B. A function and no closure: closures do
-/// not inherit the target features that let intrinsics be inlined.
-#[inline(always)]
-unsafe fn position<V: Vector, const ADDING: bool>(
-    a: *const f32,
-    b: *const f32,
-    scale: &[V::F; ACROSS],
-    sum: &mut [V::I; ACROSS],
-) {
-    // SAFETY: features and lengths are those that `run` has asserted or was promised.
-    unsafe {
-        let a = V::splat_f(*a);
-        for v in 0..ACROSS {
-            let product = V::mul(a, V::load_f(b.add(v * V::LANES)));
-            let term = V::truncate(times::<V, ADDING>(product, scale[v]));
-            sum[v] = V::add(sum[v], term);
-        }
-    }
-}
-
-/// Times a power of two: of which `scale` is the exponent, shifted to its field, or the number.
-///
-/// Adding to the field of a normal number is exact while the field stays below 255: that of a product
-/// is at most E + 1, and F - E is not negative. A zero becomes a power of two below 1 (F - E is at most
-/// 126, see `Plan::floor`), which is cut off.
-#[inline(always)]
-unsafe fn times<V: Vector, const ADDING: bool>(x: V::F, scale: V::F) -> V::F {
-    // SAFETY: features and lengths are those that `run` has asserted or was promised.
-    unsafe {
-        if ADDING {
-            V::from_bits(V::add(V::bits(x), V::bits(scale)))
-        } else {
-            V::mul(x, scale)
         }
     }
 }

@@ -2,15 +2,18 @@
 //!
 //! * [`plan`]: which constants it can take, and what it makes of them.
 //! * [`pack`]: operands as floats and small exponents, with the range they span.
-//! * [`kernel`]: the arithmetic; its header explains why it is exact.
+//! * [`kernel`]: the arithmetic; its header explains why it is exact. [`align`]: its products.
 //! * [`floor`]: the same products with the end of CDNA 3; [`sticky`]: with that of Vortex.
 
+mod align;
 mod floor;
 mod kernel;
 mod pack;
 mod plan;
 pub mod selftest;
 pub(super) mod sticky;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -19,11 +22,11 @@ pub use plan::{DotAdd, GroupPlan};
 pub(super) use sticky::Ending;
 pub use sticky::{StickyPlan, StickyStep};
 
-use self::kernel::Tile;
+use self::kernel::{Half2Tile, Tile};
 use self::pack::{PackedA, Panel, ROWS, StripB, pack_a};
-use super::platform::{Platform, Vectorized};
+use super::platform::{Platform, Vectorized, WithHalf2};
 use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
-use super::vector::{ACROSS, Vector};
+use super::vector::{ACROSS, Half2, Vector};
 use tcverify_num::{Format, Rounding, convert_exact, round_code};
 
 /// The k of a panel: a strip of B of that depth stays close to the first-level cache, and accumulators
@@ -50,6 +53,15 @@ pub trait Fused: Sync {
     /// # Safety
     /// The machine must have the features that `V` needs.
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool;
+
+    /// The same with two products a lane. False as well if the plan has no such products.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    unsafe fn run_half2<V: Half2>(&self, _: &mut Tile) -> bool {
+        false
+    }
 }
 
 /// The kernel of a plan, with the vectors of a platform.
@@ -156,11 +168,15 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
     ) -> bool {
         let plan = &self.plan;
         let mut tile = tile_of(plan.products(), panel, a, strip, b, state);
-        plan.suits(a.ranges[strip], b.range, panel.padded())
-            && self.platform.vectorized(RunTile {
-                plan,
-                tile: &mut tile,
-            })
+        if !plan.suits(a.ranges[strip], b.range, panel.padded()) {
+            return false;
+        }
+        let mut run = RunTile {
+            plan,
+            tile: &mut tile,
+        };
+        let done = run.tile.half2.is_some() && self.platform.half2(&mut run) == Some(true);
+        done || self.platform.vectorized(run)
     }
 }
 
@@ -186,6 +202,13 @@ fn tile_of<'a>(
         gaps: &b.gaps,
         column_shifts: &b.shifts,
         state,
+        half2: a.half2_lifts[strip]
+            .zip(b.half2_lift)
+            .map(|(one, other)| Half2Tile {
+                a: &a.half2[strip * span / 2..][..span / 2],
+                b: &b.half2,
+                lift: one + other,
+            }),
     }
 }
 
@@ -209,6 +232,16 @@ impl<P: Fused> Vectorized for RunTile<'_, '_, P> {
     }
 }
 
+impl<P: Fused> WithHalf2 for &mut RunTile<'_, '_, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Half2>(self) -> bool {
+        // SAFETY: the same promise.
+        unsafe { self.plan.run_half2::<V>(self.tile) }
+    }
+}
+
 impl Fused for GroupPlan {
     fn products(&self) -> &GroupPlan {
         self
@@ -222,6 +255,12 @@ impl Fused for GroupPlan {
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
         // SAFETY: the same promise.
         unsafe { kernel::run::<V>(tile) }
+    }
+
+    #[inline(always)]
+    unsafe fn run_half2<V: Half2>(&self, tile: &mut Tile) -> bool {
+        // SAFETY: the same promise.
+        unsafe { kernel::run_half2::<V>(tile) }
     }
 }
 

@@ -80,6 +80,7 @@ fn result(platform: Platform, output: Output, halves: bool, seed: u64) -> Vec<(b
                 .collect::<Vec<_>>(),
             column_shifts: &vec![0; wide],
             state: &mut state,
+            half2: None,
         };
         let vouched = platform.vectorized(RunTile {
             plan: &plan,

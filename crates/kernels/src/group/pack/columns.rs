@@ -1,11 +1,13 @@
 //! Columns of B.
 
+use super::half2::{self, TOP_B};
 use super::lines::{Lines, Scales, note_specials};
 use super::{EMPTY, NOTHING, Panel, range};
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
 use crate::vector::{ACROSS, Vector};
+
 /// As many columns of B as the kernel takes at a time.
 #[derive(Debug)]
 pub struct StripB {
@@ -16,6 +18,10 @@ pub struct StripB {
     pub range: super::Range,
     /// Whether a column has an infinity or NaN here; none if there is none.
     pub special: Vec<bool>,
+    /// `[position / 2][columns]`: the values as halves, if the plan has products of these.
+    pub half2: Vec<u32>,
+    /// By how many binades they are moved; none if a half does not hold them.
+    pub half2_lift: Option<i32>,
 }
 
 impl StripB {
@@ -27,6 +33,8 @@ impl StripB {
             shifts: vec![0; wide],
             range: EMPTY,
             special: Vec::new(),
+            half2: Vec::new(),
+            half2_lift: None,
         }
     }
 }
@@ -64,6 +72,10 @@ impl StripB {
         if any_special {
             self.special.resize(wide, false);
             note_specials(operand.codes, plan.b, rows, columns, &mut self.special);
+        }
+        if plan.has_half2_products() {
+            self.half2.resize(self.values.len() / 2, 0);
+            self.half2_lift = half2::pack(platform, &self.values, wide, TOP_B, &mut self.half2);
         }
     }
 }

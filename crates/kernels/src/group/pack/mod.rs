@@ -1,7 +1,9 @@
 //! Operands rearranged for the kernel: a strip of rows (or columns) side by side, k by k, each
-//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B, read by [`lines`].
+//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B, read by [`lines`]. [`half2`]: the
+//! same as IEEE halves.
 
 mod columns;
+mod half2;
 mod lines;
 mod place;
 mod rows;

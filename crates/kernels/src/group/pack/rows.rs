@@ -1,5 +1,6 @@
 //! Rows of A.
 
+use super::half2::{self, TOP_A};
 use super::{DOWN, EMPTY, Panel, ROWS, Range, TOP, factor, factor_between, range, shift};
 use crate::decode::Decoder;
 use crate::group::plan::GroupPlan;
@@ -26,6 +27,10 @@ pub struct PackedA {
     pub heavy: Vec<bool>,
     /// Whether a row has an infinity or NaN here.
     pub special: Vec<bool>,
+    /// `[strip][k / 2][ROWS]`: the values as halves, if the plan has products of these.
+    pub half2: Vec<u32>,
+    /// By how many binades those of a strip are moved; none if a half does not hold them.
+    pub half2_lifts: Vec<Option<i32>>,
 }
 
 impl PackedA {
@@ -59,6 +64,8 @@ pub fn pack_a(
         ranges: vec![EMPTY; strips],
         heavy: vec![false; strips],
         special: vec![false; count],
+        half2: Vec::new(),
+        half2_lifts: vec![None; strips],
     };
     // Zeros fill the last step and the last register up.
     let registers = padded.next_multiple_of(WIDEST);
@@ -99,6 +106,19 @@ pub fn pack_a(
                 values[lane] = row.values[k];
                 fields[lane] = row.fields[k];
             }
+        }
+    }
+    if plan.has_half2_products() && padded > 0 {
+        let strip = padded * ROWS;
+        packed.half2.resize(packed.values.len() / 2, 0);
+        let halves = packed.half2.chunks_mut(strip / 2);
+        for ((lift, values), out) in packed
+            .half2_lifts
+            .iter_mut()
+            .zip(packed.values.chunks(strip))
+            .zip(halves)
+        {
+            *lift = half2::pack(platform, values, ROWS, TOP_A, out);
         }
     }
     packed
