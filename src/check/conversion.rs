@@ -12,6 +12,7 @@ use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
+use crate::kernel::IfSaid as _;
 use crate::num::Format;
 use crate::report::Policy;
 use crate::role::Role;
@@ -85,16 +86,13 @@ impl Fields {
         let reading =
             reading.map_err(|error| CheckError::request("kernel", format!("`kernel`: {error}")))?;
         let settings = &reading.settings;
-        let formats = match (self.dtype, &settings.operands) {
-            (None, Some(said)) => {
-                let [a, b] = said.value;
-                [Some(a), self.dtype_b.or((a != b).then_some(b))]
-            }
+        let formats = match (self.dtype, settings.operands.value()) {
+            (None, Some([a, b])) => [Some(a), self.dtype_b.or((a != b).then_some(b))],
             _ => formats,
         };
-        let capability = settings.capability.as_ref();
+        let capability = settings.capability.value();
         let capability = capability.filter(|_| self.model.is_none());
-        let arch = arch.or_else(|| capability.map(|said| said.value.to_string()));
+        let arch = arch.or_else(|| Some(capability?.to_string()));
         Ok((arch, formats))
     }
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Algorithm, Cut, Dealt, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue, Restart,
-    Start, read,
+    Algorithm, Cut, Dealt, IfSaid, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue,
+    Restart, Start, read,
 };
 use crate::num::Format;
 
@@ -41,10 +41,9 @@ impl Plan {
         let why = "a GEMMDesc must name it";
         let [a, b] = settings
             .operands
-            .as_ref()
-            .map(|said| said.value)
+            .value()
             .ok_or_else(|| missing("the operands' format", why, "dtype"))?;
-        let result = settings.result.as_ref().map(|said| said.value);
+        let result = settings.result.value();
         let result = result.ok_or_else(|| missing("D's format", why, "d-dtype"))?;
         if a != b {
             return Err(no("A and B have different formats"));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::family::{Issues, Library};
 use super::{
-    Capability, Cut, Family, Join, Kept, KernelError, MergeOrder, Plan, Residue, Restart, Slice,
-    Start, Sum, citation,
+    Algorithm, Capability, Cut, Family, IfSaid, Join, Kept, KernelError, MergeOrder, Plan, Residue,
+    Restart, Slice, Start, Sum, citation,
 };
 use crate::emu::schedule::{
     self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
@@ -141,7 +141,7 @@ impl Plan {
 
     /// The model that computes the chains, as far as the kernel's words say.
     pub fn model(&self) -> Model {
-        let capability = self.settings.capability.as_ref().map(|said| said.value);
+        let capability = self.settings.capability.value();
         let by_capability = |capability: Capability| {
             let found = Catalogue::builtin().find(&capability.to_string());
             found.ok()
@@ -149,9 +149,9 @@ impl Plan {
         let own = &self.family().own;
         let capability = capability.or(own.gpu);
         let architecture = capability.and_then(by_capability);
-        let said = self.settings.algorithm.as_ref();
+        let said = self.settings.algorithm.value();
         let instruction = match own.issues {
-            _ if said.is_some() => said.map(|said| said.value.instruction()),
+            _ if said.is_some() => said.map(Algorithm::instruction),
             Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),
             Issues::Named(name) => Some(name),
@@ -215,7 +215,7 @@ impl Plan {
         if self.sharing.is_empty() && self.slices.iter().any(nested) {
             return self.nested().map(Some);
         }
-        let asked = self.settings.split_k.as_ref().map(|said| said.value);
+        let asked = self.settings.split_k.value();
         let count = Some(asked.unwrap_or(self.slices.len()).max(self.slices.len()));
         let grain = self.grain.map(Grain::K);
         let slices = |length| Parts::Slices {

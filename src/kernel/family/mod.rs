@@ -21,6 +21,7 @@ use serde::{Serialize, Serializer};
 use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
 use super::{Scheme, Settings, Shape, Slice, Tile};
 use crate::emu::Evidence;
+use crate::kernel::IfSaid as _;
 use crate::num::Format;
 
 /// Kernels that order their sums by one rule.
@@ -211,7 +212,7 @@ impl Request<'_> {
 
     /// Slices asked for; at most one for each k.
     pub fn splits(&self) -> Result<usize, KernelError> {
-        let splits = self.settings.split_k.as_ref().map_or(1, |said| said.value);
+        let splits = self.settings.split_k.value().unwrap_or(1);
         if splits > self.k() {
             return Err(KernelError::TooManySplits {
                 splits,
@@ -237,7 +238,7 @@ impl Request<'_> {
     /// assumption.
     pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
         let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
-        let known = self.settings.capability.as_ref().map(|said| said.value);
+        let known = self.settings.capability.value();
         let gpus = match known {
             Some(gpu) => vec![gpu],
             None => self.options.one_of.clone(),
@@ -253,17 +254,16 @@ impl Request<'_> {
 
     /// Bytes of an element of A.
     pub fn operand_bytes(&self) -> usize {
-        let operands = self.settings.operands.as_ref();
-        operands.map_or(2, |said| said.value[0].bytes())
+        self.settings.operand().map_or(2, Format::bytes)
     }
 
     pub fn custom(&self) -> u32 {
-        self.settings.custom.as_ref().map_or(0, |said| said.value)
+        self.settings.custom.value().unwrap_or(0)
     }
 
     /// Where partial sums of CUTLASS-like kernels meet.
     pub fn merge(&self, slices: usize) -> Merge {
-        let scheme = self.settings.scheme.as_ref().map(|said| said.value);
+        let scheme = self.settings.scheme.value();
         if slices <= 1 {
             return Merge::ALONE;
         }
@@ -307,11 +307,11 @@ impl Request<'_> {
 
 impl Settings {
     pub(super) fn algo_id(&self) -> Option<u32> {
-        self.algo.as_ref().map(|said| said.value)
+        self.algo.value()
     }
 
     pub(super) fn operand(&self) -> Option<Format> {
-        self.operands.as_ref().map(|said| said.value[0])
+        self.operands.value().map(|[a, _]| a)
     }
 
     pub(super) fn is_fp8(&self) -> bool {
@@ -319,7 +319,7 @@ impl Settings {
     }
 
     pub(super) fn splits(&self) -> bool {
-        self.split_k.as_ref().is_some_and(|said| said.value > 1)
+        self.split_k.value().is_some_and(|slices| slices > 1)
     }
 }
 

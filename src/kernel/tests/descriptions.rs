@@ -487,6 +487,16 @@ fn the_algorithm_is_the_instruction() {
     assert!(on("TCGEN05_MMA", "sm_90").unwrap_err().contains("tcgen05"));
 }
 
+/// The rows of a table: some fields, and words of the sentence that refuses them.
+fn rows(table: &str) -> impl Iterator<Item = (Value, Vec<&str>)> {
+    let lines = table.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).map(|line| {
+        let mut columns = line.split(" | ");
+        let fields = serde_json::from_str(columns.next().unwrap());
+        (fields.expect(line), columns.collect())
+    })
+}
+
 /// The rules of the type's constructor, values that nobody knows, and what is not planned: each in a sentence that
 /// names the key.
 #[test]
@@ -518,211 +528,110 @@ fn what_is_refused() {
         merge(&mut fields, more);
         fields
     };
-    for (more, words) in [
-        (
-            json!({"operand_dtype": "complex64"}),
-            &["operand_dtype is \"complex64\""][..],
-        ),
-        (json!({"operand_dtype": "bool"}), &["operand_dtype"]),
-        (
-            json!({"operand_dtype": "int32", "accumulate_dtype": "int32", "output_dtype": "int32"}),
-            &["operand_dtype"],
-        ),
-        (
-            json!({"operand_dtype": null}),
-            &["operand_dtype is missing"],
-        ),
-        (
-            json!({"accumulate_dtype": "float8_e4m3fn"}),
-            &["accumulate_dtype"],
-        ),
-        (
-            json!({"accumulate_dtype": "bfloat16"}),
-            &["accumulate_dtype"],
-        ),
-        (
-            json!({"accumulate_dtype": "int32"}),
-            &["all be floating point or all be integer"],
-        ),
-        (
-            json!({"accumulate_dtype": "float16"}),
-            &["accumulate_dtype is float16", "float32"],
-        ),
-        (
-            json!({"accumulate_dtype": "float64"}),
-            &["accumulate_dtype is float64"],
-        ),
-        (json!({"output_dtype": "complex64"}), &["output_dtype"]),
-        (
-            json!({"instruction_k": null}),
-            &["MMA_SYNC", "instruction_k"],
-        ),
-        (json!({"instruction_k": 0}), &["instruction_k"]),
-        (json!({"instruction_k": -16}), &["instruction_k is \"-16\""]),
-        (json!({"instruction_k": "4"}), &["instruction_k"]),
-        (json!({"instruction_k": true}), &["instruction_k"]),
-        (json!({"use_fast_accum": null}), &["use_fast_accum"]),
-        (json!({"use_fast_accum": 1}), &["use_fast_accum is \"1\""]),
-        (json!({"k_loop_step": 0}), &["k_loop_step"]),
-        (
-            json!({"k_loop_step": 6}),
-            &["k_loop_step is 6", "instruction_k"],
-        ),
-        (
-            json!({"input_precision": "TF32"}),
-            &["input_precision TF32", "float32"],
-        ),
-        (
-            json!({"input_precision": "TF32X3"}),
-            &["input_precision TF32X3"],
-        ),
-        (
-            json!({"input_precision": "bf16x3"}),
-            &["input_precision is \"bf16x3\""],
-        ),
-        (
-            json!({"input_precision": "TF32X3", "operand_dtype": "float32"}),
-            &["input_precision is TF32X3", "cutlass-3xtf32"],
-        ),
-        (json!({"algorithm": 1}), &["algorithm is \"1\""]),
-        (
-            json!({"algorithm": "matrix_instruction"}),
-            &["algorithm is \"matrix_instruction\""],
-        ),
-        (json!({"algorithm": null}), &["algorithm is missing"]),
-        (json!({"epilogue": "RELU"}), &["epilogue is \"RELU\""]),
-        (json!({"epilogue": 2}), &["epilogue"]),
-        (
-            json!({"scale_apply": "folded"}),
-            &["scale_apply is \"folded\""],
-        ),
-        (json!({"k_split": 4}), &["k_split", "not a known field"]),
-        (json!({"k_cuts": 1024}), &["k_cuts must be a list"]),
-        (json!({"k_cuts": [1024]}), &["k_cuts[0] must be an object"]),
-        (
-            json!({"k_cuts": [cut(json!({"span": 8})), 64]}),
-            &["k_cuts[1] must be an object"],
-        ),
-        (
-            json!({"operand_dtype": "float8_e4m3fn", "use_fast_accum": false}),
-            &["use_fast_accum is false with FP8"],
-        ),
-    ] {
-        refused(matrix(more), words);
+    for (more, words) in rows(
+        r#"
+        {"operand_dtype": "complex64"} | operand_dtype is "complex64"
+        {"operand_dtype": "bool"} | operand_dtype
+        {"operand_dtype": "int32", "accumulate_dtype": "int32", "output_dtype": "int32"} | operand_dtype
+        {"operand_dtype": null} | operand_dtype is missing
+        {"accumulate_dtype": "float8_e4m3fn"} | accumulate_dtype
+        {"accumulate_dtype": "bfloat16"} | accumulate_dtype
+        {"accumulate_dtype": "int32"} | all be floating point or all be integer
+        {"accumulate_dtype": "float16"} | accumulate_dtype is float16 | float32
+        {"accumulate_dtype": "float64"} | accumulate_dtype is float64
+        {"output_dtype": "complex64"} | output_dtype
+        {"instruction_k": null} | MMA_SYNC | instruction_k
+        {"instruction_k": 0} | instruction_k
+        {"instruction_k": -16} | instruction_k is "-16"
+        {"instruction_k": "4"} | instruction_k
+        {"instruction_k": true} | instruction_k
+        {"use_fast_accum": null} | use_fast_accum
+        {"use_fast_accum": 1} | use_fast_accum is "1"
+        {"k_loop_step": 0} | k_loop_step
+        {"k_loop_step": 6} | k_loop_step is 6 | instruction_k
+        {"input_precision": "TF32"} | input_precision TF32 | float32
+        {"input_precision": "TF32X3"} | input_precision TF32X3
+        {"input_precision": "bf16x3"} | input_precision is "bf16x3"
+        {"input_precision": "TF32X3", "operand_dtype": "float32"} | input_precision is TF32X3 | cutlass-3xtf32
+        {"algorithm": 1} | algorithm is "1"
+        {"algorithm": "matrix_instruction"} | algorithm is "matrix_instruction"
+        {"algorithm": null} | algorithm is missing
+        {"epilogue": "RELU"} | epilogue is "RELU"
+        {"epilogue": 2} | epilogue
+        {"scale_apply": "folded"} | scale_apply is "folded"
+        {"k_split": 4} | k_split | not a known field
+        {"k_cuts": 1024} | k_cuts must be a list
+        {"k_cuts": [1024]} | k_cuts[0] must be an object
+        {"operand_dtype": "float8_e4m3fn", "use_fast_accum": false} | use_fast_accum is false with FP8
+        "#,
+    ) {
+        refused(matrix(more), &words);
     }
-    for (more, words) in [
-        (
-            json!({"instruction_k": 1}),
-            &[
-                "instruction_k must be absent or null",
-                "SCALAR_FUSED_MULTIPLY_ADD",
-            ][..],
-        ),
-        (
-            json!({"use_fast_accum": false}),
-            &["use_fast_accum must be absent or null"],
-        ),
-        (
-            json!({"k_loop_step": 64}),
-            &["k_loop_step must be absent or null"],
-        ),
-        (json!({"input_precision": "TF32"}), &["matrix instruction"]),
-        (
-            json!({"algorithm": "SCALAR_MULTIPLY_THEN_ADD"}),
-            &["algorithm is SCALAR_MULTIPLY_THEN_ADD"],
-        ),
-    ] {
-        refused(of_scalar(more), words);
+    refused(
+        matrix(json!({"k_cuts": [cut(json!({"span": 8})), 64]})),
+        &["k_cuts[1] must be an object"],
+    );
+    for (more, words) in rows(
+        r#"
+        {"instruction_k": 1} | instruction_k must be absent or null | SCALAR_FUSED_MULTIPLY_ADD
+        {"use_fast_accum": false} | use_fast_accum must be absent or null
+        {"k_loop_step": 64} | k_loop_step must be absent or null
+        {"input_precision": "TF32"} | matrix instruction
+        {"algorithm": "SCALAR_MULTIPLY_THEN_ADD"} | algorithm is SCALAR_MULTIPLY_THEN_ADD
+        "#,
+    ) {
+        refused(of_scalar(more), &words);
     }
-    for (more, words) in [
-        (json!({"output_dtype": "int64"}), &["output_dtype"][..]),
-        (
-            json!({"output_dtype": "float16"}),
-            &["all be floating point or all be integer"],
-        ),
-        (
-            json!({"output_dtype": "int8"}),
-            &["output_dtype is int8", "saturates"],
-        ),
-        (
-            json!({"accumulate_dtype": "int64"}),
-            &["accumulate_dtype is int64", "64-bit formats"],
-        ),
-        (
-            json!({"k_cuts": [cut(json!({"span": 8}))]}),
-            &["k_cuts[0].partial_dtype"],
-        ),
-    ] {
-        refused(of_integers(more), words);
+    for (more, words) in rows(
+        r#"
+        {"output_dtype": "int64"} | output_dtype
+        {"output_dtype": "float16"} | all be floating point or all be integer
+        {"output_dtype": "int8"} | output_dtype is int8 | saturates
+        {"accumulate_dtype": "int64"} | accumulate_dtype is int64 | 64-bit formats
+        "#,
+    ) {
+        refused(of_integers(more), &words);
     }
-    for (more, words) in [
-        (json!({}), &["k_cuts[0].span is missing"][..]),
-        (json!({"span": 0}), &["k_cuts[0].span"]),
-        (json!({"span": -8}), &["k_cuts[0].span is \"-8\""]),
-        (json!({"span": 8, "count": 4}), &["count", "STRIDED"]),
-        (json!({"span": 8, "period": 8}), &["period", "STRIDED"]),
-        (json!({"span": 8, "divisor": 2}), &["divisor", "STRIDED"]),
-        (
-            json!({"span": 8, "partial_dtype": "int32"}),
-            &["k_cuts[0].partial_dtype is int32"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "int32"}),
-            &["k_cuts[0].merge_dtype is int32"],
-        ),
-        (
-            json!({"span": 8, "partial_dtype": "float8_e5m2"}),
-            &["k_cuts[0].partial_dtype"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "int8"}),
-            &["k_cuts[0].merge_dtype"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": null}),
-            &["k_cuts[0].merge_dtype is missing"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "float64"}),
-            &["k_cuts[0].merge_dtype is fp64"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "bfloat16"}),
-            &["k_cuts[0].merge_dtype is bf16"],
-        ),
-        (
-            json!({"span": 8, "partial_dtype": "float16", "merge_dtype": "float16"}),
-            &["k_cuts[0].merge_dtype"],
-        ),
-        (
-            json!({"span": 8, "merge": "PAIRWISE_TREE"}),
-            &["k_cuts[0].merge is PAIRWISE_TREE of 13 parts"],
-        ),
-        (
-            json!({"span": 8, "merge": "SEQUENTIAL", "merge_order": "SEQUENTIAL"}),
-            &["k_cuts[0].merge is given twice"],
-        ),
-        (
-            json!({"span": 8, "merge": "TREE"}),
-            &["k_cuts[0].merge is \"TREE\""],
-        ),
-        (json!({"span": 8, "layout": 1}), &["k_cuts[0].layout"]),
-        (
-            json!({"span": 8, "stride": 4}),
-            &["k_cuts[0].stride", "not a known field"],
-        ),
-    ] {
-        refused(with(more), words);
+    refused(
+        of_integers(json!({"k_cuts": [cut(json!({"span": 8}))]})),
+        &["k_cuts[0].partial_dtype"],
+    );
+    for (more, words) in rows(
+        r#"
+        {} | k_cuts[0].span is missing
+        {"span": 0} | k_cuts[0].span
+        {"span": -8} | k_cuts[0].span is "-8"
+        {"span": 8, "count": 4} | count | STRIDED
+        {"span": 8, "period": 8} | period | STRIDED
+        {"span": 8, "divisor": 2} | divisor | STRIDED
+        {"span": 8, "partial_dtype": "int32"} | k_cuts[0].partial_dtype is int32
+        {"span": 8, "merge_dtype": "int32"} | k_cuts[0].merge_dtype is int32
+        {"span": 8, "partial_dtype": "float8_e5m2"} | k_cuts[0].partial_dtype
+        {"span": 8, "merge_dtype": "int8"} | k_cuts[0].merge_dtype
+        {"span": 8, "merge_dtype": null} | k_cuts[0].merge_dtype is missing
+        {"span": 8, "merge_dtype": "float64"} | k_cuts[0].merge_dtype is fp64
+        {"span": 8, "merge_dtype": "bfloat16"} | k_cuts[0].merge_dtype is bf16
+        {"span": 8, "partial_dtype": "float16", "merge_dtype": "float16"} | k_cuts[0].merge_dtype
+        {"span": 8, "merge": "PAIRWISE_TREE"} | k_cuts[0].merge is PAIRWISE_TREE of 13 parts
+        {"span": 8, "merge": "SEQUENTIAL", "merge_order": "SEQUENTIAL"} | k_cuts[0].merge is given twice
+        {"span": 8, "merge": "TREE"} | k_cuts[0].merge is "TREE"
+        {"span": 8, "layout": 1} | k_cuts[0].layout
+        {"span": 8, "stride": 4} | k_cuts[0].stride | not a known field
+        "#,
+    ) {
+        refused(with(more), &words);
     }
-    for (more, words) in [
-        (json!({"count": null}), &["k_cuts[0].count"][..]),
-        (json!({"count": 1}), &["k_cuts[0].count"]),
-        (json!({"divisor": 4}), &["divisor is 4", "period"]),
-        (json!({"period": 0}), &["k_cuts[0].period"]),
-        (json!({"period": 8, "divisor": 0}), &["k_cuts[0].divisor"]),
-        (json!({"span": 6}), &["instruction_k 4", "two tiles"]),
-    ] {
-        refused(strided(more), words);
+    for (more, words) in rows(
+        r#"
+        {"count": null} | k_cuts[0].count
+        {"count": 1} | k_cuts[0].count
+        {"divisor": 4} | divisor is 4 | period
+        {"period": 0} | k_cuts[0].period
+        {"period": 8, "divisor": 0} | k_cuts[0].divisor
+        {"span": 6} | instruction_k 4 | two tiles
+        "#,
+    ) {
+        refused(strided(more), &words);
     }
     let inner = |more: Value| matrix(json!({"k_cuts": [cut(json!({"span": 64})), cut(more)]}));
     refused(

@@ -4,7 +4,7 @@ use super::draft::{Draft, number, once};
 use crate::emu::Evidence::Compared;
 use crate::kernel::family::Family;
 use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
-use crate::kernel::{Capability, How, KernelError, Partition, Said, Scheme, Stages};
+use crate::kernel::{Capability, How, IfSaid, KernelError, Partition, Said, Scheme, Stages};
 use crate::num::Format;
 
 /// Most slices that a configuration may have.
@@ -88,11 +88,7 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
         "custom" | "customoption" => {
             let custom = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.custom, custom, key, value)?;
-            let family = settings
-                .algo
-                .as_ref()
-                .map(|said| Family::of_algo(said.value));
-            match family {
+            match settings.algo.value().map(Family::of_algo) {
                 Some(family) if !family.own.custom_decides => draft.ignored(
                     key,
                     value,

@@ -6,7 +6,8 @@ use super::groups::pairs;
 use crate::emu::Evidence::Published;
 use crate::io::printable;
 use crate::kernel::{
-    Compute, How, KernelError, KernelReading, Said, Scheme, Shape, Status, TextKind, Transposed,
+    Compute, How, IfSaid, KernelError, KernelReading, Said, Scheme, Shape, Status, TextKind,
+    Transposed,
 };
 use crate::num::Format;
 
@@ -358,7 +359,7 @@ fn product(
     }
     draft.batch = (d.batch > 1).then_some(d.batch);
     let settings = &mut draft.settings;
-    let tf32 = settings.compute.as_ref().map(|said| said.value) == Some(Compute::Tf32);
+    let tf32 = settings.compute.value() == Some(Compute::Tf32);
     let operand = |layout: &Layout| match layout.format {
         Some(Format::Fp32) if tf32 => Some(Format::Tf32),
         format => format,
@@ -383,17 +384,10 @@ fn workspace(draft: &mut Draft) {
         return;
     };
     let (bytes, text) = (said.value, said.value.to_string());
-    let splits = draft
-        .settings
-        .split_k
-        .as_ref()
-        .map_or(1, |said| said.value as u64);
-    let scheme = draft.settings.scheme.as_ref().map(|said| said.value);
-    let width = draft
-        .settings
-        .result
-        .as_ref()
-        .map(|said| said.value.bytes() as u64);
+    let splits = draft.settings.split_k.value().unwrap_or(1) as u64;
+    let scheme = draft.settings.scheme.value();
+    let result = draft.settings.result.value();
+    let width = result.map(|format| format.bytes() as u64);
     let elements = draft
         .product
         .and_then(|shape| (shape.m as u64).checked_mul(shape.n as u64))
