@@ -109,12 +109,8 @@ impl Request {
             Request::Operation(asked) => match (&asked.y, &asked.y_digest) {
                 (Some(source), _) => Ok(Claimed::Array(Role::Y, source.clone())),
                 (None, Some(digest)) => {
-                    let digest = crate::io::parse_sha256(digest);
-                    let wrong = |reason| format!("`y_digest`: {reason}");
-                    let digest = digest.map_err(wrong);
-                    digest
-                        .map(Claimed::Digest)
-                        .map_err(|reason| CheckError::request("y_digest", reason))
+                    let digest = crate::io::parse_sha256(digest).map(Claimed::Digest);
+                    digest.map_err(CheckError::in_field("y_digest"))
                 }
                 (None, None) => Ok(Claimed::Nothing),
             },

@@ -83,8 +83,7 @@ impl Fields {
             return Ok((arch, formats));
         };
         let reading = crate::kernel::read(text);
-        let reading =
-            reading.map_err(|error| CheckError::request("kernel", format!("`kernel`: {error}")))?;
+        let reading = reading.map_err(CheckError::in_field("kernel"))?;
         let settings = &reading.settings;
         let formats = match (self.dtype, settings.operands.value()) {
             (None, Some([a, b])) => [Some(a), self.dtype_b.or((a != b).then_some(b))],
@@ -102,9 +101,7 @@ impl Fields {
             (None, Some(commitment), Some(beacon)) => {
                 // Whatever the commitment is: the value must be one.
                 let valid = crate::sample::PublicDraw::new("", beacon);
-                valid.map_err(|reason| {
-                    CheckError::request("beacon", format!("`beacon`: {reason}"))
-                })?;
+                valid.map_err(CheckError::in_field("beacon"))?;
                 Ok(Seed::Beacon {
                     commitment: commitment.clone(),
                     beacon: beacon.clone(),
@@ -205,9 +202,8 @@ impl TryFrom<Fields> for Check {
         let claim = match (fields.d, fields.d_digest) {
             (Some(d), _) => Claim::Tensor(d),
             (None, Some(digest)) => {
-                let digest = crate::io::parse_sha256(&digest).map_err(|reason| {
-                    CheckError::request("d_digest", format!("`d_digest`: {reason}"))
-                })?;
+                let digest =
+                    crate::io::parse_sha256(&digest).map_err(CheckError::in_field("d_digest"))?;
                 Claim::PayloadSha256(digest)
             }
             (None, None) => Claim::Nothing,

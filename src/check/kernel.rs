@@ -303,7 +303,7 @@ impl KernelRequest {
         }
         if let super::request::ModelSource::Catalogue(name) = &model.from {
             let known = options.on(name);
-            known.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            known.map_err(CheckError::of("arch"))?;
         }
         Ok(options)
     }

@@ -91,8 +91,7 @@ impl ModelRequest {
             }
             ModelSource::Catalogue(name) => {
                 let found = Catalogue::builtin().find(name);
-                let found =
-                    found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+                let found = found.map_err(CheckError::of("arch"))?;
                 ("arch", Cow::Borrowed(found), None)
             }
         };
@@ -121,7 +120,7 @@ impl ModelRequest {
             }),
         };
         let choice = architecture.choose(&wanted);
-        let choice = choice.map_err(|none| CheckError::request(field, none.to_string()))?;
+        let choice = choice.map_err(CheckError::of(field))?;
         let instructions = &architecture.instructions;
         let place = |all: &[_], one| all.iter().position(|other| std::ptr::eq(other, one));
         let instruction = place(instructions, choice.instruction).expect("one of them");

@@ -142,20 +142,19 @@ impl Prepared {
             None => check.d_dtype.or(scheduling.result()).unwrap_or(accumulator),
         };
         let possible = scheduling.check_conversion(accumulator, format);
-        possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
+        possible.map_err(CheckError::of("d_dtype"))?;
         if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
             let reason =
                 format!("it is not known how this unit stores {accumulator} sums as {format}");
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
-        let failed = |reason| CheckError::request("engine", reason);
         let engine = match check.engine {
             EngineChoice::Exact => Engine::Exact,
-            _ => Engine::detect(arithmetic).map_err(failed)?,
+            _ => Engine::detect(arithmetic).map_err(CheckError::of("engine"))?,
         };
         let device = check.engine.adapter().map(Gpu::open).transpose();
-        let device = device.map_err(failed)?;
+        let device = device.map_err(CheckError::of("engine"))?;
         let ttnn = &check.model.ttnn;
         let changed = ttnn.between_blocks(&ttnn.read(check.model.dtype)?, arithmetic.clone(), k)?;
         let model = model.with(changed);

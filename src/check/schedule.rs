@@ -72,7 +72,7 @@ impl ScheduleRequest {
     pub fn resolve(&self) -> Result<Scheduling, CheckError> {
         let preset = |name: &str| {
             let found = Schedule::preset(name).cloned();
-            found.map_err(|unknown| CheckError::request("schedule", unknown.to_string()))
+            found.map_err(CheckError::of("schedule"))
         };
         let schedule = match &self.from {
             ScheduleSource::Plain => preset("plain")?,

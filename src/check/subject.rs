@@ -168,7 +168,7 @@ pub trait Subject: Sync {
         let shape = self.shape();
         let about = Rows::about_a_mebibyte(self.format(), &shape);
         let rows = Rows::new(self.format(), shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
+        rows.map_err(CheckError::of("block_rows"))
     }
 
     /// The leaves of the captured result, cut so; none if there is none.

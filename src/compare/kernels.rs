@@ -40,7 +40,7 @@ pub fn compared(
         }
         if let [name] = &request.hints[side].architectures[..] {
             let known = options.on(name);
-            known.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            known.map_err(CheckError::of("arch"))?;
         }
         let said = |error: KernelError| {
             CheckError::request(

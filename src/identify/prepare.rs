@@ -45,8 +45,7 @@ impl Identify {
         }
         let architectures = self.architectures.iter().map(|name| {
             let found = Catalogue::builtin().find(name);
-            let found =
-                found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            let found = found.map_err(CheckError::of("arch"))?;
             Ok(found.name.clone())
         });
         let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
@@ -59,7 +58,7 @@ impl Identify {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {
                 let platform = Platform::detect();
-                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
+                Engine::Fast(platform.map_err(CheckError::of("engine"))?)
             }
             _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
         };
