@@ -16,7 +16,7 @@ mod open;
 mod statement;
 
 pub use bundle::bundle;
-pub use claims::{CLEAN, Claims, IDENTICAL, Standing, model_property};
+pub use claims::{CLEAN, Claims, IDENTICAL, Standing};
 pub use dsse::{DsseSignature, Envelope, decoded, pae};
 pub use open::{Attestation, Said};
 pub use statement::{

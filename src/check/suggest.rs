@@ -58,14 +58,9 @@ impl Prepared {
             mismatches: finding.mismatches,
             area: finding.place.map(CauseArea::from),
         };
-        let place = |placed: Placed| Place {
-            sentence: placed.sentence,
-            mismatches: placed.mismatches,
-            area: placed.area.into(),
-        };
         Diagnosed {
             causes: findings.into_iter().map(cause).collect(),
-            places: places.into_iter().map(place).collect(),
+            places: places.into_iter().map(Place::from).collect(),
             tried: tried.into_iter().map(Into::into).collect(),
             untried: untried.into_iter().map(Into::into).collect(),
         }
@@ -176,6 +171,16 @@ impl Prepared {
         Check {
             engine: EngineChoice::Fast,
             ..self.check.clone()
+        }
+    }
+}
+
+impl From<Placed> for Place {
+    fn from(placed: Placed) -> Place {
+        Place {
+            sentence: placed.sentence,
+            mismatches: placed.mismatches,
+            area: placed.area.into(),
         }
     }
 }
