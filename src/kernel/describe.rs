@@ -68,8 +68,8 @@ impl Plan {
         let mut parts = vec![self.slices_text()];
         if let Some(tile) = self.tile {
             let residue = match tile.residue {
-                Residue::First => "first",
                 Residue::Last => "last",
+                Residue::First | Residue::FirstAligned => "first",
             };
             parts.push(format!("tiles of {} k, the partial one {residue}", tile.k));
         }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::family::{Issues, Library};
 use super::{
-    Algorithm, Capability, Cut, Family, IfSaid, Join, Kept, KernelError, MergeOrder, Plan, Residue,
-    Restart, Slice, Start, Sum, citation,
+    Algorithm, Capability, Cut, Family, IfSaid, Join, Kept, KernelError, MergeOrder, Plan, Restart,
+    Slice, Start, Sum, citation,
 };
 use crate::emu::schedule::{
     self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
@@ -60,10 +60,7 @@ impl Plan {
         }
         if let Some(tile) = self.tile {
             spec.tile_k = Some(tile.k);
-            spec.residue = match tile.residue {
-                Residue::First => schedule::Residue::First,
-                Residue::Last => schedule::Residue::Last,
-            };
+            spec.residue = tile.residue;
         }
         let lanes = || self.slices.iter().flat_map(|slice| &slice.lanes);
         let of = lanes().next().map_or(1, |lane| lane.instruction_k);
@@ -309,7 +306,7 @@ impl Plan {
                     true => Order::Serial,
                     false => Order::Listed(pairs),
                 },
-                start: schedule::Start::First,
+                start: Start::First,
                 partials: Partials::F32,
             },
         })
@@ -328,7 +325,7 @@ impl Plan {
         };
         schedule::Merge::Sum {
             order,
-            start: start.into(),
+            start,
             partials: match self.merge.kept {
                 Kept::Result => Partials::Result,
                 Kept::As(Format::Fp16) => Partials::Fp16,
@@ -342,15 +339,6 @@ impl Plan {
 /// Whether it is one of cuBLAS's, whose epilogue is that of cublasLt.
 fn is_cublas(family: &Family) -> bool {
     family.own.library == Library::Cublas
-}
-
-impl From<Start> for schedule::Start {
-    fn from(start: Start) -> schedule::Start {
-        match start {
-            Start::First => schedule::Start::First,
-            Start::Zero => schedule::Start::Zero,
-        }
-    }
 }
 
 fn sharing(sharing: &super::Sharing) -> Level {
@@ -371,10 +359,10 @@ fn sharing(sharing: &super::Sharing) -> Level {
             },
         },
         merge: match sharing.join {
-            Join::Left(start) => schedule::Merge::serial(start.into()),
+            Join::Left(start) => schedule::Merge::serial(start),
             Join::Butterfly => schedule::Merge::Sum {
                 order: Order::Butterfly,
-                start: schedule::Start::First,
+                start: Start::First,
                 partials: Partials::F32,
             },
         },
@@ -387,7 +375,7 @@ fn restarted(restart: Restart) -> Level {
             length: restart.every,
             first: None,
         },
-        merge: schedule::Merge::serial(restart.from.into()),
+        merge: schedule::Merge::serial(restart.from),
     }
 }
 
