@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::{digest, fingerprint};
 use super::{BatchError, Case};
+use crate::check::{CheckError, Verb};
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -252,4 +252,22 @@ impl Entry {
             case: judged.kept()?,
         })
     }
+}
+
+/// The digest of all that decides the verdict on a case but the arrays, which need not have been read.
+fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
+    Ok(digest(case, &case.request.basis()?))
+}
+
+/// The same of a case whose basis is known.
+fn digest(case: &Case, basis: &str) -> Hash {
+    let words = case.request.command_line(Verb::Check);
+    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
+    let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
+    pieces.extend(words);
+    pieces.push(format!("{:?}", case.k).into_bytes());
+    // A verdict under another policy, or under none, is none under this one.
+    pieces.push(format!("{:?}", case.policy).into_bytes());
+    let text = serde_json::to_string(&pieces).expect("plain data");
+    Hash::of([text.as_bytes()])
 }

@@ -11,7 +11,7 @@ use super::error::CheckError;
 use super::operation::Operation;
 use super::request::{Check, Claim, MAX_MISMATCHES, ModelSource, Naming, Scope};
 use super::source::Source;
-use super::words::{EngineChoice, Strictness};
+use super::words::EngineChoice;
 use crate::io::Outputs;
 use crate::report::Policy;
 use crate::role::{ByRole, Role};
@@ -121,10 +121,7 @@ impl Request {
     pub fn policy(&self) -> Policy {
         match self {
             Request::Product(check) => check.policy,
-            Request::Operation(asked) => Policy {
-                any_nan: asked.nan == Some(Strictness::Any),
-                any_zero: asked.zero == Some(Strictness::Any),
-            },
+            Request::Operation(asked) => asked.judging().policy(),
         }
     }
 
@@ -143,10 +140,7 @@ impl Request {
     pub fn naming(&self) -> Naming {
         match self {
             Request::Product(check) => check.naming,
-            Request::Operation(asked) if asked.tree == Some(true) => Naming::Tree {
-                block_rows: asked.block_rows,
-            },
-            Request::Operation(_) => Naming::Payload,
+            Request::Operation(asked) => asked.judging().naming(),
         }
     }
 

@@ -115,6 +115,24 @@ impl Fields {
         }
     }
 
+    /// How bits are compared.
+    pub(super) fn policy(&self) -> Policy {
+        Policy {
+            any_nan: self.nan == Some(Strictness::Any),
+            any_zero: self.zero == Some(Strictness::Any),
+        }
+    }
+
+    /// By what the reproduced result is named.
+    pub(super) fn naming(&self) -> Naming {
+        match self.tree {
+            Some(true) => Naming::Tree {
+                block_rows: self.block_rows,
+            },
+            _ => Naming::Payload,
+        }
+    }
+
     /// Which part of the result is compared.
     pub(super) fn scope(&self) -> Result<Scope, CheckError> {
         let (rows, columns) = match &self.region {
@@ -186,6 +204,7 @@ impl TryFrom<Fields> for Check {
         let operands = fields.operands();
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
+        let (policy, naming) = (fields.policy(), fields.naming());
         let missing = |field: &'static str| {
             move || CheckError::request(field, format!("`{field}` is missing"))
         };
@@ -235,17 +254,9 @@ impl TryFrom<Fields> for Check {
             schedule,
             claim,
             d_dtype: fields.d_dtype,
-            policy: Policy {
-                any_nan: fields.nan == Some(Strictness::Any),
-                any_zero: fields.zero == Some(Strictness::Any),
-            },
+            policy,
             scope,
-            naming: match fields.tree {
-                Some(true) => Naming::Tree {
-                    block_rows: fields.block_rows,
-                },
-                _ => Naming::Payload,
-            },
+            naming,
             against: fields.against,
             engine: fields.engine.unwrap_or(EngineChoice::Fast),
             max_mismatches: fields.max_mismatches.unwrap_or(MAX_MISMATCHES),

@@ -1,9 +1,8 @@
 //! A request and the files that it names, ready to be searched.
 
-use super::error::IdentifyError;
 use super::kernels::Kernels;
 use super::readings::Captured;
-use super::request::{Identify, Schedules};
+use super::request::{Identify, IdentifyError, Schedules};
 use super::run::Prepared;
 use crate::check::{CheckError, EngineChoice, KernelSaid};
 use crate::emu::{Catalogue, Engine, Platform};

@@ -1,10 +1,9 @@
 //! A search, from files to what fits.
 
 use super::common::Common;
-use super::error::IdentifyError;
 use super::kernels::Kernels;
 use super::readings::Captured;
-use super::request::{Identify, Schedules};
+use super::request::{Identify, IdentifyError, Schedules};
 use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
