@@ -35,9 +35,6 @@ pub fn seal(schema: &str, content: &impl Serialize) -> Result<Vec<u8>, serde_jso
 }
 
 /// The same, signed.
-///
-/// # Errors
-/// As of [`seal`].
 pub fn seal_signed(
     schema: &str,
     content: &impl Serialize,
@@ -63,9 +60,6 @@ fn message(schema: &str, content: Hash) -> String {
 
 /// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
 /// fields would pass for an object.
-///
-/// # Errors
-/// What is wrong.
 pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     let said = |error: serde_json::Error| printable(&error.to_string());
     let read: T = crate::words::from_json(text).map_err(|reason| printable(&reason))?;

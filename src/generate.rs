@@ -59,9 +59,6 @@ impl std::fmt::Display for Spec {
 impl Spec {
     /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`. `None` if the text
     /// does not begin like one.
-    ///
-    /// # Errors
-    /// A sentence on what is wrong with it.
     pub fn parse(text: &str) -> Option<Result<Spec, String>> {
         let rest = text.strip_prefix(PREFIX)?;
         Some(Spec::parse_rest(rest).map_err(|reason| {
@@ -104,9 +101,6 @@ impl Spec {
     }
 
     /// The operand.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
     pub fn tensor(
         &self,
         format: Format,

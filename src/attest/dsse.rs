@@ -67,18 +67,12 @@ impl Envelope {
     }
 
     /// Reads an envelope. Fields that it does not know are refused, as nobody would look at them.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Envelope, AttestError> {
         each_once(text).map_err(AttestError::NotOne)?;
         strictly(text).map_err(AttestError::NotOne)
     }
 
     /// The payload's bytes.
-    ///
-    /// # Errors
-    /// If there are none.
     pub fn payload(&self) -> Result<Vec<u8>, AttestError> {
         decoded(&self.payload)
             .ok_or_else(|| AttestError::NotOne("its payload is not base64".to_owned()))
@@ -109,9 +103,6 @@ impl Envelope {
 
 impl DsseSignature {
     /// The signature's bytes.
-    ///
-    /// # Errors
-    /// If they are not those of an Ed25519 signature.
     fn bytes(&self) -> Result<[u8; 64], AttestError> {
         let bytes = decoded(&self.sig).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| {

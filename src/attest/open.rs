@@ -79,9 +79,6 @@ impl Attestation {
     }
 
     /// Makes sure that it is of a kind.
-    ///
-    /// # Errors
-    /// If it is of another.
     pub fn is_a(&self, kind: Kind) -> Result<(), AttestError> {
         match self.predicate.kind() {
             found if found == kind => Ok(()),
@@ -90,9 +87,6 @@ impl Attestation {
     }
 
     /// The name under which it is about a file of this SHA-256.
-    ///
-    /// # Errors
-    /// If it is about others.
     pub fn about(&self, sha256: Hash) -> Result<&str, AttestError> {
         let subject = find(self.predicate.subjects(), sha256);
         subject.map_or_else(
@@ -114,9 +108,6 @@ impl Attestation {
     }
 
     /// Makes sure that it is by the model, or the rule, of this SHA-256.
-    ///
-    /// # Errors
-    /// If it is by another.
     pub fn is_by_model(&self, sha256: Hash) -> Result<(), AttestError> {
         match &self.predicate {
             Predicate::Svr(statement) => {

@@ -224,9 +224,6 @@ impl Default for OperationRule {
 
 impl OperationRule {
     /// Refuses names that nothing has.
-    ///
-    /// # Errors
-    /// A sentence about the first.
     fn validate(&self) -> Result<(), String> {
         for name in self.variants.iter().flatten() {
             let (operation, variant) = match name.split_once(' ') {
@@ -317,9 +314,6 @@ impl Default for Policy {
 
 impl Policy {
     /// The strict one by its word, else a file's.
-    ///
-    /// # Errors
-    /// What is wrong with the file.
     pub fn read(path: &Path) -> Result<Policy, BatchError> {
         if path == Path::new(STRICT) {
             return Ok(Policy::default());

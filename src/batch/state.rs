@@ -79,9 +79,6 @@ impl State {
     }
 
     /// The verdict of before, if options, model, schedule and all files are as they were.
-    ///
-    /// # Errors
-    /// If the file cannot be read any more.
     pub fn recall(&self, case: &Case, files: &Files) -> Result<Option<BatchCase>, BatchError> {
         let Some(journal) = &self.0 else {
             return Ok(None);
@@ -104,9 +101,6 @@ impl State {
     }
 
     /// Keeps a verdict: a line more.
-    ///
-    /// # Errors
-    /// If it cannot be.
     pub(super) fn keep(&self, entry: &Entry) -> Result<(), BatchError> {
         let Some(journal) = &self.0 else {
             return Ok(());
@@ -231,9 +225,6 @@ impl Journal {
 
 impl Entry {
     /// The case that it is about.
-    ///
-    /// # Errors
-    /// If its report is none.
     pub fn recalled(self) -> std::io::Result<BatchCase> {
         BatchCase::of_kept(self.case)
     }

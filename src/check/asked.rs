@@ -56,9 +56,6 @@ impl Request {
     }
 
     /// Of an object's fields.
-    ///
-    /// # Errors
-    /// What is wrong with them.
     pub fn from_value(fields: Value) -> Result<Request, serde_json::Error> {
         if Request::is_operation(&fields) {
             Operation::deserialize(fields).map(Request::from)
@@ -96,9 +93,6 @@ impl Request {
     }
 
     /// What it says of the result.
-    ///
-    /// # Errors
-    /// If a digest is none.
     pub fn claimed(&self) -> Result<Claimed, CheckError> {
         match self {
             Request::Product(check) => Ok(match &check.claim {

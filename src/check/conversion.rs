@@ -172,9 +172,6 @@ impl Fields {
 
 impl Fields {
     /// What is multiplied.
-    ///
-    /// # Errors
-    /// If A or B is missing.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut arrays = self.arrays();
         arrays.remove(&Role::D);

@@ -6,9 +6,6 @@ use crate::explain::{Explanation, Question, Wish};
 
 impl Prepared {
     /// How an element of D comes about, and how it compares with the D that was read.
-    ///
-    /// # Errors
-    /// If D has no such element.
     pub fn explain(&self, index: &[usize], wish: Wish) -> Result<Explanation, CheckError> {
         let shape = self.problem().d_shape();
         let inside = index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| i < n);

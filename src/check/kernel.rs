@@ -98,9 +98,6 @@ impl KernelSaid {
     }
 
     /// SHA-256 of everything that is said.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn sha256(&self) -> Result<String, CheckError> {
         Ok(digest(&self.content()?))
     }

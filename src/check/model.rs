@@ -37,9 +37,6 @@ impl Model {
     }
 
     /// The rule's sparse form.
-    ///
-    /// # Errors
-    /// If it has none.
     pub(super) fn of_compressed(self) -> Result<Model, CheckError> {
         let choice = self.choice();
         if choice.rule.sparse.is_none() {

@@ -52,26 +52,17 @@ impl Check {
     }
 
     /// Reads and chooses everything that the check needs; nothing is computed.
-    ///
-    /// # Errors
-    /// What is wrong with the request or its files.
     pub fn prepare(&self) -> Result<Prepared, CheckError> {
         self.prepare_in(&Files::default())
     }
 
     /// The same, among the files of a run: they are shared, and so is the limit of their memory.
-    ///
-    /// # Errors
-    /// As of [`Check::prepare`].
     pub fn prepare_in(&self, files: &Files) -> Result<Prepared, CheckError> {
         Prepared::new(self, &None, files, Tensors::default())
     }
 
     /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
-    ///
-    /// # Errors
-    /// As of [`Check::prepare`].
     pub fn prepare_rows(&self, rows: Range<usize>, files: &Files) -> Result<Prepared, CheckError> {
         Prepared::new(self, &Some(rows), files, Tensors::default())
     }
@@ -87,9 +78,6 @@ impl Prepared {
     }
 
     /// The same, of which some arrays are among the files of a run.
-    ///
-    /// # Errors
-    /// As of [`Prepared::from_tensors`].
     pub fn from_tensors_in(
         check: &Check,
         files: &Files,

@@ -26,9 +26,6 @@ const MAX_EXPLAINED_K: usize = 1 << 20;
 
 impl Prepared {
     /// Replays the product, compares, and reports.
-    ///
-    /// # Errors
-    /// Why there is no verdict.
     pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
         Judge::run(self, progress)
     }
@@ -186,9 +183,6 @@ fn basis_of(model: &impl serde::Serialize, schedule: &impl serde::Serialize) -> 
 
 impl Check {
     /// All that decides a verdict but the request's words and the arrays, which are not looked at.
-    ///
-    /// # Errors
-    /// If there is no such model or schedule.
     pub fn basis(&self) -> Result<String, CheckError> {
         if let Some(kernel) = self.schedule.kernel() {
             let file = match &self.model.from {

@@ -121,9 +121,6 @@ impl Rows {
     }
 
     /// The payloads of some blocks as one matrix.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Result<Tensor, CommitError> {
         let ranges = blocks.iter().map(|&block| self.of_block(block));
         let rows: Vec<u64> = ranges.flatten().collect();

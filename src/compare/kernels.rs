@@ -9,9 +9,6 @@ use crate::report::KernelsCompared;
 use crate::role::{ByRole, Role};
 
 /// In what two texts differ; none unless there are two.
-///
-/// # Errors
-/// If a text or A cannot be read.
 pub fn compared(
     request: &Compare,
     pair: &Pair,

@@ -29,9 +29,6 @@ struct Sides {
 
 impl Compare {
     /// Compares the results, and looks for what gives each.
-    ///
-    /// # Errors
-    /// What is wrong with the files, or that it was interrupted.
     pub fn run(&self, progress: &dyn Progress) -> Result<Compared, IdentifyError> {
         self.run_with(&Held::default(), progress)
     }

@@ -39,9 +39,6 @@ impl Side {
 }
 
 /// A check of files, and of arrays that the caller holds; what a search found names files in their place.
-///
-/// # Errors
-/// As of [`Check::prepare`].
 pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, CheckError> {
     let mut check = check.clone();
     for role in arrays.keys() {

@@ -11,9 +11,6 @@ use crate::role::Role;
 
 impl Identify {
     /// Reads the files.
-    ///
-    /// # Errors
-    /// What is wrong with them.
     pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
         self.prepare_with(&mut |_| None)
     }

@@ -59,9 +59,6 @@ impl Prepared {
     }
 
     /// The same, and the checks that those are which fit, in their order.
-    ///
-    /// # Errors
-    /// As of [`Prepared::run`].
     pub fn choose(
         &self,
         progress: &dyn Progress,

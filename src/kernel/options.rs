@@ -34,9 +34,6 @@ pub struct Options {
 
 impl Options {
     /// The GPU by a name of the catalogue. An architecture of several capabilities leaves open which.
-    ///
-    /// # Errors
-    /// If none is called so.
     pub fn on(&mut self, name: &str) -> Result<(), UnknownArchitecture> {
         if let Some(capability) = Capability::parse(name) {
             self.capability = Some(capability);

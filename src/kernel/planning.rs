@@ -152,9 +152,6 @@ impl KernelReading {
     }
 
     /// Refuses a text about another product. A column-major D is the transposed product.
-    ///
-    /// # Errors
-    /// If the text describes another product.
     pub fn is_about(&self, shape: Shape) -> Result<(), KernelError> {
         let Some(text) = self.product else {
             return Ok(());

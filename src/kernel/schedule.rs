@@ -78,9 +78,6 @@ impl Plan {
     }
 
     /// The same with a name, its sources, and how it is known.
-    ///
-    /// # Errors
-    /// As [`Plan::spec`].
     pub fn schedule(&self) -> Result<Schedule, KernelError> {
         let family = self.family();
         let spec = self.spec()?;

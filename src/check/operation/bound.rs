@@ -103,9 +103,6 @@ impl Operation {
     }
 
     /// All that decides a verdict but the arrays, as text: the variant, and the tensor core's rules.
-    ///
-    /// # Errors
-    /// If there is no such variant or GPU.
     pub fn basis(&self) -> Result<String, CheckError> {
         let (variant, file) = self.variant()?;
         let formats = [Format::Fp16, Format::Bf16];
@@ -217,9 +214,6 @@ fn chosen(rule: &Rule, arch: Option<&str>, format: Format) -> Result<Option<Chos
 
 impl BoundOperation {
     /// The operation on arrays, as it is to be computed.
-    ///
-    /// # Errors
-    /// What does not fit.
     pub fn job<'a>(&'a self, inputs: &Inputs<'a>) -> Result<Job<'a>, OpError> {
         self.job_by(&self.variant.rule, self.chosen.as_ref(), inputs)
     }
