@@ -150,12 +150,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let custom = request.custom();
     let capability = request.settings.capability.value();
-    // Of a GPU that is one of several, too.
-    let one_of = request.options.one_of.iter().copied();
-    let gpus: Vec<Capability> = match capability {
-        Some(gpu) => vec![gpu],
-        None => one_of.collect(),
-    };
+    let gpus = request.gpus();
     if let Some(gpu) = gpus.first()
         && !gpus.iter().any(|gpu| KNOWN.contains(gpu))
     {

@@ -234,15 +234,19 @@ impl Request<'_> {
         }
     }
 
+    /// The GPU, or those of which it is one; none if nobody says it.
+    pub fn gpus(&self) -> Vec<Capability> {
+        match self.settings.capability.value() {
+            Some(gpu) => vec![gpu],
+            None => self.options.one_of.clone(),
+        }
+    }
+
     /// Where kernels were compared on sm_90, sm_100 and sm_103 alone, that another GPU sums as they do is an
     /// assumption.
     pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
         let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
-        let known = self.settings.capability.value();
-        let gpus = match known {
-            Some(gpu) => vec![gpu],
-            None => self.options.one_of.clone(),
-        };
+        let gpus = self.gpus();
         if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
             let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
             plan.assumed.push(format!(

@@ -155,18 +155,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "only FP16, BF16 and FP8 have been compared",
         ));
     };
-    if let Some(capability) = &settings.capability
-        && capability.value < SM_90
-    {
-        return Err(KernelError::WrongGpu {
-            text: "a kernel of Hopper and later (nvjet)".into(),
-            asked: capability.value.to_string(),
-        });
-    }
-    let one_of = &request.options.one_of;
-    if let Some(oldest) = one_of
-        .first()
-        .filter(|_| one_of.iter().all(|gpu| *gpu < SM_90))
+    let gpus = request.gpus();
+    if let Some(oldest) = gpus.first()
+        && gpus.iter().all(|gpu| *gpu < SM_90)
     {
         return Err(KernelError::WrongGpu {
             text: "a kernel of Hopper and later (nvjet)".into(),
