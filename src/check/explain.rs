@@ -16,13 +16,13 @@ impl Prepared {
         Ok(self.question(index, wish, |question| question.answer()))
     }
 
-    /// Steps of the chain that an explanation shows.
-    pub fn explained_steps(&self) -> usize {
-        let first = vec![0; self.problem().d_shape().len()];
-        self.question(&first, Wish::default(), |question| question.steps())
-    }
-
-    fn question<T>(&self, index: &[usize], wish: Wish, ask: impl FnOnce(Question) -> T) -> T {
+    /// Asks how an element of D comes about.
+    pub(super) fn question<T>(
+        &self,
+        index: &[usize],
+        wish: Wish,
+        ask: impl FnOnce(Question) -> T,
+    ) -> T {
         let given = self.d().map(|d| {
             let planes = d.planes();
             let (batch, element) = index.split_at(index.len() - 2);

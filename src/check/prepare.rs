@@ -15,7 +15,7 @@ use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::random::SplitMix64;
-use crate::report::{Conversion, EngineUsed, Planned, Product, Scheduled, Tool};
+use crate::report::{Conversion, Planned, Product, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -35,7 +35,7 @@ pub struct Prepared {
     format: Format,
     engine: Engine<'static>,
     /// In place of the engine, where one was asked for.
-    gpu: Option<Gpu>,
+    pub(super) gpu: Option<Gpu>,
 }
 
 impl Check {
@@ -195,13 +195,6 @@ impl Prepared {
             chunk.iter().fold(0, fold)
         });
         words.fold(0, |seed, word| SplitMix64(seed ^ word).word())
-    }
-
-    /// The GPU that computes, and what it did.
-    pub(super) fn engine_used(&self) -> Option<EngineUsed> {
-        self.gpu
-            .as_ref()
-            .map(|gpu| EngineUsed::gpu(gpu.info(), gpu.work()))
     }
 
     /// What was asked.

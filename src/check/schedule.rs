@@ -33,16 +33,11 @@ impl Scheduling {
             return check.schedule.resolve();
         };
         let (schedule, planned) = kernel.plan(check, from)?;
-        let Overrides {
-            alpha,
-            beta,
-            scale_result,
-            ..
-        } = check.schedule.overrides;
+        let given = &check.schedule.overrides;
         let factors = Overrides {
-            alpha,
-            beta,
-            scale_result,
+            alpha: given.alpha,
+            beta: given.beta,
+            scale_result: given.scale_result,
             ..Overrides::default()
         };
         let mut scheduling = Scheduling::changed(schedule, &factors)?;

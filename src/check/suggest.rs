@@ -165,14 +165,6 @@ impl Prepared {
         }
         Some(check)
     }
-
-    /// What was asked, except who computes: that makes no difference to the bits.
-    pub(super) fn asked(&self) -> Check {
-        Check {
-            engine: EngineChoice::Fast,
-            ..self.check.clone()
-        }
-    }
 }
 
 impl From<Placed> for Place {

@@ -7,6 +7,7 @@ use super::{
     Restart, Start, read,
 };
 use crate::num::Format;
+use crate::words::Word as _;
 
 impl Plan {
     /// As JSON, with names of enums and dtypes as text.
@@ -55,9 +56,9 @@ impl Plan {
         let instruction = self.model().instruction;
         let algorithm = instruction.ok_or_else(|| missing("the GPU", why, "arch"))?;
         let known = Algorithm::ALL
-            .into_iter()
-            .find(|(_, own)| own.instruction() == algorithm);
-        let Some((name, algorithm)) = known else {
+            .iter()
+            .find(|(own, ..)| own.instruction() == algorithm);
+        let Some((algorithm, name, _)) = known else {
             return Err(no(&format!(
                 "GEMMDesc has no name for the instruction {algorithm}"
             )));

@@ -11,6 +11,7 @@ use crate::kernel::{
     Settings, Slice, Tile, Traversal,
 };
 use crate::num::{Format, Kind};
+use crate::words::Word as _;
 
 pub static FAMILY: Family = Family {
     id: "gemm-desc",
@@ -225,7 +226,7 @@ fn on_the_gpu(settings: &Settings) -> Result<(), KernelError> {
         false => Err(KernelError::WrongGpu {
             text: format!(
                 "a kernel of {name} instructions ({})",
-                algorithm.value.name()
+                algorithm.value.word()
             ),
             asked: gpu.value.to_string(),
         }),
