@@ -178,6 +178,17 @@ fn cut(more: Value) -> Value {
     fields
 }
 
+/// With fields of a text, whose cuts add in float32 unless they say otherwise.
+fn with_cuts(mut fields: Value, more: &str) -> Value {
+    let mut more: Value = serde_json::from_str(more.trim()).expect(more);
+    let cuts = more.get_mut("k_cuts").and_then(Value::as_array_mut);
+    for own in cuts.into_iter().flatten() {
+        *own = cut(own.take());
+    }
+    merge(&mut fields, more);
+    fields
+}
+
 fn planned(fields: &Value, k: usize) -> Result<Plan, KernelError> {
     read(&fields.to_string())?.plan(&shape(k), &Options::default())
 }
@@ -193,68 +204,36 @@ fn written(fields: &Value, k: usize) -> String {
 /// The examples of pytorch's own page and those that follow from its rules; chains are written flat.
 #[test]
 fn worked_examples() {
-    let span = |span: usize| cut(json!({"span": span}));
-    let strided = |more: Value| {
-        let mut fields = cut(json!({"layout": "STRIDED"}));
-        merge(&mut fields, more);
-        fields
-    };
-    let lanes = || strided(json!({"span": 2, "count": 2}));
-    let labels =
-        |divisor: usize| strided(json!({"span": 1, "count": 2, "period": 3, "divisor": divisor}));
-    let tree = strided(json!({"span": 2, "count": 4, "merge": "PAIRWISE_TREE"}));
-    for (k, fields, want) in [
-        (10, matrix(json!({})), "<d[0..3] d[4..7] d[8..9]>"),
-        (
-            10,
-            matrix(json!({"k_loop_step": 4})),
-            "<d[0..1] d[2..5] d[6..9]>",
-        ),
-        (
-            22,
-            matrix(json!({"k_loop_step": 8})),
-            "<d[0..3] d[4..5] d[6..9] d[10..13] d[14..17] d[18..21]>",
-        ),
-        (
-            12,
-            matrix(json!({"use_fast_accum": false})),
-            "(((0 + d[0..3]) + d[4..7]) + d[8..11])",
-        ),
-        (
-            12,
-            matrix(json!({"instruction_k": 2, "k_cuts": [span(4)]})),
-            "((<d[0..1] d[2..3]> + <d[4..5] d[6..7]>) + <d[8..9] d[10..11]>)",
-        ),
-        (
-            12,
-            scalar(json!([span(6), span(2)])),
-            "(((<0 1> + <2 3>) + <4 5>) + ((<6 7> + <8 9>) + <10 11>))",
-        ),
-        (
-            12,
-            scalar(json!([strided(json!({"span": 2, "count": 3}))])),
-            "((<0 1 6 7> + <2 3 8 9>) + <4 5 10 11>)",
-        ),
-        (
-            8,
-            scalar(json!([tree])),
-            "((<0 1> + <2 3>) + (<4 5> + <6 7>))",
-        ),
-        (
-            8,
-            scalar(json!([lanes(), lanes()])),
-            "((<0 1> + <4 5>) + (<2 3> + <6 7>))",
-        ),
-        (8, scalar(json!([labels(1)])), "(<0 2 3 5 6> + <1 4 7>)"),
-        (8, scalar(json!([labels(2)])), "(<0 1 3 4 6 7> + <2 5>)"),
-        (
-            20,
-            matrix(json!({"k_loop_step": 8, "k_cuts": [span(8)]})),
-            "((<d[0..3] d[4..7]> + <d[8..11] d[12..15]>) + d[16..19])",
-        ),
-    ] {
-        assert_eq!(written(&fields, k), want, "{fields}");
+    let table = r#"
+        10 | matrix | {} | <d[0..3] d[4..7] d[8..9]>
+        10 | matrix | {"k_loop_step": 4} | <d[0..1] d[2..5] d[6..9]>
+        22 | matrix | {"k_loop_step": 8} | <d[0..3] d[4..5] d[6..9] d[10..13] d[14..17] d[18..21]>
+        12 | matrix | {"use_fast_accum": false} | (((0 + d[0..3]) + d[4..7]) + d[8..11])
+        12 | matrix | {"instruction_k": 2, "k_cuts": [{"span": 4}]} | ((<d[0..1] d[2..3]> + <d[4..5] d[6..7]>) + <d[8..9] d[10..11]>)
+        12 | scalar | {"k_cuts": [{"span": 6}, {"span": 2}]} | (((<0 1> + <2 3>) + <4 5>) + ((<6 7> + <8 9>) + <10 11>))
+        12 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 2, "count": 3}]} | ((<0 1 6 7> + <2 3 8 9>) + <4 5 10 11>)
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 2, "count": 4, "merge": "PAIRWISE_TREE"}]} | ((<0 1> + <2 3>) + (<4 5> + <6 7>))
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 2, "count": 2}, {"layout": "STRIDED", "span": 2, "count": 2}]} | ((<0 1> + <4 5>) + (<2 3> + <6 7>))
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 1, "count": 2, "period": 3, "divisor": 1}]} | (<0 2 3 5 6> + <1 4 7>)
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 1, "count": 2, "period": 3, "divisor": 2}]} | (<0 1 3 4 6 7> + <2 5>)
+        20 | matrix | {"k_loop_step": 8, "k_cuts": [{"span": 8}]} | ((<d[0..3] d[4..7]> + <d[8..11] d[12..15]>) + d[16..19])
+        "#;
+    for row in table.lines().filter(|row| row.contains(" | ")) {
+        let [k, unit, more, want] = row.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let unit = match unit {
+            "matrix" => matrix(json!({})),
+            _ => scalar(json!([])),
+        };
+        let fields = with_cuts(unit, more);
+        assert_eq!(
+            written(&fields, k.trim().parse().unwrap()),
+            want,
+            "{fields}"
+        );
     }
+    let span = |span: usize| cut(json!({"span": span}));
     // Asked for as five slices on a grain of 64: four are made.
     let plan = planned(&matrix(json!({"k_cuts": [span(256)]})), 1000).unwrap();
     assert_eq!(lengths(&plan), [256, 256, 256, 232]);
@@ -386,73 +365,38 @@ fn every_field_decides() {
         let one = |seed| agree(&fields.to_string(), shape(k), &Options::default(), seed).unwrap();
         (0..12).map(one).collect()
     };
-    let sixteen = |more: Value| {
-        let mut fields = matrix(json!({"instruction_k": 16}));
-        merge(&mut fields, more);
-        fields
+    let both = |row: &str| {
+        let (one, other) = row.split_once(" | ").unwrap();
+        [one, other].map(|more| with_cuts(matrix(json!({"instruction_k": 16})), more))
     };
-    let with = |more: Value| sixteen(json!({"k_cuts": [cut(more)]}));
-    let strided = |more: Value| {
-        let mut own = json!({"span": 16, "layout": "STRIDED", "count": 4});
-        merge(&mut own, more);
-        with(own)
-    };
-    let span = json!({"span": 64});
-    let nested = sixteen(json!({"k_cuts": [cut(span.clone()), cut(json!({"span": 32}))]}));
-    for (one, other) in [
-        (
-            sixteen(json!({})),
-            sixteen(json!({"use_fast_accum": false})),
-        ),
-        (sixteen(json!({})), sixteen(json!({"k_loop_step": 64}))),
-        (sixteen(json!({})), sixteen(json!({"instruction_k": 8}))),
-        (sixteen(json!({})), with(span.clone())),
-        (with(span.clone()), with(json!({"span": 80}))),
-        (with(span.clone()), nested),
-        (
-            with(span.clone()),
-            with(json!({"span": 64, "partial_dtype": "bfloat16"})),
-        ),
-        (
-            with(json!({"span": 64, "partial_dtype": "float16"})),
-            with(json!({"span": 64, "partial_dtype": "bfloat16"})),
-        ),
-        (
-            with(json!({"span": 64, "merge_dtype": "float16"})),
-            with(span),
-        ),
-        (
-            strided(json!({})),
-            strided(json!({"merge": "PAIRWISE_TREE"})),
-        ),
-        (strided(json!({})), strided(json!({"count": 3}))),
-        (strided(json!({})), strided(json!({"period": 7}))),
-        (
-            strided(json!({"period": 7})),
-            strided(json!({"period": 7, "divisor": 2})),
-        ),
-    ] {
+    let rows = |table: &'static str| table.lines().filter(|row| row.contains(" | ")).map(both);
+    let different = r#"
+        {} | {"use_fast_accum": false}
+        {} | {"k_loop_step": 64}
+        {} | {"instruction_k": 8}
+        {} | {"k_cuts": [{"span": 64}]}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 80}]}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 64}, {"span": 32}]}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 64, "partial_dtype": "bfloat16"}]}
+        {"k_cuts": [{"span": 64, "partial_dtype": "float16"}]} | {"k_cuts": [{"span": 64, "partial_dtype": "bfloat16"}]}
+        {"k_cuts": [{"span": 64, "merge_dtype": "float16"}]} | {"k_cuts": [{"span": 64}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "merge": "PAIRWISE_TREE"}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 3}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 7}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 7}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 7, "divisor": 2}]}
+        "#;
+    for [one, other] in rows(different) {
         let k = 256 + 40;
         let digest = |fields: &Value| planned(fields, k).unwrap().spec().unwrap().sha256();
         assert_ne!(digest(&one), digest(&other), "{one}\n{other}");
         assert_ne!(bits(&one, k), bits(&other, k), "{one}\n{other}");
     }
-    // The same said in other words.
-    for (one, other) in [
-        (strided(json!({})), strided(json!({"period": 4}))),
-        (
-            sixteen(json!({})),
-            sixteen(
-                json!({"k_loop_step": null, "k_cuts": [], "epilogue": "NONE", "input_precision": "ieee"}),
-            ),
-        ),
-        (
-            with(json!({"span": 64})),
-            with(
-                json!({"span": 64, "merge_order": "sequential", "layout": "KCutLayout.CONTIGUOUS", "period": null, "divisor": 1}),
-            ),
-        ),
-    ] {
+    let the_same = r#"
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 4}]}
+        {} | {"k_loop_step": null, "k_cuts": [], "epilogue": "NONE", "input_precision": "ieee"}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 64, "merge_order": "sequential", "layout": "KCutLayout.CONTIGUOUS", "period": null, "divisor": 1}]}
+        "#;
+    for [one, other] in rows(the_same) {
         let spec = |fields: &Value| planned(fields, 296).unwrap().spec().unwrap();
         assert_eq!(spec(&one), spec(&other), "{one}\n{other}");
     }
