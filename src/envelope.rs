@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::commit::Hash;
 use crate::io::{MappedFile, file_sha256, printable};
 use crate::sign::{PublicKey, Signature, Signer};
+use crate::words::Unique;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,9 +35,6 @@ pub fn seal(schema: &str, content: &impl Serialize) -> Result<Vec<u8>, serde_jso
 }
 
 /// The same, signed.
-///
-/// # Errors
-/// As of [`seal`].
 pub fn seal_signed(
     schema: &str,
     content: &impl Serialize,
@@ -62,9 +60,6 @@ fn message(schema: &str, content: Hash) -> String {
 
 /// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
 /// fields would pass for an object.
-///
-/// # Errors
-/// What is wrong.
 pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     let said = |error: serde_json::Error| printable(&error.to_string());
     let read: T = crate::words::from_json(text).map_err(|reason| printable(&reason))?;
@@ -102,68 +97,9 @@ fn misformed(written: &Value, meant: &Value, place: String) -> Option<String> {
 /// # Errors
 /// Which field it is, or why it is not a JSON.
 pub fn each_once(text: &str) -> Result<(), String> {
-    let read: Result<Once, _> = serde_json::from_str(text);
+    let read: Result<Unique, _> = serde_json::from_str(text);
     read.map(|_| ())
         .map_err(|error| printable(&error.to_string()))
-}
-
-/// JSON of which nothing is kept.
-struct Once;
-
-impl<'de> Deserialize<'de> for Once {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Once, D::Error> {
-        from.deserialize_any(EachOnce)
-    }
-}
-
-struct EachOnce;
-
-impl<'de> serde::de::Visitor<'de> for EachOnce {
-    type Value = Once;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Once, E> {
-        Ok(Once)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Once, E> {
-        Ok(Once)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Once, E> {
-        Ok(Once)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Once, E> {
-        Ok(Once)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Once, E> {
-        Ok(Once)
-    }
-
-    fn visit_unit<E>(self) -> Result<Once, E> {
-        Ok(Once)
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Once, A::Error> {
-        while list.next_element::<Once>()?.is_some() {}
-        Ok(Once)
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Once, A::Error> {
-        let mut names = std::collections::BTreeSet::new();
-        while let Some((name, Once)) = map.next_entry::<String, Once>()? {
-            if let Some(twice) = names.replace(name) {
-                let reason = format!("field {twice:?} appears twice");
-                return Err(serde::de::Error::custom(reason));
-            }
-        }
-        Ok(Once)
-    }
 }
 
 /// Its content.

@@ -7,33 +7,35 @@ use crate::num::{Class as Number, Format, Kind};
 use crate::random::{GOLDEN, mix};
 use crate::role::Role;
 use crate::tensor::{Tensor, parallel};
+use crate::words::{Word as _, words};
 
 /// What a path begins with that names a generated operand instead of a file.
 pub const PREFIX: &str = "generate:";
 
-/// Which numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Eight binades below 2, as activations and weights are.
-    Normal,
-    /// Every exponent of finite numbers.
-    Wide,
-    /// Subnormal numbers and zeros.
-    Subnormal,
-    /// As `Wide`, and one in sixteen each a zero, an infinity and a NaN.
-    Special,
-    /// Pairs of products that cancel, one in sixteen except the last bit.
-    Cancel,
-    /// One bit of the fraction, or all but one: every bit takes its turn.
-    Toggle,
-    /// Fractions of ones in two binades, three in four positive: long carries.
-    Carry,
-    /// Up to 32 binades below 2: terms lie every distance apart.
-    Align,
-    /// Fractions of alternating bits, either way, in the two binades whose fields differ most.
-    Alternate,
-    /// As `Cancel` behind a product of zero: units that take products in turn change parts.
-    Stagger,
+words! {
+    /// Which numbers.
+    pub enum Class {
+        /// Eight binades below 2, as activations and weights are.
+        Normal = "normal",
+        /// Every exponent of finite numbers.
+        Wide = "wide",
+        /// Subnormal numbers and zeros.
+        Subnormal = "subnormal",
+        /// As `Wide`, and one in sixteen each a zero, an infinity and a NaN.
+        Special = "special",
+        /// Pairs of products that cancel, one in sixteen except the last bit.
+        Cancel = "cancel",
+        /// One bit of the fraction, or all but one: every bit takes its turn.
+        Toggle = "toggle",
+        /// Fractions of ones in two binades, three in four positive: long carries.
+        Carry = "carry",
+        /// Up to 32 binades below 2: terms lie every distance apart.
+        Align = "align",
+        /// Fractions of alternating bits, either way, in the two binades whose fields differ most.
+        Alternate = "alternate",
+        /// As `Cancel` behind a product of zero: units that take products in turn change parts.
+        Stagger = "stagger",
+    }
 }
 
 /// An operand to generate.
@@ -47,49 +49,16 @@ pub struct Spec {
 /// The most elements: what a path says must not allocate more than a machine has.
 const MAX_ELEMENTS: usize = 1 << 32;
 
-impl Class {
-    pub const ALL: [Class; 10] = [
-        Class::Normal,
-        Class::Wide,
-        Class::Subnormal,
-        Class::Special,
-        Class::Cancel,
-        Class::Toggle,
-        Class::Carry,
-        Class::Align,
-        Class::Alternate,
-        Class::Stagger,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Normal => "normal",
-            Class::Wide => "wide",
-            Class::Subnormal => "subnormal",
-            Class::Special => "special",
-            Class::Cancel => "cancel",
-            Class::Toggle => "toggle",
-            Class::Carry => "carry",
-            Class::Align => "align",
-            Class::Alternate => "alternate",
-            Class::Stagger => "stagger",
-        }
-    }
-}
-
 impl std::fmt::Display for Spec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shape = crate::tensor::shape_text(&self.shape);
-        write!(f, "{PREFIX}{}:{}:{shape}", self.seed, self.class.name())
+        write!(f, "{PREFIX}{}:{}:{shape}", self.seed, self.class.word())
     }
 }
 
 impl Spec {
     /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`. `None` if the text
     /// does not begin like one.
-    ///
-    /// # Errors
-    /// A sentence on what is wrong with it.
     pub fn parse(text: &str) -> Option<Result<Spec, String>> {
         let rest = text.strip_prefix(PREFIX)?;
         Some(Spec::parse_rest(rest).map_err(|reason| {
@@ -108,13 +77,10 @@ impl Spec {
         let seed = seed
             .parse()
             .map_err(|_| format!("{seed:?} is not a seed (a number below 2^64)"))?;
-        let class = Class::ALL
-            .into_iter()
-            .find(|c| c.name() == class)
-            .ok_or_else(|| {
-                let names = Class::ALL.map(Class::name).join(", ");
-                format!("{class:?} is not a class ({names})")
-            })?;
+        let class = Class::of_word(class).ok_or_else(|| {
+            let names: Vec<_> = Class::ALL.iter().map(|(_, name, _)| *name).collect();
+            format!("{class:?} is not a class ({})", names.join(", "))
+        })?;
         let axes: Result<Vec<usize>, _> = shape.split('x').map(str::parse).collect();
         let shape = match axes {
             Ok(axes) if axes.len() >= 2 && !axes.contains(&0) => axes,
@@ -135,9 +101,6 @@ impl Spec {
     }
 
     /// The operand.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
     pub fn tensor(
         &self,
         format: Format,
@@ -329,7 +292,7 @@ mod tests {
     #[test]
     fn numbers_are_of_their_class() {
         for format in Format::ALL {
-            for class in Class::ALL {
+            for &(class, ..) in Class::ALL {
                 let shape = vec![40, 50];
                 let spec = Spec {
                     seed: 3,
@@ -375,69 +338,33 @@ mod tests {
                 .map(|column| planes.plane(0).code(0, column))
                 .collect()
         };
-        let known: [(Class, Format, Role, [u64; 4]); 9] = [
+        use Class::{Cancel, Normal, Special, Stagger, Subnormal, Wide};
+        use Format::{Bf16, E4m3, E5m2fnuz, Fp16, Fp32, Int8, Tf32, Ue4m3};
+        use Role::{A, B, C, ScaleA};
+        for (class, format, role, expected) in [
+            (Normal, Fp16, A, [0x3d1e, 0xb9ee, 0x2978, 0xb3a9]),
+            (Wide, Bf16, B, [0x61e8, 0x1957, 0x73fa, 0xfed6]),
+            (Special, E4m3, A, [0x46, 0xce, 0x68, 0xd9]),
             (
-                Class::Normal,
-                Format::Fp16,
-                Role::A,
-                [0x3d1e, 0xb9ee, 0x2978, 0xb3a9],
-            ),
-            (
-                Class::Wide,
-                Format::Bf16,
-                Role::B,
-                [0x61e8, 0x1957, 0x73fa, 0xfed6],
-            ),
-            (
-                Class::Special,
-                Format::E4m3,
-                Role::A,
-                [0x46, 0xce, 0x68, 0xd9],
-            ),
-            (
-                Class::Cancel,
-                Format::Tf32,
-                Role::A,
-                [0x3fa3_c000, 0xbfa3_c000, 0x3d2f_0000, 0xbd2f_0000],
+                Cancel,
+                Tf32,
+                A,
+                [0x3fa3c000, 0xbfa3c000, 0x3d2f0000, 0xbd2f0000],
             ),
             // From k = 1 on, 0xb9ee and what undoes it.
+            (Stagger, Fp16, A, [0, 0xb9ee, 0x39ee, 0xb3a9]),
             (
-                Class::Stagger,
-                Format::Fp16,
-                Role::A,
-                [0, 0xb9ee, 0x39ee, 0xb3a9],
+                Subnormal,
+                Fp32,
+                C,
+                [0x8051111e, 0x0073635c, 0x807494ee, 0x001e297b],
             ),
-            (
-                Class::Subnormal,
-                Format::Fp32,
-                Role::C,
-                [0x8051_111e, 0x0073_635c, 0x8074_94ee, 0x001e_297b],
-            ),
-            (
-                Class::Normal,
-                Format::Int8,
-                Role::B,
-                [0x68, 0xd7, 0x7a, 0x56],
-            ),
-            (
-                Class::Special,
-                Format::E5m2fnuz,
-                Role::B,
-                [0x24, 0x1b, 0x66, 0xbe],
-            ),
-            (
-                Class::Normal,
-                Format::Ue4m3,
-                Role::ScaleA,
-                [0x38, 0x56, 0x19, 0x24],
-            ),
-        ];
-        for (class, format, role, expected) in known {
-            assert_eq!(
-                codes(class, format, role),
-                expected,
-                "{class:?} {format} {role:?}"
-            );
+            (Normal, Int8, B, [0x68, 0xd7, 0x7a, 0x56]),
+            (Special, E5m2fnuz, B, [0x24, 0x1b, 0x66, 0xbe]),
+            (Normal, Ue4m3, ScaleA, [0x38, 0x56, 0x19, 0x24]),
+        ] {
+            let found = codes(class, format, role);
+            assert_eq!(found, expected, "{class:?} {format} {role:?}");
         }
     }
 

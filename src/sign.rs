@@ -32,9 +32,6 @@ pub struct Signature {
 
 impl Signer {
     /// Reads a private key (PKCS#8, PEM), as `openssl genpkey -algorithm ed25519` writes it.
-    ///
-    /// # Errors
-    /// If the file is none.
     pub fn read(path: &Path) -> Result<Signer, FileError> {
         let text = read_text(path, "key", MAX_KEY)?;
         SigningKey::from_pkcs8_pem(&text).map(Signer).map_err(|_| {
@@ -82,9 +79,6 @@ impl Signer {
 
 impl PublicKey {
     /// Reads a public key (SubjectPublicKeyInfo, PEM), as `openssl pkey -pubout` writes it.
-    ///
-    /// # Errors
-    /// If the file is none.
     pub fn read(path: &Path) -> Result<PublicKey, FileError> {
         let text = read_text(path, "key", MAX_KEY)?;
         let key = VerifyingKey::from_public_key_pem(&text);

@@ -58,6 +58,28 @@ impl Standing {
         }
     }
 
+    /// The claims that a verdict of this standing is, of these files, by the rule of this SHA-256.
+    pub fn claims(
+        self,
+        subjects: Vec<Descriptor>,
+        configuration: Vec<Descriptor>,
+        rule: &str,
+    ) -> Claims {
+        let property = self.property();
+        let model = property.map(|_| model_property(rule));
+        Claims {
+            subjects,
+            configuration,
+            tests: vec![(self.test().to_owned(), self.result())],
+            properties: property
+                .map(str::to_owned)
+                .into_iter()
+                .chain(model)
+                .collect(),
+            policies: Vec::new(),
+        }
+    }
+
     /// What was verified; nothing of a D that differs.
     pub fn property(self) -> Option<&'static str> {
         match self {
@@ -195,21 +217,10 @@ impl Claims {
         for (name, sha256) in report.rule.digests().into_iter().chain(committed) {
             configuration.push(Descriptor::new(name, hash(sha256)?));
         }
-        let standing = Standing::of(report);
-        let property = standing.property().map(str::to_owned);
-        let model = property.as_ref();
-        let model = model.map(|_| model_property(report.rule.sha256()));
-        Ok(Claims {
-            subjects,
-            configuration,
-            tests: vec![(standing.test().to_owned(), standing.result())],
-            properties: property.into_iter().chain(model).collect(),
-            policies: Vec::new(),
-        })
+        let rule = report.rule.sha256();
+        Ok(Standing::of(report).claims(subjects, configuration, rule))
     }
-}
 
-impl Claims {
     /// Those of a batch; none if a case has no verdict, or what ran was not all recorded.
     ///
     /// # Errors

@@ -67,18 +67,12 @@ impl Envelope {
     }
 
     /// Reads an envelope. Fields that it does not know are refused, as nobody would look at them.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Envelope, AttestError> {
         each_once(text).map_err(AttestError::NotOne)?;
         strictly(text).map_err(AttestError::NotOne)
     }
 
     /// The payload's bytes.
-    ///
-    /// # Errors
-    /// If there are none.
     pub fn payload(&self) -> Result<Vec<u8>, AttestError> {
         decoded(&self.payload)
             .ok_or_else(|| AttestError::NotOne("its payload is not base64".to_owned()))
@@ -109,13 +103,55 @@ impl Envelope {
 
 impl DsseSignature {
     /// The signature's bytes.
-    ///
-    /// # Errors
-    /// If they are not those of an Ed25519 signature.
     fn bytes(&self) -> Result<[u8; 64], AttestError> {
         let bytes = decoded(&self.sig).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| {
             AttestError::NotOne("one of its signatures is not 64 bytes in base64".to_owned())
         })
     }
+}
+
+/// A Sigstore bundle (v0.3) of a key that somebody holds: what `cosign verify-blob-attestation --bundle` takes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Bundle<'a> {
+    media_type: &'static str,
+    verification_material: Material<'a>,
+    dsse_envelope: &'a Envelope,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Material<'a> {
+    public_key: Hint<'a>,
+    /// No transparency log has it.
+    tlog_entries: [(); 0],
+}
+
+#[derive(Serialize)]
+struct Hint<'a> {
+    hint: &'a str,
+}
+
+/// The bundle of an envelope.
+///
+/// # Errors
+/// If it has not one signature, which is as many as a bundle may have.
+pub fn bundle(envelope: &Envelope) -> Result<String, AttestError> {
+    let [signature] = &envelope.signatures[..] else {
+        let reason = "a bundle must have exactly one signature";
+        return Err(AttestError::NotOne(reason.to_owned()));
+    };
+    let keyid = signature.keyid.as_deref();
+    let bundle = Bundle {
+        media_type: "application/vnd.dev.sigstore.bundle.v0.3+json",
+        verification_material: Material {
+            public_key: Hint {
+                hint: keyid.unwrap_or_default(),
+            },
+            tlog_entries: [],
+        },
+        dsse_envelope: envelope,
+    };
+    Ok(serde_json::to_string(&bundle).expect("plain data") + "\n")
 }

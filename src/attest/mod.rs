@@ -1,23 +1,20 @@
 //! Verdicts for other tools: an in-toto Statement v1 about the judged files, in a DSSE envelope, signed with
 //! Ed25519.
 //!
-//! * `dsse`: the envelope, after the protocol's version 1.0.2.
+//! * `dsse`: the envelope, after the protocol's version 1.0.2, also as Sigstore's clients take it.
 //! * `statement`: the statement and its two predicates, test-result v0.1 and svr v0.2.
 //! * `claims`: the content of a report or a batch as claims; audits and fleets have their own.
 //! * `open`: verifies a statement that a trusted key signed, against the files at hand.
-//! * `bundle`: the envelope as Sigstore's clients take it.
 //!
 //! `docs/attestations.md` is the contract.
 
-mod bundle;
 mod claims;
 mod dsse;
 mod open;
 mod statement;
 
-pub use bundle::bundle;
-pub use claims::{CLEAN, Claims, IDENTICAL, Standing, model_property};
-pub use dsse::{DsseSignature, Envelope, decoded, pae};
+pub use claims::{CLEAN, Claims, IDENTICAL, Standing};
+pub use dsse::{DsseSignature, Envelope, bundle, decoded, pae};
 pub use open::{Attestation, Said};
 pub use statement::{
     Descriptor, Digests, Kind, PAYLOAD_TYPE, Predicate, STATEMENT, Statement, Svr, TestResult,

@@ -79,9 +79,6 @@ impl Attestation {
     }
 
     /// Makes sure that it is of a kind.
-    ///
-    /// # Errors
-    /// If it is of another.
     pub fn is_a(&self, kind: Kind) -> Result<(), AttestError> {
         match self.predicate.kind() {
             found if found == kind => Ok(()),
@@ -90,19 +87,14 @@ impl Attestation {
     }
 
     /// The name under which it is about a file of this SHA-256.
-    ///
-    /// # Errors
-    /// If it is about others.
     pub fn about(&self, sha256: Hash) -> Result<&str, AttestError> {
-        let subject = find(self.predicate.subjects(), sha256);
-        subject.map_or_else(
-            || {
-                nothing(format!(
-                    "its subjects include no file with SHA-256 {sha256}"
-                ))
-            },
-            |subject| Ok(subject.name.as_str()),
-        )
+        let mut subjects = self.predicate.subjects().iter();
+        match subjects.find(|of| of.digest.sha256 == sha256) {
+            Some(subject) => Ok(subject.name.as_str()),
+            None => nothing(format!(
+                "its subjects include no file with SHA-256 {sha256}"
+            )),
+        }
     }
 
     /// Makes sure that it names a report of this SHA-256.
@@ -114,32 +106,22 @@ impl Attestation {
     }
 
     /// Makes sure that it is by the model, or the rule, of this SHA-256.
-    ///
-    /// # Errors
-    /// If it is by another.
     pub fn is_by_model(&self, sha256: Hash) -> Result<(), AttestError> {
-        match &self.predicate {
+        let found = match &self.predicate {
             Predicate::Svr(statement) => {
-                let mut models = statement.predicate.properties.iter();
-                let mut models = models
-                    .by_ref()
-                    .filter(|name| name.starts_with(claims::MODEL));
-                let model = claims::model_property(&sha256.to_string());
-                match (models.next(), models.next()) {
-                    (Some(one), None) if *one == model => Ok(()),
-                    _ => nothing(format!(
-                        "it rests on a model other than the one with SHA-256 {sha256}"
-                    )),
-                }
+                let properties = statement.predicate.properties.iter();
+                let models = properties.filter(|name| name.starts_with(claims::MODEL));
+                models.eq([&claims::model_property(&sha256.to_string())])
             }
-            Predicate::TestResult(_) => self
-                .rests_on("model", sha256)
-                .or_else(|_| self.rests_on("rule", sha256))
-                .or_else(|_| {
-                    nothing(format!(
-                        "it rests on a model other than the one with SHA-256 {sha256}"
-                    ))
-                }),
+            Predicate::TestResult(_) => ["model", "rule"]
+                .iter()
+                .any(|name| self.rests_on(name, sha256).is_ok()),
+        };
+        match found {
+            true => Ok(()),
+            false => nothing(format!(
+                "it rests on a model other than the one with SHA-256 {sha256}"
+            )),
         }
     }
 
@@ -189,8 +171,4 @@ impl Attestation {
             }
         }
     }
-}
-
-fn find(all: &[Descriptor], sha256: Hash) -> Option<&Descriptor> {
-    all.iter().find(|of| of.digest.sha256 == sha256)
 }

@@ -135,9 +135,6 @@ pub enum Predicate {
 impl Predicate {
     /// Reads what an envelope holds, of a payload whose signatures somebody has looked at. Fields that it does not know
     /// are refused.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(payload: &[u8]) -> Result<Predicate, AttestError> {
         /// All that has to be known to read the rest.
         #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! What an audit says, as claims about the commitment: of D itself nothing was at hand.
 
 use super::AuditReport;
-use crate::attest::{Claims, Descriptor, Standing, model_property};
+use crate::attest::{Claims, Descriptor, Standing};
 use crate::commit::Hash;
 use crate::emu::Evidence;
 use crate::report::Verdict;
@@ -21,15 +21,7 @@ impl AuditReport {
             .map(|(name, sha256)| Descriptor::new(name, hash(sha256)))
             .collect();
         configuration.insert(1, Descriptor::new("draw", self.draw_sha256));
-        let property = standing.property().map(str::to_owned);
-        let model = property.as_ref();
-        let model = model.map(|_| model_property(self.rule.sha256()));
-        Claims {
-            subjects: vec![Descriptor::new(commitment, self.commitment_sha256)],
-            configuration,
-            tests: vec![(standing.test().to_owned(), standing.result())],
-            properties: property.into_iter().chain(model).collect(),
-            policies: Vec::new(),
-        }
+        let subjects = vec![Descriptor::new(commitment, self.commitment_sha256)];
+        standing.claims(subjects, configuration, self.rule.sha256())
     }
 }

@@ -37,9 +37,6 @@ enum Lines<'a> {
 
 impl<'a> Proven<'a> {
     /// Checks every line of an opening, and the auditor's own arrays, against the committed roots.
-    ///
-    /// # Errors
-    /// Why it proves nothing.
     pub fn new(
         commitment: &'a Commitment,
         challenge: &Challenge,

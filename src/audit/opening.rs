@@ -158,9 +158,6 @@ impl Opening {
     }
 
     /// Writes it.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.head.as_bytes())?;
         for (piece, tensor, tree) in &self.arrays {

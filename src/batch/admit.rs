@@ -71,9 +71,6 @@ impl Policy {
     }
 
     /// Refuses a report whose request says what it may not; paths start in this folder.
-    ///
-    /// # Errors
-    /// As of [`Policy::admit`].
     pub fn admit_report(&self, report: &Report) -> Result<(), CheckError> {
         self.admit(&asked(report)?, Path::new(""))
     }

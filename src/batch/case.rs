@@ -29,9 +29,6 @@ impl Case {
     }
 
     /// The case, if a policy admits it.
-    ///
-    /// # Errors
-    /// What it may not say.
     pub(super) fn admitted(self, policy: Option<&Policy>, root: &Path) -> Result<Case, CheckError> {
         let Some(policy) = policy else {
             return Ok(self);

@@ -70,7 +70,7 @@ impl FormatsFrom for Lookup<'_> {
             policy.admit_path(field, self.root, path)?;
         }
         let files = self.files();
-        let files = files.map_err(|reason| CheckError::request("dtype", reason))?;
+        let files = files.map_err(CheckError::of("dtype"))?;
         files.source(path).map_err(CheckError::file(field))
     }
 }

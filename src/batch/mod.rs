@@ -3,7 +3,6 @@
 
 mod admit;
 mod case;
-mod fingerprint;
 mod folder;
 mod lookup;
 mod manifest;

@@ -48,9 +48,6 @@ impl Pages {
     }
 
     /// Writes the page of a case.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub(super) fn write(&self, place: usize, view: View) -> Result<(), FileError> {
         let all = PageOf {
             case: self.names[place].clone(),
@@ -61,9 +58,6 @@ impl Pages {
     }
 
     /// Writes the index: last, when all that it leads to is there.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn finish(self, batch: &Batch) -> Result<(), FileError> {
         let page = |place: usize| {
             let judged = batch.cases[place].verdict != CaseVerdict::Unjudged;

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::{digest, fingerprint};
 use super::{BatchError, Case};
+use crate::check::{CheckError, Verb};
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -79,9 +79,6 @@ impl State {
     }
 
     /// The verdict of before, if options, model, schedule and all files are as they were.
-    ///
-    /// # Errors
-    /// If the file cannot be read any more.
     pub fn recall(&self, case: &Case, files: &Files) -> Result<Option<BatchCase>, BatchError> {
         let Some(journal) = &self.0 else {
             return Ok(None);
@@ -104,9 +101,6 @@ impl State {
     }
 
     /// Keeps a verdict: a line more.
-    ///
-    /// # Errors
-    /// If it cannot be.
     pub(super) fn keep(&self, entry: &Entry) -> Result<(), BatchError> {
         let Some(journal) = &self.0 else {
             return Ok(());
@@ -231,9 +225,6 @@ impl Journal {
 
 impl Entry {
     /// The case that it is about.
-    ///
-    /// # Errors
-    /// If its report is none.
     pub fn recalled(self) -> std::io::Result<BatchCase> {
         BatchCase::of_kept(self.case)
     }
@@ -252,4 +243,22 @@ impl Entry {
             case: judged.kept()?,
         })
     }
+}
+
+/// The digest of all that decides the verdict on a case but the arrays, which need not have been read.
+fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
+    Ok(digest(case, &case.request.basis()?))
+}
+
+/// The same of a case whose basis is known.
+fn digest(case: &Case, basis: &str) -> Hash {
+    let words = case.request.command_line(Verb::Check);
+    let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
+    let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
+    pieces.extend(words);
+    pieces.push(format!("{:?}", case.k).into_bytes());
+    // A verdict under another policy, or under none, is none under this one.
+    pieces.push(format!("{:?}", case.policy).into_bytes());
+    let text = serde_json::to_string(&pieces).expect("plain data");
+    Hash::of([text.as_bytes()])
 }

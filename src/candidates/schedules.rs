@@ -128,28 +128,16 @@ impl List<'_> {
     /// later GPUs', whose steps are longer; FP8 kernels of Ada have steps of 16.
     fn cublas(&mut self) {
         let none = Overrides::default;
-        let never = Some(PromoteChoice::Never);
         match self.family() {
             Cublas::Sixteen { nvjet } => {
                 if nvjet {
                     self.preset("cublas-nvjet", none());
                 }
-                for tile in CUBLAS_TILES {
-                    let tile_k = Some(tile);
-                    self.preset("cublas-sm80", Overrides { tile_k, ..none() });
-                }
+                self.tiles("cublas-sm80", &CUBLAS_TILES, none());
                 self.preset("cublas-sm80", short_steps(none()));
             }
-            Cublas::HopperFp8 => {
-                for promote in [never, None] {
-                    self.preset("cublas-nvjet-fp8", Overrides { promote, ..none() });
-                }
-            }
-            Cublas::AdaFp8 => {
-                for promote in [never, None] {
-                    self.preset("cublas-ada-fp8", Overrides { promote, ..none() });
-                }
-            }
+            Cublas::HopperFp8 => self.fast_and_slow("cublas-nvjet-fp8", none()),
+            Cublas::AdaFp8 => self.fast_and_slow("cublas-ada-fp8", none()),
             Cublas::Scalar => {
                 self.preset("cublas-magma", none());
                 self.preset("cublas-gemmsn", none());
@@ -167,7 +155,6 @@ impl List<'_> {
             split_k: Some(slices),
             ..Overrides::default()
         };
-        let never = Some(PromoteChoice::Never);
         match self.family() {
             Cublas::Sixteen { nvjet } => {
                 if nvjet {
@@ -179,37 +166,19 @@ impl List<'_> {
                     "cublas-splitk-serial",
                     "cublas-workspace",
                 ] {
-                    for tile in CUBLAS_TILES {
-                        let tile_k = Some(tile);
-                        self.preset(name, Overrides { tile_k, ..sliced() });
-                    }
+                    self.tiles(name, &CUBLAS_TILES, sliced());
                     self.preset(name, short_steps(sliced()));
                 }
             }
             Cublas::HopperFp8 => {
-                for promote in [never, None] {
-                    let overrides = Overrides {
-                        promote,
-                        ..sliced()
-                    };
-                    self.preset("cublas-nvjet-fp8-splitk", overrides);
-                }
+                self.fast_and_slow("cublas-nvjet-fp8-splitk", sliced());
                 // The defect of split nvjet kernels is told of fast sums; slow ones have blocks beside.
                 let tile_k = Some(128);
                 self.preset("cublas-nvjet-lost-tail", Overrides { tile_k, ..sliced() });
             }
             Cublas::AdaFp8 => {
-                for name in ["cublas-ada-fp8-pairwise", "cublas-ada-fp8-serial"] {
-                    for promote in [never, None] {
-                        self.preset(
-                            name,
-                            Overrides {
-                                promote,
-                                ..sliced()
-                            },
-                        );
-                    }
-                }
+                self.fast_and_slow("cublas-ada-fp8-pairwise", sliced());
+                self.fast_and_slow("cublas-ada-fp8-serial", sliced());
             }
             Cublas::Scalar => {
                 if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
@@ -240,10 +209,7 @@ impl List<'_> {
         let none = Overrides::default;
         self.cublas();
         for name in ["cutlass-sm80", "cutlass-sm90", "cute-sm80"] {
-            for tile in TILES {
-                let tile_k = Some(tile);
-                self.preset(name, Overrides { tile_k, ..none() });
-            }
+            self.tiles(name, &TILES, none());
         }
         for name in [
             "triton-kwidth8",
@@ -274,17 +240,8 @@ impl List<'_> {
                 "cublas-workspace",
                 "cublas-splitk-serial",
             ] {
-                for tile in TILES {
-                    for residue in RESIDUES {
-                        let overrides = Overrides {
-                            split_k: Some(slices),
-                            tile_k: Some(tile),
-                            residue: Some(residue),
-                            ..none()
-                        };
-                        self.preset(name, overrides);
-                    }
-                }
+                let split_k = Some(slices);
+                self.residues(name, &Overrides { split_k, ..none() });
             }
         }
         self.rarer();
@@ -338,20 +295,45 @@ impl List<'_> {
                     ..none()
                 };
                 self.preset("cublas-workspace", overrides);
-                for tile in TILES {
-                    for residue in RESIDUES {
-                        let overrides = Overrides {
-                            split_k: Some(slices),
-                            tile_k: Some(tile),
-                            residue: Some(residue),
-                            sum_order: Some(order),
-                            ..none()
-                        };
-                        self.preset("cutlass-splitk-parallel", overrides);
-                    }
-                }
+                let ordered = Overrides {
+                    split_k: Some(slices),
+                    sum_order: Some(order),
+                    ..none()
+                };
+                self.residues("cutlass-splitk-parallel", &ordered);
             }
         }
+    }
+
+    /// A preset with these tiles.
+    fn tiles(&mut self, name: &str, tiles: &[usize], base: Overrides) {
+        for &tile in tiles {
+            let tile_k = Some(tile);
+            let base = base.clone();
+            self.preset(name, Overrides { tile_k, ..base });
+        }
+    }
+
+    /// A preset with every tile and every place of the partial one.
+    fn residues(&mut self, name: &str, base: &Overrides) {
+        for tile in TILES {
+            for residue in RESIDUES {
+                let overrides = Overrides {
+                    tile_k: Some(tile),
+                    residue: Some(residue),
+                    ..base.clone()
+                };
+                self.preset(name, overrides);
+            }
+        }
+    }
+
+    /// A preset whose sums are not promoted, and as it is.
+    fn fast_and_slow(&mut self, name: &str, base: Overrides) {
+        let promote = Some(PromoteChoice::Never);
+        let fast = base.clone();
+        self.preset(name, Overrides { promote, ..fast });
+        self.preset(name, base);
     }
 
     fn scaled(&mut self, per: Per) {

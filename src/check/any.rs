@@ -7,9 +7,6 @@ use crate::io::Files;
 
 impl Request {
     /// Reads and chooses everything that it needs, among the files of a run; nothing is computed.
-    ///
-    /// # Errors
-    /// What is wrong with the request or its files.
     pub fn prepare_in(&self, files: &Files) -> Result<Box<dyn Subject>, CheckError> {
         Ok(match self {
             Request::Product(check) => Box::new(check.prepare_in(files)?),
@@ -18,9 +15,6 @@ impl Request {
     }
 
     /// All that decides a verdict but its words and the arrays, which are not looked at.
-    ///
-    /// # Errors
-    /// If there is no such rule.
     pub fn basis(&self) -> Result<String, CheckError> {
         match self {
             Request::Product(check) => check.basis(),

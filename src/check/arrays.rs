@@ -328,9 +328,6 @@ impl Arrays {
     }
 
     /// The problem they make.
-    ///
-    /// # Errors
-    /// If they do not multiply.
     pub fn problem(&self) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
         let new = match self.any_k {

@@ -11,7 +11,7 @@ use super::error::CheckError;
 use super::operation::Operation;
 use super::request::{Check, Claim, MAX_MISMATCHES, ModelSource, Naming, Scope};
 use super::source::Source;
-use super::words::{EngineChoice, Strictness};
+use super::words::EngineChoice;
 use crate::io::Outputs;
 use crate::report::Policy;
 use crate::role::{ByRole, Role};
@@ -56,9 +56,6 @@ impl Request {
     }
 
     /// Of an object's fields.
-    ///
-    /// # Errors
-    /// What is wrong with them.
     pub fn from_value(fields: Value) -> Result<Request, serde_json::Error> {
         if Request::is_operation(&fields) {
             Operation::deserialize(fields).map(Request::from)
@@ -96,9 +93,6 @@ impl Request {
     }
 
     /// What it says of the result.
-    ///
-    /// # Errors
-    /// If a digest is none.
     pub fn claimed(&self) -> Result<Claimed, CheckError> {
         match self {
             Request::Product(check) => Ok(match &check.claim {
@@ -109,12 +103,8 @@ impl Request {
             Request::Operation(asked) => match (&asked.y, &asked.y_digest) {
                 (Some(source), _) => Ok(Claimed::Array(Role::Y, source.clone())),
                 (None, Some(digest)) => {
-                    let digest = crate::io::parse_sha256(digest);
-                    let wrong = |reason| format!("`y_digest`: {reason}");
-                    let digest = digest.map_err(wrong);
-                    digest
-                        .map(Claimed::Digest)
-                        .map_err(|reason| CheckError::request("y_digest", reason))
+                    let digest = crate::io::parse_sha256(digest).map(Claimed::Digest);
+                    digest.map_err(CheckError::in_field("y_digest"))
                 }
                 (None, None) => Ok(Claimed::Nothing),
             },
@@ -125,10 +115,7 @@ impl Request {
     pub fn policy(&self) -> Policy {
         match self {
             Request::Product(check) => check.policy,
-            Request::Operation(asked) => Policy {
-                any_nan: asked.nan == Some(Strictness::Any),
-                any_zero: asked.zero == Some(Strictness::Any),
-            },
+            Request::Operation(asked) => asked.judging().policy(),
         }
     }
 
@@ -147,10 +134,7 @@ impl Request {
     pub fn naming(&self) -> Naming {
         match self {
             Request::Product(check) => check.naming,
-            Request::Operation(asked) if asked.tree == Some(true) => Naming::Tree {
-                block_rows: asked.block_rows,
-            },
-            Request::Operation(_) => Naming::Payload,
+            Request::Operation(asked) => asked.judging().naming(),
         }
     }
 

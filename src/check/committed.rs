@@ -12,9 +12,6 @@ use crate::report::Committed;
 use crate::role::{ByRole, Role};
 
 /// Reads a commitment and hashes its file.
-///
-/// # Errors
-/// If it is none.
 pub fn read_commitment(path: &Path) -> Result<(Commitment, String), FileError> {
     let file = MappedFile::open(path).map_err(|fault| fault.of(path))?;
     let commitment = Commitment::parse(file.bytes());
@@ -48,9 +45,6 @@ pub fn commitment(
 }
 
 /// The commitment, and the trees that it was made of: those of the inputs, and of the result.
-///
-/// # Errors
-/// As of [`commitment`].
 pub fn commitment_and_trees(
     subject: &(impl Subject + ?Sized),
     block_rows: Option<u64>,
@@ -93,9 +87,6 @@ pub fn commitment_and_trees(
 }
 
 /// How every input is cut into lines.
-///
-/// # Errors
-/// If one cannot be.
 pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<'_>>, CheckError> {
     let arrays = subject.by_role().iter();
     let inputs = arrays.filter(|(role, _)| !role.is_result());

@@ -12,6 +12,7 @@ use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
+use crate::kernel::IfSaid as _;
 use crate::num::Format;
 use crate::report::Policy;
 use crate::role::Role;
@@ -82,19 +83,15 @@ impl Fields {
             return Ok((arch, formats));
         };
         let reading = crate::kernel::read(text);
-        let reading =
-            reading.map_err(|error| CheckError::request("kernel", format!("`kernel`: {error}")))?;
+        let reading = reading.map_err(CheckError::in_field("kernel"))?;
         let settings = &reading.settings;
-        let formats = match (self.dtype, &settings.operands) {
-            (None, Some(said)) => {
-                let [a, b] = said.value;
-                [Some(a), self.dtype_b.or((a != b).then_some(b))]
-            }
+        let formats = match (self.dtype, settings.operands.value()) {
+            (None, Some([a, b])) => [Some(a), self.dtype_b.or((a != b).then_some(b))],
             _ => formats,
         };
-        let capability = settings.capability.as_ref();
+        let capability = settings.capability.value();
         let capability = capability.filter(|_| self.model.is_none());
-        let arch = arch.or_else(|| capability.map(|said| said.value.to_string()));
+        let arch = arch.or_else(|| Some(capability?.to_string()));
         Ok((arch, formats))
     }
 
@@ -104,9 +101,7 @@ impl Fields {
             (None, Some(commitment), Some(beacon)) => {
                 // Whatever the commitment is: the value must be one.
                 let valid = crate::sample::PublicDraw::new("", beacon);
-                valid.map_err(|reason| {
-                    CheckError::request("beacon", format!("`beacon`: {reason}"))
-                })?;
+                valid.map_err(CheckError::in_field("beacon"))?;
                 Ok(Seed::Beacon {
                     commitment: commitment.clone(),
                     beacon: beacon.clone(),
@@ -117,6 +112,24 @@ impl Fields {
                 "`sample` needs `seed_from` and `beacon`, which nobody can know when the result is made, or a `seed` \
                  that you chose after receiving the result; there is no default, because everyone would know it",
             )),
+        }
+    }
+
+    /// How bits are compared.
+    pub(super) fn policy(&self) -> Policy {
+        Policy {
+            any_nan: self.nan == Some(Strictness::Any),
+            any_zero: self.zero == Some(Strictness::Any),
+        }
+    }
+
+    /// By what the reproduced result is named.
+    pub(super) fn naming(&self) -> Naming {
+        match self.tree {
+            Some(true) => Naming::Tree {
+                block_rows: self.block_rows,
+            },
+            _ => Naming::Payload,
         }
     }
 
@@ -159,9 +172,6 @@ impl Fields {
 
 impl Fields {
     /// What is multiplied.
-    ///
-    /// # Errors
-    /// If A or B is missing.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut arrays = self.arrays();
         arrays.remove(&Role::D);
@@ -191,6 +201,7 @@ impl TryFrom<Fields> for Check {
         let operands = fields.operands();
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
+        let (policy, naming) = (fields.policy(), fields.naming());
         let missing = |field: &'static str| {
             move || CheckError::request(field, format!("`{field}` is missing"))
         };
@@ -207,9 +218,8 @@ impl TryFrom<Fields> for Check {
         let claim = match (fields.d, fields.d_digest) {
             (Some(d), _) => Claim::Tensor(d),
             (None, Some(digest)) => {
-                let digest = crate::io::parse_sha256(&digest).map_err(|reason| {
-                    CheckError::request("d_digest", format!("`d_digest`: {reason}"))
-                })?;
+                let digest =
+                    crate::io::parse_sha256(&digest).map_err(CheckError::in_field("d_digest"))?;
                 Claim::PayloadSha256(digest)
             }
             (None, None) => Claim::Nothing,
@@ -241,17 +251,9 @@ impl TryFrom<Fields> for Check {
             schedule,
             claim,
             d_dtype: fields.d_dtype,
-            policy: Policy {
-                any_nan: fields.nan == Some(Strictness::Any),
-                any_zero: fields.zero == Some(Strictness::Any),
-            },
+            policy,
             scope,
-            naming: match fields.tree {
-                Some(true) => Naming::Tree {
-                    block_rows: fields.block_rows,
-                },
-                _ => Naming::Payload,
-            },
+            naming,
             against: fields.against,
             engine: fields.engine.unwrap_or(EngineChoice::Fast),
             max_mismatches: fields.max_mismatches.unwrap_or(MAX_MISMATCHES),

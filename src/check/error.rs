@@ -74,6 +74,16 @@ impl CheckError {
         }
     }
 
+    /// What is wrong with a field, as somebody else said it.
+    pub(crate) fn of<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
+        move |reason| CheckError::request(field, reason.to_string())
+    }
+
+    /// The same, after the field's name.
+    pub(crate) fn in_field<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
+        move |reason| CheckError::request(field, format!("`{field}`: {reason}"))
+    }
+
     pub(crate) fn file(field: &'static str) -> impl FnOnce(FileError) -> CheckError {
         move |error| CheckError::File { field, error }
     }

@@ -6,9 +6,6 @@ use crate::explain::{Explanation, Question, Wish};
 
 impl Prepared {
     /// How an element of D comes about, and how it compares with the D that was read.
-    ///
-    /// # Errors
-    /// If D has no such element.
     pub fn explain(&self, index: &[usize], wish: Wish) -> Result<Explanation, CheckError> {
         let shape = self.problem().d_shape();
         let inside = index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| i < n);
@@ -19,13 +16,13 @@ impl Prepared {
         Ok(self.question(index, wish, |question| question.answer()))
     }
 
-    /// Steps of the chain that an explanation shows.
-    pub fn explained_steps(&self) -> usize {
-        let first = vec![0; self.problem().d_shape().len()];
-        self.question(&first, Wish::default(), |question| question.steps())
-    }
-
-    fn question<T>(&self, index: &[usize], wish: Wish, ask: impl FnOnce(Question) -> T) -> T {
+    /// Asks how an element of D comes about.
+    pub(super) fn question<T>(
+        &self,
+        index: &[usize],
+        wish: Wish,
+        ask: impl FnOnce(Question) -> T,
+    ) -> T {
         let given = self.d().map(|d| {
             let planes = d.planes();
             let (batch, element) = index.split_at(index.len() - 2);

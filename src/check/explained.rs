@@ -25,9 +25,6 @@ impl Explained {
     }
 
     /// The text for people.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Explained::Product(told) => write(told, out),

@@ -100,7 +100,7 @@ impl Field for Source {
     type Word = PathBuf;
 
     fn of_word(field: &'static str, word: PathBuf) -> Result<Source, CheckError> {
-        Source::parse(word.as_os_str()).map_err(|reason| CheckError::request(field, reason))
+        Source::parse(word.as_os_str()).map_err(CheckError::of(field))
     }
 
     fn argument(&self) -> Option<Argument> {
@@ -292,6 +292,16 @@ macro_rules! fields {
                     python: <$kind as $crate::check::fields::Field>::python(),
                     about: concat!($($doc),+).trim(),
                 }),*]
+            }
+
+            /// Whether a field says something: a flag that is not set does not.
+            pub(super) fn says(&self, field: &str) -> bool {
+                match field {
+                    $(stringify!($name) => {
+                        self.$name.as_ref().is_some_and($crate::check::fields::Field::says)
+                    })*
+                    _ => false,
+                }
             }
 
             /// Those that say something, as words of a command line.

@@ -25,17 +25,11 @@ use crate::tensor::parallel;
 /// What becomes of whatever was prepared.
 pub trait Judge: Subject {
     /// Computes, compares, and reports.
-    ///
-    /// # Errors
-    /// Why there is no verdict.
     fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
         self.judge(false, progress).map(|judged| judged.report)
     }
 
     /// The same; `map` counts mismatches by place, too.
-    ///
-    /// # Errors
-    /// As of `run`.
     fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
         let judged = interruptible(|| judge(self, map, progress));
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))

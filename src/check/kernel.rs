@@ -11,8 +11,8 @@ use super::request::Check;
 use crate::emu::schedule::Schedule;
 use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, hex, printable, read_text};
 use crate::kernel::{
-    self, Accumulation, KernelError, KernelReading, KernelTable, Options, Partition, Plan, Scheme,
-    Shape, TableQuery,
+    self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Partition, Plan,
+    Scheme, Shape, TableQuery,
 };
 use crate::num::Format;
 use crate::report::{KernelSetting, KernelWords};
@@ -98,9 +98,6 @@ impl KernelSaid {
     }
 
     /// SHA-256 of everything that is said.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn sha256(&self) -> Result<String, CheckError> {
         Ok(digest(&self.content()?))
     }
@@ -190,8 +187,8 @@ impl Shapes {
 
     /// How they are stored by a text: the library's A is the row-major B.
     fn under(&self, reading: &KernelReading) -> [bool; 2] {
-        let said = reading.settings.transposed.as_ref();
-        let said = said.map(|said| [said.value.b, said.value.a]);
+        let said = reading.settings.transposed.value();
+        let said = said.map(|said| [said.b, said.a]);
         let said = said.filter(|turned| self.ways().contains(turned));
         said.unwrap_or(self.turned)
     }
@@ -257,7 +254,7 @@ impl KernelRequest {
             }));
         }
         let schedule = plan.schedule().map_err(&fail)?;
-        let result = plan.settings.result.as_ref().map(|said| said.value);
+        let result = plan.settings.result.value();
         let mut words = words(&reading, &plan, &self.said, place);
         words.assumed.extend(taken);
         let planned = Planned {
@@ -303,7 +300,7 @@ impl KernelRequest {
         }
         if let super::request::ModelSource::Catalogue(name) = &model.from {
             let known = options.on(name);
-            known.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            known.map_err(CheckError::of("arch"))?;
         }
         Ok(options)
     }
@@ -374,8 +371,8 @@ fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, Kerne
             }
         };
         let formats = |reading: &KernelReading| {
-            let operands = reading.settings.operands.as_ref().map(|said| said.value);
-            let result = reading.settings.result.as_ref().map(|said| said.value);
+            let operands = reading.settings.operands.value();
+            let result = reading.settings.result.value();
             operands.is_none_or(|formats| options.operands.is_none_or(|asked| asked == formats))
                 && result.is_none_or(|format| options.result.is_none_or(|asked| asked == format))
         };

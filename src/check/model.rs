@@ -37,9 +37,6 @@ impl Model {
     }
 
     /// The rule's sparse form.
-    ///
-    /// # Errors
-    /// If it has none.
     pub(super) fn of_compressed(self) -> Result<Model, CheckError> {
         let choice = self.choice();
         if choice.rule.sparse.is_none() {
@@ -91,8 +88,7 @@ impl ModelRequest {
             }
             ModelSource::Catalogue(name) => {
                 let found = Catalogue::builtin().find(name);
-                let found =
-                    found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+                let found = found.map_err(CheckError::of("arch"))?;
                 ("arch", Cow::Borrowed(found), None)
             }
         };
@@ -121,7 +117,7 @@ impl ModelRequest {
             }),
         };
         let choice = architecture.choose(&wanted);
-        let choice = choice.map_err(|none| CheckError::request(field, none.to_string()))?;
+        let choice = choice.map_err(CheckError::of(field))?;
         let instructions = &architecture.instructions;
         let place = |all: &[_], one| all.iter().position(|other| std::ptr::eq(other, one));
         let instruction = place(instructions, choice.instruction).expect("one of them");

@@ -27,14 +27,16 @@ impl Scope {
         if self.is_all() {
             return Ok(None);
         }
-        let fail = |field| move |reason| CheckError::request(field, reason);
         let region = Region {
             batches: all.batches,
-            rows: self.rows.of("rows", all.rows.len()).map_err(fail("rows"))?,
+            rows: self
+                .rows
+                .of("rows", all.rows.len())
+                .map_err(CheckError::of("rows"))?,
             columns: self
                 .columns
                 .of("columns", all.columns.len())
-                .map_err(fail("cols"))?,
+                .map_err(CheckError::of("cols"))?,
         };
         let elements = self.sample.as_ref().map(|draw| draw.elements);
         if let Some(elements) = elements
@@ -49,7 +51,7 @@ impl Scope {
             Some(Seed::Number(seed)) => Some(Drawn::by_seed(*seed)),
             Some(Seed::Beacon { beacon, .. }) => {
                 let commitment = committed.unwrap_or_default();
-                let draw = PublicDraw::new(commitment, beacon).map_err(fail("beacon"))?;
+                let draw = PublicDraw::new(commitment, beacon).map_err(CheckError::of("beacon"))?;
                 Some(Drawn::by_beacon(commitment, beacon, &draw))
             }
         };

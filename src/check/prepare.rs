@@ -15,7 +15,7 @@ use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::random::SplitMix64;
-use crate::report::{Conversion, EngineUsed, Planned, Product, Scheduled, Tool};
+use crate::report::{Conversion, Planned, Product, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -35,7 +35,7 @@ pub struct Prepared {
     format: Format,
     engine: Engine<'static>,
     /// In place of the engine, where one was asked for.
-    gpu: Option<Gpu>,
+    pub(super) gpu: Option<Gpu>,
 }
 
 impl Check {
@@ -52,26 +52,17 @@ impl Check {
     }
 
     /// Reads and chooses everything that the check needs; nothing is computed.
-    ///
-    /// # Errors
-    /// What is wrong with the request or its files.
     pub fn prepare(&self) -> Result<Prepared, CheckError> {
         self.prepare_in(&Files::default())
     }
 
     /// The same, among the files of a run: they are shared, and so is the limit of their memory.
-    ///
-    /// # Errors
-    /// As of [`Check::prepare`].
     pub fn prepare_in(&self, files: &Files) -> Result<Prepared, CheckError> {
         Prepared::new(self, &None, files, Tensors::default())
     }
 
     /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
-    ///
-    /// # Errors
-    /// As of [`Check::prepare`].
     pub fn prepare_rows(&self, rows: Range<usize>, files: &Files) -> Result<Prepared, CheckError> {
         Prepared::new(self, &Some(rows), files, Tensors::default())
     }
@@ -87,9 +78,6 @@ impl Prepared {
     }
 
     /// The same, of which some arrays are among the files of a run.
-    ///
-    /// # Errors
-    /// As of [`Prepared::from_tensors`].
     pub fn from_tensors_in(
         check: &Check,
         files: &Files,
@@ -142,20 +130,19 @@ impl Prepared {
             None => check.d_dtype.or(scheduling.result()).unwrap_or(accumulator),
         };
         let possible = scheduling.check_conversion(accumulator, format);
-        possible.map_err(|reason| CheckError::request("d_dtype", reason))?;
+        possible.map_err(CheckError::of("d_dtype"))?;
         if format != accumulator && arithmetic.step.rounds_results(format).is_none() {
             let reason =
                 format!("it is not known how this unit stores {accumulator} sums as {format}");
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
-        let failed = |reason| CheckError::request("engine", reason);
         let engine = match check.engine {
             EngineChoice::Exact => Engine::Exact,
-            _ => Engine::detect(arithmetic).map_err(failed)?,
+            _ => Engine::detect(arithmetic).map_err(CheckError::of("engine"))?,
         };
         let device = check.engine.adapter().map(Gpu::open).transpose();
-        let device = device.map_err(failed)?;
+        let device = device.map_err(CheckError::of("engine"))?;
         let ttnn = &check.model.ttnn;
         let changed = ttnn.between_blocks(&ttnn.read(check.model.dtype)?, arithmetic.clone(), k)?;
         let model = model.with(changed);
@@ -208,13 +195,6 @@ impl Prepared {
             chunk.iter().fold(0, fold)
         });
         words.fold(0, |seed, word| SplitMix64(seed ^ word).word())
-    }
-
-    /// The GPU that computes, and what it did.
-    pub(super) fn engine_used(&self) -> Option<EngineUsed> {
-        self.gpu
-            .as_ref()
-            .map(|gpu| EngineUsed::gpu(gpu.info(), gpu.work()))
     }
 
     /// What was asked.

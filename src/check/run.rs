@@ -11,6 +11,7 @@ use super::prepare::Prepared;
 use super::progress::Progress;
 use super::request::{Check, ModelSource};
 use super::subject::{Diagnosed, Subject};
+use super::words::EngineChoice;
 use crate::commit::{Along, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
@@ -26,9 +27,6 @@ const MAX_EXPLAINED_K: usize = 1 << 20;
 
 impl Prepared {
     /// Replays the product, compares, and reports.
-    ///
-    /// # Errors
-    /// Why there is no verdict.
     pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
         Judge::run(self, progress)
     }
@@ -46,7 +44,11 @@ impl Prepared {
 
 impl Subject for Prepared {
     fn asked(&self) -> Request {
-        self.asked().into()
+        let check = Check {
+            engine: EngineChoice::Fast,
+            ..self.check.clone()
+        };
+        check.into()
     }
 
     fn spelled_out(&self) -> Request {
@@ -54,7 +56,8 @@ impl Subject for Prepared {
     }
 
     fn engine_used(&self) -> Option<EngineUsed> {
-        Prepared::engine_used(self)
+        let gpu = self.gpu.as_ref()?;
+        Some(EngineUsed::gpu(gpu.info(), gpu.work()))
     }
 
     fn rule(&self) -> Rule {
@@ -126,7 +129,8 @@ impl Subject for Prepared {
     }
 
     fn explained_steps(&self) -> usize {
-        self.explained_steps()
+        let first = vec![0; self.problem().d_shape().len()];
+        self.question(&first, Wish::default(), |question| question.steps())
     }
 
     fn is_explained_on_pages(&self) -> bool {
@@ -186,9 +190,6 @@ fn basis_of(model: &impl serde::Serialize, schedule: &impl serde::Serialize) -> 
 
 impl Check {
     /// All that decides a verdict but the request's words and the arrays, which are not looked at.
-    ///
-    /// # Errors
-    /// If there is no such model or schedule.
     pub fn basis(&self) -> Result<String, CheckError> {
         if let Some(kernel) = self.schedule.kernel() {
             let file = match &self.model.from {

@@ -33,16 +33,11 @@ impl Scheduling {
             return check.schedule.resolve();
         };
         let (schedule, planned) = kernel.plan(check, from)?;
-        let Overrides {
-            alpha,
-            beta,
-            scale_result,
-            ..
-        } = check.schedule.overrides;
+        let given = &check.schedule.overrides;
         let factors = Overrides {
-            alpha,
-            beta,
-            scale_result,
+            alpha: given.alpha,
+            beta: given.beta,
+            scale_result: given.scale_result,
             ..Overrides::default()
         };
         let mut scheduling = Scheduling::changed(schedule, &factors)?;
@@ -72,7 +67,7 @@ impl ScheduleRequest {
     pub fn resolve(&self) -> Result<Scheduling, CheckError> {
         let preset = |name: &str| {
             let found = Schedule::preset(name).cloned();
-            found.map_err(|unknown| CheckError::request("schedule", unknown.to_string()))
+            found.map_err(CheckError::of("schedule"))
         };
         let schedule = match &self.from {
             ScheduleSource::Plain => preset("plain")?,

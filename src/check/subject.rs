@@ -75,9 +75,6 @@ pub trait Subject: Sync {
         None
     }
     /// How one element comes about.
-    ///
-    /// # Errors
-    /// If the result has no such element.
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError>;
     /// Steps of the chain that an explanation shows, if it shows one.
     fn explained_steps(&self) -> usize {
@@ -98,17 +95,11 @@ pub trait Subject: Sync {
     }
 
     /// What a commitment fixes beside the arrays.
-    ///
-    /// # Errors
-    /// If it cannot be committed to.
     fn committed_rule(&self) -> Result<CommittedRule, CheckError>;
     /// How an operand is cut, so that elements can be computed of few lines.
     fn along(&self, role: Role) -> Along;
 
     /// All that decides a verdict but the request's words and the arrays.
-    ///
-    /// # Errors
-    /// None once it is prepared.
     fn basis(&self) -> Result<String, CheckError>;
 
     /// The captured result.
@@ -149,9 +140,6 @@ pub trait Subject: Sync {
     }
 
     /// Makes sure that no file has changed since it was opened.
-    ///
-    /// # Errors
-    /// The first that has.
     fn confirm_unchanged(&self) -> Result<(), CheckError> {
         for (role, array) in self.by_role() {
             let unchanged = array.source.file().confirm_unchanged();
@@ -168,7 +156,7 @@ pub trait Subject: Sync {
         let shape = self.shape();
         let about = Rows::about_a_mebibyte(self.format(), &shape);
         let rows = Rows::new(self.format(), shape, block_rows.unwrap_or(about));
-        rows.map_err(|error| CheckError::request("block_rows", error.to_string()))
+        rows.map_err(CheckError::of("block_rows"))
     }
 
     /// The leaves of the captured result, cut so; none if there is none.

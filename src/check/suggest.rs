@@ -58,14 +58,9 @@ impl Prepared {
             mismatches: finding.mismatches,
             area: finding.place.map(CauseArea::from),
         };
-        let place = |placed: Placed| Place {
-            sentence: placed.sentence,
-            mismatches: placed.mismatches,
-            area: placed.area.into(),
-        };
         Diagnosed {
             causes: findings.into_iter().map(cause).collect(),
-            places: places.into_iter().map(place).collect(),
+            places: places.into_iter().map(Place::from).collect(),
             tried: tried.into_iter().map(Into::into).collect(),
             untried: untried.into_iter().map(Into::into).collect(),
         }
@@ -170,12 +165,14 @@ impl Prepared {
         }
         Some(check)
     }
+}
 
-    /// What was asked, except who computes: that makes no difference to the bits.
-    pub(super) fn asked(&self) -> Check {
-        Check {
-            engine: EngineChoice::Fast,
-            ..self.check.clone()
+impl From<Placed> for Place {
+    fn from(placed: Placed) -> Place {
+        Place {
+            sentence: placed.sentence,
+            mismatches: placed.mismatches,
+            area: placed.area.into(),
         }
     }
 }

@@ -99,7 +99,7 @@ impl TtnnRequest {
             None => Said::default(),
             Some(text) => {
                 let said = said(text);
-                said.map_err(|reason| CheckError::request("ttnn", format!("`ttnn`: {reason}")))?
+                said.map_err(CheckError::in_field("ttnn"))?
             }
         };
         if let (Some(text), Some(field)) = (said.in0_block_w, self.in0_block_w)

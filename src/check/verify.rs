@@ -55,9 +55,6 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
 }
 
 /// What a report says was asked.
-///
-/// # Errors
-/// If it does not say so.
 pub fn asked(report: &Report) -> Result<Request, CheckError> {
     let field = match report.rule {
         Rule::Product(_) => "a",

@@ -22,7 +22,7 @@ use crate::emu::schedule::{
     SplitChoice,
 };
 use crate::emu::step::Reload;
-use crate::generate::{Class, Spec};
+use crate::generate::Spec;
 use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 use crate::report::Policy;
@@ -70,11 +70,7 @@ fn path() -> impl Strategy<Value = PathBuf> {
 }
 
 fn source() -> impl Strategy<Value = Source> {
-    let spec = (
-        any::<u64>(),
-        select(Class::ALL.to_vec()),
-        vec(1usize..9, 2..4),
-    );
+    let spec = (any::<u64>(), word(), vec(1usize..9, 2..4));
     prop_oneof![
         path().prop_map(Source::File),
         spec.prop_map(|(seed, class, shape)| Source::Generated(Spec { seed, class, shape })),

@@ -21,7 +21,7 @@ pub use error::CommitError;
 pub use hash::Hash;
 pub use lines::{Along, Lines};
 pub use proof::{BlockProof, PROOF, Proof};
-pub use rows::{Rows, leaves};
+pub use rows::{Rows, leaves, row_payload};
 pub use streaming::StreamingLeaves;
 pub use tree::{Tree, consistency, is_consistent, leaf, node, path_length, root_of};
 

@@ -65,9 +65,6 @@ impl Proof {
     }
 
     /// Checks it against a commitment's D and, where they are given, the rows of its blocks.
-    ///
-    /// # Errors
-    /// Why it proves nothing.
     pub fn check(&self, d: &CommittedResult, rows: Option<&Tensor>) -> Result<(), CommitError> {
         let cut = d.rows()?;
         if self.root != d.root {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{CommitError, Hash, Tree, leaf};
 use crate::num::Format;
-use crate::tensor::{Tensor, parallel};
+use crate::tensor::{Planes, Tensor, parallel};
 
 /// How D is cut: rows of all matrices of the batch are counted on, one matrix after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Rows {
     /// If there is no such block.
     pub fn payload(&self, d: &Tensor, block: u64) -> Vec<u8> {
         let rows = self.of_block(block);
-        rows.flat_map(|row| row_payload(d, row)).collect()
+        rows.flat_map(|row| row_payload(d.planes(), row)).collect()
     }
 
     /// Bytes of a block.
@@ -121,9 +121,6 @@ impl Rows {
     }
 
     /// The payloads of some blocks as one matrix.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Result<Tensor, CommitError> {
         let ranges = blocks.iter().map(|&block| self.of_block(block));
         let rows: Vec<u64> = ranges.flatten().collect();
@@ -132,7 +129,7 @@ impl Rows {
         let room = payload.try_reserve_exact(bytes);
         room.map_err(|source| CommitError::Memory { bytes, source })?;
         for &row in &rows {
-            payload.extend(row_payload(d, row));
+            payload.extend(row_payload(d.planes(), row));
         }
         let shape = vec![rows.len(), self.columns()];
         Ok(Tensor::from_payload(self.format, shape, payload))
@@ -151,19 +148,19 @@ pub fn leaves(tensor: &Tensor, blocks: &[Range<u64>]) -> Vec<Hash> {
         let hash = |rows: &Range<u64>| leaf([&payload[place(rows.start)..place(rows.end)]]);
         return parallel::map(blocks.len(), |i| hash(&blocks[i]));
     }
+    let row = |row| row_payload(tensor.planes(), row);
     let hash = |rows: &Range<u64>| {
-        let payloads: Vec<_> = rows.clone().map(|row| row_payload(tensor, row)).collect();
+        let payloads: Vec<_> = rows.clone().map(row).collect();
         leaf(payloads.iter().map(Vec::as_slice))
     };
     parallel::map(blocks.len(), |i| hash(&blocks[i]))
 }
 
 /// The canonical payload of a row, counted through the batch.
-fn row_payload(tensor: &Tensor, row: u64) -> Vec<u8> {
-    let planes = tensor.planes();
+pub fn row_payload(planes: Planes, row: u64) -> Vec<u8> {
     let (row, rows) = (row as usize, planes.rows());
     let plane = planes.plane(row / rows);
-    let width = tensor.format().bytes();
+    let width = planes.tensor().format().bytes();
     let codes = (0..plane.columns).map(|column| plane.code(row % rows, column).to_le_bytes());
     codes
         .flat_map(|code| code.into_iter().take(width))

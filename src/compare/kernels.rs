@@ -9,9 +9,6 @@ use crate::report::KernelsCompared;
 use crate::role::{ByRole, Role};
 
 /// In what two texts differ; none unless there are two.
-///
-/// # Errors
-/// If a text or A cannot be read.
 pub fn compared(
     request: &Compare,
     pair: &Pair,
@@ -40,7 +37,7 @@ pub fn compared(
         }
         if let [name] = &request.hints[side].architectures[..] {
             let known = options.on(name);
-            known.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            known.map_err(CheckError::of("arch"))?;
         }
         let said = |error: KernelError| {
             CheckError::request(

@@ -87,14 +87,12 @@ impl Compare {
         for side in 0..2 {
             match self.search(side) {
                 Some(search) => search.protect(outputs),
-                None => Compare::protect_one(&self.results[side], outputs),
+                None => {
+                    if let Some(path) = self.results[side].path() {
+                        outputs.protect("a result", path);
+                    }
+                }
             }
-        }
-    }
-
-    fn protect_one(source: &Source, outputs: &mut Outputs) {
-        if let Some(path) = source.path() {
-            outputs.protect("a result", path);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::pattern::{self, Size};
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
-use super::side::{Judged, Side as Found, prepared};
+use super::side::{Side as Found, is_faulty, judged, prepared};
 use super::{exact, kernels, relation, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose::{self, Placed};
@@ -19,6 +19,7 @@ use crate::role::Role;
 const OTHERS: usize = 3;
 
 /// What two searches found, and what their fits have to do with each other.
+#[derive(Default)]
 struct Sides {
     found: [Option<Found>; 2],
     /// The fit of each side that is told.
@@ -28,9 +29,6 @@ struct Sides {
 
 impl Compare {
     /// Compares the results, and looks for what gives each.
-    ///
-    /// # Errors
-    /// What is wrong with the files, or that it was interrupted.
     pub fn run(&self, progress: &dyn Progress) -> Result<Compared, IdentifyError> {
         self.run_with(&Held::default(), progress)
     }
@@ -51,25 +49,21 @@ impl Compare {
         let operands = self.operand_pairs(held)?;
         let inputs_differ = operands.iter().any(|pair| !pair.same);
         let sides = match equal {
-            true => Sides::nothing(),
+            true => Sides::default(),
             false => self.sides(held, inputs_differ, progress)?,
         };
         let explained = sides.explained();
-        let reports = match explained {
-            Some(Explained::Left) => [
-                None,
-                self.judge_other(&sides, 1, (held, inputs_differ), progress)?,
-            ],
-            Some(Explained::Right) => [
-                self.judge_other(&sides, 0, (held, inputs_differ), progress)?,
-                None,
-            ],
-            _ => [None, None],
+        let unexplained = match explained {
+            Some(Explained::Left) => Some(1),
+            Some(Explained::Right) => Some(0),
+            _ => None,
         };
-        let wrong = sides.lossy().or_else(|| {
-            let faulty = |side: usize| reports[side].as_ref().is_some_and(Judged::is_faulty);
-            (0..2).find(|&side| faulty(side))
-        });
+        let mut reports = [None, None];
+        if let Some(other) = unexplained {
+            reports[other] = self.judge_other(&sides, other, (held, inputs_differ), progress)?;
+        }
+        let faulty = || reports.iter().flatten().any(is_faulty);
+        let wrong = sides.lossy().or_else(|| unexplained.filter(|_| faulty()));
         let prepared = self.prepared(&sides, held)?;
         // Units that read fewer bits of an operand know less of the sum.
         let ignored = |of: &&Prepared| of.choice().arithmetic.a.ignored_bits();
@@ -79,7 +73,6 @@ impl Compare {
             None => None,
         };
         let [left, right] = pair.inputs();
-        let mut reports = reports.map(|judged| judged.map(|judged| judged.report));
         let mut result = |side: usize, input| sides.result(side, input, reports[side].take());
         let (left, right) = (result(0, left), result(1, right));
         let places = places(&pair, &found);
@@ -121,7 +114,7 @@ impl Compare {
             operands,
             differences: (&found.comparison).into(),
             pattern,
-            places: places.into_iter().map(place).collect(),
+            places: places.into_iter().map(Place::from).collect(),
             correctly_rounded,
             kernels,
             side_by_side,
@@ -145,7 +138,10 @@ impl Compare {
             }
             _ => None,
         };
-        let first = |side: usize| found[side].as_ref().filter(|f| f.is_explained()).map(|_| 0);
+        let first = |side: usize| {
+            let fits = found[side].as_ref()?.fits();
+            (!fits.is_empty()).then_some(0)
+        };
         let told = match nearest {
             Some((pair, _)) => pair.map(Some),
             None => [first(0), first(1)],
@@ -164,7 +160,7 @@ impl Compare {
         other: usize,
         (held, inputs_differ): (&Held, bool),
         progress: &dyn Progress,
-    ) -> Result<Option<Judged>, CheckError> {
+    ) -> Result<Option<Report>, CheckError> {
         let Some(check) = sides.check(1 - other) else {
             return Ok(None);
         };
@@ -173,7 +169,7 @@ impl Compare {
             return Ok(None);
         }
         let result = (&self.results[other], held[other].get(&Role::D));
-        Judged::by(check, result, &held[1 - other], progress).map(Some)
+        judged(check, result, &held[1 - other], progress).map(Some)
     }
 
     /// The checks of what is told, read.
@@ -256,14 +252,6 @@ impl Compare {
 }
 
 impl Sides {
-    fn nothing() -> Sides {
-        Sides {
-            found: [None, None],
-            told: [None, None],
-            relation: None,
-        }
-    }
-
     fn explained(&self) -> Option<Explained> {
         if self.found.iter().all(Option::is_none) {
             return None;
@@ -372,12 +360,4 @@ fn places(pair: &Pair, found: &Conclusion) -> Vec<Placed> {
     let Size { m, n, batches } = size(pair);
     let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
     diagnose::places(stacks, diagnose::Size { m, n, batches })
-}
-
-fn place(placed: Placed) -> Place {
-    Place {
-        sentence: placed.sentence,
-        mismatches: placed.mismatches,
-        area: placed.area.into(),
-    }
 }

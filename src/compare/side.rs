@@ -5,7 +5,7 @@ use crate::check::{Check, CheckError, Claim, Prepared, Progress, Source, Tensors
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
 use crate::io::{self, Files};
-use crate::report::{Fit, Identification, Report};
+use crate::report::{Fit, Identification, Outcome, Report};
 use crate::role::{ByRole, Role};
 
 /// What was found of one result.
@@ -33,20 +33,12 @@ impl Side {
         Ok(Some(Side { found, checks }))
     }
 
-    /// Whether something gives it.
-    pub fn is_explained(&self) -> bool {
-        !self.found.fits.is_empty()
-    }
-
     pub fn fits(&self) -> &[Fit] {
         &self.found.fits
     }
 }
 
 /// A check of files, and of arrays that the caller holds; what a search found names files in their place.
-///
-/// # Errors
-/// As of [`Check::prepare`].
 pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, CheckError> {
     let mut check = check.clone();
     for role in arrays.keys() {
@@ -63,36 +55,30 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
 }
 
 /// What the rule of one side says of the other's result.
-pub struct Judged {
-    pub report: Report,
+///
+/// # Errors
+/// If the check cannot be run on it.
+pub fn judged(
+    check: &Check,
+    result: (&Source, Option<&io::Source>),
+    held: &ByRole<io::Source>,
+    progress: &dyn Progress,
+) -> Result<Report, CheckError> {
+    let mut check = check.clone();
+    check.claim = Claim::Tensor(result.0.clone());
+    let mut held = held.clone();
+    held.remove(&Role::D);
+    held.extend(result.1.map(|result| (Role::D, result.clone())));
+    prepared(&check, held)?.run(progress)
 }
 
-impl Judged {
-    /// # Errors
-    /// If the check cannot be run on it.
-    pub fn by(
-        check: &Check,
-        result: (&Source, Option<&io::Source>),
-        held: &ByRole<io::Source>,
-        progress: &dyn Progress,
-    ) -> Result<Judged, CheckError> {
-        let mut check = check.clone();
-        check.claim = Claim::Tensor(result.0.clone());
-        let mut held = held.clone();
-        held.remove(&Role::D);
-        held.extend(result.1.map(|result| (Role::D, result.clone())));
-        let report = prepared(&check, held)?.run(progress)?;
-        Ok(Judged { report })
-    }
-
-    /// Whether what gives this result is a fault, and nothing that a kernel does on purpose.
-    pub fn is_faulty(&self) -> bool {
-        let causes = &self.report.causes;
-        let explained: u64 = causes.iter().map(|cause| cause.mismatches).sum();
-        let all = match &self.report.outcome {
-            crate::report::Outcome::Elements { comparison, .. } => comparison.mismatches,
-            crate::report::Outcome::Digest { .. } => return false,
-        };
-        !causes.is_empty() && explained >= all && causes.iter().all(|cause| is_fault(&cause.kind))
-    }
+/// Whether what gives the result of a report is a fault, and nothing that a kernel does on purpose.
+pub fn is_faulty(report: &Report) -> bool {
+    let causes = &report.causes;
+    let explained: u64 = causes.iter().map(|cause| cause.mismatches).sum();
+    let Outcome::Elements { comparison, .. } = &report.outcome else {
+        return false;
+    };
+    let all = causes.iter().all(|cause| is_fault(&cause.kind));
+    !causes.is_empty() && explained >= comparison.mismatches && all
 }

@@ -12,7 +12,7 @@ use crate::check::{CheckError, KernelAnswers, KernelRequest, KernelSaid, Schedul
 use crate::check::{ScheduleSource, kernel_fault, kernel_words};
 use crate::emu::Catalogue;
 use crate::emu::schedule::{Addend, KTraversal, Kernel, Overrides, Schedule, TileOfD};
-use crate::kernel::{self, Accumulation, How, KernelError, KernelReading, Options, Plan};
+use crate::kernel::{self, Accumulation, How, IfSaid, KernelError, KernelReading, Options, Plan};
 use crate::kernel::{Said, Shape};
 use crate::num::Format;
 use crate::report::KernelWords;
@@ -216,12 +216,12 @@ impl Kernels {
 
 impl Planned {
     fn operands(&self) -> Option<[Format; 2]> {
-        self.plan.settings.operands.as_ref().map(|said| said.value)
+        self.plan.settings.operands.value()
     }
 
     /// D's format, if the text says it.
     fn result(&self) -> Option<Format> {
-        self.plan.settings.result.as_ref().map(|said| said.value)
+        self.plan.settings.result.value()
     }
 
     /// An arithmetic under this plan, if it is the plan's, and the files can be what it takes.
@@ -299,7 +299,7 @@ fn operands(
     captured: &Captured,
 ) -> Result<[Format; 2], CheckError> {
     let given = formats.a.map(|a| [a, formats.b.unwrap_or(a)]);
-    let said = reading.settings.operands.as_ref().map(|said| said.value);
+    let said = reading.settings.operands.value();
     if let (None, Some(said)) = (given, said) {
         for (name, format, readings) in [("A", said[0], &captured.a), ("B", said[1], &captured.b)] {
             if !readings.has(format) {

@@ -13,7 +13,6 @@
 
 mod common;
 mod epilogues;
-mod error;
 mod kernels;
 mod prepare;
 mod readings;
@@ -25,7 +24,6 @@ mod schedules;
 mod search;
 mod separate;
 
-pub use error::IdentifyError;
-pub use request::{Formats, Identify, Limits, Schedules};
+pub use request::{Formats, Identify, IdentifyError, Limits, Schedules};
 pub use run::Prepared;
 pub use separate::{Separation, comparable, separate};

@@ -1,9 +1,8 @@
 //! A request and the files that it names, ready to be searched.
 
-use super::error::IdentifyError;
 use super::kernels::Kernels;
 use super::readings::Captured;
-use super::request::{Identify, Schedules};
+use super::request::{Identify, IdentifyError, Schedules};
 use super::run::Prepared;
 use crate::check::{CheckError, EngineChoice, KernelSaid};
 use crate::emu::{Catalogue, Engine, Platform};
@@ -12,9 +11,6 @@ use crate::role::Role;
 
 impl Identify {
     /// Reads the files.
-    ///
-    /// # Errors
-    /// What is wrong with them.
     pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
         self.prepare_with(&mut |_| None)
     }
@@ -45,8 +41,7 @@ impl Identify {
         }
         let architectures = self.architectures.iter().map(|name| {
             let found = Catalogue::builtin().find(name);
-            let found =
-                found.map_err(|unknown| CheckError::request("arch", unknown.to_string()))?;
+            let found = found.map_err(CheckError::of("arch"))?;
             Ok(found.name.clone())
         });
         let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
@@ -59,7 +54,7 @@ impl Identify {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {
                 let platform = Platform::detect();
-                Engine::Fast(platform.map_err(|reason| CheckError::request("engine", reason))?)
+                Engine::Fast(platform.map_err(CheckError::of("engine"))?)
             }
             _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
         };

@@ -187,14 +187,16 @@ impl Captured {
             self.b.planes(b, turned_b),
             self.c.as_ref().map(|readings| readings.planes(c, false)),
         )?;
-        let (Some(scale), Some([of_a, of_b])) = (scale, &self.scales) else {
-            return Ok(problem);
-        };
-        problem.with_scales(
-            of_a.planes(scale.format, turned_a),
-            of_b.planes(scale.format, turned_b),
-            scale.block,
-        )
+        match scale.and_then(|scale| Some((self.planes_of_scales(scale.format)?, scale.block))) {
+            Some(([a, b], block)) => problem.with_scales(a, b, block),
+            None => Ok(problem),
+        }
+    }
+
+    fn planes_of_scales(&self, format: Format) -> Option<[Planes<'_>; 2]> {
+        let [a, b] = self.scales.as_ref()?;
+        let [turned_a, turned_b] = self.transpose;
+        Some([a.planes(format, turned_a), b.planes(format, turned_b)])
     }
 
     /// Whether a unit's scales can be these.
@@ -211,15 +213,9 @@ impl Captured {
 
     /// Scales in f32, which are a kernel's.
     pub fn f32_scales(&self) -> Option<[Planes<'_>; 2]> {
-        let [a, b] = self.scales.as_ref()?;
-        let [turned_a, turned_b] = self.transpose;
-        let readable = a.has(Format::Fp32) && b.has(Format::Fp32);
-        readable.then(|| {
-            [
-                a.planes(Format::Fp32, turned_a),
-                b.planes(Format::Fp32, turned_b),
-            ]
-        })
+        let scales = self.scales.as_ref()?;
+        let readable = scales.iter().all(|scales| scales.has(Format::Fp32));
+        readable.then(|| self.planes_of_scales(Format::Fp32))?
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Readings> {

@@ -1,6 +1,6 @@
-//! What is asked.
+//! What is asked, and why there is no answer.
 
-use crate::check::{Check, EngineChoice, Operands, Source};
+use crate::check::{Check, CheckError, EngineChoice, Operands, Source};
 use crate::io::Outputs;
 use crate::num::{F32, Format};
 use crate::words::words;
@@ -98,5 +98,33 @@ impl Identify {
         let mut check = Check::new("", Format::Fp16, [(); 3].map(|()| self.d.clone()));
         check.operands = self.operands.clone();
         check.protect(outputs);
+    }
+}
+
+/// Why a search cannot be prepared or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentifyError {
+    /// A file cannot be read, or the arrays do not multiply.
+    #[error(transparent)]
+    Operands(#[from] CheckError),
+    #[error(
+        "no model in the catalogue has the formats of these files; 'tcverify archs' lists the models"
+    )]
+    NoCandidate,
+    #[error(
+        "no model of {0} has the formats of these files; 'tcverify archs' lists the models; omit the architecture to \
+         search all"
+    )]
+    NoneOf(String),
+}
+
+impl IdentifyError {
+    /// The sentence, with every field called what `name` calls it.
+    pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
+        match self {
+            IdentifyError::Operands(error) => error.in_words(name),
+            IdentifyError::NoCandidate | IdentifyError::NoneOf(_) => self.to_string(),
+        }
     }
 }

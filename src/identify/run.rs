@@ -1,10 +1,9 @@
 //! A search, from files to what fits.
 
 use super::common::Common;
-use super::error::IdentifyError;
 use super::kernels::Kernels;
 use super::readings::Captured;
-use super::request::{Identify, Schedules};
+use super::request::{Identify, IdentifyError, Schedules};
 use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
@@ -60,9 +59,6 @@ impl Prepared {
     }
 
     /// The same, and the checks that those are which fit, in their order.
-    ///
-    /// # Errors
-    /// As of [`Prepared::run`].
     pub fn choose(
         &self,
         progress: &dyn Progress,
@@ -101,10 +97,7 @@ impl Prepared {
             progress,
             common: None,
         };
-        let mut found = alone.sampled(&plain, &mut budget);
-        if !limits.quick {
-            alone.in_full(Which::Fitting, &mut found, &plain, &mut budget);
-        }
+        let mut found = alone.tested(limits.quick, &plain, &mut budget);
         let mut supposed = None;
         let (mut finished, mut left) = (Vec::new(), 0);
         if self.wants_schedules(&plain, &found) {
@@ -129,10 +122,7 @@ impl Prepared {
                 common: Some(&common),
                 ..alone
             };
-            let mut of_more = under.sampled(&more, &mut budget);
-            if !limits.quick {
-                under.in_full(Which::Fitting, &mut of_more, &more, &mut budget);
-            }
+            let mut of_more = under.tested(limits.quick, &more, &mut budget);
             let none = found.fits().next().is_none() && of_more.fits().next().is_none();
             let free = self.kernels.is_none() && captured.scales.is_none() && !is_fixed;
             if none && free {
@@ -141,20 +131,8 @@ impl Prepared {
                     common: None,
                     ..under
                 };
-                let mut of_these = under.sampled(&epilogues.candidates, &mut budget);
-                if !limits.quick {
-                    under.in_full(
-                        Which::Fitting,
-                        &mut of_these,
-                        &epilogues.candidates,
-                        &mut budget,
-                    );
-                }
-                for test in &mut of_these.tested {
-                    test.candidate += more.len();
-                }
-                of_more.tested.append(&mut of_these.tested);
-                of_more.telling.append(&mut of_these.telling);
+                let of_these = under.tested(limits.quick, &epilogues.candidates, &mut budget);
+                of_more.append(of_these, more.len());
                 more.extend(epilogues.candidates);
                 finished = epilogues.told;
                 left = epilogues.left;
@@ -168,17 +146,13 @@ impl Prepared {
         }
         let mut candidates = plain;
         let mut schedules = None;
-        if let Some((more, mut of_more)) = supposed {
+        if let Some((more, of_more)) = supposed {
             schedules = Some(SchedulesSearched {
                 tested: of_more.tested.len(),
                 untested: more.len() - of_more.tested.len() + left,
                 first: FEW.min(sample.elements.len()),
             });
-            for test in &mut of_more.tested {
-                test.candidate += candidates.len();
-            }
-            found.tested.append(&mut of_more.tested);
-            found.telling.append(&mut of_more.telling);
+            found.append(of_more, candidates.len());
             candidates.extend(more);
         }
         if candidates.is_empty() && self.kernels.is_some() {

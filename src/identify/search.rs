@@ -184,6 +184,15 @@ impl Search<'_, '_> {
         found
     }
 
+    /// The sample, and all of D for those that give it, unless the answer is to be quick.
+    pub fn tested(&self, quick: bool, candidates: &[Candidate], budget: &mut Budget) -> Found {
+        let mut found = self.sampled(candidates, budget);
+        if !quick {
+            self.in_full(Which::Fitting, &mut found, candidates, budget);
+        }
+        found
+    }
+
     /// The whole sample, for the nearest of those that do not give it: by how much they do not is what a
     /// fit is worth.
     pub fn rivals(&self, found: &mut Found, candidates: &[Candidate], budget: &mut Budget) {
@@ -280,6 +289,15 @@ impl Search<'_, '_> {
 impl Found {
     pub fn fits(&self) -> impl Iterator<Item = &Tested> {
         self.tested.iter().filter(|test| test.outcome.fits())
+    }
+
+    /// With what was found of candidates that stand behind these in the list.
+    pub fn append(&mut self, mut others: Found, these: usize) {
+        for test in &mut others.tested {
+            test.candidate += these;
+        }
+        self.tested.append(&mut others.tested);
+        self.telling.append(&mut others.telling);
     }
 
     /// Those that fit first, of them the commonest kernel and the best known rule; then the nearest.

@@ -2,6 +2,7 @@
 
 use super::{Cut, How, Kept, LostTail, MergeOrder, Plan, Residue, Said, Settings, Slice, Start};
 use crate::num::Format;
+use crate::words::Word as _;
 
 impl Settings {
     /// What decides bits, one row each: name, value, where it comes from, and the words it was read in.
@@ -39,9 +40,7 @@ impl Settings {
         row(all, "warps per tile", &self.sliced, ToString::to_string);
         row(all, "custom option", &self.custom, ToString::to_string);
         row(all, "accumulation", &self.fast_accumulation, fast);
-        row(all, "algorithm", &self.algorithm, |algorithm| {
-            algorithm.name().into()
-        });
+        row(all, "algorithm", &self.algorithm, |a| a.word().into());
         row(all, "cuts of K", &self.cuts, |cuts| {
             let cuts: Vec<_> = cuts.iter().map(ToString::to_string).collect();
             cuts.join("; then ")
@@ -68,8 +67,8 @@ impl Plan {
         let mut parts = vec![self.slices_text()];
         if let Some(tile) = self.tile {
             let residue = match tile.residue {
-                Residue::First => "first",
                 Residue::Last => "last",
+                Residue::First | Residue::FirstAligned => "first",
             };
             parts.push(format!("tiles of {} k, the partial one {residue}", tile.k));
         }

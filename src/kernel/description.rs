@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Algorithm, Cut, Dealt, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue, Restart,
-    Start, read,
+    Algorithm, Cut, Dealt, IfSaid, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue,
+    Restart, Start, read,
 };
 use crate::num::Format;
+use crate::words::Word as _;
 
 impl Plan {
     /// As JSON, with names of enums and dtypes as text.
@@ -41,10 +42,9 @@ impl Plan {
         let why = "a GEMMDesc must name it";
         let [a, b] = settings
             .operands
-            .as_ref()
-            .map(|said| said.value)
+            .value()
             .ok_or_else(|| missing("the operands' format", why, "dtype"))?;
-        let result = settings.result.as_ref().map(|said| said.value);
+        let result = settings.result.value();
         let result = result.ok_or_else(|| missing("D's format", why, "d-dtype"))?;
         if a != b {
             return Err(no("A and B have different formats"));
@@ -56,9 +56,9 @@ impl Plan {
         let instruction = self.model().instruction;
         let algorithm = instruction.ok_or_else(|| missing("the GPU", why, "arch"))?;
         let known = Algorithm::ALL
-            .into_iter()
-            .find(|(_, own)| own.instruction() == algorithm);
-        let Some((name, algorithm)) = known else {
+            .iter()
+            .find(|(own, ..)| own.instruction() == algorithm);
+        let Some((algorithm, name, _)) = known else {
             return Err(no(&format!(
                 "GEMMDesc has no name for the instruction {algorithm}"
             )));

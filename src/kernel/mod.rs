@@ -40,7 +40,7 @@ pub use plan::{
     Span, Start, Sum, Tile, Traversal,
 };
 pub use reading::{KernelReading, Status, TextKind, Token};
-pub use said::{How, Said};
+pub use said::{How, IfSaid, Said};
 pub use same::differing;
 pub use schedule::Model;
 pub use settings::{

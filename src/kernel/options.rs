@@ -34,9 +34,6 @@ pub struct Options {
 
 impl Options {
     /// The GPU by a name of the catalogue. An architecture of several capabilities leaves open which.
-    ///
-    /// # Errors
-    /// If none is called so.
     pub fn on(&mut self, name: &str) -> Result<(), UnknownArchitecture> {
         if let Some(capability) = Capability::parse(name) {
             self.capability = Some(capability);
@@ -56,117 +53,60 @@ impl Options {
 
     /// The text's settings with these answers.
     pub(super) fn applied(&self, settings: &Settings) -> Result<Settings, KernelError> {
+        self.confirm_gpu(settings)?;
         let mut all = settings.clone();
-        let how = |ask: &str| match self.found.contains(&ask) {
-            true => How::Found,
-            false => How::Given,
-        };
-        if let (Some(said), Some(asked)) = (&all.capability, self.capability)
-            && said.value != asked
-        {
-            return Err(KernelError::WrongGpu {
-                text: format!("a kernel of {} ({})", said.value, said.from),
-                asked: asked.to_string(),
-            });
+        // An answer, the option that gives it, and what it is called.
+        macro_rules! answers {
+            ($($field:ident: $ask:literal, $what:literal;)*) => {$(
+                let how = match self.found.contains(&$ask) {
+                    true => How::Found,
+                    false => How::Given,
+                };
+                answer(&mut all.$field, self.$field, how, $what)?;
+            )*};
         }
-        if let Some(said) = &all.capability
-            && !self.one_of.is_empty()
-            && !self.one_of.contains(&said.value)
-        {
-            let names: Vec<_> = self.one_of.iter().map(ToString::to_string).collect();
-            return Err(KernelError::WrongGpu {
-                text: format!("a kernel of {} ({})", said.value, said.from),
-                asked: names.join(" or "),
-            });
+        answers! {
+            capability: "arch", "the GPU";
+            operands: "dtype", "the operands' format";
+            result: "d-dtype", "D's format";
+            split_k: "split-k", "the number of slices";
+            scheme: "reduction", "the reduction scheme";
+            partition: "partition", "the partition of K";
+            tile_k: "tile-k", "K of a tile";
+            instruction_k: "instruction-k", "K of an instruction";
+            custom: "custom", "the custom option";
+            fast_accumulation: "accumulation", "fast accumulation";
+            multiprocessors: "multiprocessors", "the number of multiprocessors";
         }
-        answer(
-            &mut all.capability,
-            self.capability,
-            how("arch"),
-            "the GPU",
-            |v| v.to_string(),
-        )?;
-        answer(
-            &mut all.operands,
-            self.operands,
-            how("dtype"),
-            "the operands' format",
-            |v| format!("{} and {}", v[0], v[1]),
-        )?;
-        answer(
-            &mut all.result,
-            self.result,
-            how("d-dtype"),
-            "D's format",
-            |v| v.to_string(),
-        )?;
-        answer(
-            &mut all.split_k,
-            self.split_k,
-            how("split-k"),
-            "the number of slices",
-            |v| v.to_string(),
-        )?;
-        answer(
-            &mut all.scheme,
-            self.scheme,
-            how("reduction"),
-            "the reduction scheme",
-            |v| v.name().into(),
-        )?;
-        answer(
-            &mut all.partition,
-            self.partition,
-            how("partition"),
-            "the partition of K",
-            ToString::to_string,
-        )?;
-        answer(
-            &mut all.tile_k,
-            self.tile_k,
-            how("tile-k"),
-            "K of a tile",
-            |v| v.to_string(),
-        )?;
-        answer(
-            &mut all.instruction_k,
-            self.instruction_k,
-            how("instruction-k"),
-            "K of an instruction",
-            |v| v.to_string(),
-        )?;
-        answer(
-            &mut all.custom,
-            self.custom,
-            how("custom"),
-            "the custom option",
-            |v| v.to_string(),
-        )?;
-        answer(
-            &mut all.fast_accumulation,
-            self.fast_accumulation,
-            how("accumulation"),
-            "fast accumulation",
-            |v| if *v { "on" } else { "off" }.into(),
-        )?;
-        answer(
-            &mut all.multiprocessors,
-            self.multiprocessors,
-            how("multiprocessors"),
-            "the number of multiprocessors",
-            |v| v.to_string(),
-        )?;
         Ok(all)
+    }
+
+    /// Refuses a text about another GPU.
+    fn confirm_gpu(&self, settings: &Settings) -> Result<(), KernelError> {
+        let Some(said) = &settings.capability else {
+            return Ok(());
+        };
+        let gpus = match self.capability {
+            Some(gpu) if gpu != said.value => &[gpu][..],
+            _ => &self.one_of,
+        };
+        if gpus.is_empty() || gpus.contains(&said.value) {
+            return Ok(());
+        }
+        let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
+        Err(KernelError::WrongGpu {
+            text: format!("a kernel of {} ({})", said.value, said.from),
+            asked: names.join(" or "),
+        })
     }
 }
 
 /// What the text says stands; a default or an assumption gives way.
-fn answer<T: PartialEq + Copy>(
+fn answer<T: Answer>(
     said: &mut Option<Said<T>>,
     given: Option<T>,
     how: How,
     what: &'static str,
-    show: impl Fn(&T) -> String,
 ) -> Result<(), KernelError> {
     let Some(given) = given else { return Ok(()) };
     match said {
@@ -174,8 +114,8 @@ fn answer<T: PartialEq + Copy>(
         Some(said) if matches!(said.how, How::Stated | How::Derived | How::Defaulted) => {
             Err(KernelError::Contradiction {
                 what,
-                text: show(&said.value),
-                given: show(&given),
+                text: said.value.text(),
+                given: given.text(),
             })
         }
         _ => {
@@ -184,6 +124,35 @@ fn answer<T: PartialEq + Copy>(
         }
     }
 }
+
+/// A value that a message can show.
+trait Answer: Copy + PartialEq {
+    fn text(&self) -> String;
+}
+
+impl Answer for [Format; 2] {
+    fn text(&self) -> String {
+        format!("{} and {}", self[0], self[1])
+    }
+}
+
+impl Answer for bool {
+    fn text(&self) -> String {
+        if *self { "on" } else { "off" }.into()
+    }
+}
+
+macro_rules! displayed {
+    ($($kind:ty),*) => {
+        $(impl Answer for $kind {
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+displayed!(Capability, Format, Scheme, Partition, usize, u32);
 
 /// What the text does not fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,8 +2,8 @@
 
 use super::family::{Family, Library, Request, nvjet};
 use super::{
-    Compute, How, Kept, KernelError, KernelReading, LostTail, Open, Options, Plan, Said, Scheme,
-    Shape,
+    Compute, How, IfSaid, Kept, KernelError, KernelReading, LostTail, Open, Options, Plan, Said,
+    Scheme, Shape,
 };
 
 /// K of which plans are made: larger ones are not a product of a GPU.
@@ -113,7 +113,7 @@ impl KernelReading {
                 asked: capability.to_string(),
             });
         }
-        let compute = settings.compute.as_ref().map(|said| said.value);
+        let compute = settings.compute.value();
         if compute == Some(Compute::F16) {
             return Err(KernelError::unknown(
                 "kernels that accumulate in FP16",
@@ -152,9 +152,6 @@ impl KernelReading {
     }
 
     /// Refuses a text about another product. A column-major D is the transposed product.
-    ///
-    /// # Errors
-    /// If the text describes another product.
     pub fn is_about(&self, shape: Shape) -> Result<(), KernelError> {
         let Some(text) = self.product else {
             return Ok(());

@@ -43,6 +43,17 @@ pub struct Said<T> {
     pub from: String,
 }
 
+/// What is known of a value that nobody may have said.
+pub trait IfSaid<T> {
+    fn value(&self) -> Option<T>;
+}
+
+impl<T: Copy> IfSaid<T> for Option<Said<T>> {
+    fn value(&self) -> Option<T> {
+        self.as_ref().map(|said| said.value)
+    }
+}
+
 impl<T> Said<T> {
     pub fn stated(value: T, from: impl Into<String>) -> Said<T> {
         Said::new(value, How::Stated, from)

@@ -1,6 +1,6 @@
 //! Whether two kernel texts mean the same order of sums.
 
-use super::{KernelError, Plan};
+use super::{IfSaid, KernelError, Plan};
 use crate::emu::Catalogue;
 use crate::emu::schedule::WithoutC;
 
@@ -12,10 +12,10 @@ pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, Ke
     let mut all = Vec::new();
     let [one, other] = plans;
     let format = |plan: &Plan| {
-        let of = plan.settings.result.as_ref();
-        of.map_or("any".into(), |said| said.value.to_string())
+        let of = plan.settings.result.value();
+        of.map_or("any".into(), |format| format.to_string())
     };
-    let operands = |plan: &Plan| plan.settings.operands.as_ref().map(|said| said.value);
+    let operands = |plan: &Plan| plan.settings.operands.value();
     if operands(one) != operands(other) {
         all.push("the operands' formats".to_owned());
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::family::{Issues, Library};
 use super::{
-    Capability, Cut, Family, Join, Kept, KernelError, MergeOrder, Plan, Residue, Restart, Slice,
-    Start, Sum, citation,
+    Algorithm, Capability, Cut, Family, IfSaid, Join, Kept, KernelError, MergeOrder, Plan, Restart,
+    Slice, Start, Sum, citation,
 };
 use crate::emu::schedule::{
     self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
@@ -60,10 +60,7 @@ impl Plan {
         }
         if let Some(tile) = self.tile {
             spec.tile_k = Some(tile.k);
-            spec.residue = match tile.residue {
-                Residue::First => schedule::Residue::First,
-                Residue::Last => schedule::Residue::Last,
-            };
+            spec.residue = tile.residue;
         }
         let lanes = || self.slices.iter().flat_map(|slice| &slice.lanes);
         let of = lanes().next().map_or(1, |lane| lane.instruction_k);
@@ -81,9 +78,6 @@ impl Plan {
     }
 
     /// The same with a name, its sources, and how it is known.
-    ///
-    /// # Errors
-    /// As [`Plan::spec`].
     pub fn schedule(&self) -> Result<Schedule, KernelError> {
         let family = self.family();
         let spec = self.spec()?;
@@ -141,7 +135,7 @@ impl Plan {
 
     /// The model that computes the chains, as far as the kernel's words say.
     pub fn model(&self) -> Model {
-        let capability = self.settings.capability.as_ref().map(|said| said.value);
+        let capability = self.settings.capability.value();
         let by_capability = |capability: Capability| {
             let found = Catalogue::builtin().find(&capability.to_string());
             found.ok()
@@ -149,9 +143,9 @@ impl Plan {
         let own = &self.family().own;
         let capability = capability.or(own.gpu);
         let architecture = capability.and_then(by_capability);
-        let said = self.settings.algorithm.as_ref();
+        let said = self.settings.algorithm.value();
         let instruction = match own.issues {
-            _ if said.is_some() => said.map(|said| said.value.instruction()),
+            _ if said.is_some() => said.map(Algorithm::instruction),
             Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),
             Issues::Named(name) => Some(name),
@@ -215,7 +209,7 @@ impl Plan {
         if self.sharing.is_empty() && self.slices.iter().any(nested) {
             return self.nested().map(Some);
         }
-        let asked = self.settings.split_k.as_ref().map(|said| said.value);
+        let asked = self.settings.split_k.value();
         let count = Some(asked.unwrap_or(self.slices.len()).max(self.slices.len()));
         let grain = self.grain.map(Grain::K);
         let slices = |length| Parts::Slices {
@@ -309,7 +303,7 @@ impl Plan {
                     true => Order::Serial,
                     false => Order::Listed(pairs),
                 },
-                start: schedule::Start::First,
+                start: Start::First,
                 partials: Partials::F32,
             },
         })
@@ -328,7 +322,7 @@ impl Plan {
         };
         schedule::Merge::Sum {
             order,
-            start: start.into(),
+            start,
             partials: match self.merge.kept {
                 Kept::Result => Partials::Result,
                 Kept::As(Format::Fp16) => Partials::Fp16,
@@ -342,15 +336,6 @@ impl Plan {
 /// Whether it is one of cuBLAS's, whose epilogue is that of cublasLt.
 fn is_cublas(family: &Family) -> bool {
     family.own.library == Library::Cublas
-}
-
-impl From<Start> for schedule::Start {
-    fn from(start: Start) -> schedule::Start {
-        match start {
-            Start::First => schedule::Start::First,
-            Start::Zero => schedule::Start::Zero,
-        }
-    }
 }
 
 fn sharing(sharing: &super::Sharing) -> Level {
@@ -371,10 +356,10 @@ fn sharing(sharing: &super::Sharing) -> Level {
             },
         },
         merge: match sharing.join {
-            Join::Left(start) => schedule::Merge::serial(start.into()),
+            Join::Left(start) => schedule::Merge::serial(start),
             Join::Butterfly => schedule::Merge::Sum {
                 order: Order::Butterfly,
-                start: schedule::Start::First,
+                start: Start::First,
                 partials: Partials::F32,
             },
         },
@@ -387,7 +372,7 @@ fn restarted(restart: Restart) -> Level {
             length: restart.every,
             first: None,
         },
-        merge: schedule::Merge::serial(restart.from.into()),
+        merge: schedule::Merge::serial(restart.from),
     }
 }
 

@@ -189,33 +189,21 @@ pub struct Tensile {
     pub stagger_u: Option<u32>,
 }
 
-/// How a GEMMDesc multiplies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Algorithm {
-    MmaSync,
-    Wgmma,
-    Tcgen05Mma,
-    ScalarFusedMultiplyAdd,
+words! {
+    /// How a GEMMDesc multiplies, by its names.
+    pub enum Algorithm {
+        /// Warps multiply
+        MmaSync = "MMA_SYNC",
+        /// Groups of warps multiply
+        Wgmma = "WGMMA",
+        /// Blackwell's tensor cores multiply
+        Tcgen05Mma = "TCGEN05_MMA",
+        /// Threads multiply
+        ScalarFusedMultiplyAdd = "SCALAR_FUSED_MULTIPLY_ADD",
+    }
 }
 
 impl Algorithm {
-    /// With the names of a GEMMDesc.
-    pub const ALL: [(&'static str, Algorithm); 4] = [
-        ("MMA_SYNC", Algorithm::MmaSync),
-        ("WGMMA", Algorithm::Wgmma),
-        ("TCGEN05_MMA", Algorithm::Tcgen05Mma),
-        (
-            "SCALAR_FUSED_MULTIPLY_ADD",
-            Algorithm::ScalarFusedMultiplyAdd,
-        ),
-    ];
-
-    pub fn name(self) -> &'static str {
-        let own = Algorithm::ALL.into_iter().find(|row| row.1 == self);
-        own.map_or("", |row| row.0)
-    }
-
     /// As the catalogue calls it.
     pub fn instruction(self) -> &'static str {
         match self {

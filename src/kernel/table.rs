@@ -88,9 +88,6 @@ pub struct TableQuery {
 
 impl KernelTable {
     /// Reads a table.
-    ///
-    /// # Errors
-    /// What is wrong with it, and where.
     pub fn from_json(text: &str) -> Result<KernelTable, KernelError> {
         let table: KernelTable =
             crate::words::from_json(text).map_err(|error| wrong(printable(&error)))?;

@@ -36,9 +36,6 @@ pub struct Part {
 
 impl Plan {
     /// The rows of a part.
-    ///
-    /// # Errors
-    /// If there is no such part.
     pub fn share(&self, part: usize) -> Result<&Share, ShardError> {
         self.shards.get(part).ok_or_else(|| {
             let last = self.shards.len() - 1;
@@ -127,9 +124,6 @@ impl Plan {
 
 impl Part {
     /// The document, signed or not.
-    ///
-    /// # Errors
-    /// None of a part that was run.
     pub fn text(&self, signer: Option<&Signer>) -> Result<Vec<u8>, ShardError> {
         envelope::seal_signed(PART, self, signer)
             .map_err(|error| ShardError::Other(format!("the part cannot be written: {error}")))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ShardError;
 use crate::check::{Check, Naming, Prepared, Progress, Subject};
-use crate::commit::{Hash, Rows, leaf, leaves};
+use crate::commit::{Hash, Rows, leaf, leaves, row_payload};
 use crate::envelope;
 use crate::io::escaped_path;
 use crate::num::Format;
@@ -256,18 +256,6 @@ impl Share {
 
 /// A leaf over rows that do not lie together.
 fn turned(planes: Planes, rows: &Range<u64>) -> Hash {
-    let width = planes.tensor().format().bytes();
-    let payload: Vec<Vec<u8>> = rows
-        .clone()
-        .map(|row| {
-            let row = row as usize;
-            let plane = planes.plane(row / planes.rows());
-            let codes =
-                (0..plane.columns).map(|k| plane.code(row % planes.rows(), k).to_le_bytes());
-            codes
-                .flat_map(|code| code.into_iter().take(width))
-                .collect()
-        })
-        .collect();
-    leaf(payload.iter().map(Vec::as_slice))
+    let payloads: Vec<_> = rows.clone().map(|row| row_payload(planes, row)).collect();
+    leaf(payloads.iter().map(Vec::as_slice))
 }

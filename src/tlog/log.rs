@@ -60,9 +60,6 @@ impl Log {
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is none.
     pub fn read(path: &Path) -> Result<Log, TlogError> {
         Log::parse(&read_text(path, "log", MAX_LOG)?)
     }
@@ -88,9 +85,6 @@ impl Log {
     }
 
     /// Makes sure that a checkpoint is one of this log, as it is or as it was; of how many leaves it is.
-    ///
-    /// # Errors
-    /// If it is of another.
     pub fn confirm(&self, checkpoint: &Checkpoint) -> Result<usize, TlogError> {
         let size = usize::try_from(checkpoint.size).unwrap_or(usize::MAX);
         let here = (1..=self.leaves.len()).contains(&size) && self.origin == checkpoint.origin;
@@ -184,9 +178,6 @@ impl OpenLog {
 
     /// Adds a file's leaf, unless it is there, and signs the checkpoint that has it. The line is on the disk before
     /// anything is signed: nobody can be shown two logs.
-    ///
-    /// # Errors
-    /// If the line cannot be written.
     pub fn add(&mut self, file: &[u8], signer: &Signer) -> Result<TlogProof, TlogError> {
         if self.log.place(file).is_none() {
             let leaf = leaf([file]);

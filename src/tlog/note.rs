@@ -203,9 +203,6 @@ impl Note {
 
     /// Makes sure that this key signed the text. Lines of keys that are not known are passed over; one that says that it
     /// is this key's and is not is refused.
-    ///
-    /// # Errors
-    /// That it did not.
     pub fn confirm(&self, key: &Key) -> Result<(), TlogError> {
         let mut own = self.signatures.iter().filter(|line| line.names(key));
         let Some(first) = own.next() else {

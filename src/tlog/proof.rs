@@ -79,9 +79,6 @@ impl TlogProof {
     }
 
     /// The checkpoint, if it is this log's and has the leaf.
-    ///
-    /// # Errors
-    /// Why it proves nothing.
     pub fn confirm(&self, leaf: Hash, log: &Key) -> Result<Checkpoint, TlogError> {
         let checkpoint = Checkpoint::of_log(&self.checkpoint, log)?;
         let root = root_of(leaf, self.index, checkpoint.size, &self.path);

@@ -94,9 +94,6 @@ impl Witnesses {
     }
 
     /// What a proof says of a leaf: it is in the log, and enough witnesses cosigned the checkpoint.
-    ///
-    /// # Errors
-    /// Why it proves nothing.
     pub fn confirm(
         &self,
         leaf: Hash,

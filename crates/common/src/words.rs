@@ -1,4 +1,9 @@
-//! Enumerations whose values are words: one table for texts, files and command lines.
+//! Enumerations whose values are words: one table for texts, files and command lines; and documents of somebody's.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 
 /// A value that is one of a few words.
 pub trait Word: Copy + Eq + Sized + Send + Sync + 'static {
@@ -55,4 +60,66 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
     })?;
     json.end().map_err(|error| error.to_string())?;
     Ok(read)
+}
+
+/// JSON in which no object has a field twice: which of them holds would be a guess.
+pub struct Unique(pub Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unique, D::Error> {
+        deserializer.deserialize_any(EachOnce).map(Unique)
+    }
+}
+
+struct EachOnce;
+
+impl<'de> Visitor<'de> for EachOnce {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Unique(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(all.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some((key, Unique(value))) = entries.next_entry::<String, Unique>()? {
+            if all.contains_key(&key) {
+                return Err(A::Error::custom(format!("field {key:?} appears twice")));
+            }
+            all.insert(key, value);
+        }
+        Ok(all.into())
+    }
 }

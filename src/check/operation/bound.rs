@@ -103,9 +103,6 @@ impl Operation {
     }
 
     /// All that decides a verdict but the arrays, as text: the variant, and the tensor core's rules.
-    ///
-    /// # Errors
-    /// If there is no such variant or GPU.
     pub fn basis(&self) -> Result<String, CheckError> {
         let (variant, file) = self.variant()?;
         let formats = [Format::Fp16, Format::Bf16];
@@ -127,7 +124,7 @@ impl Operation {
             Some(_) => return Err(CheckError::request("engine", EngineChoice::ON_CPU)),
         }
         let platform = Platform::detect();
-        let platform = platform.map_err(|reason| CheckError::request("engine", reason))?;
+        let platform = platform.map_err(CheckError::of("engine"))?;
         Ok(Engine::Fast(platform))
     }
 
@@ -158,16 +155,16 @@ impl Operation {
         let rope = matches!(rule, Rule::Rope(_));
         let grouped =
             matches!(rule, Rule::QuantizeFp8(rule) if rule.granularity == Granularity::Group);
-        for (field, given, meant) in [
-            ("eps", self.eps.is_some(), norm),
-            ("softmax_scale", self.softmax_scale.is_some(), attention),
-            ("causal", self.causal == Some(true), attention),
-            ("tile", self.tile.is_some(), attention),
-            ("layout", self.layout.is_some(), attention || rope),
-            ("interleaved", self.interleaved == Some(true), rope),
-            ("group", self.group.is_some(), grouped),
+        for (field, meant) in [
+            ("eps", norm),
+            ("softmax_scale", attention),
+            ("causal", attention),
+            ("tile", attention),
+            ("layout", attention || rope),
+            ("interleaved", rope),
+            ("group", grouped),
         ] {
-            if given && !meant {
+            if self.says(field) && !meant {
                 let operation = rule.operation();
                 return Err(fail(
                     field,
@@ -217,9 +214,6 @@ fn chosen(rule: &Rule, arch: Option<&str>, format: Format) -> Result<Option<Chos
 
 impl BoundOperation {
     /// The operation on arrays, as it is to be computed.
-    ///
-    /// # Errors
-    /// What does not fit.
     pub fn job<'a>(&'a self, inputs: &Inputs<'a>) -> Result<Job<'a>, OpError> {
         self.job_by(&self.variant.rule, self.chosen.as_ref(), inputs)
     }

@@ -110,9 +110,6 @@ fn step(events: &[Event], at: u64, away_from_zero: bool) -> Step {
 
 impl Deviation {
     /// The text for people.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let tried = crate::report::grouped(self.tried);
         writeln!(

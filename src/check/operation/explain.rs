@@ -35,9 +35,6 @@ const SHOWN: usize = 6;
 
 impl OperationExplanation {
     /// The text for people.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (operation, variant) = (escaped(&self.operation), escaped(&self.variant));
         writeln!(

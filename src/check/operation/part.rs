@@ -17,16 +17,9 @@ impl Operation {
         let fields = self.judging();
         fields.validate()?;
         let scope = fields.scope()?;
-        let excluded = [
-            ("sample", self.sample.is_some()),
-            ("rows", self.rows.is_some()),
-            ("cols", self.cols.is_some()),
-            ("region", self.region.is_some()),
-            ("tree", self.tree == Some(true)),
-            ("against", self.against.is_some()),
-        ];
-        match excluded.into_iter().find(|(_, given)| *given) {
-            Some((field, _)) if self.y_digest.is_some() => Err(fail(
+        let excluded = ["sample", "rows", "cols", "region", "tree", "against"];
+        match excluded.into_iter().find(|field| self.says(field)) {
+            Some(field) if self.y_digest.is_some() => Err(fail(
                 field,
                 format!("`y_digest` and `{field}` exclude each other; give one of them"),
             )),

@@ -43,17 +43,11 @@ fn of_array(error: OpError, arrays: &ByRole<Array>) -> CheckError {
 
 impl Operation {
     /// Reads and chooses everything that it needs; nothing is computed.
-    ///
-    /// # Errors
-    /// What is wrong with the request or its files.
     pub fn prepare(&self) -> Result<PreparedOperation, CheckError> {
         self.prepare_in(&Files::default())
     }
 
     /// The same, among the files of a run.
-    ///
-    /// # Errors
-    /// As of [`Operation::prepare`].
     pub fn prepare_in(&self, files: &Files) -> Result<PreparedOperation, CheckError> {
         PreparedOperation::new(self, files, OperationTensors::new())
     }

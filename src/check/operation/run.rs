@@ -105,9 +105,6 @@ impl Subject for PreparedOperation {
 
 impl PreparedOperation {
     /// Computes the operation, compares, and reports.
-    ///
-    /// # Errors
-    /// Why there is no verdict.
     pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
         Judge::run(self, progress)
     }
@@ -118,9 +115,6 @@ const ROOM: usize = 100_000;
 
 impl PreparedOperation {
     /// How the row of an element comes about.
-    ///
-    /// # Errors
-    /// If the result has no such element.
     pub fn explain(&self, index: &[usize]) -> Result<OperationExplanation, CheckError> {
         let job = self.job();
         let inside =

@@ -41,9 +41,6 @@ pub struct Sweep {
 
 impl Sweep {
     /// Reads a document.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong with it.
     pub fn from_json(text: &str) -> Result<Sweep, String> {
         let read = crate::words::from_json(text);
         let read = read.and_then(|sweep: Sweep| match sweep.schema.as_str() {

@@ -5,222 +5,131 @@ use serde_json::{Value, json};
 use crate::check::{Check, Verb, command_line};
 use crate::io::Outputs;
 
-/// The fields of a check with these, or what is said of them.
-fn asked(more: &Value) -> Result<Check, String> {
+/// The fields of a check, with these.
+fn fields_with(more: &Value) -> Value {
     let mut fields =
         json!({"arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy", "d": "d.npy"});
+    extend(&mut fields, more);
+    fields
+}
+
+fn extend(fields: &mut Value, more: &Value) {
     let more = more.as_object().expect("fields").clone();
     fields.as_object_mut().expect("fields").extend(more);
-    serde_json::from_value(fields).map_err(|error| error.to_string())
+}
+
+/// The check of these fields, or what is said of them.
+fn asked(more: &Value) -> Result<Check, String> {
+    serde_json::from_value(fields_with(more)).map_err(|error| error.to_string())
+}
+
+/// The rows of a table: some fields of a document, and words. `DIGEST` is one in the place of D.
+fn rows(table: &str) -> Vec<(Value, Vec<String>)> {
+    let digest = format!(r#""d": null, "d_digest": "{}""#, "ab".repeat(32));
+    let lines = table.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty());
+    let row = |line: &str| {
+        let line = line.replace("DIGEST", &digest);
+        let mut columns = line.split(" | ");
+        let fields = serde_json::from_str(columns.next().expect("fields"));
+        let words = columns.map(str::to_owned).collect();
+        (fields.expect(&line), words)
+    };
+    lines.map(row).collect()
 }
 
 #[test]
 fn fields_that_exclude_each_other() {
-    let sha = "ab".repeat(32);
-    let digest = |more: Value| {
-        let mut fields = json!({"d": null, "d_digest": sha});
-        fields
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        fields
-    };
-    let tree = |field: &str, value: Value| json!({"tree": true, field: value});
-    let kernel = |field: &str, value: Value| json!({"kernel": "words", field: value});
-    let excluded = [
-        (json!({"model": "m.json"}), ["arch", "model"]),
-        (json!({"d_digest": sha}), ["d", "d_digest"]),
-        (digest(json!({"nan": "any"})), ["d_digest", "nan"]),
-        (digest(json!({"zero": "any"})), ["d_digest", "zero"]),
-        (
-            digest(json!({"against": "c.json"})),
-            ["d_digest", "against"],
-        ),
-        (digest(json!({"tree": true})), ["d_digest", "tree"]),
-        (
-            digest(json!({"sample": 3, "seed": 1})),
-            ["d_digest", "sample"],
-        ),
-        (digest(json!({"rows": "0..2"})), ["d_digest", "rows"]),
-        (digest(json!({"cols": "0..2"})), ["d_digest", "cols"]),
-        (
-            digest(json!({"region": "0..2,0..2"})),
-            ["d_digest", "region"],
-        ),
-        (
-            json!({"tree": true, "sample": 3, "seed": 1}),
-            ["tree", "sample"],
-        ),
-        (tree("rows", json!("0..2")), ["tree", "rows"]),
-        (tree("cols", json!("0..2")), ["tree", "cols"]),
-        (tree("region", json!("0..2,0..2")), ["tree", "region"]),
-        (
-            json!({"region": "0..2,0..2", "rows": "0..2"}),
-            ["region", "rows"],
-        ),
-        (
-            json!({"region": "0..2,0..2", "cols": "0..2"}),
-            ["region", "cols"],
-        ),
-        (
-            json!({"sample": 3, "seed": 1, "seed_from": "c.json", "beacon": "b"}),
-            ["seed", "seed_from"],
-        ),
-        (
-            json!({"sample": 3, "against": "c.json", "seed_from": "c.json", "beacon": "b"}),
-            ["against", "seed_from"],
-        ),
-        (
-            json!({"schedule": "plain", "schedule_file": "s.json"}),
-            ["schedule", "schedule_file"],
-        ),
-        (
-            json!({"schedule": "plain", "kernel_table": "t.json"}),
-            ["schedule", "kernel_table"],
-        ),
-        (
-            json!({"kernel_log": "l.txt", "kernel_table": "t.json"}),
-            ["kernel_log", "kernel_table"],
-        ),
-        (
-            kernel("kernel_log", json!("l.txt")),
-            ["kernel", "kernel_log"],
-        ),
-        (kernel("residue", json!("first")), ["kernel", "residue"]),
-        (kernel("grain", json!(8)), ["kernel", "grain"]),
-        (kernel("partials", json!("f32")), ["kernel", "partials"]),
-        (
-            kernel("sum_order", json!("serial")),
-            ["kernel", "sum_order"],
-        ),
-        (kernel("workers", json!(3)), ["kernel", "workers"]),
-        (kernel("promote", json!("never")), ["kernel", "promote"]),
-        (
-            json!({"kernel_log": "l.txt", "workers": 3}),
-            ["kernel_log", "workers"],
-        ),
-        (
-            json!({"kernel_table": "t.json", "workers": 3}),
-            ["kernel_table", "workers"],
-        ),
-    ];
-    for (fields, [one, other]) in excluded {
+    let excluded = rows(
+        r#"
+        {"model": "m.json"} | arch | model
+        {"d_digest": "abababababababababababababababababababababababababababababababab"} | d | d_digest
+        {DIGEST, "nan": "any"} | d_digest | nan
+        {DIGEST, "zero": "any"} | d_digest | zero
+        {DIGEST, "against": "c.json"} | d_digest | against
+        {DIGEST, "tree": true} | d_digest | tree
+        {DIGEST, "sample": 3, "seed": 1} | d_digest | sample
+        {DIGEST, "rows": "0..2"} | d_digest | rows
+        {DIGEST, "cols": "0..2"} | d_digest | cols
+        {DIGEST, "region": "0..2,0..2"} | d_digest | region
+        {"tree": true, "sample": 3, "seed": 1} | tree | sample
+        {"tree": true, "rows": "0..2"} | tree | rows
+        {"tree": true, "cols": "0..2"} | tree | cols
+        {"tree": true, "region": "0..2,0..2"} | tree | region
+        {"region": "0..2,0..2", "rows": "0..2"} | region | rows
+        {"region": "0..2,0..2", "cols": "0..2"} | region | cols
+        {"sample": 3, "seed": 1, "seed_from": "c.json", "beacon": "b"} | seed | seed_from
+        {"sample": 3, "against": "c.json", "seed_from": "c.json", "beacon": "b"} | against | seed_from
+        {"schedule": "plain", "schedule_file": "s.json"} | schedule | schedule_file
+        {"schedule": "plain", "kernel_table": "t.json"} | schedule | kernel_table
+        {"kernel_log": "l.txt", "kernel_table": "t.json"} | kernel_log | kernel_table
+        {"kernel": "words", "kernel_log": "l.txt"} | kernel | kernel_log
+        {"kernel": "words", "residue": "first"} | kernel | residue
+        {"kernel": "words", "grain": 8} | kernel | grain
+        {"kernel": "words", "partials": "f32"} | kernel | partials
+        {"kernel": "words", "sum_order": "serial"} | kernel | sum_order
+        {"kernel": "words", "workers": 3} | kernel | workers
+        {"kernel": "words", "promote": "never"} | kernel | promote
+        {"kernel_log": "l.txt", "workers": 3} | kernel_log | workers
+        {"kernel_table": "t.json", "workers": 3} | kernel_table | workers
+        "#,
+    );
+    for (fields, pair) in excluded {
         let said = asked(&fields).expect_err("two that exclude each other");
-        let expected = format!("`{one}` and `{other}` exclude each other");
+        let expected = format!("`{}` and `{}` exclude each other", pair[0], pair[1]);
         assert!(said.contains(&expected), "{fields}: {said}");
     }
     // What looks like it and does not.
-    for fields in [
-        digest(json!({})),
-        digest(json!({"nan": "exact", "zero": "exact", "tree": false})),
-        json!({"nan": "any", "zero": "any", "tree": true}),
-        json!({"rows": "0..2", "cols": "1..", "sample": 3, "seed": 1}),
-        json!({"region": "0..2,0..2"}),
-        json!({"against": "c.json", "tree": true}),
-        json!({"arch": null, "model": "m.json"}),
-        kernel("split_k", json!(3)),
-    ] {
+    let alike = rows(
+        r#"
+        {DIGEST}
+        {DIGEST, "nan": "exact", "zero": "exact", "tree": false}
+        {"nan": "any", "zero": "any", "tree": true}
+        {"rows": "0..2", "cols": "1..", "sample": 3, "seed": 1}
+        {"region": "0..2,0..2"}
+        {"against": "c.json", "tree": true}
+        {"arch": null, "model": "m.json"}
+        {"kernel": "words", "split_k": 3}
+        "#,
+    );
+    for (fields, _) in alike {
         asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
     }
 }
 
 #[test]
 fn fields_that_need_another() {
-    for (field, value, needed, partner) in [
-        (
-            "scale_a",
-            json!("x.npy"),
-            "scale_b",
-            json!({"scale_b": "y.npy"}),
-        ),
-        (
-            "scale_b",
-            json!("x.npy"),
-            "scale_a",
-            json!({"scale_a": "y.npy"}),
-        ),
-        ("split", json!("serial"), "split_k", json!({"split_k": 3})),
-        ("beta", json!(2), "c", json!({"c": "c.npy"})),
-        (
-            "bias_dtype",
-            json!("bf16"),
-            "bias",
-            json!({"bias": "x.npy"}),
-        ),
-        (
-            "azp",
-            json!("x.npy"),
-            "azp_adj",
-            json!({"azp_adj": "x.npy"}),
-        ),
-        ("seed", json!(1), "sample", json!({"sample": 3})),
-        (
-            "seed_from",
-            json!("c.json"),
-            "sample",
-            json!({"sample": 3, "beacon": "b"}),
-        ),
-        (
-            "seed_from",
-            json!("c.json"),
-            "beacon",
-            json!({"sample": 3, "beacon": "b"}),
-        ),
-        (
-            "beacon",
-            json!("b"),
-            "seed_from",
-            json!({"sample": 3, "seed_from": "c.json"}),
-        ),
-        ("block_rows", json!(4), "tree", json!({"tree": true})),
-        (
-            "reduction",
-            json!("inplace"),
-            "kernel",
-            json!({"kernel": "words"}),
-        ),
-        ("custom", json!(1), "kernel", json!({"kernel_log": "l.txt"})),
-        (
-            "accumulation",
-            json!("fast"),
-            "kernel",
-            json!({"kernel": "words"}),
-        ),
-        (
-            "multiprocessors",
-            json!(8),
-            "kernel",
-            json!({"kernel_table": "t.json"}),
-        ),
-        ("rotation", json!(1), "kernel", json!({"kernel": "words"})),
-        (
-            "whole_tail",
-            json!(true),
-            "kernel",
-            json!({"kernel": "words"}),
-        ),
-        (
-            "workspace",
-            json!(8),
-            "kernel_table",
-            json!({"kernel_table": "t.json"}),
-        ),
-    ] {
-        // Beside what it needs another of, if that is not the one that is missing.
-        let mut fields = json!({ field: value });
-        if field == "seed_from" && needed == "beacon" {
-            fields["sample"] = json!(3);
-        }
-        if field == "seed_from" && needed == "sample" {
-            fields["beacon"] = json!("b");
-        }
+    // What needs another, the field that is missing, and what is right with it.
+    let needed = rows(
+        r#"
+        {"scale_a": "x.npy"} | scale_a | scale_b | {"scale_b": "y.npy"}
+        {"scale_b": "x.npy"} | scale_b | scale_a | {"scale_a": "y.npy"}
+        {"split": "serial"} | split | split_k | {"split_k": 3}
+        {"beta": 2} | beta | c | {"c": "c.npy"}
+        {"bias_dtype": "bf16"} | bias_dtype | bias | {"bias": "x.npy"}
+        {"azp": "x.npy"} | azp | azp_adj | {"azp_adj": "x.npy"}
+        {"seed": 1} | seed | sample | {"sample": 3}
+        {"seed_from": "c.json", "beacon": "b"} | seed_from | sample | {"sample": 3}
+        {"seed_from": "c.json", "sample": 3} | seed_from | beacon | {"beacon": "b"}
+        {"beacon": "b"} | beacon | seed_from | {"sample": 3, "seed_from": "c.json"}
+        {"block_rows": 4} | block_rows | tree | {"tree": true}
+        {"reduction": "inplace"} | reduction | kernel | {"kernel": "words"}
+        {"custom": 1} | custom | kernel | {"kernel_log": "l.txt"}
+        {"accumulation": "fast"} | accumulation | kernel | {"kernel": "words"}
+        {"multiprocessors": 8} | multiprocessors | kernel | {"kernel_table": "t.json"}
+        {"rotation": 1} | rotation | kernel | {"kernel": "words"}
+        {"whole_tail": true} | whole_tail | kernel | {"kernel": "words"}
+        {"workspace": 8} | workspace | kernel_table | {"kernel_table": "t.json"}
+        "#,
+    );
+    for (mut fields, words) in needed {
         let said = asked(&fields).expect_err("without the other");
-        let expected = format!("`{field}` needs `{needed}`");
+        let expected = format!("`{}` needs `{}`", words[0], words[1]);
         assert!(said.contains(&expected), "{fields}: {said}");
-        fields
-            .as_object_mut()
-            .unwrap()
-            .extend(partner.as_object().unwrap().clone());
+        extend(
+            &mut fields,
+            &serde_json::from_str(&words[2]).expect("fields"),
+        );
         asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
     }
     // Said, but that it is wrong.
@@ -245,21 +154,11 @@ fn what_is_asked_is_written_alike() {
     ] {
         let check = asked(&more).unwrap_or_else(|said| panic!("{more}: {said}"));
         let written = serde_json::to_value(&check).expect("plain data");
-        let mut expected =
-            json!({"arch": "a100", "dtype": "fp16", "a": "a.npy", "b": "b.npy", "d": "d.npy"});
-        expected
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        let names = |value: &Value| {
-            value
-                .as_object()
-                .unwrap()
-                .keys()
-                .cloned()
-                .collect::<Vec<_>>()
+        let names = |value: &Value| -> Vec<String> {
+            let fields = value.as_object().expect("fields");
+            fields.keys().cloned().collect()
         };
-        assert_eq!(names(&written), names(&expected));
+        assert_eq!(names(&written), names(&fields_with(&more)));
         let again: Check = serde_json::from_value(written).expect("what was written is read");
         assert_eq!(again, check);
     }
@@ -309,15 +208,8 @@ fn options_of_a_command() {
             Verb::Replay => &["a.npy", "b.npy"],
             _ => &["a.npy", "b.npy", "d.npy"],
         };
-        assert!(
-            words.ends_with(
-                &files
-                    .iter()
-                    .map(|&file| file.to_owned())
-                    .collect::<Vec<_>>()
-            ),
-            "{words:?}"
-        );
+        let last = &words[words.len() - files.len()..];
+        assert_eq!(last, files, "{words:?}");
     }
     let tree = asked(&json!({"tree": true, "block_rows": 2})).expect("a check");
     for (verb, options) in [
@@ -340,57 +232,36 @@ fn what_is_read_is_protected() {
         std::fs::write(&path, "x").expect("a file");
         path.into_os_string().into_string().expect("a plain name")
     };
-    for (fields, name, role) in [
-        (json!({"a": path("a.npy")}), "a.npy", "A"),
-        (json!({"d": path("d.npy")}), "d.npy", "D"),
-        (json!({"bias": path("x.npy")}), "x.npy", "the bias"),
-        (
-            json!({"scale_a": path("s.npy"), "scale_b": path("t.npy")}),
-            "s.npy",
-            "the scales of A",
-        ),
-        (
-            json!({"scale_a": path("s.npy"), "scale_b": path("t.npy")}),
-            "t.npy",
-            "the scales of B",
-        ),
-        (
-            json!({"arch": null, "model": path("m.json")}),
-            "m.json",
-            "the model",
-        ),
-        (
-            json!({"against": path("c.json")}),
-            "c.json",
-            "the commitment",
-        ),
-        (
-            json!({"sample": 3, "seed_from": path("c.json"), "beacon": "b"}),
-            "c.json",
-            "the commitment",
-        ),
-        (
-            json!({"schedule_file": path("s.json")}),
-            "s.json",
-            "the schedule",
-        ),
-        (
-            json!({"kernel_log": path("l.txt")}),
-            "l.txt",
-            "the log of kernels",
-        ),
-        (
-            json!({"kernel_table": path("t.json")}),
-            "t.json",
-            "the table of kernels",
-        ),
-    ] {
+    let named = rows(
+        r#"
+        {"a": "a.npy"} | a.npy | A
+        {"d": "d.npy"} | d.npy | D
+        {"bias": "x.npy"} | x.npy | the bias
+        {"scale_a": "s.npy", "scale_b": "t.npy"} | s.npy | the scales of A
+        {"scale_a": "s.npy", "scale_b": "t.npy"} | t.npy | the scales of B
+        {"arch": null, "model": "m.json"} | m.json | the model
+        {"against": "c.json"} | c.json | the commitment
+        {"sample": 3, "seed_from": "c.json", "beacon": "b"} | c.json | the commitment
+        {"schedule_file": "s.json"} | s.json | the schedule
+        {"kernel_log": "l.txt"} | l.txt | the log of kernels
+        {"kernel_table": "t.json"} | t.json | the table of kernels
+        "#,
+    );
+    for (mut fields, words) in named {
+        let [name, role] = &words[..] else {
+            panic!("a file and what it is");
+        };
+        for value in fields.as_object_mut().expect("fields").values_mut() {
+            if value.as_str().is_some_and(|text| text.contains('.')) {
+                *value = path(value.as_str().expect("a name")).into();
+            }
+        }
         let check = asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let refused = outputs.claim("the report", &folder.path().join(name));
         let refused = refused.expect_err("it is read").to_string();
-        assert!(refused.contains(role), "{fields}: {refused}");
+        assert!(refused.contains(&**role), "{fields}: {refused}");
         outputs
             .claim("the report", &folder.path().join("other.json"))
             .expect("nothing reads it");

@@ -71,9 +71,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// An array that a command line names.
 pub fn source(field: &'static str, path: Option<&Path>) -> Result<Option<Source>, CheckError> {
     let parsed = path.map(|path| Source::parse(path.as_os_str()));
-    parsed
-        .transpose()
-        .map_err(|reason| CheckError::request(field, reason))
+    parsed.transpose().map_err(CheckError::of(field))
 }
 
 /// Refuses a name for one array that says that it is something else than `.npy`.

@@ -25,9 +25,6 @@ struct Run {
 
 impl CompareRuns {
     /// Everything that it reads is written over by no output.
-    ///
-    /// # Errors
-    /// If a run cannot be read.
     pub fn protect(&self, outputs: &mut Outputs) -> Result<(), BatchError> {
         for path in &self.runs {
             let read = batch::read(path, self.policy.as_ref())?;
@@ -37,9 +34,6 @@ impl CompareRuns {
     }
 
     /// Compares every step with its counterpart, and searches for what gives the first that differ.
-    ///
-    /// # Errors
-    /// What is wrong with a run, or that it was interrupted.
     pub fn run(&self, progress: &dyn Progress) -> Result<ComparedRuns, RunsError> {
         let mut digests = Digests::default();
         let left = self.read(0, &mut digests)?;

@@ -5,9 +5,9 @@ use super::{
 };
 use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::plan::{Residue, Span, Sum};
-use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
-use crate::kernel::{Settings, Slice, Start, Tile, Traversal};
+use crate::kernel::{Settings, Slice, Start, Tile, Transposed, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "cutlass",
@@ -90,8 +90,8 @@ fn needs(settings: &Settings) -> Vec<Open> {
 
 /// K of a tile and of an instruction: stated, or as the table of stages has them.
 fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
-    let stated = settings.tile_k.as_ref().map(|said| said.value);
-    let id = settings.stages.as_ref().map(|said| said.value);
+    let stated = settings.tile_k.value();
+    let id = settings.stages.value();
     let (tile, instruction) = match id {
         // Kernels "...s1688...".
         Some(0) => (Some(32), Some(8)),
@@ -108,18 +108,15 @@ fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
         Some(2) => instruction,
         _ => None,
     };
-    let instruction = settings.instruction_k.as_ref().map(|said| said.value);
+    let instruction = settings.instruction_k.value();
     (stated.or(tile), instruction.or(by_format))
 }
 
 /// k that slices are multiples of.
 fn grain(request: &Request) -> usize {
     let bytes = request.operand_bytes();
-    let contiguous = request
-        .settings
-        .transposed
-        .as_ref()
-        .is_none_or(|said| said.value.contiguous_along_k());
+    let transposed = request.settings.transposed.value();
+    let contiguous = transposed.is_none_or(Transposed::contiguous_along_k);
     let wide = (128 / bytes).max(1);
     match request.k().is_multiple_of(wide) && contiguous {
         true => wide,
@@ -138,8 +135,8 @@ pub(super) struct Division {
 pub(super) fn divide(request: &Request, tile_k: usize) -> Result<Division, KernelError> {
     let k = request.k();
     let splits = request.splits()?;
-    let partition = request.settings.partition.as_ref();
-    let (grain, chunk) = match partition.map_or(Partition::Universal, |said| said.value) {
+    let partition = request.settings.partition.value();
+    let (grain, chunk) = match partition.unwrap_or(Partition::Universal) {
         _ if splits == 1 => (grain(request), k),
         Partition::Universal => {
             let grain = grain(request);
@@ -189,7 +186,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "a tile must be a whole number of instructions",
         ));
     }
-    let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
+    let warps = settings.sliced.value().unwrap_or(1);
     let Division {
         cut,
         grain,
@@ -216,7 +213,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
                 .collect::<Vec<_>>()
         }
     };
-    let merge = match settings.partition.as_ref().map(|said| said.value) {
+    let merge = match settings.partition.value() {
         Some(Partition::ParallelTiles) if slices.len() > 1 => Merge {
             order: MergeOrder::AscendingFromZero,
             kept: Kept::F32,

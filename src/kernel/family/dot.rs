@@ -3,7 +3,7 @@
 use super::{Coverage, Family, Own, Request, Tried};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::{Span, Sum};
-use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Traversal};
 
@@ -50,11 +50,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         return Err(request.wrong(&FAMILY, "D must be one row or one column"));
     }
     // More blocks than tiles are not an error: those without one count as +0.
-    let blocks = request
-        .settings
-        .split_k
-        .as_ref()
-        .map_or(1, |said| said.value);
+    let blocks = request.settings.split_k.value().unwrap_or(1);
     let chains = if shape.n == 1 { 2 } else { 1 };
     request.few(blocks.saturating_mul(THREADS * chains))?;
     let tile = THREADS * chains;

@@ -7,10 +7,11 @@ use crate::emu::Catalogue;
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Start, Sum};
 use crate::kernel::{
-    Cut, Dealt, Fact, How, KCut, Kept, KernelError, Merge, MergeOrder, Plan, Said, Settings, Slice,
-    Tile, Traversal,
+    Cut, Dealt, Fact, How, IfSaid, KCut, Kept, KernelError, Merge, MergeOrder, Plan, Said,
+    Settings, Slice, Tile, Traversal,
 };
 use crate::num::{Format, Kind};
+use crate::words::Word as _;
 
 pub static FAMILY: Family = Family {
     id: "gemm-desc",
@@ -149,9 +150,8 @@ struct Walk {
 
 impl Walk {
     fn of(settings: &Settings) -> Result<Walk, KernelError> {
-        let of = |said: &Option<Said<usize>>| said.as_ref().map(|said| said.value);
-        let instruction_k = of(&settings.instruction_k).unwrap_or(1);
-        let turn = of(&settings.tile_k);
+        let instruction_k = settings.instruction_k.value().unwrap_or(1);
+        let turn = settings.tile_k.value();
         if let Some(turn) = turn.filter(|turn| !turn.is_multiple_of(instruction_k)) {
             let why = format!(
                 "instructions have {instruction_k} k (instruction_k); a GEMMDesc does not say which one of an \
@@ -159,8 +159,7 @@ impl Walk {
             );
             return Err(KernelError::unplanned("k_loop_step", turn, why));
         }
-        let fast = settings.fast_accumulation.as_ref();
-        let apart = fast.is_some_and(|said| !said.value);
+        let apart = settings.fast_accumulation.value() == Some(false);
         if apart && settings.is_fp8() {
             return Err(KernelError::unplanned(
                 "use_fast_accum",
@@ -227,7 +226,7 @@ fn on_the_gpu(settings: &Settings) -> Result<(), KernelError> {
         false => Err(KernelError::WrongGpu {
             text: format!(
                 "a kernel of {name} instructions ({})",
-                algorithm.value.name()
+                algorithm.value.word()
             ),
             asked: gpu.value.to_string(),
         }),
@@ -353,7 +352,7 @@ fn kept(
     settings: &Settings,
     assumed: &mut Vec<String>,
 ) -> Result<Kept, KernelError> {
-    let result = settings.result.as_ref().map(|said| said.value);
+    let result = settings.result.value();
     let wide_sum = cut.merge == Format::Fp32 || cut.merge == Format::Int32;
     let nearest = "sums are rounded to nearest even to partial_dtype and merge_dtype: a GEMMDesc does not say how";
     // One part is not added to anything, but it is rounded.

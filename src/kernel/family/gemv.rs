@@ -3,7 +3,7 @@
 use super::{Coverage, Family, Own, Request, Tried, chunks};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::{Span, Sum};
-use crate::kernel::{Capability, Cut, Fact, Join, Sharing};
+use crate::kernel::{Capability, Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
 use crate::kernel::{Settings, Slice, Start, Traversal};
 
@@ -123,7 +123,7 @@ const KNOWN: [Capability; 3] = [
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open = Vec::new();
-    let Some(custom) = settings.custom.as_ref().map(|said| said.value) else {
+    let Some(custom) = settings.custom.value() else {
         open.push(Open {
             what: "the custom option",
             why: "it sets how lanes share K".into(),
@@ -149,13 +149,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         return Err(request.wrong(&FAMILY, "D must be one row or one column"));
     }
     let custom = request.custom();
-    let capability = request.settings.capability.as_ref().map(|said| said.value);
-    // Of a GPU that is one of several, too.
-    let one_of = request.options.one_of.iter().copied();
-    let gpus: Vec<Capability> = match capability {
-        Some(gpu) => vec![gpu],
-        None => one_of.collect(),
-    };
+    let capability = request.settings.capability.value();
+    let gpus = request.gpus();
     if let Some(gpu) = gpus.first()
         && !gpus.iter().any(|gpu| KNOWN.contains(gpu))
     {

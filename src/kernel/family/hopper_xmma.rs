@@ -4,7 +4,7 @@ use super::{Coverage, Family, Own, Request, Tried, common_needs, sliced};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
-    Cut, Fact, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
+    Cut, Fact, IfSaid, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
 };
 
 pub static FAMILY: Family = Family {
@@ -56,17 +56,15 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "no source says how they split K",
         ));
     }
-    let Some(instruction_k) =
-        settings
-            .instruction_k
-            .as_ref()
-            .map(|said| said.value)
-            .or(match request.operand_bytes() {
-                1 => Some(32),
-                2 => Some(16),
-                4 => Some(8),
-                _ => None,
-            })
+    let Some(instruction_k) = settings
+        .instruction_k
+        .value()
+        .or(match request.operand_bytes() {
+            1 => Some(32),
+            2 => Some(16),
+            4 => Some(8),
+            _ => None,
+        })
     else {
         return Err(KernelError::unknown(
             "kernels named sm90_xmma_gemm of these operands",
@@ -77,11 +75,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     plan.assumed
         .push("K ascending, the partial tile last: no output has been compared".into());
     let chain = Traversal::of(0..request.k(), instruction_k);
-    let slow = settings.is_fp8()
-        && settings
-            .fast_accumulation
-            .as_ref()
-            .is_some_and(|said| !said.value);
+    let slow = settings.is_fp8() && settings.fast_accumulation.value() == Some(false);
     let chain = match slow {
         true => chain.restarting(128, Start::First),
         false => chain,

@@ -21,6 +21,7 @@ use serde::{Serialize, Serializer};
 use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
 use super::{Scheme, Settings, Shape, Slice, Tile};
 use crate::emu::Evidence;
+use crate::kernel::IfSaid as _;
 use crate::num::Format;
 
 /// Kernels that order their sums by one rule.
@@ -211,7 +212,7 @@ impl Request<'_> {
 
     /// Slices asked for; at most one for each k.
     pub fn splits(&self) -> Result<usize, KernelError> {
-        let splits = self.settings.split_k.as_ref().map_or(1, |said| said.value);
+        let splits = self.settings.split_k.value().unwrap_or(1);
         if splits > self.k() {
             return Err(KernelError::TooManySplits {
                 splits,
@@ -233,15 +234,19 @@ impl Request<'_> {
         }
     }
 
+    /// The GPU, or those of which it is one; none if nobody says it.
+    pub fn gpus(&self) -> Vec<Capability> {
+        match self.settings.capability.value() {
+            Some(gpu) => vec![gpu],
+            None => self.options.one_of.clone(),
+        }
+    }
+
     /// Where kernels were compared on sm_90, sm_100 and sm_103 alone, that another GPU sums as they do is an
     /// assumption.
     pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
         let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
-        let known = self.settings.capability.as_ref().map(|said| said.value);
-        let gpus = match known {
-            Some(gpu) => vec![gpu],
-            None => self.options.one_of.clone(),
-        };
+        let gpus = self.gpus();
         if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
             let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
             plan.assumed.push(format!(
@@ -253,17 +258,16 @@ impl Request<'_> {
 
     /// Bytes of an element of A.
     pub fn operand_bytes(&self) -> usize {
-        let operands = self.settings.operands.as_ref();
-        operands.map_or(2, |said| said.value[0].bytes())
+        self.settings.operand().map_or(2, Format::bytes)
     }
 
     pub fn custom(&self) -> u32 {
-        self.settings.custom.as_ref().map_or(0, |said| said.value)
+        self.settings.custom.value().unwrap_or(0)
     }
 
     /// Where partial sums of CUTLASS-like kernels meet.
     pub fn merge(&self, slices: usize) -> Merge {
-        let scheme = self.settings.scheme.as_ref().map(|said| said.value);
+        let scheme = self.settings.scheme.value();
         if slices <= 1 {
             return Merge::ALONE;
         }
@@ -307,11 +311,11 @@ impl Request<'_> {
 
 impl Settings {
     pub(super) fn algo_id(&self) -> Option<u32> {
-        self.algo.as_ref().map(|said| said.value)
+        self.algo.value()
     }
 
     pub(super) fn operand(&self) -> Option<Format> {
-        self.operands.as_ref().map(|said| said.value[0])
+        self.operands.value().map(|[a, _]| a)
     }
 
     pub(super) fn is_fp8(&self) -> bool {
@@ -319,7 +323,7 @@ impl Settings {
     }
 
     pub(super) fn splits(&self) -> bool {
-        self.split_k.as_ref().is_some_and(|said| said.value > 1)
+        self.split_k.value().is_some_and(|slices| slices > 1)
     }
 }
 

@@ -3,7 +3,9 @@
 use super::{Coverage, Family, Own, Request, Tried, chunks, common_needs, sliced};
 use crate::emu::Evidence::{Compared, Inferred, Published};
 use crate::kernel::plan::Residue;
-use crate::kernel::{Capability, Cut, Fact, Kept, KernelError, LostTail, Merge, MergeOrder, Open};
+use crate::kernel::{
+    Capability, Cut, Fact, IfSaid, Kept, KernelError, LostTail, Merge, MergeOrder, Open,
+};
 use crate::kernel::{Plan, Settings, Slice, Start, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -100,7 +102,7 @@ const SM_90: Capability = Capability::new(9, 0);
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open = common_needs(settings);
     if settings.is_fp8() {
-        let capability = settings.capability.as_ref().map(|said| said.value);
+        let capability = settings.capability.value();
         if capability.is_none() {
             open.push(Open {
                 what: "the GPU",
@@ -153,18 +155,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "only FP16, BF16 and FP8 have been compared",
         ));
     };
-    if let Some(capability) = &settings.capability
-        && capability.value < SM_90
-    {
-        return Err(KernelError::WrongGpu {
-            text: "a kernel of Hopper and later (nvjet)".into(),
-            asked: capability.value.to_string(),
-        });
-    }
-    let one_of = &request.options.one_of;
-    if let Some(oldest) = one_of
-        .first()
-        .filter(|_| one_of.iter().all(|gpu| *gpu < SM_90))
+    let gpus = request.gpus();
+    if let Some(oldest) = gpus.first()
+        && gpus.iter().all(|gpu| *gpu < SM_90)
     {
         return Err(KernelError::WrongGpu {
             text: "a kernel of Hopper and later (nvjet)".into(),
@@ -190,8 +183,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     let instruction_k = if settings.is_fp8() { 32 } else { 16 };
     let promoted = settings.is_fp8()
-        && settings.capability.as_ref().map(|said| said.value) == Some(SM_90)
-        && settings.fast_accumulation.as_ref().map(|said| said.value) == Some(false);
+        && settings.capability.value() == Some(SM_90)
+        && settings.fast_accumulation.value() == Some(false);
     let slice = |range| {
         let chain = Traversal::of(range, instruction_k);
         Slice::chain(match promoted {

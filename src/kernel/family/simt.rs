@@ -3,7 +3,7 @@
 use super::{Coverage, Family, Own, Request, Tried, cutlass, scheme_needs, sliced};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
-use crate::kernel::{Fact, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
+use crate::kernel::{Fact, IfSaid, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "simt",
@@ -52,8 +52,8 @@ fn needs(settings: &Settings) -> Vec<Open> {
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
-    let tile_k = settings.tile_k.as_ref().map_or(8, |said| said.value);
-    let warps = settings.sliced.as_ref().map_or(1, |said| said.value);
+    let tile_k = settings.tile_k.value().unwrap_or(8);
+    let warps = settings.sliced.value().unwrap_or(1);
     let cut = cutlass::divide(request, tile_k)?;
     if !tile_k.is_multiple_of(warps) {
         return Err(KernelError::unknown(

@@ -3,7 +3,7 @@
 use super::{Coverage, Family, Issues, Library, Own, Request, Tried};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Span, Sum};
-use crate::kernel::{Cut, Fact, Join, Sharing};
+use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Tensile, Tile, Traversal};
 
@@ -84,11 +84,11 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let depth = fields
         .depth_u
-        .or_else(|| settings.tile_k.as_ref().map(|said| said.value))
+        .or_else(|| settings.tile_k.value())
         .expect("asked for before");
     let groups = fields
         .global_split_u
-        .or_else(|| settings.split_k.as_ref().map(|said| said.value))
+        .or_else(|| settings.split_k.value())
         .unwrap_or(1)
         .max(1);
     if groups > 1 && fields.single_buffer == Some(true) {
@@ -136,7 +136,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         plan.assumed
             .push("LocalSplitU 1: the text does not state it".into());
     }
-    let instruction_k = settings.instruction_k.as_ref().map(|said| said.value);
+    let instruction_k = settings.instruction_k.value();
     let instruction_k = instruction_k.unwrap_or_else(|| {
         plan.assumed
             .push("instructions of 16 k: the text names none, so the model's own applies".into());

@@ -24,30 +24,25 @@ pub trait Arithmetic {
 impl Plan {
     /// The finished sum, before scales and the conversion to D's format.
     pub fn evaluate<A: Arithmetic>(&self, arithmetic: &A) -> A::Number {
-        let partial = |i: usize| slice(&self.slices[i], arithmetic);
+        let kept = self.merge.kept;
+        let mut partial = |i: usize| {
+            let sum = slice(&self.slices[i], arithmetic);
+            match kept {
+                Kept::Result => arithmetic.through_result(sum),
+                Kept::As(format) => arithmetic.through(sum, format),
+                Kept::Running if i == 0 => arithmetic.through_result(sum),
+                Kept::F32 | Kept::Running => sum,
+            }
+        };
+        let mut add = |a, b| {
+            let sum = arithmetic.add(a, b);
+            match kept {
+                Kept::Running => arithmetic.through_result(sum),
+                _ => sum,
+            }
+        };
         let order = self.merge.order.sum(self.slices.len());
-        let zero = arithmetic.zero();
-        match self.merge.kept {
-            Kept::F32 => order.fold(&zero, &mut { partial }, &mut |a, b| arithmetic.add(a, b)),
-            Kept::Result => order.fold(
-                &zero,
-                &mut |i| arithmetic.through_result(partial(i)),
-                &mut |a, b| arithmetic.add(a, b),
-            ),
-            Kept::As(format) => order.fold(
-                &zero,
-                &mut |i| arithmetic.through(partial(i), format),
-                &mut |a, b| arithmetic.add(a, b),
-            ),
-            Kept::Running => order.fold(
-                &zero,
-                &mut |i| match i {
-                    0 => arithmetic.through_result(partial(0)),
-                    _ => partial(i),
-                },
-                &mut |a, b| arithmetic.through_result(arithmetic.add(a, b)),
-            ),
-        }
+        order.fold(&arithmetic.zero(), &mut partial, &mut add)
     }
 }
 

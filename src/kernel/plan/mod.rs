@@ -9,7 +9,9 @@ use serde::Serialize;
 
 pub use evaluate::Arithmetic;
 pub use sum::Sum;
-pub use traversal::{Restart, Span, Start, Traversal};
+pub use traversal::{Restart, Span, Traversal};
+
+pub use crate::emu::schedule::{Residue, Start};
 
 use super::{Fact, Kept, Settings, Shape};
 
@@ -86,19 +88,11 @@ pub enum Join {
     Butterfly,
 }
 
-/// k of a turn of the main loop, and where the partial turn is.
+/// k of a turn of the main loop, and which turn is the partial one; zeros follow its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tile {
     pub k: usize,
     pub residue: Residue,
-}
-
-/// Which turn is the partial one, where a slice is not a multiple of a tile; zeros follow its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Residue {
-    First,
-    Last,
 }
 
 /// One partial sum: lanes, and how they are added.

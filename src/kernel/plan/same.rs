@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Arithmetic, Plan};
+use crate::kernel::IfSaid as _;
 use crate::kernel::KernelError;
 use crate::num::Format;
 
@@ -82,7 +83,7 @@ impl Plan {
                     most: MAX_INSTRUCTIONS,
                 });
             }
-            let result = plan.settings.result.as_ref().map(|said| said.value);
+            let result = plan.settings.result.value();
             Ok(plan.evaluate(&Of {
                 sums: &sums,
                 result,

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use crate::emu::schedule::Start;
+
 /// Runs of `width` consecutive k, a `stride` apart, up to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
@@ -11,16 +13,6 @@ pub struct Span {
     pub width: usize,
     pub stride: usize,
     pub end: usize,
-}
-
-/// What the first of several sums is added to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Start {
-    /// Nothing: it is taken as it is.
-    First,
-    /// +0: the first sum's -0 becomes +0.
-    Zero,
 }
 
 /// The accumulator is added to a sum in f32 and begins at +0 again.

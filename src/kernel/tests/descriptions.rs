@@ -178,6 +178,17 @@ fn cut(more: Value) -> Value {
     fields
 }
 
+/// With fields of a text, whose cuts add in float32 unless they say otherwise.
+fn with_cuts(mut fields: Value, more: &str) -> Value {
+    let mut more: Value = serde_json::from_str(more.trim()).expect(more);
+    let cuts = more.get_mut("k_cuts").and_then(Value::as_array_mut);
+    for own in cuts.into_iter().flatten() {
+        *own = cut(own.take());
+    }
+    merge(&mut fields, more);
+    fields
+}
+
 fn planned(fields: &Value, k: usize) -> Result<Plan, KernelError> {
     read(&fields.to_string())?.plan(&shape(k), &Options::default())
 }
@@ -193,68 +204,36 @@ fn written(fields: &Value, k: usize) -> String {
 /// The examples of pytorch's own page and those that follow from its rules; chains are written flat.
 #[test]
 fn worked_examples() {
-    let span = |span: usize| cut(json!({"span": span}));
-    let strided = |more: Value| {
-        let mut fields = cut(json!({"layout": "STRIDED"}));
-        merge(&mut fields, more);
-        fields
-    };
-    let lanes = || strided(json!({"span": 2, "count": 2}));
-    let labels =
-        |divisor: usize| strided(json!({"span": 1, "count": 2, "period": 3, "divisor": divisor}));
-    let tree = strided(json!({"span": 2, "count": 4, "merge": "PAIRWISE_TREE"}));
-    for (k, fields, want) in [
-        (10, matrix(json!({})), "<d[0..3] d[4..7] d[8..9]>"),
-        (
-            10,
-            matrix(json!({"k_loop_step": 4})),
-            "<d[0..1] d[2..5] d[6..9]>",
-        ),
-        (
-            22,
-            matrix(json!({"k_loop_step": 8})),
-            "<d[0..3] d[4..5] d[6..9] d[10..13] d[14..17] d[18..21]>",
-        ),
-        (
-            12,
-            matrix(json!({"use_fast_accum": false})),
-            "(((0 + d[0..3]) + d[4..7]) + d[8..11])",
-        ),
-        (
-            12,
-            matrix(json!({"instruction_k": 2, "k_cuts": [span(4)]})),
-            "((<d[0..1] d[2..3]> + <d[4..5] d[6..7]>) + <d[8..9] d[10..11]>)",
-        ),
-        (
-            12,
-            scalar(json!([span(6), span(2)])),
-            "(((<0 1> + <2 3>) + <4 5>) + ((<6 7> + <8 9>) + <10 11>))",
-        ),
-        (
-            12,
-            scalar(json!([strided(json!({"span": 2, "count": 3}))])),
-            "((<0 1 6 7> + <2 3 8 9>) + <4 5 10 11>)",
-        ),
-        (
-            8,
-            scalar(json!([tree])),
-            "((<0 1> + <2 3>) + (<4 5> + <6 7>))",
-        ),
-        (
-            8,
-            scalar(json!([lanes(), lanes()])),
-            "((<0 1> + <4 5>) + (<2 3> + <6 7>))",
-        ),
-        (8, scalar(json!([labels(1)])), "(<0 2 3 5 6> + <1 4 7>)"),
-        (8, scalar(json!([labels(2)])), "(<0 1 3 4 6 7> + <2 5>)"),
-        (
-            20,
-            matrix(json!({"k_loop_step": 8, "k_cuts": [span(8)]})),
-            "((<d[0..3] d[4..7]> + <d[8..11] d[12..15]>) + d[16..19])",
-        ),
-    ] {
-        assert_eq!(written(&fields, k), want, "{fields}");
+    let table = r#"
+        10 | matrix | {} | <d[0..3] d[4..7] d[8..9]>
+        10 | matrix | {"k_loop_step": 4} | <d[0..1] d[2..5] d[6..9]>
+        22 | matrix | {"k_loop_step": 8} | <d[0..3] d[4..5] d[6..9] d[10..13] d[14..17] d[18..21]>
+        12 | matrix | {"use_fast_accum": false} | (((0 + d[0..3]) + d[4..7]) + d[8..11])
+        12 | matrix | {"instruction_k": 2, "k_cuts": [{"span": 4}]} | ((<d[0..1] d[2..3]> + <d[4..5] d[6..7]>) + <d[8..9] d[10..11]>)
+        12 | scalar | {"k_cuts": [{"span": 6}, {"span": 2}]} | (((<0 1> + <2 3>) + <4 5>) + ((<6 7> + <8 9>) + <10 11>))
+        12 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 2, "count": 3}]} | ((<0 1 6 7> + <2 3 8 9>) + <4 5 10 11>)
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 2, "count": 4, "merge": "PAIRWISE_TREE"}]} | ((<0 1> + <2 3>) + (<4 5> + <6 7>))
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 2, "count": 2}, {"layout": "STRIDED", "span": 2, "count": 2}]} | ((<0 1> + <4 5>) + (<2 3> + <6 7>))
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 1, "count": 2, "period": 3, "divisor": 1}]} | (<0 2 3 5 6> + <1 4 7>)
+        8 | scalar | {"k_cuts": [{"layout": "STRIDED", "span": 1, "count": 2, "period": 3, "divisor": 2}]} | (<0 1 3 4 6 7> + <2 5>)
+        20 | matrix | {"k_loop_step": 8, "k_cuts": [{"span": 8}]} | ((<d[0..3] d[4..7]> + <d[8..11] d[12..15]>) + d[16..19])
+        "#;
+    for row in table.lines().filter(|row| row.contains(" | ")) {
+        let [k, unit, more, want] = row.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let unit = match unit {
+            "matrix" => matrix(json!({})),
+            _ => scalar(json!([])),
+        };
+        let fields = with_cuts(unit, more);
+        assert_eq!(
+            written(&fields, k.trim().parse().unwrap()),
+            want,
+            "{fields}"
+        );
     }
+    let span = |span: usize| cut(json!({"span": span}));
     // Asked for as five slices on a grain of 64: four are made.
     let plan = planned(&matrix(json!({"k_cuts": [span(256)]})), 1000).unwrap();
     assert_eq!(lengths(&plan), [256, 256, 256, 232]);
@@ -386,73 +365,38 @@ fn every_field_decides() {
         let one = |seed| agree(&fields.to_string(), shape(k), &Options::default(), seed).unwrap();
         (0..12).map(one).collect()
     };
-    let sixteen = |more: Value| {
-        let mut fields = matrix(json!({"instruction_k": 16}));
-        merge(&mut fields, more);
-        fields
+    let both = |row: &str| {
+        let (one, other) = row.split_once(" | ").unwrap();
+        [one, other].map(|more| with_cuts(matrix(json!({"instruction_k": 16})), more))
     };
-    let with = |more: Value| sixteen(json!({"k_cuts": [cut(more)]}));
-    let strided = |more: Value| {
-        let mut own = json!({"span": 16, "layout": "STRIDED", "count": 4});
-        merge(&mut own, more);
-        with(own)
-    };
-    let span = json!({"span": 64});
-    let nested = sixteen(json!({"k_cuts": [cut(span.clone()), cut(json!({"span": 32}))]}));
-    for (one, other) in [
-        (
-            sixteen(json!({})),
-            sixteen(json!({"use_fast_accum": false})),
-        ),
-        (sixteen(json!({})), sixteen(json!({"k_loop_step": 64}))),
-        (sixteen(json!({})), sixteen(json!({"instruction_k": 8}))),
-        (sixteen(json!({})), with(span.clone())),
-        (with(span.clone()), with(json!({"span": 80}))),
-        (with(span.clone()), nested),
-        (
-            with(span.clone()),
-            with(json!({"span": 64, "partial_dtype": "bfloat16"})),
-        ),
-        (
-            with(json!({"span": 64, "partial_dtype": "float16"})),
-            with(json!({"span": 64, "partial_dtype": "bfloat16"})),
-        ),
-        (
-            with(json!({"span": 64, "merge_dtype": "float16"})),
-            with(span),
-        ),
-        (
-            strided(json!({})),
-            strided(json!({"merge": "PAIRWISE_TREE"})),
-        ),
-        (strided(json!({})), strided(json!({"count": 3}))),
-        (strided(json!({})), strided(json!({"period": 7}))),
-        (
-            strided(json!({"period": 7})),
-            strided(json!({"period": 7, "divisor": 2})),
-        ),
-    ] {
+    let rows = |table: &'static str| table.lines().filter(|row| row.contains(" | ")).map(both);
+    let different = r#"
+        {} | {"use_fast_accum": false}
+        {} | {"k_loop_step": 64}
+        {} | {"instruction_k": 8}
+        {} | {"k_cuts": [{"span": 64}]}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 80}]}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 64}, {"span": 32}]}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 64, "partial_dtype": "bfloat16"}]}
+        {"k_cuts": [{"span": 64, "partial_dtype": "float16"}]} | {"k_cuts": [{"span": 64, "partial_dtype": "bfloat16"}]}
+        {"k_cuts": [{"span": 64, "merge_dtype": "float16"}]} | {"k_cuts": [{"span": 64}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "merge": "PAIRWISE_TREE"}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 3}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 7}]}
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 7}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 7, "divisor": 2}]}
+        "#;
+    for [one, other] in rows(different) {
         let k = 256 + 40;
         let digest = |fields: &Value| planned(fields, k).unwrap().spec().unwrap().sha256();
         assert_ne!(digest(&one), digest(&other), "{one}\n{other}");
         assert_ne!(bits(&one, k), bits(&other, k), "{one}\n{other}");
     }
-    // The same said in other words.
-    for (one, other) in [
-        (strided(json!({})), strided(json!({"period": 4}))),
-        (
-            sixteen(json!({})),
-            sixteen(
-                json!({"k_loop_step": null, "k_cuts": [], "epilogue": "NONE", "input_precision": "ieee"}),
-            ),
-        ),
-        (
-            with(json!({"span": 64})),
-            with(
-                json!({"span": 64, "merge_order": "sequential", "layout": "KCutLayout.CONTIGUOUS", "period": null, "divisor": 1}),
-            ),
-        ),
-    ] {
+    let the_same = r#"
+        {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4}]} | {"k_cuts": [{"span": 16, "layout": "STRIDED", "count": 4, "period": 4}]}
+        {} | {"k_loop_step": null, "k_cuts": [], "epilogue": "NONE", "input_precision": "ieee"}
+        {"k_cuts": [{"span": 64}]} | {"k_cuts": [{"span": 64, "merge_order": "sequential", "layout": "KCutLayout.CONTIGUOUS", "period": null, "divisor": 1}]}
+        "#;
+    for [one, other] in rows(the_same) {
         let spec = |fields: &Value| planned(fields, 296).unwrap().spec().unwrap();
         assert_eq!(spec(&one), spec(&other), "{one}\n{other}");
     }
@@ -487,6 +431,16 @@ fn the_algorithm_is_the_instruction() {
     assert!(on("TCGEN05_MMA", "sm_90").unwrap_err().contains("tcgen05"));
 }
 
+/// The rows of a table: some fields, and words of the sentence that refuses them.
+fn rows(table: &str) -> impl Iterator<Item = (Value, Vec<&str>)> {
+    let lines = table.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).map(|line| {
+        let mut columns = line.split(" | ");
+        let fields = serde_json::from_str(columns.next().unwrap());
+        (fields.expect(line), columns.collect())
+    })
+}
+
 /// The rules of the type's constructor, values that nobody knows, and what is not planned: each in a sentence that
 /// names the key.
 #[test]
@@ -518,211 +472,110 @@ fn what_is_refused() {
         merge(&mut fields, more);
         fields
     };
-    for (more, words) in [
-        (
-            json!({"operand_dtype": "complex64"}),
-            &["operand_dtype is \"complex64\""][..],
-        ),
-        (json!({"operand_dtype": "bool"}), &["operand_dtype"]),
-        (
-            json!({"operand_dtype": "int32", "accumulate_dtype": "int32", "output_dtype": "int32"}),
-            &["operand_dtype"],
-        ),
-        (
-            json!({"operand_dtype": null}),
-            &["operand_dtype is missing"],
-        ),
-        (
-            json!({"accumulate_dtype": "float8_e4m3fn"}),
-            &["accumulate_dtype"],
-        ),
-        (
-            json!({"accumulate_dtype": "bfloat16"}),
-            &["accumulate_dtype"],
-        ),
-        (
-            json!({"accumulate_dtype": "int32"}),
-            &["all be floating point or all be integer"],
-        ),
-        (
-            json!({"accumulate_dtype": "float16"}),
-            &["accumulate_dtype is float16", "float32"],
-        ),
-        (
-            json!({"accumulate_dtype": "float64"}),
-            &["accumulate_dtype is float64"],
-        ),
-        (json!({"output_dtype": "complex64"}), &["output_dtype"]),
-        (
-            json!({"instruction_k": null}),
-            &["MMA_SYNC", "instruction_k"],
-        ),
-        (json!({"instruction_k": 0}), &["instruction_k"]),
-        (json!({"instruction_k": -16}), &["instruction_k is \"-16\""]),
-        (json!({"instruction_k": "4"}), &["instruction_k"]),
-        (json!({"instruction_k": true}), &["instruction_k"]),
-        (json!({"use_fast_accum": null}), &["use_fast_accum"]),
-        (json!({"use_fast_accum": 1}), &["use_fast_accum is \"1\""]),
-        (json!({"k_loop_step": 0}), &["k_loop_step"]),
-        (
-            json!({"k_loop_step": 6}),
-            &["k_loop_step is 6", "instruction_k"],
-        ),
-        (
-            json!({"input_precision": "TF32"}),
-            &["input_precision TF32", "float32"],
-        ),
-        (
-            json!({"input_precision": "TF32X3"}),
-            &["input_precision TF32X3"],
-        ),
-        (
-            json!({"input_precision": "bf16x3"}),
-            &["input_precision is \"bf16x3\""],
-        ),
-        (
-            json!({"input_precision": "TF32X3", "operand_dtype": "float32"}),
-            &["input_precision is TF32X3", "cutlass-3xtf32"],
-        ),
-        (json!({"algorithm": 1}), &["algorithm is \"1\""]),
-        (
-            json!({"algorithm": "matrix_instruction"}),
-            &["algorithm is \"matrix_instruction\""],
-        ),
-        (json!({"algorithm": null}), &["algorithm is missing"]),
-        (json!({"epilogue": "RELU"}), &["epilogue is \"RELU\""]),
-        (json!({"epilogue": 2}), &["epilogue"]),
-        (
-            json!({"scale_apply": "folded"}),
-            &["scale_apply is \"folded\""],
-        ),
-        (json!({"k_split": 4}), &["k_split", "not a known field"]),
-        (json!({"k_cuts": 1024}), &["k_cuts must be a list"]),
-        (json!({"k_cuts": [1024]}), &["k_cuts[0] must be an object"]),
-        (
-            json!({"k_cuts": [cut(json!({"span": 8})), 64]}),
-            &["k_cuts[1] must be an object"],
-        ),
-        (
-            json!({"operand_dtype": "float8_e4m3fn", "use_fast_accum": false}),
-            &["use_fast_accum is false with FP8"],
-        ),
-    ] {
-        refused(matrix(more), words);
+    for (more, words) in rows(
+        r#"
+        {"operand_dtype": "complex64"} | operand_dtype is "complex64"
+        {"operand_dtype": "bool"} | operand_dtype
+        {"operand_dtype": "int32", "accumulate_dtype": "int32", "output_dtype": "int32"} | operand_dtype
+        {"operand_dtype": null} | operand_dtype is missing
+        {"accumulate_dtype": "float8_e4m3fn"} | accumulate_dtype
+        {"accumulate_dtype": "bfloat16"} | accumulate_dtype
+        {"accumulate_dtype": "int32"} | all be floating point or all be integer
+        {"accumulate_dtype": "float16"} | accumulate_dtype is float16 | float32
+        {"accumulate_dtype": "float64"} | accumulate_dtype is float64
+        {"output_dtype": "complex64"} | output_dtype
+        {"instruction_k": null} | MMA_SYNC | instruction_k
+        {"instruction_k": 0} | instruction_k
+        {"instruction_k": -16} | instruction_k is "-16"
+        {"instruction_k": "4"} | instruction_k
+        {"instruction_k": true} | instruction_k
+        {"use_fast_accum": null} | use_fast_accum
+        {"use_fast_accum": 1} | use_fast_accum is "1"
+        {"k_loop_step": 0} | k_loop_step
+        {"k_loop_step": 6} | k_loop_step is 6 | instruction_k
+        {"input_precision": "TF32"} | input_precision TF32 | float32
+        {"input_precision": "TF32X3"} | input_precision TF32X3
+        {"input_precision": "bf16x3"} | input_precision is "bf16x3"
+        {"input_precision": "TF32X3", "operand_dtype": "float32"} | input_precision is TF32X3 | cutlass-3xtf32
+        {"algorithm": 1} | algorithm is "1"
+        {"algorithm": "matrix_instruction"} | algorithm is "matrix_instruction"
+        {"algorithm": null} | algorithm is missing
+        {"epilogue": "RELU"} | epilogue is "RELU"
+        {"epilogue": 2} | epilogue
+        {"scale_apply": "folded"} | scale_apply is "folded"
+        {"k_split": 4} | k_split | not a known field
+        {"k_cuts": 1024} | k_cuts must be a list
+        {"k_cuts": [1024]} | k_cuts[0] must be an object
+        {"operand_dtype": "float8_e4m3fn", "use_fast_accum": false} | use_fast_accum is false with FP8
+        "#,
+    ) {
+        refused(matrix(more), &words);
     }
-    for (more, words) in [
-        (
-            json!({"instruction_k": 1}),
-            &[
-                "instruction_k must be absent or null",
-                "SCALAR_FUSED_MULTIPLY_ADD",
-            ][..],
-        ),
-        (
-            json!({"use_fast_accum": false}),
-            &["use_fast_accum must be absent or null"],
-        ),
-        (
-            json!({"k_loop_step": 64}),
-            &["k_loop_step must be absent or null"],
-        ),
-        (json!({"input_precision": "TF32"}), &["matrix instruction"]),
-        (
-            json!({"algorithm": "SCALAR_MULTIPLY_THEN_ADD"}),
-            &["algorithm is SCALAR_MULTIPLY_THEN_ADD"],
-        ),
-    ] {
-        refused(of_scalar(more), words);
+    refused(
+        matrix(json!({"k_cuts": [cut(json!({"span": 8})), 64]})),
+        &["k_cuts[1] must be an object"],
+    );
+    for (more, words) in rows(
+        r#"
+        {"instruction_k": 1} | instruction_k must be absent or null | SCALAR_FUSED_MULTIPLY_ADD
+        {"use_fast_accum": false} | use_fast_accum must be absent or null
+        {"k_loop_step": 64} | k_loop_step must be absent or null
+        {"input_precision": "TF32"} | matrix instruction
+        {"algorithm": "SCALAR_MULTIPLY_THEN_ADD"} | algorithm is SCALAR_MULTIPLY_THEN_ADD
+        "#,
+    ) {
+        refused(of_scalar(more), &words);
     }
-    for (more, words) in [
-        (json!({"output_dtype": "int64"}), &["output_dtype"][..]),
-        (
-            json!({"output_dtype": "float16"}),
-            &["all be floating point or all be integer"],
-        ),
-        (
-            json!({"output_dtype": "int8"}),
-            &["output_dtype is int8", "saturates"],
-        ),
-        (
-            json!({"accumulate_dtype": "int64"}),
-            &["accumulate_dtype is int64", "64-bit formats"],
-        ),
-        (
-            json!({"k_cuts": [cut(json!({"span": 8}))]}),
-            &["k_cuts[0].partial_dtype"],
-        ),
-    ] {
-        refused(of_integers(more), words);
+    for (more, words) in rows(
+        r#"
+        {"output_dtype": "int64"} | output_dtype
+        {"output_dtype": "float16"} | all be floating point or all be integer
+        {"output_dtype": "int8"} | output_dtype is int8 | saturates
+        {"accumulate_dtype": "int64"} | accumulate_dtype is int64 | 64-bit formats
+        "#,
+    ) {
+        refused(of_integers(more), &words);
     }
-    for (more, words) in [
-        (json!({}), &["k_cuts[0].span is missing"][..]),
-        (json!({"span": 0}), &["k_cuts[0].span"]),
-        (json!({"span": -8}), &["k_cuts[0].span is \"-8\""]),
-        (json!({"span": 8, "count": 4}), &["count", "STRIDED"]),
-        (json!({"span": 8, "period": 8}), &["period", "STRIDED"]),
-        (json!({"span": 8, "divisor": 2}), &["divisor", "STRIDED"]),
-        (
-            json!({"span": 8, "partial_dtype": "int32"}),
-            &["k_cuts[0].partial_dtype is int32"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "int32"}),
-            &["k_cuts[0].merge_dtype is int32"],
-        ),
-        (
-            json!({"span": 8, "partial_dtype": "float8_e5m2"}),
-            &["k_cuts[0].partial_dtype"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "int8"}),
-            &["k_cuts[0].merge_dtype"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": null}),
-            &["k_cuts[0].merge_dtype is missing"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "float64"}),
-            &["k_cuts[0].merge_dtype is fp64"],
-        ),
-        (
-            json!({"span": 8, "merge_dtype": "bfloat16"}),
-            &["k_cuts[0].merge_dtype is bf16"],
-        ),
-        (
-            json!({"span": 8, "partial_dtype": "float16", "merge_dtype": "float16"}),
-            &["k_cuts[0].merge_dtype"],
-        ),
-        (
-            json!({"span": 8, "merge": "PAIRWISE_TREE"}),
-            &["k_cuts[0].merge is PAIRWISE_TREE of 13 parts"],
-        ),
-        (
-            json!({"span": 8, "merge": "SEQUENTIAL", "merge_order": "SEQUENTIAL"}),
-            &["k_cuts[0].merge is given twice"],
-        ),
-        (
-            json!({"span": 8, "merge": "TREE"}),
-            &["k_cuts[0].merge is \"TREE\""],
-        ),
-        (json!({"span": 8, "layout": 1}), &["k_cuts[0].layout"]),
-        (
-            json!({"span": 8, "stride": 4}),
-            &["k_cuts[0].stride", "not a known field"],
-        ),
-    ] {
-        refused(with(more), words);
+    refused(
+        of_integers(json!({"k_cuts": [cut(json!({"span": 8}))]})),
+        &["k_cuts[0].partial_dtype"],
+    );
+    for (more, words) in rows(
+        r#"
+        {} | k_cuts[0].span is missing
+        {"span": 0} | k_cuts[0].span
+        {"span": -8} | k_cuts[0].span is "-8"
+        {"span": 8, "count": 4} | count | STRIDED
+        {"span": 8, "period": 8} | period | STRIDED
+        {"span": 8, "divisor": 2} | divisor | STRIDED
+        {"span": 8, "partial_dtype": "int32"} | k_cuts[0].partial_dtype is int32
+        {"span": 8, "merge_dtype": "int32"} | k_cuts[0].merge_dtype is int32
+        {"span": 8, "partial_dtype": "float8_e5m2"} | k_cuts[0].partial_dtype
+        {"span": 8, "merge_dtype": "int8"} | k_cuts[0].merge_dtype
+        {"span": 8, "merge_dtype": null} | k_cuts[0].merge_dtype is missing
+        {"span": 8, "merge_dtype": "float64"} | k_cuts[0].merge_dtype is fp64
+        {"span": 8, "merge_dtype": "bfloat16"} | k_cuts[0].merge_dtype is bf16
+        {"span": 8, "partial_dtype": "float16", "merge_dtype": "float16"} | k_cuts[0].merge_dtype
+        {"span": 8, "merge": "PAIRWISE_TREE"} | k_cuts[0].merge is PAIRWISE_TREE of 13 parts
+        {"span": 8, "merge": "SEQUENTIAL", "merge_order": "SEQUENTIAL"} | k_cuts[0].merge is given twice
+        {"span": 8, "merge": "TREE"} | k_cuts[0].merge is "TREE"
+        {"span": 8, "layout": 1} | k_cuts[0].layout
+        {"span": 8, "stride": 4} | k_cuts[0].stride | not a known field
+        "#,
+    ) {
+        refused(with(more), &words);
     }
-    for (more, words) in [
-        (json!({"count": null}), &["k_cuts[0].count"][..]),
-        (json!({"count": 1}), &["k_cuts[0].count"]),
-        (json!({"divisor": 4}), &["divisor is 4", "period"]),
-        (json!({"period": 0}), &["k_cuts[0].period"]),
-        (json!({"period": 8, "divisor": 0}), &["k_cuts[0].divisor"]),
-        (json!({"span": 6}), &["instruction_k 4", "two tiles"]),
-    ] {
-        refused(strided(more), words);
+    for (more, words) in rows(
+        r#"
+        {"count": null} | k_cuts[0].count
+        {"count": 1} | k_cuts[0].count
+        {"divisor": 4} | divisor is 4 | period
+        {"period": 0} | k_cuts[0].period
+        {"period": 8, "divisor": 0} | k_cuts[0].divisor
+        {"span": 6} | instruction_k 4 | two tiles
+        "#,
+    ) {
+        refused(strided(more), &words);
     }
     let inner = |more: Value| matrix(json!({"k_cuts": [cut(json!({"span": 64})), cut(more)]}));
     refused(

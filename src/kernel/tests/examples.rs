@@ -115,7 +115,7 @@ fn example_10_nvjet_by_name() {
     assert_eq!(lengths(&plan), [3264, 3264, 3200]);
     assert_eq!(plan.merge.kept, Kept::F32);
     assert_eq!(plan.settings.split_k.as_ref().unwrap().how, How::Given);
-    assert_eq!(plan.settings.result.as_ref().unwrap().value, Format::Bf16);
+    assert_eq!(plan.settings.result.value().unwrap(), Format::Bf16);
 }
 
 #[test]

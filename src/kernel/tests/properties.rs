@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(ends[0].0, 0);
         prop_assert!(ends.windows(2).all(|w| w[0].1 == w[1].0));
         let (chunk, grain) = (plan.chunk.unwrap(), plan.grain.unwrap());
-        let splits = plan.settings.split_k.as_ref().unwrap().value;
+        let splits = plan.settings.split_k.value().unwrap();
         prop_assert!(plan.slices.len() <= splits);
         if plan.slices.len() > 1 {
             prop_assert_eq!(chunk % grain, 0);

@@ -53,7 +53,7 @@ fn model(plan: &Plan) -> Choice<'static> {
         "cutlass" => ("hopper", "mma", format.unwrap()),
         "ada-fp8" => ("ada", "mma", Format::E4m3),
         "tensile" => ("cdna3", "mfma", Format::Fp16),
-        "gemm-desc" if plan.settings.instruction_k.as_ref().unwrap().value > 1 => {
+        "gemm-desc" if plan.settings.instruction_k.value().unwrap() > 1 => {
             ("hopper", "mma", format.unwrap())
         }
         "gemm-desc" => ("ieee-fma", "fma", format.unwrap()),

@@ -4,7 +4,7 @@ use crate::emu::Evidence;
 use crate::io::printable;
 use crate::kernel::family::{Family, unknown};
 use crate::kernel::{
-    How, KernelError, KernelReading, Said, Settings, Shape, Status, TextKind, Token,
+    How, KernelError, KernelReading, Said, Settings, Shape, Status, TextKind, Token, Transposed,
 };
 
 /// What has been read so far.
@@ -56,8 +56,13 @@ impl Draft {
         known: Option<(Evidence, &'static str)>,
     ) {
         self.token(key, value, Status::Ignored, why);
+        self.last_is_known(known);
+    }
+
+    /// How the meaning of the last word is known.
+    pub fn last_is_known(&mut self, known: Option<(Evidence, &'static str)>) {
         let last = self.tokens.last_mut().expect("just pushed");
-        (last.known, last.source) = (known.map(|k| k.0), known.map(|k| k.1));
+        (last.known, last.source) = known.unzip();
     }
 
     pub fn unknown(&mut self, key: &str, value: &str) {
@@ -80,6 +85,12 @@ impl Draft {
         let [rows, columns] = size;
         let why = format!("tile of D, {rows} x {columns}: does not affect the result");
         self.ignored(token, "", why, known);
+    }
+
+    /// `tn`: which operands are transposed.
+    pub fn layouts(&mut self, token: &str) {
+        self.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
+        self.used(token, "", "layouts of A and B, column-major");
     }
 
     pub fn finished(mut self) -> KernelReading {

@@ -1,10 +1,12 @@
 //! The fields of an algorithm's configuration, however they are spelt.
 
 use super::draft::{Draft, number, once};
-use crate::emu::Evidence::Compared;
+use crate::emu::Evidence;
 use crate::kernel::family::Family;
 use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
-use crate::kernel::{Capability, How, KernelError, Partition, Said, Scheme, Stages};
+use crate::kernel::{
+    Capability, How, IfSaid, KernelError, Partition, Said, Scheme, Stages, Transposed,
+};
 use crate::num::Format;
 
 /// Most slices that a configuration may have.
@@ -21,61 +23,61 @@ fn canonical(key: &str) -> String {
     short.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
+/// What is known of fields that decide no bit.
+const NO_BIT: Option<(Evidence, &str)> = Some((Evidence::Compared, "bitequiv"));
+
 /// Reads one field; false if the key is none of an algorithm.
 pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
     let settings = &mut draft.settings;
-    match canonical(key).as_str() {
+    let wrong = |wanted| move || KernelError::value(key, value, wanted);
+    let ignored = |draft: &mut Draft, why: String| {
+        draft.ignored(key, value, why, NO_BIT);
+        Ok(true)
+    };
+    let meaning = match canonical(key).as_str() {
         "id" | "algo" | "algoid" => {
             let id = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.algo, id, key, value)?;
             let family = Family::of_algo(id);
             draft.family(family, How::Derived, &format!("{key}={value}"));
-            draft.used(key, value, format!("family of kernels: {}", family.title));
+            format!("family of kernels: {}", family.title)
         }
         "tile" | "tileid" => {
-            let wanted = "a tile such as 128x64, or its id";
-            let tile = parse_tile(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let tile = parse_tile(value);
+            let tile = tile.ok_or_else(wrong("a tile such as 128x64, or its id"))?;
             let why = "the size of a tile of D does not affect the result";
-            if let Some(tile) = tile {
-                once(&mut settings.tile, tile, key, value)?;
-            }
-            let meaning = match tile {
-                Some([rows, columns]) => format!("{rows} x {columns} of D, column-major: {why}"),
-                None => why.into(),
+            let Some([rows, columns]) = tile else {
+                return ignored(draft, why.into());
             };
-            draft.ignored(key, value, meaning, Some((Compared, "bitequiv")));
+            once(&mut settings.tile, [rows, columns], key, value)?;
+            let why = format!("{rows} x {columns} of D, column-major: {why}");
+            return ignored(draft, why);
         }
         "stages" | "stagesid" => {
+            let stages = Stages::parse(value);
             let wanted = "stages such as 64x3 or 128xAUTO, or their id";
-            let stages =
-                Stages::parse(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let stages = stages.ok_or_else(wrong(wanted))?;
             once(&mut settings.stages, stages.id, key, value)?;
-            let meaning = match stages.k {
-                Some(k) => format!(
-                    "tiles of {k} k (stages {}, id {})",
-                    stages.name(),
-                    stages.id
-                ),
+            let (name, id) = (stages.name(), stages.id);
+            match stages.k {
+                Some(k) => format!("tiles of {k} k (stages {name}, id {id})"),
                 None => "left undefined by the library (id 0)".into(),
-            };
-            draft.used(key, value, meaning);
+            }
         }
         "splitk" | "splitknum" | "numsplitsk" | "splits" => {
             let splits = number(key, value, MAX_SPLITS)? as usize;
             if splits == 0 {
-                return Err(KernelError::value(key, value, "at least 1"));
+                return Err(wrong("at least 1")());
             }
             once(&mut settings.split_k, splits, key, value)?;
-            let meaning = match splits {
+            match splits {
                 1 => "K is not cut".into(),
                 _ => format!("K is cut into at most {splits} slices"),
-            };
-            draft.used(key, value, meaning);
+            }
         }
         "reduction" | "reductionscheme" => {
             let wanted = "NONE, INPLACE, COMPUTE_TYPE or OUTPUT_TYPE, or 0, 1, 2, 4";
-            let scheme =
-                Scheme::parse(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let scheme = Scheme::parse(value).ok_or_else(wrong(wanted))?;
             once(&mut settings.scheme, scheme, key, value)?;
             let meaning = match scheme {
                 Scheme::None => "no reduction; slices, if any, are added in D",
@@ -83,38 +85,26 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
                 Scheme::ComputeType => "slices are added in a workspace, in f32",
                 Scheme::OutputType => "slices are added in a workspace, in D's format",
             };
-            draft.used(key, value, meaning);
+            meaning.into()
         }
         "custom" | "customoption" => {
             let custom = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.custom, custom, key, value)?;
-            let family = settings
-                .algo
-                .as_ref()
-                .map(|said| Family::of_algo(said.value));
-            match family {
-                Some(family) if !family.own.custom_decides => draft.ignored(
-                    key,
-                    value,
-                    "kernel variant: does not affect the result in this family",
-                    Some((Compared, "bitequiv")),
-                ),
-                _ => draft.used(
-                    key,
-                    value,
-                    "kernel variant: the order of sums depends on it in some families",
-                ),
+            let family = settings.algo.value().map(Family::of_algo);
+            if family.is_some_and(|family| !family.own.custom_decides) {
+                let why = "kernel variant: does not affect the result in this family";
+                return ignored(draft, why.into());
             }
+            "kernel variant: the order of sums depends on it in some families".into()
         }
         "swizzle" | "swizzling" | "ctaswizzling" => {
             number(key, value, 64)?;
             let why = "order in which blocks visit tiles of D: does not affect the result";
-            draft.ignored(key, value, why, Some((Compared, "bitequiv")));
+            return ignored(draft, why.into());
         }
         "inner" | "innershape" | "innershapeid" => {
             let wanted = "an inner shape such as MMA16816, or its id";
-            let name =
-                inner_shape_name(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let name = inner_shape_name(value).ok_or_else(wrong(wanted))?;
             let k = match name {
                 "MMA884" | "MMA1684" => Some(4),
                 "MMA1688" => Some(8),
@@ -124,91 +114,89 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             if let Some(k) = k {
                 once(&mut settings.instruction_k, k, key, value)?;
             }
-            draft.used(key, value, format!("shape of the instruction: {name}"));
+            format!("shape of the instruction: {name}")
         }
         "cluster" | "clustershape" | "clustershapeid" => {
-            let wanted = "a cluster such as 2x1x1, or its id";
-            let name = cluster_name(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let name = cluster_name(value);
+            let name = name.ok_or_else(wrong("a cluster such as 2x1x1, or its id"))?;
             let why = format!("blocks of a cluster ({name}): does not affect the result");
-            draft.ignored(key, value, why, Some((Compared, "bitequiv")));
+            return ignored(draft, why);
         }
-        "schedulingmode" => draft.ignored(
-            key,
-            value,
-            "order in which blocks are launched (read by its name)",
-            None,
-        ),
+        "schedulingmode" => {
+            let why = "order in which blocks are launched (read by its name)";
+            draft.ignored(key, value, why, None);
+            return Ok(true);
+        }
         _ => return Ok(false),
-    }
+    };
+    draft.used(key, value, meaning);
     Ok(true)
 }
 
 /// Fields that no configuration of cublasLt has but people need: formats, GPU, and so on.
 pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
     let settings = &mut draft.settings;
-    match canonical(key).as_str() {
+    let wrong = |wanted| move || KernelError::value(key, value, wanted);
+    let meaning = match canonical(key).as_str() {
         "family" => {
-            let wanted = "one of 'tcverify kernels list'";
-            let family =
-                Family::find(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let family = Family::find(value);
+            let family = family.ok_or_else(wrong("one of 'tcverify kernels list'"))?;
             draft.family(family, How::Stated, &format!("{key}={value}"));
-            draft.used(key, value, format!("family of kernels: {}", family.title));
+            format!("family of kernels: {}", family.title)
         }
         "tilek" => {
             let k = size(key, value)?;
             once(&mut settings.tile_k, k, key, value)?;
-            draft.used(key, value, format!("tiles of {k} k"));
+            format!("tiles of {k} k")
         }
         "instructionk" => {
             let k = size(key, value)?;
             once(&mut settings.instruction_k, k, key, value)?;
-            draft.used(key, value, format!("instructions of {k} k"));
+            format!("instructions of {k} k")
         }
         "partition" => {
+            let partition = Partition::parse(value);
             let wanted = "universal, serial-tiles or parallel-tiles";
-            let partition =
-                Partition::parse(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let partition = partition.ok_or_else(wrong(wanted))?;
             once(&mut settings.partition, partition, key, value)?;
-            draft.used(key, value, "how CUTLASS cuts K into slices");
+            "how CUTLASS cuts K into slices".into()
         }
         "sliced" => {
             let warps = number(key, value, 32)?.max(1) as usize;
             once(&mut settings.sliced, warps, key, value)?;
-            draft.used(key, value, format!("{warps} warps share each tile of K"));
+            format!("{warps} warps share each tile of K")
         }
         "fastaccum" | "fastaccumulation" | "usefastaccum" => {
             let fast = boolean(key, value)?;
             once(&mut settings.fast_accumulation, fast, key, value)?;
-            draft.used(key, value, accumulation(fast));
+            accumulation(fast).into()
         }
         "dtype" | "operands" | "atype" => {
             let format = format(key, value)?;
             once(&mut settings.operands, [format; 2], key, value)?;
-            draft.used(key, value, format!("operands are {format}"));
+            format!("operands are {format}")
         }
         "result" | "dtyped" | "dtype_d" | "dtypeout" => {
             let format = format(key, value)?;
             once(&mut settings.result, format, key, value)?;
-            draft.used(key, value, format!("D is {format}"));
+            format!("D is {format}")
         }
         "arch" | "sm" | "capability" => {
+            let capability = Capability::parse(value);
             let wanted = "a compute capability such as sm_90";
-            let capability =
-                Capability::parse(value).ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let capability = capability.ok_or_else(wrong(wanted))?;
             once(&mut settings.capability, capability, key, value)?;
-            draft.used(key, value, format!("the GPU is {capability}"));
+            format!("the GPU is {capability}")
         }
         "layout" | "trans" => {
-            let wanted = "two letters such as tn";
-            let transposed = (value.len() == 2)
-                .then(|| crate::kernel::Transposed::parse(value))
-                .flatten()
-                .ok_or_else(|| KernelError::value(key, value, wanted))?;
+            let transposed = Transposed::parse(value).filter(|_| value.len() == 2);
+            let transposed = transposed.ok_or_else(wrong("two letters such as tn"))?;
             once(&mut settings.transposed, transposed, key, value)?;
-            draft.used(key, value, "which operands are transposed, column-major");
+            "which operands are transposed, column-major".into()
         }
         _ => return Ok(false),
-    }
+    };
+    draft.used(key, value, meaning);
     Ok(true)
 }
 

@@ -10,6 +10,7 @@ use crate::kernel::{
     Algorithm, Dealt, How, KCut, KernelError, KernelReading, Said, Status, TextKind,
 };
 use crate::num::{Format, Kind};
+use crate::words::Word as _;
 
 pub const FORM: &str = "GEMMDesc";
 
@@ -101,7 +102,7 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let instruction_k = all.size("instruction_k")?;
     let k_loop_step = all.size("k_loop_step")?;
     let fast = all.boolean("use_fast_accum")?;
-    let name = algorithm.name();
+    let name = algorithm.word();
     for (key, said) in [
         ("instruction_k", instruction_k.is_some()),
         ("use_fast_accum", fast.is_some()),
@@ -182,8 +183,10 @@ fn is_integer(format: Format) -> bool {
 
 fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
     const TWICE: &str = "SCALAR_MULTIPLY_THEN_ADD";
-    let mut names = Algorithm::ALL.map(|(name, own)| (name, Some(own))).to_vec();
-    names.push((TWICE, None));
+    let names = Algorithm::ALL
+        .iter()
+        .map(|(own, name, _)| (*name, Some(*own)));
+    let names: Vec<_> = names.chain([(TWICE, None)]).collect();
     let wanted =
         "MMA_SYNC, WGMMA, TCGEN05_MMA, SCALAR_FUSED_MULTIPLY_ADD or SCALAR_MULTIPLY_THEN_ADD";
     match all.choice("algorithm", "GEMMAlgorithm", wanted, &names)? {

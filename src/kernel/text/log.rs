@@ -6,11 +6,13 @@ use super::groups::pairs;
 use crate::emu::Evidence::Published;
 use crate::io::printable;
 use crate::kernel::{
-    Compute, How, KernelError, KernelReading, Said, Scheme, Shape, Status, TextKind, Transposed,
+    Compute, How, IfSaid, KernelError, KernelReading, Said, Scheme, Shape, Status, TextKind,
+    Transposed,
 };
 use crate::num::Format;
 
 const FORM: &str = "cuBLASLt log line";
+const DIMENSION: &str = "a dimension of the product, column-major";
 
 pub fn looks_like_one(text: &str) -> bool {
     text.contains("[cublasLt]") || text.contains("algo=[") || text.contains("Adesc=[")
@@ -159,61 +161,50 @@ fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelErr
         ..Layout::default()
     };
     for pair in pairs(text)? {
-        let key = format!("{name}.{}", pair.key);
-        let value = pair.value;
-        match pair.key {
+        let (key, value) = (format!("{name}.{}", pair.key), pair.value);
+        let dimension = || number(&key, value, 1 << 40).map(|size| Some(size as usize));
+        let meaning = match pair.key {
             "type" => {
-                let format = format(value).ok_or_else(|| {
-                    KernelError::value(&key, value, "a format that can be checked")
-                })?;
+                let format = format(value);
+                let wanted = || KernelError::value(&key, value, "a format that can be checked");
+                let format = format.ok_or_else(wanted)?;
                 layout.format = Some(format);
-                draft.used(&key, value, format!("elements are {format}"));
+                format!("elements are {format}")
             }
-            "rows" => layout.rows = Some(dimension(draft, &key, value)?),
-            "cols" => layout.columns = Some(dimension(draft, &key, value)?),
-            "ld" => draft.ignored(
-                &key,
-                value,
-                "row stride in memory: does not affect the result",
-                None,
-            ),
-            "order" => {
-                layout.row_major = match value {
-                    "ORDER_ROW" => true,
-                    "ORDER_COL" => false,
-                    _ => {
-                        draft.unknown(&key, value);
-                        continue;
-                    }
-                };
-                draft.used(&key, value, "which dimension is contiguous");
+            "rows" => {
+                layout.rows = dimension()?;
+                DIMENSION.into()
+            }
+            "cols" => {
+                layout.columns = dimension()?;
+                DIMENSION.into()
+            }
+            "order" if ["ORDER_ROW", "ORDER_COL"].contains(&value) => {
+                layout.row_major = value == "ORDER_ROW";
+                "which dimension is contiguous".into()
             }
             "batchCount" => {
                 layout.batch = number(&key, value, u32::MAX.into())? as usize;
-                draft.used(
-                    &key,
-                    value,
-                    "matrices in the batch; all are summed in the same order",
-                );
+                "matrices in the batch; all are summed in the same order".into()
+            }
+            "ld" => {
+                let why = "row stride in memory: does not affect the result";
+                draft.ignored(&key, value, why, None);
+                continue;
             }
             "stridedBatchOffset" | "batchStride" => {
-                draft.ignored(
-                    &key,
-                    value,
-                    "matrix stride in memory: does not affect the result",
-                    None,
-                );
+                let why = "matrix stride in memory: does not affect the result";
+                draft.ignored(&key, value, why, None);
+                continue;
             }
-            _ => draft.unknown(&key, value),
-        }
+            _ => {
+                draft.unknown(&key, value);
+                continue;
+            }
+        };
+        draft.used(&key, value, meaning);
     }
     Ok(layout)
-}
-
-fn dimension(draft: &mut Draft, key: &str, value: &str) -> Result<usize, KernelError> {
-    let size = number(key, value, 1 << 40)? as usize;
-    draft.used(key, value, "a dimension of the product, column-major");
-    Ok(size)
 }
 
 /// `R_16BF`: cudaDataType without its prefix.
@@ -236,7 +227,8 @@ fn format(text: &str) -> Option<Format> {
 fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result<(), KernelError> {
     for pair in pairs(text)? {
         let (key, value) = (format!("computeDesc.{}", pair.key), pair.value);
-        match pair.key {
+        let settings = &mut draft.settings;
+        let meaning = match pair.key {
             "computeType" => {
                 let short = value.strip_prefix("CUBLAS_").unwrap_or(value);
                 let short = short.strip_suffix("_PEDANTIC").unwrap_or(short);
@@ -252,12 +244,11 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                         return Err(KernelError::unplanned(&key, value, why));
                     }
                 };
-                draft.settings.compute =
-                    Some(Said::stated(compute, format!("computeType={short}")));
-                draft.used(&key, value, "format of the sums");
+                settings.compute = Some(Said::stated(compute, format!("computeType={short}")));
+                "format of the sums"
             }
             "scaleType" if ["R_32F", "R_64F", "R_32I"].contains(&value) => {
-                draft.used(&key, value, "format of alpha and beta");
+                "format of alpha and beta"
             }
             "transa" | "transb" => {
                 let turned = match value {
@@ -269,50 +260,54 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                     "transa" => transposed.a = turned,
                     _ => transposed.b = turned,
                 }
-                draft.used(&key, value, "which dimension is K");
+                "which dimension is K"
             }
             "epilogue" => {
                 let name = value.strip_prefix("EPILOGUE_").unwrap_or(value);
-                draft.settings.epilogue = Some(Said::stated(
-                    printable(name),
-                    printable(&format!("epilogue={value}")),
-                ));
-                draft.used(&key, value, "operations on the finished sum");
+                let from = printable(&format!("epilogue={value}"));
+                settings.epilogue = Some(Said::stated(printable(name), from));
+                "operations on the finished sum"
             }
             "aScaleMode" | "bScaleMode" | "dScaleMode" => {
                 if value != "SCALAR_32F" {
                     let said = printable(&format!("{key}={value}"));
-                    draft.settings.scale_mode = Some(Said::stated(printable(value), said));
+                    settings.scale_mode = Some(Said::stated(printable(value), said));
                 }
-                draft.used(&key, value, "which elements share a scale");
+                "which elements share a scale"
             }
             "aScalePointer" | "bScalePointer" | "cScalePointer" | "dScalePointer" => {
-                draft.used(&key, value, "a scale is given, in GPU memory");
+                "a scale is given, in GPU memory"
             }
             "biasPointer" | "amaxDPointer" | "epilogueAuxPointer" | "epilogueAuxLd" => {
                 draft.ignored(&key, value, "an address", None);
+                continue;
             }
-            "smCountTarget" => draft.ignored(
-                &key,
-                value,
-                "the library's choice may depend on it; this line records the choice",
-                Some((Published, "cublaslt")),
-            ),
-            other
-                if other
-                    .to_ascii_lowercase()
-                    .replace('_', "")
-                    .contains("fastaccum") =>
-            {
+            "smCountTarget" => {
+                let why = "the library's choice may depend on it; this line records the choice";
+                draft.ignored(&key, value, why, Some((Published, "cublaslt")));
+                continue;
+            }
+            other if names_fast_accumulation(other) => {
                 let fast = boolean(&key, value)?;
-                once(&mut draft.settings.fast_accumulation, fast, &key, value)?;
+                once(&mut settings.fast_accumulation, fast, &key, value)?;
                 let meaning = format!("{}; read by its name", accumulation(fast));
                 draft.used(&key, value, meaning);
+                continue;
             }
-            _ => draft.unknown(&key, value),
-        }
+            _ => {
+                draft.unknown(&key, value);
+                continue;
+            }
+        };
+        draft.used(&key, value, meaning);
     }
     Ok(())
+}
+
+/// `FAST_ACCUM` in whatever spelling.
+fn names_fast_accumulation(key: &str) -> bool {
+    let plain = key.to_ascii_lowercase().replace('_', "");
+    plain.contains("fastaccum")
 }
 
 /// The library works column-major: rows of its D are columns of a row-major one, its A is the other side's
@@ -358,7 +353,7 @@ fn product(
     }
     draft.batch = (d.batch > 1).then_some(d.batch);
     let settings = &mut draft.settings;
-    let tf32 = settings.compute.as_ref().map(|said| said.value) == Some(Compute::Tf32);
+    let tf32 = settings.compute.value() == Some(Compute::Tf32);
     let operand = |layout: &Layout| match layout.format {
         Some(Format::Fp32) if tf32 => Some(Format::Tf32),
         format => format,
@@ -383,17 +378,10 @@ fn workspace(draft: &mut Draft) {
         return;
     };
     let (bytes, text) = (said.value, said.value.to_string());
-    let splits = draft
-        .settings
-        .split_k
-        .as_ref()
-        .map_or(1, |said| said.value as u64);
-    let scheme = draft.settings.scheme.as_ref().map(|said| said.value);
-    let width = draft
-        .settings
-        .result
-        .as_ref()
-        .map(|said| said.value.bytes() as u64);
+    let splits = draft.settings.split_k.value().unwrap_or(1) as u64;
+    let scheme = draft.settings.scheme.value();
+    let result = draft.settings.result.value();
+    let width = result.map(|format| format.bytes() as u64);
     let elements = draft
         .product
         .and_then(|shape| (shape.m as u64).checked_mul(shape.n as u64))

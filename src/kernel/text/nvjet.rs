@@ -4,7 +4,7 @@ use super::draft::Draft;
 use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::family::nvjet;
 use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, Compute, How, KernelError, Said, Scheme, Status, Transposed};
+use crate::kernel::{Capability, Compute, How, KernelError, Said, Scheme, Transposed};
 use crate::num::Format;
 
 const NO_BIT: Option<(crate::emu::Evidence, &str)> = Some((Compared, "bitequiv"));
@@ -13,62 +13,50 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     let family = &nvjet::FAMILY;
     draft.family(family, How::Stated, "nvjet");
     draft.used("nvjet", "", format!("family of kernels: {}", family.title));
+    let tokens = || word.split('_').skip(1).filter(|token| !token.is_empty());
     let mut sizes = 0;
-    let mut split = false;
-    for token in word.split('_').skip(1).filter(|token| !token.is_empty()) {
+    for token in tokens() {
         if let Some(capability) = Capability::parse(token) {
             draft.settings.capability = Some(Said::stated(capability, token));
             draft.used(token, "", format!("built for {capability}"));
         } else if let Some([x, y]) = numbers::<2>(token) {
             sizes += 1;
             size(draft, token, sizes, [x, y]);
-        } else if types(draft, token) {
-        } else {
-            match token {
-                "h" | "v" => draft.ignored(
-                    token,
-                    "",
-                    "order of tiles of D: does not affect the result",
-                    NO_BIT,
-                ),
-                "2cta" => draft.ignored(
-                    token,
-                    "",
-                    "two blocks share a tile: does not affect the result",
-                    NO_BIT,
-                ),
-                "coopA" | "coopB" | "algo2" => {
-                    draft.ignored(token, "", "a variant: does not affect the result", NO_BIT);
-                }
-                "bz" => draft.token(token, "", Status::Used, "probably beta = 0: C is not added"),
-                "bias" => draft.used(token, "", "a bias is added to the finished sum"),
-                "splitK" => {
-                    split = true;
-                    draft.used(
-                        token,
-                        "",
-                        "K is cut into slices, whose sums stay f32; the name does not say how many",
-                    );
-                    draft.settings.scheme =
-                        Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
-                }
-                "Avec32UE8M0" | "Bvec32UE8M0" => {
-                    draft.settings.scale_mode = Some(Said::stated("VEC32_UE8M0".into(), token));
-                    draft.used(token, "", "32 k share a UE8M0 scale");
-                }
-                _ if token.len() == 3 && token.bytes().all(|b| b"NT".contains(&b)) => {
-                    draft.settings.transposed =
-                        Transposed::parse(token).map(|t| Said::stated(t, token));
-                    draft.used(token, "", "layouts of A, B and D, column-major");
-                }
-                _ => draft.unknown(token, ""),
-            }
+        } else if !types(draft, token) {
+            plain(draft, token);
         }
     }
-    if !split {
+    if !tokens().any(|token| token == "splitK") {
         draft.settings.split_k = Some(Said::new(1, How::Derived, "no splitK in the name"));
     }
     Ok(())
+}
+
+fn plain(draft: &mut Draft, token: &str) {
+    let settings = &mut draft.settings;
+    let ignored = match token {
+        "h" | "v" => "order of tiles of D: does not affect the result",
+        "2cta" => "two blocks share a tile: does not affect the result",
+        "coopA" | "coopB" | "algo2" => "a variant: does not affect the result",
+        "bz" => return draft.used(token, "", "probably beta = 0: C is not added"),
+        "bias" => return draft.used(token, "", "a bias is added to the finished sum"),
+        "splitK" => {
+            settings.scheme = Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
+            let meaning =
+                "K is cut into slices, whose sums stay f32; the name does not say how many";
+            return draft.used(token, "", meaning);
+        }
+        "Avec32UE8M0" | "Bvec32UE8M0" => {
+            settings.scale_mode = Some(Said::stated("VEC32_UE8M0".into(), token));
+            return draft.used(token, "", "32 k share a UE8M0 scale");
+        }
+        _ if token.len() == 3 && token.bytes().all(|b| b"NT".contains(&b)) => {
+            settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
+            return draft.used(token, "", "layouts of A, B and D, column-major");
+        }
+        _ => return draft.unknown(token, ""),
+    };
+    draft.ignored(token, "", ignored, NO_BIT);
 }
 
 fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
@@ -76,18 +64,13 @@ fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
         1 => draft.tile_of_d(token, [x, y], NO_BIT),
         2 => {
             draft.settings.tile_k = Some(Said::stated(x as usize, token));
-            draft.used(
-                token,
-                "",
-                format!("tiles of {x} k, {y} in flight; slices are multiples of {x}"),
-            );
+            let meaning = format!("tiles of {x} k, {y} in flight; slices are multiples of {x}");
+            draft.used(token, "", meaning);
         }
-        3 => draft.ignored(
-            token,
-            "",
-            "blocks of a cluster: does not affect the result",
-            NO_BIT,
-        ),
+        3 => {
+            let why = "blocks of a cluster: does not affect the result";
+            draft.ignored(token, "", why, NO_BIT);
+        }
         _ => draft.unknown(token, ""),
     }
 }
@@ -130,7 +113,6 @@ fn types(draft: &mut Draft, token: &str) -> bool {
         false => format!("{b} and {a}"),
     };
     draft.used(token, "", format!("operands {a_and_b}, sums {sums}, D {d}"));
-    let last = draft.tokens.last_mut().expect("just pushed");
-    (last.known, last.source) = (Some(Published), Some("logs"));
+    draft.last_is_known(Some((Published, "logs")));
     true
 }

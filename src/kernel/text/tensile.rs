@@ -12,6 +12,7 @@ use crate::kernel::{
 use crate::num::Format;
 
 const SOURCE: Option<(Evidence, &str)> = Some((Evidence::Published, "tensile"));
+const DISTRIBUTION: &str = "work distribution: does not affect the result";
 const FIELDS: [&str; 16] = [
     "DepthU",
     "GlobalSplitU",
@@ -50,39 +51,27 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
         return Ok(false);
     }
     let size = || number(key, value, 1 << 20).map(|value| value as usize);
-    match key {
+    let meaning = match key {
         "DepthU" => {
             let depth = size()?;
             if depth == 0 {
                 return Err(KernelError::value(key, value, "at least 1"));
             }
             once_of(&mut fields(draft).depth_u, depth, key, value)?;
-            draft.used(
-                key,
-                value,
-                "K of a main-loop iteration; the remainder of K comes last",
-            );
+            "K of a main-loop iteration; the remainder of K comes last"
         }
         "GlobalSplitU" | "GSU" => {
             once_of(&mut fields(draft).global_split_u, size()?, key, value)?;
-            draft.used(key, value, "groups that share the main-loop iterations");
+            "groups that share the main-loop iterations"
         }
         "LocalSplitU" | "LSU" => {
             once_of(&mut fields(draft).local_split_u, size()?, key, value)?;
-            draft.used(key, value, "groups that share every turn of the main loop");
+            "groups that share every turn of the main loop"
         }
         "GlobalSplitUCoalesced" | "GSUC" => {
-            once_of(
-                &mut fields(draft).coalesced,
-                boolean(key, value)?,
-                key,
-                value,
-            )?;
-            draft.used(
-                key,
-                value,
-                "groups take consecutive iterations, or every nth",
-            );
+            let coalesced = boolean(key, value)?;
+            once_of(&mut fields(draft).coalesced, coalesced, key, value)?;
+            "groups take consecutive iterations, or every nth"
         }
         "GlobalSplitUAlgorithm" => {
             let single = match value {
@@ -94,42 +83,27 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
                 }
             };
             once_of(&mut fields(draft).single_buffer, single, key, value)?;
-            draft.used(
-                key,
-                value,
-                "how the groups' sums are added: atomically, or in order in a workspace",
-            );
+            "how the groups' sums are added: atomically, or in order in a workspace"
         }
         "StreamK" | "SK" => {
             let kind = number(key, value, 16)? as u32;
             once_of(&mut fields(draft).stream_k, kind, key, value)?;
-            draft.used(
-                key,
-                value,
-                "tiles times iterations are divided among compute units",
-            );
+            "tiles times iterations are divided among compute units"
         }
         "StaggerU" | "SU" => {
             let turns = number(key, value, 1 << 16)? as u32;
             once_of(&mut fields(draft).stagger_u, turns, key, value)?;
-            draft.used(
-                key,
-                value,
-                "workgroups start their loop over K at different iterations",
-            );
+            "workgroups start their loop over K at different iterations"
         }
-        "MatrixInstruction" => instruction(draft, key, value)?,
-        "WorkGroup" => work_group(draft, key, value)?,
+        "MatrixInstruction" => return instruction(draft, key, value).map(|()| true),
+        "WorkGroup" => return work_group(draft, key, value).map(|()| true),
         "MacroTile" | "LoopUnroll" => {
-            draft.ignored(
-                key,
-                value,
-                "work distribution: does not affect the result",
-                SOURCE,
-            );
+            draft.ignored(key, value, DISTRIBUTION, SOURCE);
+            return Ok(true);
         }
         _ => return Ok(false),
-    }
+    };
+    draft.used(key, value, meaning);
     Ok(true)
 }
 
@@ -221,12 +195,7 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
             }
             Some(_) => {
                 let whole = tokens_of(token, &others[..more]);
-                draft.ignored(
-                    &whole,
-                    "",
-                    "work distribution: does not affect the result",
-                    SOURCE,
-                );
+                draft.ignored(&whole, "", DISTRIBUTION, SOURCE);
                 &others[more..]
             }
         };
@@ -244,10 +213,12 @@ fn tokens_of(first: &str, others: &[&str]) -> String {
 }
 
 fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result<(), KernelError> {
-    let after = |start: &str| {
-        let rest = token.strip_prefix(start)?;
+    // `GSU4`: a field and its number.
+    const NUMBERED: [&str; 5] = ["GSU", "LSU", "SK", "SU", "GSUC"];
+    let numbered = |key: &'static str| {
+        let rest = token.strip_prefix(key)?;
         let digits = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
-        digits.then(|| rest.to_owned())
+        digits.then_some((key, rest))
     };
     match token {
         "Cijk" => draft.ignored(token, "", "indices of D", SOURCE),
@@ -266,27 +237,16 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
             {
                 draft.settings.tile = Some(Said::stated([rows, columns], token));
                 once_of(&mut fields(draft).depth_u, depth as usize, "DepthU", token)?;
-                draft.used(
-                    token,
-                    "",
-                    format!("iterations of {depth} k (DepthU); {rows} x {columns} of D"),
-                );
+                let meaning = format!("iterations of {depth} k (DepthU); {rows} x {columns} of D");
+                draft.used(token, "", meaning);
             } else if let Some(sizes) = token.strip_prefix("MI")
                 && let [_, _, k, ..] = sizes.split('x').collect::<Vec<_>>()[..]
                 && let Ok(k @ 2..=256) = k.parse::<usize>()
             {
                 draft.settings.instruction_k = Some(Said::stated(k, token));
                 draft.used(token, "", format!("instructions of {k} k"));
-            } else if let Some(value) = after("GSU") {
-                field(draft, "GSU", &value)?;
-            } else if let Some(value) = after("LSU") {
-                field(draft, "LSU", &value)?;
-            } else if let Some(value) = after("SK") {
-                field(draft, "SK", &value)?;
-            } else if let Some(value) = after("SU") {
-                field(draft, "SU", &value)?;
-            } else if let Some(value) = after("GSUC") {
-                field(draft, "GSUC", &value)?;
+            } else if let Some((key, value)) = NUMBERED.iter().find_map(|key| numbered(key)) {
+                field(draft, key, value)?;
             } else if token == "GSUASB" {
                 field(draft, "GlobalSplitUAlgorithm", "SingleBuffer")?;
             } else if ["GSUAMB", "GSUAMBSK"].contains(&token) {
@@ -296,12 +256,8 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
                     .iter()
                     .any(|start| token.starts_with(start))
             {
-                draft.ignored(
-                    token,
-                    "",
-                    "how work is divided or loaded: does not affect the result",
-                    SOURCE,
-                );
+                let why = "how work is divided or loaded: does not affect the result";
+                draft.ignored(token, "", why, SOURCE);
             } else {
                 draft.unknown(token, "");
             }

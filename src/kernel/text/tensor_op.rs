@@ -5,7 +5,7 @@ use super::draft::Draft;
 use crate::emu::Evidence::Published;
 use crate::kernel::family::{cutlass, simt};
 use crate::kernel::tables::numbers;
-use crate::kernel::{Compute, How, KernelError, Said, Transposed};
+use crate::kernel::{Compute, How, KernelError, Said};
 use crate::num::Format;
 
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
@@ -162,45 +162,19 @@ fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
 }
 
 fn plain(draft: &mut Draft, token: &str) {
-    match token {
+    let ignored = match token {
         "ampere" | "volta" | "turing" | "maxwell" | "cutlass" | "70" | "75" | "80" | "86"
-        | "89" | "90" => draft.ignored(
-            token,
-            "",
-            "the GPU that the kernel was written for; later ones also run it",
-            NAMES,
-        ),
-        "tensorop" | "wmma" | "simt" | "stages" | "kernel" => {
-            draft.ignored(token, "", "part of the name of its class", NAMES);
-        }
-        "relu" => draft.ignored(
-            token,
-            "",
-            "part of the name of its class, not an activation in effect",
-            NAMES,
-        ),
-        "f2f" | "nopad" | "interior" => {
-            draft.ignored(
-                token,
-                "",
-                "how operands are loaded: does not affect the result",
-                NAMES,
-            );
-        }
-        "tn" | "nn" | "nt" | "tt" => {
-            draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
-            draft.used(token, "", "layouts of A and B, column-major");
-        }
+        | "89" | "90" => "the GPU that the kernel was written for; later ones also run it",
+        "tensorop" | "wmma" | "simt" | "stages" | "kernel" => "part of the name of its class",
+        "relu" => "part of the name of its class, not an activation in effect",
+        "f2f" | "nopad" | "interior" => "how operands are loaded: does not affect the result",
         _ if numbered(token, "ldg") || numbered(token, "align") => {
-            draft.ignored(
-                token,
-                "",
-                "how operands are loaded: does not affect the result",
-                NAMES,
-            );
+            "how operands are loaded: does not affect the result"
         }
-        _ => draft.unknown(token, ""),
-    }
+        "tn" | "nn" | "nt" | "tt" => return draft.layouts(token),
+        _ => return draft.unknown(token, ""),
+    };
+    draft.ignored(token, "", ignored, NAMES);
 }
 
 fn numbered(token: &str, start: &str) -> bool {

@@ -4,7 +4,7 @@ mod names;
 
 use super::read;
 use crate::kernel::{
-    Capability, Compute, How, KernelError, KernelReading, Options, Scheme, Shape, Status,
+    Capability, Compute, How, IfSaid, KernelError, KernelReading, Options, Scheme, Shape, Status,
 };
 use crate::num::Format;
 
@@ -30,9 +30,9 @@ fn a_log_line_says_everything() {
     assert_eq!(reading.family.value.id, "nvjet");
     assert_eq!(reading.product, Some(shape(128, 64, 1088)));
     let settings = &reading.settings;
-    assert_eq!(settings.result.as_ref().unwrap().value, Format::Bf16);
-    assert_eq!(settings.operands.as_ref().unwrap().value, [Format::E4m3; 2]);
-    assert_eq!(settings.tile_k.as_ref().unwrap().value, 128);
+    assert_eq!(settings.result.value().unwrap(), Format::Bf16);
+    assert_eq!(settings.operands.value().unwrap(), [Format::E4m3; 2]);
+    assert_eq!(settings.tile_k.value().unwrap(), 128);
     assert_eq!(settings.split_k.as_ref().unwrap().how, How::Defaulted);
     assert_eq!(
         statuses(&reading, Status::Defaulted),
@@ -52,7 +52,7 @@ fn a_line_without_a_time_and_with_slices() {
     let reading = read(SPLIT).unwrap();
     assert_eq!(reading.product, Some(shape(144, 768, 2304)));
     assert_eq!(
-        reading.settings.scheme.as_ref().unwrap().value,
+        reading.settings.scheme.value().unwrap(),
         Scheme::ComputeType
     );
     let plan = reading
@@ -114,17 +114,11 @@ fn tf32_is_how_fp32_is_computed() {
         .replace("algoId=0 ", "algoId=21 stages=MATMUL_STAGES_32x5 ");
     let reading = read(&text).unwrap();
     assert_eq!(
-        reading.settings.operands.as_ref().unwrap().value,
+        reading.settings.operands.value().unwrap(),
         [Format::Tf32; 2]
     );
-    assert_eq!(
-        reading.settings.compute.as_ref().unwrap().value,
-        Compute::Tf32
-    );
-    assert_eq!(
-        reading.settings.result.as_ref().unwrap().value,
-        Format::Fp32
-    );
+    assert_eq!(reading.settings.compute.value().unwrap(), Compute::Tf32);
+    assert_eq!(reading.settings.result.value().unwrap(), Format::Fp32);
     let plan = reading
         .plan(&shape(144, 768, 2304), &Options::default())
         .unwrap();
@@ -141,13 +135,13 @@ fn a_configuration_has_ids_or_names() {
         assert_eq!(reading.unknown().count(), 0);
         let value = |reading: &KernelReading| {
             let s = &reading.settings;
-            let of = |said: &Option<crate::kernel::Said<u32>>| said.as_ref().map(|said| said.value);
+            let of = |said: &Option<crate::kernel::Said<u32>>| said.value();
             (
                 of(&s.algo),
                 of(&s.stages),
                 of(&s.custom),
-                s.split_k.as_ref().map(|said| said.value),
-                s.scheme.as_ref().map(|said| said.value),
+                s.split_k.value(),
+                s.scheme.value(),
             )
         };
         assert_eq!(value(reading), value(&ids));
@@ -254,7 +248,7 @@ fn amd_in_names_and_fields() {
     let name = "Cijk_Ailk_Bljk_HHS_BH_MT256x128x64_MI16x16x16x1_SN_GSU3_GSUAMB_SU0_SK0_LSU1";
     let reading = read(name).unwrap();
     assert_eq!(
-        reading.settings.operands.as_ref().unwrap().value,
+        reading.settings.operands.value().unwrap(),
         [Format::Fp16; 2]
     );
     let tensile = &reading.settings.tensile.as_ref().unwrap().value;

@@ -4,7 +4,7 @@ use super::draft::Draft;
 use crate::emu::Evidence::Published;
 use crate::kernel::family::{ada_fp8, cutlass, hopper_xmma, unknown};
 use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, Compute, How, KernelError, Said, Transposed};
+use crate::kernel::{Capability, Compute, How, KernelError, Said};
 use crate::num::Format;
 
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
@@ -144,31 +144,17 @@ fn warps_of_k(draft: &mut Draft, token: &str, warps: usize) {
 
 fn plain(draft: &mut Draft, token: &str) {
     let starts = |starts: &[&str]| starts.iter().any(|start| token.starts_with(start));
-    match token {
-        "xmma" | "gemm" | "kernel" | "cublas" | "5x" | "execute" => {
-            draft.ignored(token, "", "part of the name of its class", NAMES);
-        }
-        "tn" | "nn" | "nt" | "tt" => {
-            draft.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
-            draft.used(token, "", "layouts of A and B, column-major");
-        }
-        "n" | "t" => draft.ignored(token, "", "layout of D: does not affect the result", NAMES),
+    let ignored = match token {
+        "xmma" | "gemm" | "kernel" | "cublas" | "5x" | "execute" => "part of the name of its class",
+        "n" | "t" => "layout of D: does not affect the result",
+        "tn" | "nn" | "nt" | "tt" => return draft.layouts(token),
         _ if starts(&["stage", "warpgroupsize", "cga", "bstage", "gmmastage"]) => {
-            draft.ignored(
-                token,
-                "",
-                "how work is divided: does not affect the result (assumed)",
-                NAMES,
-            );
+            "how work is divided: does not affect the result (assumed)"
         }
         _ if starts(&["align", "simple", "ldg"]) => {
-            draft.ignored(
-                token,
-                "",
-                "how operands are loaded: does not affect the result",
-                NAMES,
-            );
+            "how operands are loaded: does not affect the result"
         }
-        _ => draft.unknown(token, ""),
-    }
+        _ => return draft.unknown(token, ""),
+    };
+    draft.ignored(token, "", ignored, NAMES);
 }
