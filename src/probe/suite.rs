@@ -1,7 +1,7 @@
 //! Cases, and the suites of them.
 
-pub use super::bench::{Bench, Pen};
 pub use super::case::{Case, INTEGER_K, K, Tag};
+pub use super::desk::{Desk, Pen};
 use super::families;
 use crate::emu::Scale;
 use crate::num::{Format, Kind};
@@ -82,9 +82,9 @@ impl Suite {
         let (k, cases) = match integers {
             true => (INTEGER_K, families::integers::all(a, b)),
             false => {
-                let mut bench = Bench::new(a, b, accumulator, scale);
-                families::all(&mut bench);
-                (K, bench.cases)
+                let mut desk = Desk::new(a, b, accumulator, scale);
+                families::all(&mut desk);
+                (K, desk.cases)
             }
         };
         Ok(Suite {
