@@ -15,7 +15,6 @@
 //!
 //! Nothing here knows a GPU: a suite depends on formats alone, and is the same on every run.
 
-mod case;
 mod desk;
 mod families;
 pub mod features;

@@ -1,9 +1,9 @@
 //! Cases, and the suites of them.
 
-pub use super::case::{Case, INTEGER_K, K, Tag};
-pub use super::desk::{Desk, Pen};
+pub use super::desk::{Case, Desk, INTEGER_K, K, Pen, Tag};
 use super::families;
 use crate::emu::Scale;
+use crate::emu::step::Formats;
 use crate::num::{Format, Kind};
 
 /// All cases for some formats.
@@ -102,6 +102,17 @@ impl Suite {
         let scale = self.scale;
         let scale = scale.map_or(String::new(), |scale| format!(" with scales of {scale}"));
         format!("{}*{}{scale} -> {}", self.a, self.b, self.accumulator)
+    }
+
+    /// As a step has them.
+    pub fn of_step(&self) -> Formats {
+        Formats {
+            a: self.a,
+            b: self.b,
+            accumulator: self.accumulator,
+            addend: self.accumulator,
+            scale: self.scale,
+        }
     }
 
     /// Whether operands and sums are integers.
