@@ -1,5 +1,6 @@
 //! One element of D: its row of A, its column of B, its C.
 
+use super::estimate::unpacked;
 use crate::emu::step::{Carried, Datapath, Formats, Products, StepKind, TraceObserver};
 use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
@@ -211,6 +212,12 @@ impl Element {
             exponent: x.exponent + s.exponent - scale.format.fraction_bits() as i32,
             ..x
         }
+    }
+
+    /// The same, estimated.
+    pub fn estimate(&self, side: usize, k: usize) -> f64 {
+        let format = [self.arithmetic.a, self.arithmetic.b][side];
+        unpacked(format, self.operand(side, k))
     }
 
     /// A product, its scales included, exactly.
