@@ -133,10 +133,7 @@ fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
         kind: Kind::Term,
         ..row.clone()
     };
-    match just_cut {
-        true => vec![row],
-        false => vec![row, kept],
-    }
+    if just_cut { vec![row] } else { vec![row, kept] }
 }
 
 /// A step that tells of no alignment: what goes in, and the exact sum.

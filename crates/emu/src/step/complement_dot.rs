@@ -127,10 +127,7 @@ impl ComplementDot {
         observer: &mut O,
     ) -> u64 {
         let format = formats.accumulator;
-        let flushed = |x: Unpacked, format, flush| match flush {
-            true => x.flushed(format),
-            false => x,
-        };
+        let flushed = |x: Unpacked, format, flush| if flush { x.flushed(format) } else { x };
         let flush = self.flush_operands;
         let pairs = group.pairs.iter();
         let pairs =

@@ -91,10 +91,7 @@ impl StepKind for ExactSum {
             "exact sum of {} products and C, rounded once {}{}",
             self.group,
             self.rounding,
-            match self.plus_zero {
-                true => ", never to -0",
-                false => "",
-            }
+            if self.plus_zero { ", never to -0" } else { "" }
         )
     }
 
