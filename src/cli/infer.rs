@@ -12,8 +12,8 @@ use crate::io::npy::NpyFile;
 use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
-    Contradicted, Coverage, Describe, Explained, Inference, Known, KnownRule, Mismatch,
-    NEVER_INFERRED, Verdict, architecture, coverage, infer, known, text,
+    Contradicted, Coverage, Describe, Explained, Inference, KnownRule, Mismatch, NEVER_INFERRED,
+    Verdict, architecture, coverage, infer, known, text,
 };
 use crate::probe::{Suite, folder};
 
@@ -113,7 +113,7 @@ impl Infer {
                     output.commit(|out| writeln!(out, "{rendered}"))?;
                 }
                 if let Some(json) = json {
-                    let report = explained_json(&suite, &found, &known);
+                    let report = Inference::explained(&suite, &found, known.clone());
                     json.commit(|out| pretty(&report, out))?;
                 }
                 if !silent {
@@ -143,7 +143,7 @@ fn pretty(value: &Inference, out: &mut dyn Write) -> io::Result<()> {
 fn explained_text(
     suite: &Suite,
     found: &Explained,
-    known: &[Known],
+    known: &[KnownRule],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let step = &found.arithmetic.step;
@@ -368,13 +368,4 @@ fn mismatch_text(suite: &Suite, mismatch: &Mismatch, out: &mut dyn Write) -> io:
         )?;
     }
     Ok(())
-}
-
-fn explained_json(suite: &Suite, found: &Explained, known: &[Known]) -> Inference {
-    let rules = known.iter().map(|k| KnownRule {
-        architecture: k.architecture.to_string(),
-        instruction: k.instruction.to_string(),
-        same_constants: k.same,
-    });
-    Inference::explained(suite, found, rules.collect())
 }

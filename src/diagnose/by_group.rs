@@ -7,7 +7,8 @@ use super::trial::{Stored, Work};
 use super::whole::whole;
 use crate::report::Stack;
 
-use super::{Area, Ask, Case, Finding, Hypothesis, Placed, local, place, stored};
+use super::local::{self, Fault};
+use super::{Area, Ask, Case, Finding, Found, Hypothesis, Placed, place, stored};
 
 /// Groups that are told.
 const TOLD: usize = 16;
@@ -20,9 +21,8 @@ pub fn by_group(
 ) -> (Vec<Finding>, Vec<Placed>) {
     let Some(stacks) = &case.spread.stacks else {
         let found = everywhere(case);
-        match found {
-            Some(_) => {}
-            None => computing.ledger.refute(stored::FLIPPED),
+        if found.is_none() {
+            computing.ledger.refute(stored::FLIPPED);
         }
         return (found.into_iter().collect(), Vec::new());
     };
@@ -43,20 +43,14 @@ pub fn by_group(
         if faults.is_empty() {
             places.extend(placed(group, size, only));
         }
-        for fault in faults {
-            let text = match fault.placed {
-                true => fault.found.text.clone(),
-                false => format!("{}: {}", place::place(group, size), fault.found.text),
-            };
-            findings.push(Finding {
-                kind: fault.found.hypothesis.name(),
-                sentence: format!("{}.", capital(&text)),
-                at: fault.found.at,
-                // What would be asked for all of D holds for a part.
-                ask: Ask::Nothing,
-                mismatches: group.mismatches,
-                place: (!only).then(|| area.clone()),
-            });
+        for Fault { mut found, placed } in faults {
+            if !placed {
+                found.text = format!("{}: {}", place::place(group, size), found.text);
+            }
+            // What would be asked for all of D holds for a part.
+            found.ask = Ask::Nothing;
+            let place = (!only).then(|| area.clone());
+            findings.push(Finding::of(found, group.mismatches, place));
         }
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.mismatches));
@@ -102,7 +96,7 @@ fn lone(
         return None;
     }
     let trials = works.map(|work| case.trial(&different, controls, work));
-    let found = whole(case, &trials).into_iter().next()?;
+    let mut found = whole(case, &trials).into_iter().next()?;
     let bound = |side: fn(&Group) -> [usize; 2]| {
         let first = lone().map(|group| side(group)[0]).min().unwrap_or(0);
         [first, lone().map(|group| side(group)[1]).max().unwrap_or(0)]
@@ -118,37 +112,23 @@ fn lone(
         1 => "One element".to_owned(),
         _ => format!("{count} elements"),
     };
-    Some(Finding {
-        kind: found.hypothesis.name(),
-        sentence: format!("{elements} elsewhere: {}.", found.text),
-        at: found.at,
-        ask: Ask::Nothing,
-        mismatches: count,
-        place: Some(place),
-    })
+    found.text = format!("{elements} elsewhere: {}", found.text);
+    found.ask = Ask::Nothing;
+    Some(Finding::of(found, count, Some(place)))
 }
 
 /// What all mismatches have in common where they are too many and too scattered to be put into groups.
 fn everywhere(case: &Case) -> Option<Finding> {
-    let n = case.replay.problem.n;
     let seen = case.spread.different.iter();
-    let pairs = seen.map(|seen| {
-        let stored = case.stored([seen.position / n, seen.position % n]);
-        (stored, seen.reproduced)
-    });
+    let pairs = seen.map(|seen| (case.seen(seen), seen.reproduced));
     let pairs: Vec<(Stored, u64)> = pairs.collect();
     let format = case.replay.format();
     let bit = stored::flipped_bit(format, &pairs)?;
     let field = stored::field(format, bit);
-    Some(Finding {
-        kind: Hypothesis::BitFlipped.name(),
-        sentence: format!(
-            "Only bit {bit} ({field}) differs, in all {} tested elements that differ.",
-            pairs.len()
-        ),
-        at: vec![bit as usize],
-        ask: Ask::Nothing,
-        mismatches: case.comparison.mismatches,
-        place: None,
-    })
+    let text = format!(
+        "Only bit {bit} ({field}) differs, in all {} tested elements that differ",
+        pairs.len()
+    );
+    let found = Found::new(Hypothesis::BitFlipped, text).at([bit as usize]);
+    Some(Finding::of(found, case.comparison.mismatches, None))
 }

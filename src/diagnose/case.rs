@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::Ask;
 use super::group::Size;
 use super::trial::{Stored, Trial, Work};
+use super::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::Format;
 use crate::random::mix;
-use crate::report::{Comparison, Policy, Spread};
+use crate::report::{Comparison, Policy, Seen, Spread, Stack};
 use crate::tensor::Tensor;
 
 /// Matching elements that computations are tested on where few mismatches tell them apart.
@@ -48,6 +48,19 @@ pub struct Finding {
     pub mismatches: u64,
     /// Where they are, if it does not explain all.
     pub place: Option<Area>,
+}
+
+impl Finding {
+    pub(super) fn of(found: Found, mismatches: u64, place: Option<Area>) -> Finding {
+        Finding {
+            kind: found.hypothesis.name(),
+            sentence: format!("{}.", capital(&found.text)),
+            at: found.at,
+            ask: found.ask,
+            mismatches,
+            place,
+        }
+    }
 }
 
 /// A group of mismatches of which only the place is known.
@@ -90,6 +103,12 @@ impl Case<'_> {
         Stored { at, given }
     }
 
+    /// An element of a sample.
+    pub(super) fn seen(&self, seen: &Seen) -> Stored {
+        let n = self.replay.problem.n;
+        self.stored([seen.position / n, seen.position % n])
+    }
+
     /// Whether D has fewer bits than what is rounded to it.
     pub(super) fn is_narrow(&self) -> bool {
         let accumulator = self.replay.arithmetic.accumulator;
@@ -119,9 +138,7 @@ impl Case<'_> {
         let n = self.replay.problem.n;
         let spread = self.spread;
         let mut known: HashSet<usize> = spread.equal.iter().map(|seen| seen.position).collect();
-        let equal = spread.equal.iter();
-        let equal = equal.map(|seen| self.stored([seen.position / n, seen.position % n]));
-        let mut controls: Vec<Stored> = equal.collect();
+        let mut controls: Vec<Stored> = spread.equal.iter().map(|s| self.seen(s)).collect();
         let few = self.comparison.mismatches <= SAMPLE as u64;
         let Some(stacks) = spread.stacks.as_ref().filter(|_| few && self.is_whole()) else {
             return controls;
@@ -129,15 +146,11 @@ impl Case<'_> {
         let all = self.given.len() as u64;
         for i in 0..CONTROLS as u64 {
             // All of a small D, some of a large one.
-            let position = if all <= CONTROLS as u64 {
-                i
-            } else {
-                mix(!i) % all
-            } as usize;
+            let small = all <= CONTROLS as u64;
+            let position = if small { i } else { mix(!i) % all } as usize;
             let (row, column) = (position / n, position % n);
             let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-            let differs =
-                |s: &crate::report::Stack| inside(row, s.rows) && inside(column, s.columns);
+            let differs = |s: &Stack| inside(row, s.rows) && inside(column, s.columns);
             let new = known.insert(position);
             if new && (position as u64) < all && !stacks.iter().any(differs) {
                 controls.push(self.stored([row, column]));

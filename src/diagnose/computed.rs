@@ -1,12 +1,11 @@
 //! Another computation that gives D.
 
-use super::addend::{self, Way};
 use super::trial::{Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
 use crate::emu::{Element, Evidence, Problem, Replay};
-use crate::num::{Format, Rounding, result_code};
-use crate::tensor::Planes;
+use crate::num::{Format, Rounding, Target, fma, result_code};
+use crate::tensor::{Planes, Tensor};
 
 /// Models that a sentence names.
 const NAMED: usize = 4;
@@ -56,10 +55,8 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
     let mut found = Vec::new();
-    let mut fit = |trial: &Trial, hypothesis, what: &str, ask| {
-        let text = format!("{what}: {}", trial.words());
-        found.push(Found::new(hypothesis, text).asking(ask));
-    };
+    let mut fit =
+        |hypothesis, what: &str, ask| found.push(trial.found(hypothesis, what).asking(ask));
     if m == n && m > 1 {
         let across = |at: &[Element]| {
             let swap = |at: &Element| Element {
@@ -81,7 +78,7 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
                 false => Ask::Nothing,
             };
             let what = "D is the transpose of the model's result";
-            fit(trial, Hypothesis::DTransposed, what, ask);
+            fit(Hypothesis::DTransposed, what, ask);
         }
     }
     if problem.scales.is_some() {
@@ -118,25 +115,13 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
         };
         if trial.fits(&replayed(&with(case, problem))) {
             alone = true;
-            fit(trial, hypothesis, what, Ask::Transposed(turn));
+            fit(hypothesis, what, Ask::Transposed(turn));
         }
     }
     if square == [true, true] && case.replay.arithmetic.a == case.replay.arithmetic.b {
-        let exchanged = with(
-            case,
-            Problem {
-                a: b,
-                b: a,
-                ..problem
-            },
-        );
-        if trial.fits(&replayed(&exchanged)) {
-            fit(
-                trial,
-                Hypothesis::Exchanged,
-                "D is B times A",
-                Ask::Exchanged,
-            );
+        let (a, b) = (b, a);
+        if trial.fits(&replayed(&with(case, Problem { a, b, ..problem }))) {
+            fit(Hypothesis::Exchanged, "D is B times A", Ask::Exchanged);
         }
     }
     Ok(found)
@@ -153,10 +138,8 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
     };
     let without = with(case, problem);
     if trial.fits(&replayed(&without)) {
-        let text = format!("C is left out: {}", trial.words());
-        return Ok(vec![
-            Found::new(Hypothesis::COmitted, text).asking(Ask::WithoutC),
-        ]);
+        let found = trial.found(Hypothesis::COmitted, "C is left out");
+        return Ok(vec![found.asking(Ask::WithoutC)]);
     }
     for (way, hypothesis, what) in [
         (
@@ -175,12 +158,89 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
             "C is added after the products and rounded to nearest even, not before them",
         ),
     ] {
-        if trial.fits(&|at| addend::elements(&case.replay, c, way, at)) {
-            let text = format!("{what}: {}", trial.words());
-            return Ok(vec![Found::new(hypothesis, text)]);
+        if trial.fits(&|at| with_c(&case.replay, c, way, at)) {
+            return Ok(vec![trial.found(hypothesis, what)]);
         }
     }
     Ok(Vec::new())
+}
+
+/// How often C is added after the product, whose chain it may have started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The product starts at +0; C is added to it at the end, rounded to nearest even.
+    Last,
+    /// The chain starts with C, which is added once more at the end.
+    Again,
+    /// The chain starts with twice C.
+    Doubled,
+}
+
+/// Elements of D so computed.
+fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
+    let arithmetic = replay.arithmetic;
+    let (addend, accumulator) = (arithmetic.addend(), arithmetic.accumulator);
+    let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
+    let finished = |code: u64| match replay.convert_to {
+        Some(to) => result_code(accumulator, code, to, Rounding::NearestEven),
+        None => code,
+    };
+    let chain = Replay {
+        convert_to: None,
+        ..*replay
+    };
+    if way == Way::Doubled {
+        let doubled = |at: &Element| {
+            let twice = sum((addend, code(at)), (addend, code(at)));
+            finished(started(&chain, at, twice))
+        };
+        return at.iter().map(doubled).collect();
+    }
+    let start = match way {
+        Way::Last => None,
+        _ => replay.problem.c,
+    };
+    let problem = Problem {
+        c: start,
+        ..replay.problem
+    };
+    let products = Replay { problem, ..chain }.elements(at);
+    let added = products.into_iter().zip(at);
+    added
+        .map(|(product, at)| finished(sum((addend, code(at)), (accumulator, product))))
+        .collect()
+}
+
+/// One element whose chain starts with this code.
+fn started(chain: &Replay, at: &Element, start: u64) -> u64 {
+    let c = Tensor::from_codes(chain.arithmetic.addend(), vec![1, 1], &[start]);
+    let problem = chain.problem.matrix(at.batch);
+    let problem = problem.part(at.row..at.row + 1, at.column..at.column + 1);
+    let problem = Problem {
+        c: Some(c.planes()),
+        ..problem
+    };
+    let first = Element {
+        batch: 0,
+        row: 0,
+        column: 0,
+    };
+    Replay { problem, ..*chain }.elements(&[first])[0]
+}
+
+/// `x + y` in the format of `y`, rounded once to nearest even; integers wrap.
+fn sum((of_x, x): (Format, u64), (of_y, y): (Format, u64)) -> u64 {
+    if of_y.is_integer() {
+        return x.wrapping_add(y) & of_y.max_code();
+    }
+    let one = (of_x.bias() as u64) << of_x.fraction_bits();
+    let target = Target::full(of_y, Rounding::NearestEven);
+    fma(
+        ([of_x; 2], of_x.unpack(x), of_x.unpack(one)),
+        (of_y, of_y.unpack(y)),
+        target,
+        of_y.sign_mask() - 1,
+    )
 }
 
 /// The format that codes of another could be mistaken for.
@@ -227,18 +287,13 @@ fn formats(case: &Case, trial: &Trial) -> Tested {
                 held.push(format!("{name} holds {of}"));
                 not.push(own.to_string());
             }
-            let text = format!(
-                "{}, not {}: {}",
-                held.join(" and "),
-                not.join(" and "),
-                trial.words()
-            );
+            let what = format!("{}, not {}", held.join(" and "), not.join(" and "));
             let formats = Ask::Formats([of_a, of_b]);
             let ask = match d {
                 Some(d) => Ask::Both(Box::new(formats), Box::new(Ask::Result(d))),
                 None => formats,
             };
-            return Ok(vec![Found::new(Hypothesis::Formats, text).asking(ask)]);
+            return Ok(vec![trial.found(Hypothesis::Formats, what).asking(ask)]);
         }
     }
     Ok(Vec::new())
@@ -297,9 +352,8 @@ fn rounding(case: &Case, trial: &Trial) -> Tested {
             codes.map(round).collect()
         };
         if trial.fits(&rounded) {
-            let words = trial.words();
-            let text = format!("D is rounded to {to} {how} instead of to nearest even: {words}");
-            return Ok(vec![Found::new(Hypothesis::Rounding, text)]);
+            let what = format!("D is rounded to {to} {how} instead of to nearest even");
+            return Ok(vec![trial.found(Hypothesis::Rounding, what)]);
         }
     }
     Ok(Vec::new())
@@ -404,8 +458,7 @@ fn tf32(case: &Case, trial: &Trial) -> Tested {
                 true => "A and B are rounded to nearest (ties away) before they are multiplied",
                 false => "A and B are not rounded: the unit ignores their low 13 bits",
             };
-            let text = format!("{what}: {}", trial.words());
-            let found = Found::new(Hypothesis::Tf32Input, text);
+            let found = trial.found(Hypothesis::Tf32Input, what);
             return Ok(vec![found.asking(Ask::Tf32Nearest(nearest))]);
         }
     }

@@ -1,8 +1,9 @@
 //! One element of D: its row of A, its column of B, its C.
 
+use super::estimate::unpacked;
 use crate::emu::step::{Carried, Datapath, Formats, Products, StepKind, TraceObserver};
 use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
-use crate::num::{Class, Dyadic, Format, Unpacked, Value, fma, quiet_nan};
+use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
 /// What one element of D is computed from.
 #[derive(Clone, Debug)]
@@ -213,25 +214,17 @@ impl Element {
         }
     }
 
+    /// The same, estimated.
+    pub fn estimate(&self, side: usize, k: usize) -> f64 {
+        let format = [self.arithmetic.a, self.arithmetic.b][side];
+        unpacked(format, self.operand(side, k))
+    }
+
     /// A product, its scales included, exactly.
     pub fn product(&self, k: usize) -> Value {
-        let (a, b) = (self.operand(0, k), self.operand(1, k));
-        let negative = a.negative != b.negative;
-        let infinite = a.is_infinite() || b.is_infinite();
-        if a.is_nan() || b.is_nan() || infinite && (a.is_zero() || b.is_zero()) {
-            Value::Nan
-        } else if infinite {
-            Value::Infinite { negative }
-        } else {
-            let formats = self.formats();
-            let fraction = (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
-            let magnitude = u128::from(a.significand) * u128::from(b.significand);
-            Value::Finite(Dyadic::new(
-                negative,
-                magnitude,
-                a.exponent + b.exponent - fraction,
-            ))
-        }
+        let formats = self.formats();
+        let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
+        Value::product(self.operand(0, k), self.operand(1, k), fraction)
     }
 
     /// C and all products, exactly.

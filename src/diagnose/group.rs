@@ -45,6 +45,16 @@ pub enum Shape {
     Scattered,
 }
 
+impl Shape {
+    /// Of rows (side 0) or of columns (side 1).
+    pub fn of_lines(side: usize, lines: Vec<usize>, dense: bool) -> Shape {
+        match side {
+            0 => Shape::Rows { lines, dense },
+            _ => Shape::Columns { lines, dense },
+        }
+    }
+}
+
 /// Mismatches that belong together.
 #[derive(Clone, Debug)]
 pub struct Group {

@@ -1,6 +1,5 @@
 //! How mismatches are put into groups.
 
-use super::components::components;
 use super::group::{FEW, Group, LINES, SHORT, Shape, Size};
 use super::lines::{join_lines, lattice, take_lines};
 use crate::report::Stack;
@@ -140,16 +139,10 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
     let matrix = rows[0] / size.m;
     let lines = |range: std::ops::Range<usize>| range.take(LINES).collect();
     let shape = if width == size.n && width >= SHORT && height <= LINES {
-        Shape::Rows {
-            lines: lines(rows[0]..rows[1]),
-            dense: true,
-        }
+        Shape::of_lines(0, lines(rows[0]..rows[1]), true)
     } else if height == size.m && height >= SHORT && width <= LINES {
         let base = matrix * size.n;
-        Shape::Columns {
-            lines: lines(base + columns[0]..base + columns[1]),
-            dense: true,
-        }
+        Shape::of_lines(1, lines(base + columns[0]..base + columns[1]), true)
     } else {
         let local = [rows[0] - matrix * size.m, rows[1] - matrix * size.m];
         let tile = tile(local, size.m).zip(tile(columns, size.n));
@@ -198,4 +191,66 @@ fn tile([from, to]: [usize; 2], length: usize) -> Option<usize> {
         edges && *tile <= to - from
     };
     TILES.into_iter().find(fits)
+}
+
+/// The stacks, sorted by row, in groups that are connected by sides or corners that touch; matrices of `m`
+/// rows lie apart.
+fn components(stacks: &[Stack], m: usize) -> Vec<Vec<Stack>> {
+    let mut parent: Vec<usize> = (0..stacks.len()).collect();
+    // Stacks that end at or below the row that is examined.
+    let mut active: Vec<usize> = Vec::new();
+    let mut row = None;
+    for (index, stack) in stacks.iter().enumerate() {
+        if row != Some(stack.rows[0]) {
+            row = Some(stack.rows[0]);
+            active.retain(|&other| stacks[other].rows[1] >= stack.rows[0]);
+        }
+        for &other in &active {
+            let [left, right] = stacks[other].columns;
+            let same = stacks[other].rows[0] / m == stack.rows[0] / m;
+            if same && left <= stack.columns[1] && stack.columns[0] <= right {
+                let (one, two) = (root(&mut parent, other), root(&mut parent, index));
+                parent[one.max(two)] = one.min(two);
+            }
+        }
+        active.push(index);
+    }
+    let mut groups: Vec<Vec<Stack>> = stacks.iter().map(|_| Vec::new()).collect();
+    for (index, stack) in stacks.iter().enumerate() {
+        groups[root(&mut parent, index)].push(*stack);
+    }
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+fn root(parent: &mut [usize], mut index: usize) -> usize {
+    while parent[index] != index {
+        parent[index] = parent[parent[index]];
+        index = parent[index];
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn touching_stacks_are_one() {
+        let stack = |rows, columns| Stack { rows, columns };
+        let all = [
+            stack([0, 3], [0, 2]),
+            stack([2, 9], [10, 20]),
+            // By a corner, and by a side.
+            stack([3, 4], [2, 5]),
+            stack([4, 5], [3, 4]),
+            // A column and a row away.
+            stack([6, 7], [8, 9]),
+            stack([11, 12], [3, 4]),
+        ];
+        let found = components(&all, 100);
+        assert_eq!(found.len(), 4);
+        assert_eq!(found[0], [all[0], all[2], all[3]]);
+        assert_eq!(components(&all, 3).len(), 5);
+    }
 }

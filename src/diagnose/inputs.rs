@@ -1,7 +1,7 @@
 //! One bit of an element of A, B or C that was another when the product was computed.
 
 use super::Element as Operands;
-use super::estimate::{noise, unpacked, value};
+use super::estimate::{noise, value};
 use super::trial::{Stored, Work};
 use crate::deadline;
 use crate::emu::{Element, Problem, Replay};
@@ -62,10 +62,7 @@ impl Line {
         };
         let line = Tensor::from_codes(self.format(replay), shape, &codes);
         let one = |at: &Element| {
-            let (rows, columns) = (at.row..at.row + 1, at.column..at.column + 1);
-            let problem = replay.problem.matrix(at.batch);
-            let problem = problem.part(rows.clone(), columns.clone());
-            let problem = match self.side {
+            altered(replay, at, |problem| match self.side {
                 0 => Problem {
                     a: line.planes(),
                     ..problem
@@ -74,15 +71,7 @@ impl Line {
                     b: line.planes(),
                     ..problem
                 },
-            };
-            let start = [rows.start, columns.start];
-            let kernel = replay.kernel.map(|kernel| kernel.part(at.batch, start));
-            Replay {
-                problem,
-                kernel,
-                ..*replay
-            }
-            .part(0, 0..1, 0..1, &deadline::unheard)[0]
+            })
         };
         at.iter().map(one).collect()
     }
@@ -149,22 +138,13 @@ impl Line {
             .map(|(stored, reproduced)| {
                 let Element { batch, row, column } = stored.at;
                 let operands = Operands::new(&replay.problem, arithmetic, (batch, row, column));
-                let own = |k: usize| unpacked(format, operands.operand(self.side, k));
-                let other = |k: usize| {
-                    let format = [arithmetic.b, arithmetic.a][self.side];
-                    unpacked(format, operands.operand(1 - self.side, k))
-                };
-                let other: Vec<f64> = (0..k).map(other).collect();
-                let own: Vec<f64> = (0..k).map(own).collect();
-                let sum = own
-                    .iter()
-                    .zip(&other)
-                    .map(|(x, y)| (x * y).abs())
-                    .sum::<f64>();
+                let of = |side| (0..k).map(|k| operands.estimate(side, k)).collect();
+                let (own, other): (Vec<f64>, Vec<f64>) = (of(self.side), of(1 - self.side));
+                let sizes = own.iter().zip(&other).map(|(x, y)| (x * y).abs());
                 Estimated {
+                    sum: sizes.sum(),
                     other,
                     own,
-                    sum,
                     reproduced: value(result, *reproduced),
                     given: value(result, stored.given),
                 }
@@ -191,6 +171,18 @@ impl Line {
         likely.truncate(TESTED);
         Some(likely.into_iter().map(|(_, flip)| flip).collect())
     }
+}
+
+/// An element of D as a product of its own, of other operands.
+pub fn altered<'a>(
+    replay: &Replay<'a>,
+    at: &Element,
+    change: impl FnOnce(Problem<'a>) -> Problem<'a>,
+) -> u64 {
+    let Element { batch, row, column } = *at;
+    let alone = replay.rectangle(batch, row..row + 1, column..column + 1);
+    let problem = change(alone.problem);
+    Replay { problem, ..alone }.part(0, 0..1, 0..1, &deadline::unheard)[0]
 }
 
 /// An element of D and what it is the sum of.

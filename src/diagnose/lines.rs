@@ -58,17 +58,13 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
     for stack in &stacks {
         let [from, to] = of(stack);
         for line in from..to {
-            let offset = line - from;
-            let one = match side {
-                0 => Stack {
-                    rows: [stack.rows[0] + offset, stack.rows[0] + offset + 1],
-                    ..*stack
-                },
-                _ => Stack {
-                    columns: [stack.columns[0] + offset, stack.columns[0] + offset + 1],
-                    ..*stack
-                },
+            let mut one = *stack;
+            let range = match side {
+                0 => &mut one.rows,
+                _ => &mut one.columns,
             };
+            let first = range[0] + line - from;
+            *range = [first, first + 1];
             match lines.binary_search(&line) {
                 Ok(_) => inside.push(one),
                 Err(_) => outside.push(one),
@@ -76,10 +72,7 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
         }
     }
     let dense = 2 * held >= lines.len() as u64 * length as u64;
-    let shape = match side {
-        0 => Shape::Rows { lines, dense },
-        _ => Shape::Columns { lines, dense },
-    };
+    let shape = Shape::of_lines(side, lines, dense);
     inside.sort_unstable();
     outside.sort_unstable();
     (Some(Group::new(shape, inside)), outside)
@@ -105,17 +98,7 @@ pub fn join_lines(groups: &mut Vec<Group>) {
         }
         all.sort_unstable();
         stacks.sort_unstable();
-        let shape = match side {
-            0 => Shape::Rows {
-                lines: all,
-                dense: true,
-            },
-            _ => Shape::Columns {
-                lines: all,
-                dense: true,
-            },
-        };
-        groups.push(Group::new(shape, stacks));
+        groups.push(Group::new(Shape::of_lines(side, all, true), stacks));
     }
 }
 

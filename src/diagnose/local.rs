@@ -1,7 +1,7 @@
 //! Faults of a group of mismatches.
 
 use super::case::SAMPLE;
-use super::estimate::{noise, unpacked, value};
+use super::estimate::{noise, value};
 use super::group::{Group, Shape};
 use super::inputs::Line;
 use super::trial::{Stored, Work};
@@ -61,9 +61,7 @@ pub fn faults(
             .for_each(|what| ledger.leave(what, trial::SPENT));
         return Vec::new();
     }
-    let at: Vec<Element> = different.iter().map(|stored| stored.at).collect();
-    let reproduced = case.replay.elements(&at);
-    let pairs: Vec<(Stored, u64)> = different.iter().copied().zip(reproduced).collect();
+    let pairs = reproduced(case, &different);
     if group.shape == Shape::Element {
         return element(case, pairs[0], only, computing)
             .into_iter()
@@ -121,6 +119,13 @@ pub fn faults(
     found.into_iter().flatten().take(1).map(unplaced).collect()
 }
 
+/// Elements with what they should be.
+fn reproduced(case: &Case, stored: &[Stored]) -> Vec<(Stored, u64)> {
+    let at: Vec<Element> = stored.iter().map(|stored| stored.at).collect();
+    let codes = case.replay.elements(&at);
+    stored.iter().copied().zip(codes).collect()
+}
+
 /// Elements of the group's area that do not differ.
 fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     let size = case.size();
@@ -162,46 +167,19 @@ fn lines(case: &Case, group: &Group, work: &Work) -> Option<Vec<Fault>> {
         work.ledger.leave(INPUTS, "many rows or columns differ");
         return None;
     }
-    let fault = |&index: &usize| {
-        let (batch, index) = match side {
-            0 => (index / size.m, index % size.m),
-            _ => (index / size.n, index % size.n),
-        };
+    let fault = |&number: &usize| {
+        let length = [size.m, size.n][side];
+        let (batch, index) = (number / length, number % length);
         let line = Line { side, batch, index };
-        let one = Group {
-            shape: match side {
-                0 => Shape::Rows {
-                    lines: vec![batch * size.m + index],
-                    dense: true,
-                },
-                _ => Shape::Columns {
-                    lines: vec![batch * size.n + index],
-                    dense: true,
-                },
-            },
-            ..group.clone()
-        };
+        let of_line = Group::new(Shape::of_lines(side, vec![number], true), Vec::new());
         let stacks = group.stacks.iter().filter(|stack| {
             // Stacks of lines are one line thick.
-            one.covers([stack.rows[0], stack.columns[0]], size)
+            of_line.covers([stack.rows[0], stack.columns[0]], size)
         });
-        let one = Group {
-            stacks: stacks.copied().collect(),
-            mismatches: 0,
-            ..one
-        };
-        let one = Group {
-            mismatches: one.stacks.iter().map(crate::report::Stack::area).sum(),
-            ..one
-        };
-        let different: Vec<Stored> = one
-            .sample(SAMPLE)
-            .into_iter()
-            .map(|at| case.stored(at))
-            .collect();
-        let at: Vec<Element> = different.iter().map(|stored| stored.at).collect();
-        let reproduced = case.replay.elements(&at);
-        let pairs: Vec<(Stored, u64)> = different.into_iter().zip(reproduced).collect();
+        let one = Group::new(of_line.shape.clone(), stacks.copied().collect());
+        let different = one.sample(SAMPLE).into_iter();
+        let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
+        let pairs = reproduced(case, &different);
         let beside = beside(case, &one);
         let flips = line.flips(&case.replay, (&pairs, &beside), 0, work);
         let flip = flips.first()?;
@@ -327,13 +305,8 @@ fn is_rounding(case: &Case, stored: Stored, reproduced: u64, work: &Work) -> boo
     }
     let Element { batch, row, column } = stored.at;
     let operands = Operands::new(problem, arithmetic, (batch, row, column));
-    let side = |side: usize, k: usize| {
-        unpacked(
-            [arithmetic.a, arithmetic.b][side],
-            operands.operand(side, k),
-        )
-    };
-    let products = (0..problem.k).map(|k| (side(0, k) * side(1, k)).abs());
+    let product = |k| operands.estimate(0, k) * operands.estimate(1, k);
+    let products = (0..problem.k).map(|k| product(k).abs());
     let format = case.replay.format();
     let (given, expected) = (value(format, stored.given), value(format, reproduced));
     // Half a unit of either, and what adding up loses.

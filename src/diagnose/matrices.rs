@@ -1,7 +1,7 @@
 //! Matrices of a batch that were multiplied by operands of others, as stale buffers are.
 
 use super::trial::{Tested, Trial};
-use super::{Case, Found, Hypothesis};
+use super::{Case, Hypothesis};
 use crate::emu::{Element, Problem, Replay};
 
 /// What is tried.
@@ -17,8 +17,8 @@ pub fn matrices(case: &Case, trial: &Trial) -> Tested {
     if let Some(c) = problem.c.filter(|c| c.tensor().format() == replay.format()) {
         let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
         if trial.fits(&|at| at.iter().map(code).collect()) {
-            let text = format!("D equals C, so no product was added: {}", trial.words());
-            return Ok(vec![Found::new(Hypothesis::StoppedEarly, text).at([0])]);
+            let what = "D equals C, so no product was added";
+            return Ok(vec![trial.found(Hypothesis::StoppedEarly, what).at([0])]);
         }
     }
     let batches = problem.batches();
@@ -68,8 +68,7 @@ pub fn matrices(case: &Case, trial: &Trial) -> Tested {
                 [true, false] => format!("{which} holds the product of A of {other} and its own B"),
                 _ => format!("{which} holds the product of its own A and B of {other}"),
             };
-            let text = format!("{what}: {}", trial.words());
-            return Ok(vec![Found::new(hypothesis, text)]);
+            return Ok(vec![trial.found(hypothesis, what)]);
         }
     }
     Ok(Vec::new())

@@ -1,8 +1,9 @@
 //! Products that are missing from every element of a trial: one of them, a step, a slice of K.
 
-use super::estimate::{noise, unpacked, value};
+use super::estimate::{noise, value};
+use super::inputs::altered;
 use super::trial::{Tested, Trial};
-use super::{Case, Element as Operands, Found, Hypothesis, MAX_SEARCHED_K};
+use super::{Case, Element as Operands, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{Element, Problem, Replay};
 use crate::tensor::Tensor;
 
@@ -86,9 +87,7 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
                 (Hypothesis::SliceMissing, what, vec![first, end])
             }
         };
-        return Ok(vec![
-            Found::new(hypothesis, format!("{what}: {}", trial.words())).at(at),
-        ]);
+        return Ok(vec![trial.found(hypothesis, what).at(at)]);
     }
     Ok(Vec::new())
 }
@@ -119,32 +118,18 @@ fn ranges(k: usize, span: usize) -> Vec<[usize; 2]> {
 
 /// Elements of D whose products of these k count as nothing.
 fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64> {
-    let format = replay.arithmetic.a;
     let one = |at: &Element| {
         let plane = replay.problem.a.plane(at.batch);
-        let code = |k: usize| {
-            if (first..end).contains(&k) {
-                0
-            } else {
-                plane.code(at.row, k)
-            }
+        let code = |k: usize| match (first..end).contains(&k) {
+            true => 0,
+            false => plane.code(at.row, k),
         };
         let codes: Vec<u64> = (0..replay.problem.k).map(code).collect();
-        let row = Tensor::from_codes(format, vec![1, codes.len()], &codes);
-        let problem = replay.problem.matrix(at.batch);
-        let problem = problem.part(at.row..at.row + 1, at.column..at.column + 1);
-        let kernel = replay
-            .kernel
-            .map(|kernel| kernel.part(at.batch, [at.row, at.column]));
-        Replay {
-            problem: Problem {
-                a: row.planes(),
-                ..problem
-            },
-            kernel,
-            ..*replay
-        }
-        .part(0, 0..1, 0..1, &|_| {})[0]
+        let row = Tensor::from_codes(replay.arithmetic.a, vec![1, codes.len()], &codes);
+        altered(replay, at, |problem| Problem {
+            a: row.planes(),
+            ..problem
+        })
     };
     at.iter().map(one).collect()
 }
@@ -163,16 +148,10 @@ impl Estimated {
         let (replay, format) = (&case.replay, case.replay.format());
         let arithmetic = replay.arithmetic;
         let operands = Operands::new(&replay.problem, arithmetic, (at.batch, at.row, at.column));
-        let side = |side: usize, k: usize| {
-            unpacked(
-                [arithmetic.a, arithmetic.b][side],
-                operands.operand(side, k),
-            )
-        };
         let mut before = vec![0.0];
         let (mut sum, mut size) = (0.0, 0.0);
         for k in 0..replay.problem.k {
-            let product = side(0, k) * side(1, k);
+            let product = operands.estimate(0, k) * operands.estimate(1, k);
             sum += product;
             size += product.abs();
             before.push(sum);

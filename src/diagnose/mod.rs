@@ -5,10 +5,8 @@
 //! differing and equal elements. If none fits, it groups the mismatches (`group`) and searches each
 //! group for its own fault (`local`). `explain` does the same for one element (`single`).
 
-mod addend;
 mod by_group;
 mod case;
-mod components;
 mod computed;
 mod element;
 mod epilogue;
@@ -17,7 +15,6 @@ mod group;
 mod grouping;
 mod hypothesis;
 mod inputs;
-mod ledger;
 mod lines;
 mod local;
 mod matrices;
@@ -49,7 +46,6 @@ use crate::emu::{Catalogue, Replay};
 use crate::report::{Comparison, Policy, Spread};
 use crate::tensor::Tensor;
 use by_group::by_group;
-use case::capital;
 use trial::{Stored, Work};
 use whole::whole;
 
@@ -94,14 +90,7 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     if mismatches == 0 {
         return Diagnosis::default();
     }
-    let all = |found: Found| Finding {
-        kind: found.hypothesis.name(),
-        sentence: format!("{}.", capital(&found.text)),
-        at: found.at,
-        ask: found.ask,
-        mismatches,
-        place: None,
-    };
+    let all = |found: Found| Finding::of(found, mismatches, None);
     let only = |findings| Diagnosis {
         findings,
         ..Diagnosis::default()
@@ -114,10 +103,7 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     let ledger = Rc::default();
     let [computing, scheduling] = [WORK, WORK].map(|most| Work::noting(most, &ledger));
     let controls = case.controls();
-    let n = case.replay.problem.n;
-    let differing = case.spread.different.iter();
-    let different = differing.map(|seen| case.stored([seen.position / n, seen.position % n]));
-    let different: Vec<Stored> = different.collect();
+    let different: Vec<Stored> = case.spread.different.iter().map(|s| case.seen(s)).collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
     if let Some(found) = seen {
         // Ones times ones are a test of whether all of K was summed.

@@ -1,7 +1,7 @@
 //! Rows or columns of D that are those of another row or column.
 
-use super::trial::{SPENT, Tested, Trial};
-use super::{Case, Found, Hypothesis};
+use super::trial::{SPENT, Stored, Tested, Trial};
+use super::{Case, Hypothesis};
 use crate::deadline;
 use crate::emu::Element;
 
@@ -35,18 +35,14 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     // The nearest first.
     places.sort_by_key(|&place| place.abs_diff(own));
     for place in places.into_iter().take(TESTED) {
-        let from = |at: &Element, index: usize| match side {
-            0 => Element { row: index, ..*at },
-            _ => Element {
-                column: index,
-                ..*at
-            },
-        };
         let what = ["row", "column"][side];
         let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
         let index = |at: &Element| [at.row, at.column][side];
         let one = |at: &[Element]| {
-            let at: Vec<_> = at.iter().map(|at| from(at, place)).collect();
+            let at: Vec<_> = at
+                .iter()
+                .map(|at| Stored::moved(*at, side, place))
+                .collect();
             replay.elements(&at)
         };
         let same_line = trial.differing().all(|stored| index(&stored.at) == own);
@@ -61,42 +57,28 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
                         true => there.rem_euclid(length as isize),
                         false => there.clamp(0, last),
                     };
-                    from(at, inside as usize)
+                    Stored::moved(*at, side, inside as usize)
                 };
                 let places: Vec<_> = at.iter().map(there).collect();
                 replay.elements(&places)
             }
         };
-        let words = || trial.words();
         if trial.fits(&one) {
             let text = match same_line {
-                true => format!(
-                    "{what} {own} holds the values of {what} {place}: {}",
-                    words()
-                ),
-                false => format!(
-                    "every {what} holds the values of {what} {place}: {}",
-                    words()
-                ),
+                true => format!("{what} {own} holds the values of {what} {place}"),
+                false => format!("every {what} holds the values of {what} {place}"),
             };
-            return Ok(vec![Found::new(hypothesis, text).at([place])]);
+            return Ok(vec![trial.found(hypothesis, text).at([place])]);
         }
         if !same_line && (trial.fits(&shifted(true)) || trial.fits(&shifted(false))) {
             let by = distance.unsigned_abs();
-            let (lines, way) = match (by, distance > 0) {
-                (1, true) => ("the next".to_owned(), ""),
-                (1, false) => ("the previous".to_owned(), ""),
-                (n, true) => (format!("{n}"), " further"),
-                (n, false) => (format!("{n}"), " before"),
+            let text = match (by, distance > 0) {
+                (1, true) => format!("every {what} holds the values of the next one"),
+                (1, false) => format!("every {what} holds the values of the previous one"),
+                (n, true) => format!("every {what} holds the values of the one {n} further"),
+                (n, false) => format!("every {what} holds the values of the one {n} before"),
             };
-            let text = match by {
-                1 => format!("every {what} holds the values of {lines} one: {}", words()),
-                _ => format!(
-                    "every {what} holds the values of the one {lines}{way}: {}",
-                    words()
-                ),
-            };
-            return Ok(vec![Found::new(hypothesis, text)]);
+            return Ok(vec![trial.found(hypothesis, text)]);
         }
     }
     Ok(Vec::new())

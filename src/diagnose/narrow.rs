@@ -17,12 +17,8 @@ const DISTINCT: usize = 16;
 pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     let format = case.replay.format();
     match format {
-        Format::Fp16 => exchanged(case, computing, Format::Bf16)
-            .into_iter()
-            .collect(),
-        Format::Bf16 => exchanged(case, computing, Format::Fp16)
-            .into_iter()
-            .collect(),
+        Format::Fp16 => Vec::from_iter(exchanged(case, computing, Format::Bf16)),
+        Format::Bf16 => Vec::from_iter(exchanged(case, computing, Format::Fp16)),
         Format::Fp32 => widened(case, computing, scheduling),
         _ => Vec::new(),
     }
@@ -39,11 +35,8 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
     };
     trial.fits(&|at| rounded.elements(at)).then(|| {
         let own = case.replay.format();
-        let text = format!(
-            "D holds {other} codes that were read as {own}: {}",
-            trial.words()
-        );
-        let found = Found::new(Hypothesis::ResultFormat, text);
+        let what = format!("D holds {other} codes that were read as {own}");
+        let found = trial.found(Hypothesis::ResultFormat, what);
         match case.given.reread(other) {
             Some(_) => found.asking(Ask::Result(other)),
             None => found,
@@ -55,14 +48,11 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     for narrow in [Format::Bf16, Format::Fp16] {
         let codes = |trial: &Trial| -> Option<Vec<Stored>> {
             let code = |stored: Stored| narrowed(Format::Fp32, narrow, stored.given);
-            let all = trial.elements();
-            all.map(|stored| {
-                Some(Stored {
-                    given: code(stored)?,
-                    ..stored
-                })
-            })
-            .collect()
+            let read = |stored: Stored| {
+                let given = code(stored)?;
+                Some(Stored { given, ..stored })
+            };
+            trial.elements().map(read).collect()
         };
         let Some(all) = codes(computing) else {
             continue;

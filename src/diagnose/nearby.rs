@@ -1,13 +1,12 @@
 //! One element of D: what else could have come to its place. An element of other rows, of operands of
 //! which a bit was flipped, of another schedule.
 
-use super::inputs::Line;
+use super::inputs::{Line, altered};
 use super::schedule::multiplied;
 use super::single::MAX_NAMED;
 use super::trial::{Stored, Work};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::candidates::{Asked, guesses};
-use crate::deadline;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
 use crate::tensor::Tensor;
@@ -98,28 +97,14 @@ impl Single<'_> {
 
     /// The element, C's being another.
     fn alone(&self, c: Option<u64>) -> u64 {
-        let replay = self.replay;
-        let emu::Element { batch, row, column } = self.at;
-        let (rows, columns) = (row..row + 1, column..column + 1);
-        let problem = replay
-            .problem
-            .matrix(batch)
-            .part(rows.clone(), columns.clone());
-        let c = problem.c.zip(c).map(|(planes, code)| {
+        let planes = self.replay.problem.c.zip(c);
+        let c = planes.map(|(planes, code)| {
             Tensor::from_codes(planes.tensor().format(), vec![1, 1], &[code])
         });
-        let problem = emu::Problem {
+        altered(self.replay, &self.at, |problem| emu::Problem {
             c: c.as_ref().map(Tensor::planes),
             ..problem
-        };
-        let start = [rows.start, columns.start];
-        let kernel = replay.kernel.map(|kernel| kernel.part(batch, start));
-        let alone = Replay {
-            problem,
-            kernel,
-            ..*replay
-        };
-        alone.part(0, 0..1, 0..1, &deadline::unheard)[0]
+        })
     }
 
     /// Elements of rows and columns nearby.
@@ -145,17 +130,10 @@ impl Single<'_> {
                 .filter(|&i| i != own)
                 .collect();
             near.sort_by_key(|place| place.abs_diff(own));
-            let there = |&place: &usize| match side {
-                0 => emu::Element {
-                    row: place,
-                    ..self.at
-                },
-                _ => emu::Element {
-                    column: place,
-                    ..self.at
-                },
-            };
-            let at: Vec<_> = near.iter().map(there).collect();
+            let there = near
+                .iter()
+                .map(|&place| Stored::moved(self.at, side, place));
+            let at: Vec<_> = there.collect();
             if !work.spend(at.len() as u64 * problem.k as u64) {
                 skipped.push("nearby rows and columns: K is too long".into());
                 return;

@@ -2,8 +2,8 @@
 
 use super::single::stops;
 use super::trial::{SPENT, Tested, Trial};
-use super::{Case, Element, Found, Hypothesis, MAX_SEARCHED_K};
-use crate::emu::{self, Problem, Replay};
+use super::{Case, Element, Hypothesis, MAX_SEARCHED_K};
+use crate::emu::{self, Replay};
 
 /// What is tried.
 pub const TRIED: &str = "chains that stopped early";
@@ -38,9 +38,7 @@ fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     counts.reverse();
     let fitting = counts.into_iter().take(TESTED).find(|&count| {
         let cut = Replay {
-            problem: Problem {
-                ..problem.part_k(0..count)
-            },
+            problem: problem.part_k(0..count),
             ..replay
         };
         trial.fits(&|at: &[emu::Element]| cut.elements(at))
@@ -54,13 +52,12 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Tested {
         return Ok(Vec::new());
     };
     let k = case.replay.problem.k;
-    let text = format!(
+    let what = format!(
         "The last {} of {k} products are missing from every element: D is the sum of the first {count} (cuBLAS's \
-         split nvjet kernels, ALGO 66, are known to drop the remainder of K modulo 64): {}",
-        k - count,
-        trial.words()
+         split nvjet kernels, ALGO 66, are known to drop the remainder of K modulo 64)",
+        k - count
     );
-    Ok(vec![Found::new(Hypothesis::LostTail, text).at([count])])
+    Ok(vec![trial.found(Hypothesis::LostTail, what).at([count])])
 }
 
 /// The chains of some elements stopped early.
@@ -69,10 +66,11 @@ pub fn stopped_early(case: &Case, trial: &Trial) -> Tested {
         return Ok(Vec::new());
     };
     let k = case.replay.problem.k;
-    let text = format!(
-        "the products of k {count} to {} are missing, as if the loop over K had stopped early: {}",
-        k - 1,
-        trial.words()
+    let what = format!(
+        "the products of k {count} to {} are missing, as if the loop over K had stopped early",
+        k - 1
     );
-    Ok(vec![Found::new(Hypothesis::StoppedEarly, text).at([count])])
+    Ok(vec![
+        trial.found(Hypothesis::StoppedEarly, what).at([count]),
+    ])
 }

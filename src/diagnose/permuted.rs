@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::group::{Group, Shape};
-use super::trial::{SPENT, Tested, Trial};
-use super::{Case, Found, Hypothesis};
+use super::trial::{SPENT, Stored, Tested, Trial};
+use super::{Case, Hypothesis};
 use crate::emu::Element;
 
 /// What is tried.
@@ -89,18 +89,7 @@ impl Lines<'_, '_> {
     /// The element of another line, which may be one of another matrix.
     fn of(&self, at: &Element, line: usize) -> Element {
         let (batch, index) = (line / self.count, line % self.count);
-        match self.side {
-            0 => Element {
-                batch,
-                row: index,
-                ..*at
-            },
-            _ => Element {
-                batch,
-                column: index,
-                ..*at
-            },
-        }
+        Stored::moved(Element { batch, ..*at }, self.side, index)
     }
 
     fn line(&self, at: &Element) -> usize {
@@ -178,7 +167,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
         return Ok(Vec::new());
     }
     let (hypothesis, what) = told(&lines, &from, &moved);
-    let found = Found::new(hypothesis, format!("{what}: {}", trial.words()));
+    let found = trial.found(hypothesis, what);
     Ok(vec![match moved[..] {
         [_] => found.at([from[moved[0]] % lines.count]),
         _ => found,
@@ -323,7 +312,7 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
     for batch in 0..problem.batches() {
         for row in 0..=m - height {
             for column in 0..=n - width {
-                let holds = |stored: &super::Stored| {
+                let holds = |stored: &Stored| {
                     let at = stored.at;
                     code(batch, row + at.row - top, column + at.column - left) == stored.given
                 };
@@ -350,15 +339,13 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
                 true => String::new(),
                 false => format!(" of matrix {batch}"),
             };
-            let text = format!(
-                "it holds the values of rows {row} to {}, columns {column} to {}{matrix}: {}",
+            let what = format!(
+                "it holds the values of rows {row} to {}, columns {column} to {}{matrix}",
                 row + height - 1,
-                column + width - 1,
-                trial.words()
+                column + width - 1
             );
-            return Ok(vec![
-                Found::new(Hypothesis::TileMoved, text).at([row, column]),
-            ]);
+            let found = trial.found(Hypothesis::TileMoved, what);
+            return Ok(vec![found.at([row, column])]);
         }
     }
     Ok(Vec::new())

@@ -152,15 +152,13 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
             };
             if trial.fits(&|at: &[Element]| cut.elements(at)) {
                 let left = problem.k - lost;
-                let text = format!(
+                let what = format!(
                     "The last {lost} of {} products are missing from every element: D is the sum of the first {left} \
-                     in {slices} slices of {}, added in f32, a known defect of cuBLAS's split nvjet kernels (ALGO \
-                     66): {}",
+                     in {slices} slices of {}, added in f32, a known defect of cuBLAS's split nvjet kernels (ALGO 66)",
                     problem.k,
-                    left / slices,
-                    trial.words()
+                    left / slices
                 );
-                return Some(Found::new(Hypothesis::LostTail, text).at([left]));
+                return Some(trial.found(Hypothesis::LostTail, what).at([left]));
             }
         }
     }

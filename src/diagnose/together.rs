@@ -1,7 +1,7 @@
 //! Another unit under another schedule.
 
 use super::trial::{Tested, Trial, Work};
-use super::{Ask, Case, Found, Hypothesis, computed};
+use super::{Ask, Case, Hypothesis, computed};
 use crate::candidates::{Asked, Conditions, Guess, candidates, guesses, tells_zeros};
 use crate::emu::schedule::{Addend, Kernel, Values};
 use crate::emu::{Problem, Replay};
@@ -63,17 +63,17 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             lists.push((span, guesses(&asked)));
         }
     }
-    for candidate in all.iter().filter(|c| {
-        tried[1..]
+    for candidate in &all {
+        if !tried[1..]
             .iter()
-            .any(|one| std::ptr::eq(*one, &c.arithmetic))
-    }) {
+            .any(|one| std::ptr::eq(*one, &candidate.arithmetic))
+        {
+            continue;
+        }
         let span = candidate.arithmetic.step.span();
         let list = lists.iter().filter(|(of, _)| *of == span);
-        pairs.extend(
-            list.flat_map(|(_, list)| list)
-                .map(|guess| (candidate, guess)),
-        );
+        let guesses = list.flat_map(|(_, list)| list);
+        pairs.extend(guesses.map(|guess| (candidate, guess)));
     }
     // The commonest kernels of all units first.
     pairs.sort_by_key(|(_, guess)| guess.rank);
@@ -106,14 +106,12 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
         let Some(name) = candidate.names.first() else {
             continue;
         };
-        let text = format!(
-            "Another unit with another schedule fits: {} {} (-> {}) and {} ({}): {}",
+        let what = format!(
+            "Another unit with another schedule fits: {} {} (-> {}) and {guess} ({})",
             name.architecture,
             name.instruction,
             candidate.arithmetic.accumulator,
-            guess,
-            guess.spec.summary(),
-            trial.words()
+            guess.spec.summary()
         );
         let model = Ask::Model {
             name: name.clone(),
@@ -125,7 +123,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             overrides: Box::new(guess.overrides.clone()),
         };
         let ask = Ask::Both(Box::new(model), Box::new(schedule));
-        let found = Found::new(Hypothesis::OtherModelAndSchedule, text);
+        let found = trial.found(Hypothesis::OtherModelAndSchedule, what);
         return Ok(vec![found.asking(ask)]);
     }
     Ok(Vec::new())

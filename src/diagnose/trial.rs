@@ -1,10 +1,9 @@
 //! The elements that hypotheses are tested on, and how much that may cost.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::Found;
-use super::ledger::Ledger;
+use super::{Found, Hypothesis};
 use crate::emu::Element;
 use crate::num::Format;
 use crate::report::{Policy, grouped};
@@ -20,6 +19,48 @@ const WEAK: usize = 16;
 
 /// Why a hypothesis was not tested that costs more than is left.
 pub const SPENT: &str = "the work of a search is bounded";
+
+/// What became of the hypotheses: refuted on this D, or not put to the test, and why. Kept by all work of one diagnosis.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    refuted: RefCell<Vec<&'static str>>,
+    open: RefCell<Vec<(&'static str, &'static str)>>,
+}
+
+impl Ledger {
+    /// It was computed, and does not give this D.
+    pub fn refute(&self, what: &'static str) {
+        let mut refuted = self.refuted.borrow_mut();
+        if !refuted.contains(&what) {
+            refuted.push(what);
+        }
+    }
+
+    /// It may give this D.
+    pub fn leave(&self, what: &'static str, why: &'static str) {
+        let mut open = self.open.borrow_mut();
+        if !open.contains(&(what, why)) {
+            open.push((what, why));
+        }
+    }
+
+    /// What was refuted, wherever it was tested, and what was not tested, together with others for the same reason.
+    pub fn said(&self) -> (Vec<&'static str>, Vec<String>) {
+        let open = self.open.borrow();
+        let mut refuted = self.refuted.borrow().clone();
+        refuted.retain(|what| open.iter().all(|(left, _)| left != what));
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (what, why) in open.iter() {
+            match reasons.iter_mut().find(|(other, _)| other == why) {
+                Some((_, all)) => all.push(what),
+                None => reasons.push((why, vec![what])),
+            }
+        }
+        let said = reasons.into_iter();
+        let said = said.map(|(why, all)| format!("{} ({why})", all.join(", ")));
+        (refuted, said.collect())
+    }
+}
 
 /// What is left of the work that may be done, and what it found out.
 #[derive(Debug)]
@@ -78,6 +119,19 @@ pub struct Trial<'w> {
     /// Computations that were compared with D, and those that would have taken too long.
     asked: Cell<usize>,
     skipped: Cell<usize>,
+}
+
+impl Stored {
+    /// The place in another row (side 0) or column (side 1).
+    pub fn moved(at: Element, side: usize, index: usize) -> Element {
+        match side {
+            0 => Element { row: index, ..at },
+            _ => Element {
+                column: index,
+                ..at
+            },
+        }
+    }
 }
 
 impl<'w> Trial<'w> {
@@ -193,6 +247,11 @@ impl<'w> Trial<'w> {
         self.narrow && self.differing < WEAK
     }
 
+    /// A hypothesis that fits: what is so, and on how much that was tested.
+    pub fn found(&self, hypothesis: Hypothesis, what: impl std::fmt::Display) -> Found {
+        Found::new(hypothesis, format!("{what}: {}", self.words()))
+    }
+
     /// What a hypothesis that fits may say.
     pub fn words(&self) -> String {
         let (all, differing) = (self.elements.len(), self.differing);
@@ -221,5 +280,23 @@ impl<'w> Trial<'w> {
         format!(
             "{tested}; weak evidence, because D has fewer bits than the sum: {telling} it from the request"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_open_somewhere_is_not_refuted() {
+        let ledger = Ledger::default();
+        ledger.refute("one");
+        ledger.refute("two");
+        ledger.refute("two");
+        ledger.leave("one", "no time");
+        ledger.leave("three", "no time");
+        let (refuted, open) = ledger.said();
+        assert_eq!(refuted, ["two"]);
+        assert_eq!(open, ["one, three (no time)"]);
     }
 }

@@ -6,7 +6,6 @@ use anstyle::{AnsiColor, Style};
 
 use super::chain::{Entry, Folded};
 use super::document::Explanation;
-use super::table::Table;
 use super::trace::{Of, Product, Stage, Step};
 use super::{Dyadic, Number};
 use crate::diagnose::runs;
@@ -433,4 +432,50 @@ pub(super) fn signed(number: &Dyadic) -> String {
 
 pub(super) fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {QUIET}{label:<10}{QUIET:#}{text}")
+}
+
+const INDENT: usize = 2;
+
+/// Columns as wide as what stands in them.
+struct Table {
+    head: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(head: &'static [&'static str]) -> Table {
+        Table {
+            head,
+            rows: Vec::new(),
+        }
+    }
+
+    fn row(&mut self, cells: Vec<String>) {
+        debug_assert_eq!(cells.len(), self.head.len());
+        self.rows.push(cells);
+    }
+
+    /// Nothing without rows; columns that are empty all the way down are left out.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].len());
+            match cells.max() {
+                Some(0) if column > 0 => 0,
+                most => most.unwrap_or(0).max(self.head[column].len()),
+            }
+        };
+        let widths: Vec<_> = (0..self.head.len()).map(width).collect();
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let head: Vec<String> = self.head.iter().map(|&name| name.to_owned()).collect();
+        for cells in [&head].into_iter().chain(&self.rows) {
+            let mut line = " ".repeat(INDENT);
+            for (cell, &width) in cells.iter().zip(&widths).filter(|(_, width)| **width > 0) {
+                line += &format!("{cell:<width$}  ");
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
 }

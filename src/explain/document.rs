@@ -130,109 +130,69 @@ impl Question<'_> {
     /// # Panics
     /// If the index is not one of D's.
     pub fn answer(self) -> Explanation {
-        match self.kernel {
-            None => self.answer_plain(),
-            Some(_) => self.answer_scheduled(),
-        }
-    }
-
-    /// With a schedule.
-    fn answer_scheduled(self) -> Explanation {
         let steps = self.steps();
         let element = self.element();
-        let (kernel, schedule) = self.kernel.expect("a schedule");
         let arithmetic = &self.choice.arithmetic;
+        let (addend, accumulator) = (arithmetic.addend(), arithmetic.accumulator);
         let (batch, row, column) = position(self.problem, &self.index);
+        let at = crate::emu::Element { batch, row, column };
         let replay = Replay {
             problem: *self.problem,
             arithmetic,
-            convert_to: (self.format != arithmetic.accumulator).then_some(self.format),
+            convert_to: (self.format != accumulator).then_some(self.format),
             engine: Engine::Exact,
-            kernel: Some(kernel),
+            kernel: self.kernel.as_ref().map(|(kernel, _)| *kernel),
         };
-        let at = crate::emu::Element { batch, row, column };
-        let (events, code) = kernel::trace(&replay, at, &self.wish);
-        let computed = Number::new(self.format, code);
-        let given = self.given.map(|code| given(self.format, code, computed));
-        let search = given.as_ref().filter(|given| !given.same).map(|given| {
-            let single = Single {
-                replay: &replay,
-                at,
-                chain: None,
-                reproduced: computed,
-                given: given.number,
-            };
-            single.search()
-        });
+        let plain = self.kernel.is_none();
         let c = match self.problem.c {
-            Some(c) => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
-            None => Number::new(arithmetic.addend(), 0),
+            Some(c) if !plain => Number::new(c.tensor().format(), c.plane(batch).code(row, column)),
+            _ => Number::new(addend, element.c),
         };
-        let spec = &schedule.spec;
-        let bare = kernel.values.is_neutral()
-            && spec.scales.is_none()
-            && spec.zero_point.is_none()
-            && spec.epilogue.function.is_none();
+        let bare = self.kernel.as_ref().is_none_or(|(kernel, schedule)| {
+            let spec = &schedule.spec;
+            kernel.values.is_neutral()
+                && spec.scales.is_none()
+                && spec.zero_point.is_none()
+                && spec.epilogue.function.is_none()
+        });
         let exact = bare.then(|| {
             // C may have another format than the instruction's.
             let products = (0..element.k()).map(|k| element.product(k));
             let value = products.fold(c.value(), |sum, product| sum.plus(&product));
-            let target = Target::full(arithmetic.accumulator, Rounding::NearestEven);
+            let rounded = value.round(Target::full(accumulator, Rounding::NearestEven));
             Exact {
-                rounded: value
-                    .round(target)
-                    .map(|code| Number::new(arithmetic.accumulator, code)),
+                rounded: rounded.map(|code| Number::new(accumulator, code)),
                 value,
             }
         });
-        Explanation {
-            schema: SCHEMA,
-            tool: Tool::default(),
-            model: Model::of(self.choice, self.file.clone()),
-            product: self.product,
-            place: None,
-            index: self.index,
-            c,
-            computed,
-            converted: None,
-            given,
-            ieee_chain: None,
-            exact,
-            steps,
-            reached: Vec::new(),
-            chain: Vec::new(),
-            search,
-            kernel: Some(KernelTrace { schedule, events }),
-        }
-    }
-
-    fn answer_plain(self) -> Explanation {
-        let arithmetic = &self.choice.arithmetic;
-        let position = position(self.problem, &self.index);
-        let element = self.element();
-        let accumulators = element.accumulators();
-        let accumulator = arithmetic.accumulator;
-        let code = *accumulators.last().expect("there is C");
-        let computed = Number::new(accumulator, code);
-        let converted = (self.format != accumulator).then(|| {
-            let to = self.format;
-            let code = arithmetic.converted(code, to);
-            Number::new(to, code)
+        // A schedule has several chains.
+        let accumulators = match plain {
+            true => element.accumulators(),
+            false => Vec::new(),
+        };
+        let (computed, kernel) = match self.kernel {
+            None => {
+                let code = *accumulators.last().expect("there is C");
+                (Number::new(accumulator, code), None)
+            }
+            Some((_, schedule)) => {
+                let (events, code) = kernel::trace(&replay, at, &self.wish);
+                let kernel = KernelTrace { schedule, events };
+                (Number::new(self.format, code), Some(kernel))
+            }
+        };
+        let converted = (computed.format != self.format).then(|| {
+            let code = arithmetic.converted(computed.code, self.format);
+            Number::new(self.format, code)
         });
         let reproduced = converted.unwrap_or(computed);
         let given = self.given.map(|code| given(self.format, code, reproduced));
-        let search = given.as_ref().filter(|given| !given.same).map(|given| {
-            let (batch, row, column) = position;
+        let different = given.as_ref().filter(|given| !given.same);
+        let search = different.map(|given| {
             let single = Single {
-                replay: &Replay {
-                    problem: *self.problem,
-                    arithmetic,
-                    convert_to: (self.format != accumulator).then_some(self.format),
-                    engine: Engine::Exact,
-                    kernel: None,
-                },
-                at: crate::emu::Element { batch, row, column },
-                chain: Some(diagnose::Chain {
+                replay: &replay,
+                at,
+                chain: plain.then_some(diagnose::Chain {
                     element: &element,
                     accumulators: &accumulators,
                 }),
@@ -241,37 +201,32 @@ impl Question<'_> {
             };
             single.search()
         });
-        let value = element.exact();
-        let target = Target::full(accumulator, Rounding::NearestEven);
-        let rounded = value.round(target);
+        let layout = self.choice.layout().filter(|_| plain);
+        let ieee_chain = plain.then(|| element.ieee_chain()).flatten();
+        let reached = accumulators.iter().skip(1).enumerate();
         Explanation {
             schema: SCHEMA,
             tool: Tool::default(),
             model: Model::of(self.choice, self.file.clone()),
             product: self.product,
-            place: self.choice.layout().map(|layout| {
-                let [.., row, column] = self.index[..] else {
-                    unreachable!("an index of D")
-                };
-                layout.describe(accumulator, row, column)
-            }),
+            place: layout.map(|layout| layout.describe(accumulator, row, column)),
             index: self.index,
-            c: Number::new(arithmetic.addend(), element.c),
+            c,
             computed,
             converted,
             given,
-            ieee_chain: element.ieee_chain().map(|(f, code)| Number::new(f, code)),
-            exact: Some(Exact {
-                rounded: rounded.map(|code| Number::new(accumulator, code)),
-                value,
-            }),
-            steps: element.steps(),
-            reached: (0..element.steps())
-                .map(|step| (element.range(step).end, accumulators[step + 1]))
+            ieee_chain: ieee_chain.map(|(format, code)| Number::new(format, code)),
+            exact,
+            steps,
+            reached: reached
+                .map(|(step, code)| (element.range(step).end, *code))
                 .collect(),
-            chain: chain(&element, &accumulators, &self.wish),
+            chain: match plain {
+                true => chain(&element, &accumulators, &self.wish),
+                false => Vec::new(),
+            },
+            kernel,
             search,
-            kernel: None,
         }
     }
 }

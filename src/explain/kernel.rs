@@ -287,15 +287,5 @@ fn value(code: u32) -> Value {
 fn product(x: u32, y: u32) -> Value {
     let f32 = Format::Fp32;
     let [a, b] = [x, y].map(|code| f32.unpack(code.into()));
-    let negative = a.negative != b.negative;
-    let infinite = a.is_infinite() || b.is_infinite();
-    if a.is_nan() || b.is_nan() || infinite && (a.is_zero() || b.is_zero()) {
-        return Value::Nan;
-    }
-    if infinite {
-        return Value::Infinite { negative };
-    }
-    let magnitude = u128::from(a.significand) * u128::from(b.significand);
-    let lsb = a.exponent + b.exponent - 2 * f32.fraction_bits() as i32;
-    Value::Finite(Dyadic::new(negative, magnitude, lsb))
+    Value::product(a, b, 2 * f32.fraction_bits())
 }

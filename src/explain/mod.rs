@@ -7,9 +7,7 @@ mod chain;
 mod chain_text;
 mod document;
 mod kernel;
-mod kernel_text;
 pub mod picture;
-mod table;
 mod text;
 mod trace;
 

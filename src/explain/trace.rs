@@ -139,7 +139,10 @@ impl Element {
     pub fn trace(&self, step: usize, before: u64) -> Step {
         let formats = self.formats();
         let range = self.range(step);
-        let mut watcher = Watcher::default();
+        let mut watcher = Watcher {
+            first: range.start,
+            stages: Vec::new(),
+        };
         let after = self.advance(range.clone(), before, None, &mut watcher);
         let format_before = match step {
             0 => formats.addend,
@@ -152,18 +155,17 @@ impl Element {
         let sum = |sum: Value, product: &Product| sum.plus(&product.exact);
         let exact_sum = products.iter().fold(exact_before.clone(), sum);
         let exact_after = Value::of(after.format, after.code);
-        let stages = watcher.stages(range.start);
+        let stages = watcher.stages();
 
         let terms = || stages.iter().flat_map(|stage| &stage.terms);
         let cuts = || terms().filter(|term| !term.cut.is_zero());
         let zero = Dyadic::zero();
-        let largest_cut =
-            cuts().map(|term| &term.cut).fold(
-                &zero,
-                |most, cut| {
-                    if cut.exceeds(most) { cut } else { most }
-                },
-            );
+        let mut largest_cut = &zero;
+        for term in cuts() {
+            if term.cut.exceeds(largest_cut) {
+                largest_cut = &term.cut;
+            }
+        }
         let sums = stages.last().and_then(|stage| stage.sum.as_ref());
         let rounded_off = sums.and_then(|sum| Some(exact_after.finite()?.minus(sum)));
         let leading = |value: &Value| value.finite().and_then(Dyadic::leading);
@@ -259,125 +261,86 @@ fn notes(products: &[Product], before: &Value, after: &Value) -> Vec<String> {
 impl Product {
     fn has_nan(&self) -> bool {
         let scales = self.scales.iter().flatten();
-        [&self.a, &self.b].into_iter().chain(scales).any(|x| {
-            let number = x.format.unpack(x.code);
-            number.is_nan()
-        })
+        let mut all = [&self.a, &self.b].into_iter().chain(scales);
+        all.any(|x| x.format.unpack(x.code).is_nan())
     }
 }
 
-/// Listens to a step.
-#[derive(Default)]
+/// Listens to a step, and counts k from the beginning of K.
 struct Watcher {
-    stages: Vec<Heard>,
-}
-
-#[derive(Default)]
-struct Heard {
-    name: Option<&'static str>,
-    k: Vec<usize>,
-    terms: Vec<TermTrace>,
-    aligned: Option<(i32, i32)>,
-    sum: Option<(i128, i32, bool)>,
-    results: Vec<(Format, u64)>,
+    first: usize,
+    stages: Vec<Stage>,
 }
 
 impl Watcher {
-    fn last(&mut self) -> &mut Heard {
+    fn last(&mut self) -> &mut Stage {
         if self.stages.is_empty() {
-            self.stages.push(Heard::default());
+            self.stages.push(Stage::default());
         }
         self.stages.last_mut().expect("there is one")
     }
 
-    /// What was heard, with k counted from the beginning of K.
-    fn stages(self, first: usize) -> Vec<Stage> {
-        let heard = self.stages.into_iter().filter(|heard| !heard.silent());
-        heard.map(|heard| heard.stage(first)).collect()
+    /// What was heard, without stages that have no product, as an odd group's second half.
+    fn stages(mut self) -> Vec<Stage> {
+        let stages = &mut self.stages;
+        stages.retain(|stage| !stage.terms.is_empty() || !stage.results.is_empty());
+        for stage in stages {
+            for term in &mut stage.terms {
+                term.sets_exponent = stage.exponent == Some(term.exponent);
+            }
+            if !stage.terms.is_empty() {
+                stage.k.clear();
+            }
+        }
+        self.stages
     }
 }
 
 impl TraceObserver for Watcher {
     fn stage(&mut self, name: &'static str, k: impl FnOnce() -> Vec<usize>) {
-        self.stages.push(Heard {
+        self.stages.push(Stage {
             name: Some(name),
-            k: k(),
-            ..Heard::default()
+            k: k().into_iter().map(|k| self.first + k).collect(),
+            ..Stage::default()
         });
     }
 
     fn term(&mut self, seen: impl FnOnce() -> TermTrace) {
-        self.last().terms.push(seen());
+        let (seen, first) = (seen(), self.first);
+        let stage = self.last();
+        let place = |i: usize| stage.k.get(i).copied().unwrap_or(first + i);
+        let exact = Dyadic::new(seen.negative, seen.magnitude, seen.lsb);
+        let kept = Dyadic::from_int(seen.kept, seen.kept_lsb);
+        stage.terms.push(Term {
+            of: match seen.source {
+                Source::Product(i) => Of::Product(place(i)),
+                Source::Products { first: i, count } => {
+                    Of::Products([place(i), place(i + count - 1) + 1])
+                }
+                Source::AllProducts => Of::AllProducts,
+                Source::Addend => Of::Addend,
+                Source::Missing => Of::Missing,
+            },
+            cut: exact.minus(&kept),
+            exact,
+            exponent: seen.exponent,
+            kept,
+            // Told once the stage is over.
+            sets_exponent: false,
+        });
     }
 
     fn aligned(&mut self, exponent: i32, grid: i32) {
-        self.last().aligned = Some((exponent, grid));
+        let stage = self.last();
+        (stage.exponent, stage.grid) = (Some(exponent), Some(grid));
     }
 
     fn sum(&mut self, sum: i128, lsb: i32, sticky: bool) {
-        self.last().sum = Some((sum, lsb, sticky));
+        let stage = self.last();
+        (stage.sum, stage.sticky) = (Some(Dyadic::from_int(sum, lsb)), sticky);
     }
 
     fn result(&mut self, format: Format, code: u64) {
-        self.last().results.push((format, code));
-    }
-}
-
-impl Heard {
-    /// A stage without any product, as of an odd group's second half.
-    fn silent(&self) -> bool {
-        self.terms.is_empty() && self.results.is_empty()
-    }
-
-    fn stage(self, first: usize) -> Stage {
-        let Heard {
-            name,
-            k,
-            terms,
-            aligned,
-            sum,
-            results,
-        } = self;
-        let place = |i: usize| first + k.get(i).copied().unwrap_or(i);
-        let exponent = aligned.map(|(exponent, _)| exponent);
-        let terms: Vec<Term> = terms
-            .iter()
-            .map(|seen| {
-                let exact = Dyadic::new(seen.negative, seen.magnitude, seen.lsb);
-                let kept = Dyadic::from_int(seen.kept, seen.kept_lsb);
-                Term {
-                    of: match seen.source {
-                        Source::Product(i) => Of::Product(place(i)),
-                        Source::Products { first: i, count } => {
-                            Of::Products([place(i), place(i + count - 1) + 1])
-                        }
-                        Source::AllProducts => Of::AllProducts,
-                        Source::Addend => Of::Addend,
-                        Source::Missing => Of::Missing,
-                    },
-                    cut: exact.minus(&kept),
-                    exact,
-                    exponent: seen.exponent,
-                    kept,
-                    sets_exponent: exponent == Some(seen.exponent),
-                }
-            })
-            .collect();
-        let numbers = results.into_iter();
-        Stage {
-            name,
-            k: match terms.is_empty() {
-                true => k.iter().map(|k| first + k).collect(),
-                false => Vec::new(),
-            },
-            terms,
-            exponent,
-            grid: aligned.map(|(_, grid)| grid),
-            sum: sum.map(|(sum, lsb, _)| Dyadic::from_int(sum, lsb)),
-            sticky: sum.is_some_and(|(_, _, sticky)| sticky),
-            results: numbers
-                .map(|(format, code)| Number::new(format, code))
-                .collect(),
-        }
+        self.last().results.push(Number::new(format, code));
     }
 }

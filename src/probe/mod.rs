@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
-//! * [`suite`]: cases; `bench` has the pen they are written with, `families` one file for each question.
+//! * [`suite`]: cases; `desk` has the pen they are written with, `families` one file for each question.
 //! * [`replay`]: what a model answers to a case.
 //! * [`here`]: the answers of this machine's CPU.
 //! * [`folder`]: a directory of probes, written and read back.
@@ -15,8 +15,7 @@
 //!
 //! Nothing here knows a GPU: a suite depends on formats alone, and is the same on every run.
 
-mod bench;
-mod case;
+mod desk;
 mod families;
 pub mod features;
 pub mod folder;

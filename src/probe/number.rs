@@ -28,6 +28,16 @@ pub fn code(format: Format, negative: bool, m: u64, e: i32) -> Option<u64> {
     (format.unpack(code).class == Class::Finite).then_some(code)
 }
 
+/// The exponent of a format's smallest number.
+pub fn lowest(format: Format) -> i32 {
+    format.min_exponent() - format.fraction_bits() as i32
+}
+
+/// The largest significand of a format: ones in all places.
+pub fn ones(format: Format) -> u64 {
+    (1 << (format.fraction_bits() + 1)) - 1
+}
+
 /// Codes x and y with `x = ±mx * 2^i`, `y = my * 2^j`, `i + j = e`: normal numbers of similar size
 /// if there are any, so that the product's exponent is that of its value (or one less, where the
 /// significands carry).
@@ -56,9 +66,7 @@ pub fn factors(
             return found;
         }
     }
-    let lowest = a.min_exponent() - a.fraction_bits() as i32;
-    let highest = a.max_exponent();
-    (lowest..=highest).find_map(both)
+    (lowest(a)..=a.max_exponent()).find_map(both)
 }
 
 /// Scales that are powers of two: exponents, ascending, and codes.

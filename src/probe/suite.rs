@@ -1,9 +1,9 @@
 //! Cases, and the suites of them.
 
-pub use super::bench::{Bench, Pen};
-pub use super::case::{Case, INTEGER_K, K, Tag};
+pub use super::desk::{Case, Desk, INTEGER_K, K, Pen, Tag};
 use super::families;
 use crate::emu::Scale;
+use crate::emu::step::Formats;
 use crate::num::{Format, Kind};
 
 /// All cases for some formats.
@@ -82,9 +82,9 @@ impl Suite {
         let (k, cases) = match integers {
             true => (INTEGER_K, families::integers::all(a, b)),
             false => {
-                let mut bench = Bench::new(a, b, accumulator, scale);
-                families::all(&mut bench);
-                (K, bench.cases)
+                let mut desk = Desk::new(a, b, accumulator, scale);
+                families::all(&mut desk);
+                (K, desk.cases)
             }
         };
         Ok(Suite {
@@ -102,6 +102,17 @@ impl Suite {
         let scale = self.scale;
         let scale = scale.map_or(String::new(), |scale| format!(" with scales of {scale}"));
         format!("{}*{}{scale} -> {}", self.a, self.b, self.accumulator)
+    }
+
+    /// As a step has them.
+    pub fn of_step(&self) -> Formats {
+        Formats {
+            a: self.a,
+            b: self.b,
+            accumulator: self.accumulator,
+            addend: self.accumulator,
+            scale: self.scale,
+        }
     }
 
     /// Whether operands and sums are integers.

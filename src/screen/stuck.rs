@@ -306,10 +306,7 @@ fn always(unit: &Unit, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)>
 fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
     let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
         let steps = chain.steps();
-        let last = |first: usize| match steps <= PAIRS {
-            true => steps,
-            false => first + 1,
-        };
+        let last = |first: usize| if steps <= PAIRS { steps } else { first + 1 };
         let mut pairs = (0..steps).flat_map(|one| (one..last(one)).map(move |two| [one, two]));
         pairs.any(|steps| chain.element(seen.at, Injector::only(fault, steps)) == seen.given)
     };

@@ -1,5 +1,6 @@
 //! A whole (batched) product, on all cores, a band of rows at a time.
 
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -132,11 +133,7 @@ impl<'a> Replay<'a> {
     /// why a product takes long.
     pub fn exact_share(&self) -> ExactShare {
         let mut exact = 0;
-        let done = self.bands(&deadline::unheard, |_, more| {
-            exact += more;
-            Ok::<(), std::convert::Infallible>(())
-        });
-        let Ok(()) = done;
+        self.all_bands(&deadline::unheard, |_, more| exact += more);
         let total = self.work();
         ExactShare { total, exact }
     }
@@ -161,15 +158,7 @@ impl<'a> Replay<'a> {
             let batch = start / m;
             let end = rows.end.min((batch + 1) * m);
             let here = start - batch * m..end - batch * m;
-            let kernel = self
-                .kernel
-                .map(|kernel| kernel.part(batch, [here.start, 0]));
-            let part = Replay {
-                problem: self.problem.matrix(batch).part(here, 0..n),
-                kernel,
-                ..*self
-            };
-            part.run(progress, |band| {
+            self.rectangle(batch, here, 0..n).run(progress, |band| {
                 sink(Band {
                     first_row: start + band.first_row,
                     payload: band.payload,
@@ -207,14 +196,28 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// The same for what takes all of them.
+    fn all_bands(&self, progress: Progress, mut sink: impl FnMut(Band, u64)) {
+        let Ok(()) = self.bands(progress, |band, exact| {
+            sink(band, exact);
+            Ok::<(), Infallible>(())
+        });
+    }
+
+    /// A rectangle of one matrix as a product of its own.
+    pub fn rectangle(&self, batch: usize, rows: Range<usize>, columns: Range<usize>) -> Replay<'a> {
+        let start = [rows.start, columns.start];
+        Replay {
+            problem: self.problem.matrix(batch).part(rows, columns),
+            kernel: self.kernel.map(|kernel| kernel.part(batch, start)),
+            ..*self
+        }
+    }
+
     /// Computes D and keeps it.
     pub fn collect(&self, progress: Progress) -> Tensor {
         let mut all = Vec::new();
-        let done = self.run(progress, |band| {
-            all.extend_from_slice(band.payload);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        let Ok(()) = done;
+        self.all_bands(progress, |band, _| all.extend_from_slice(band.payload));
         Tensor::from_payload(self.format(), self.shape(), all)
     }
 
@@ -226,26 +229,16 @@ impl<'a> Replay<'a> {
         columns: Range<usize>,
         progress: Progress,
     ) -> Vec<u64> {
-        let count = rows.len() * columns.len();
-        let start = [rows.start, columns.start];
-        let kernel = self.kernel.map(|kernel| kernel.part(batch, start));
-        let problem = self.problem.matrix(batch).part(rows, columns);
         let width = self.format().bytes();
-        let mut codes = Vec::with_capacity(count);
-        let part = Replay {
-            problem,
-            kernel,
-            ..*self
-        };
-        let done = part.run(progress, |band| {
+        let mut codes = Vec::with_capacity(rows.len() * columns.len());
+        let part = self.rectangle(batch, rows, columns);
+        part.all_bands(progress, |band, _| {
             codes.extend(band.payload.chunks_exact(width).map(|bytes| {
                 let mut code = [0; 8];
                 code[..width].copy_from_slice(bytes);
                 u64::from_le_bytes(code)
             }));
-            Ok::<(), std::convert::Infallible>(())
         });
-        let Ok(()) = done;
         codes
     }
 
@@ -388,10 +381,8 @@ impl<'a> Replay<'a> {
         parallel::chunks_mut(codes, n, &|i, codes| {
             let (batch, row) = ((first_row + i) / m, (first_row + i) % m);
             let of_row = Replay {
-                problem: self.problem.matrix(batch).part(row..row + 1, 0..n),
                 engine: self.engine.on_cpu(),
-                kernel: self.kernel.map(|kernel| kernel.part(batch, [row, 0])),
-                ..*self
+                ..self.rectangle(batch, row..row + 1, 0..n)
             };
             exact.fetch_add(of_row.fill(0, codes, progress), Ordering::Relaxed);
         });

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Class, Dyadic, Format, Target};
+use super::{Class, Dyadic, Format, Target, Unpacked};
 
 /// An exact value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,21 @@ impl Value {
             },
             Class::Nan => Value::Nan,
         }
+    }
+
+    /// The exact product of numbers that have so many fraction bits together.
+    pub fn product(a: Unpacked, b: Unpacked, fraction_bits: u32) -> Value {
+        let negative = a.negative != b.negative;
+        let infinite = a.is_infinite() || b.is_infinite();
+        if a.is_nan() || b.is_nan() || infinite && (a.is_zero() || b.is_zero()) {
+            return Value::Nan;
+        }
+        if infinite {
+            return Value::Infinite { negative };
+        }
+        let magnitude = u128::from(a.significand) * u128::from(b.significand);
+        let lsb = a.exponent + b.exponent - fraction_bits as i32;
+        Value::Finite(Dyadic::new(negative, magnitude, lsb))
     }
 
     pub fn finite(&self) -> Option<&Dyadic> {

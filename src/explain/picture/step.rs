@@ -30,12 +30,9 @@ pub fn step(step: &Step, rule: &Rule) -> Vec<Drawn> {
     let last = all.len() - 1;
     let end = &mut all[last];
     result(end, &step.after, rule, step.rounded_off.as_ref());
-    if step.lost.as_ref().is_some_and(|lost| !lost.is_zero())
-        && let Some(lost) = &step.lost
-    {
-        let exact = &step.exact_sum;
-        end.said
-            .push(format!("exactly {exact}: off by {}", signed(lost)));
+    if let Some(lost) = step.lost.as_ref().filter(|lost| !lost.is_zero()) {
+        let (exact, lost) = (&step.exact_sum, signed(lost));
+        end.said.push(format!("exactly {exact}: off by {lost}"));
     }
     end.said.extend(step.notes.iter().cloned());
     all
@@ -136,10 +133,7 @@ fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
         kind: Kind::Term,
         ..row.clone()
     };
-    match just_cut {
-        true => vec![row],
-        false => vec![row, kept],
-    }
+    if just_cut { vec![row] } else { vec![row, kept] }
 }
 
 /// A step that tells of no alignment: what goes in, and the exact sum.
@@ -200,34 +194,16 @@ fn operations(step: &Step) -> Option<Drawn> {
 
 /// The result below the sum, whose bits that it does not keep are shaded.
 fn result(drawn: &mut Drawn, after: &Number, rule: &Rule, off: Option<&Dyadic>) {
-    let Some(row) = number("result", after) else {
-        drawn
-            .said
-            .push(format!("the result is {}", after.decimal()));
-        return;
-    };
     let narrower = match rule {
         Rule::Fused(fused) => (after.format.fraction_bits() + 1).saturating_sub(fused.precision),
         _ => 0,
     };
-    let sum = drawn
-        .drawing
-        .rows
-        .last_mut()
-        .filter(|row| row.kind == Kind::Sum);
+    let sum = drawn.drawing.rows.last_mut();
+    let sum = sum.filter(|row| row.kind == Kind::Sum && after.value().finite().is_some());
     if let Some(sum) = sum {
         sum.cut = last_bit(after).map(|last| last + narrower as i32);
     }
-    drawn.drawing.rows.push(Row {
-        kind: Kind::Result,
-        note: format!("0x{}", after.hex()),
-        ..row
-    });
-    if let Some(off) = off.filter(|off| !off.is_zero()) {
-        drawn
-            .said
-            .push(format!("rounding changes the sum by {}", signed(off)));
-    }
+    rounded(drawn, after, ("the sum", off));
 }
 
 /// The weight of the last bit that a number of its format and size has.
@@ -259,7 +235,11 @@ pub fn operation(operation: &Operation) -> Drawn {
             note: String::new(),
         });
     }
-    rounded(&mut drawn, &operation.result, operation.off.as_ref());
+    rounded(
+        &mut drawn,
+        &operation.result,
+        ("it", operation.off.as_ref()),
+    );
     drawn
 }
 
@@ -281,11 +261,12 @@ pub fn conversion(from: &Number, to: &Number, off: Option<&Dyadic>) -> Drawn {
         },
         said: Vec::new(),
     };
-    rounded(&mut drawn, to, off);
+    rounded(&mut drawn, to, ("it", off));
     drawn
 }
 
-fn rounded(drawn: &mut Drawn, result: &Number, off: Option<&Dyadic>) {
+/// The result as the last row, and by how much its rounding changed something.
+fn rounded(drawn: &mut Drawn, result: &Number, (what, off): (&str, Option<&Dyadic>)) {
     match number("result", result) {
         Some(row) => drawn.drawing.rows.push(Row {
             kind: Kind::Result,
@@ -299,7 +280,7 @@ fn rounded(drawn: &mut Drawn, result: &Number, off: Option<&Dyadic>) {
     if let Some(off) = off.filter(|off| !off.is_zero()) {
         drawn
             .said
-            .push(format!("rounding changes it by {}", signed(off)));
+            .push(format!("rounding changes {what} by {}", signed(off)));
     }
 }
 

@@ -3,9 +3,9 @@
 
 use super::mixed::Random;
 use crate::num::{Class, Format};
-use crate::probe::suite::{Bench, K};
+use crate::probe::suite::{Desk, K};
 
-const TELLS: &str = "units of other kinds, anywhere";
+pub const TELLS: &str = "units of other kinds, anywhere";
 
 /// A finite code between two exponent fields, the significand often at an end.
 fn number(random: &mut Random, format: Format, from: i32, to: i32) -> u64 {
@@ -32,8 +32,8 @@ fn number(random: &mut Random, format: Format, from: i32, to: i32) -> u64 {
     }
 }
 
-pub fn write(bench: &mut Bench) {
-    let (a, b, acc) = (bench.a, bench.b, bench.accumulator);
+pub fn write(desk: &mut Desk) {
+    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
     let mut random = Random(0x7c15_9e37_79b9_7f4a);
     let field = |format: Format, exponent: i32| exponent + format.bias();
     let top = |format: Format| (1 << format.exponent_bits()) - 1;
@@ -76,11 +76,9 @@ pub fn write(bench: &mut Bench) {
                 let (x, y) = terms[from as usize];
                 terms[to as usize] = (x ^ a.sign_mask(), y);
             }
-            let pen = bench.case(
-                "anything",
-                TELLS,
-                format!("{n} pseudo-random products, operands {what}, number {index}"),
-            );
+            let pen = desk.case(format!(
+                "{n} pseudo-random products, operands {what}, number {index}"
+            ));
             let terms = terms.into_iter().enumerate();
             let pen = terms.fold(pen, |pen, (i, (x, y))| {
                 // At the end of K nothing aligns the last result again.
@@ -90,7 +88,7 @@ pub fn write(bench: &mut Bench) {
                 } else {
                     i * stride % K
                 };
-                pen.codes(k, x, y)
+                pen.codes(k, (x, y))
             });
             let c = match index % 5 {
                 0 => 0,

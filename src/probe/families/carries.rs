@@ -2,10 +2,10 @@
 //! result's last bit: a tie, and one bit far below that breaks it. A unit that keeps some guard bits of the sum and
 //! no sticky bit takes the second for the first; one that rounds twice takes what is nearly a tie for one.
 
-use crate::num::Format;
-use crate::probe::suite::Bench;
+use crate::probe::number::ones;
+use crate::probe::suite::Desk;
 
-const TELLS: &str = "guard and sticky bits of the sum, rounding of the result";
+pub const TELLS: &str = "guard and sticky bits of the sum, rounding of the result";
 
 /// How many large products there are. Sums just below and above powers of two are among them, for all groups known.
 const LARGE: [usize; 10] = [1, 2, 4, 7, 8, 14, 16, 30, 32, 62];
@@ -13,11 +13,10 @@ const LARGE: [usize; 10] = [1, 2, 4, 7, 8, 14, 16, 30, 32, 62];
 /// Places below the tie at which the bit stands that breaks it.
 const BELOW: std::ops::RangeInclusive<i32> = 0..=12;
 
-pub fn write(bench: &mut Bench) {
-    let most = |format: Format| (1u64 << (format.fraction_bits() + 1)) - 1;
-    let full = [bench.a, bench.b].map(most);
+pub fn write(desk: &mut Desk) {
+    let full = [desk.a, desk.b].map(ones);
     // Sums of numbers of FP64 are too long for what follows.
-    let short = bench.a.fraction_bits() + bench.b.fraction_bits() <= 52;
+    let short = desk.a.fraction_bits() + desk.b.fraction_bits() <= 52;
     for count in LARGE {
         for (m, with) in [
             ([3, 3], Addend::None),
@@ -30,7 +29,7 @@ pub fn write(bench: &mut Bench) {
             for below in BELOW {
                 for odd in [false, true] {
                     let tail = Tail { below, odd };
-                    write_one(bench, count, (m, with), tail);
+                    write_one(desk, count, (m, with), tail);
                 }
             }
         }
@@ -56,11 +55,11 @@ struct Tail {
     odd: bool,
 }
 
-fn write_one(bench: &mut Bench, count: usize, (m, with): ([u64; 2], Addend), tail: Tail) {
-    let p = bench.precision();
+fn write_one(desk: &mut Desk, count: usize, (m, with): ([u64; 2], Addend), tail: Tail) {
+    let p = desk.precision();
     // Units of 2^unit: the last bit of the large products.
     let product = m[0] * m[1];
-    let exponent = (bench.big + bench.small) / 2;
+    let exponent = (desk.big + desk.small) / 2;
     let unit = exponent - (m[0].ilog2() + m[1].ilog2()) as i32;
     let sum = |c: u64| count as u64 * product + c;
     let c = match with {
@@ -90,21 +89,22 @@ fn write_one(bench: &mut Bench, count: usize, (m, with): ([u64; 2], Addend), tai
     // What lies below as a part of C.
     let up = u32::try_from(unit - low).unwrap_or(u32::MAX);
     if let Some(large) = c.checked_shl(up).filter(|large| large >> up.min(63) == c) {
-        let pen = bench.case("carries", TELLS, name("in C"));
-        let pen = (0..count).fold(pen, |pen, k| pen.factors(k, negative, m, unit));
-        pen.c(negative, large + small as u64, low).done();
+        desk.case(name("in C"))
+            .each(0..count, |pen, k| pen.factors(k, negative, m, unit))
+            .c(negative, large + small as u64, low)
+            .done();
     }
     // As products, before the large ones.
-    let pen = bench.case("carries", TELLS, name("as products"));
-    let pen = pen.product(0, negative, tie, half);
+    let pen = desk
+        .case(name("as products"))
+        .product(0, negative, tie, half);
     let pen = match bit {
         0 => pen,
         _ => pen.product(1, negative != odd, 1, low),
     };
-    let pen = (2..2 + count).fold(pen, |pen, k| pen.factors(k, negative, m, unit));
-    let pen = match with {
-        Addend::None => pen,
-        Addend::Large | Addend::Rest => pen.c(negative, c, unit),
-    };
-    pen.done();
+    let pen = pen.each(2..2 + count, |pen, k| pen.factors(k, negative, m, unit));
+    match with {
+        Addend::None => pen.done(),
+        Addend::Large | Addend::Rest => pen.c(negative, c, unit).done(),
+    }
 }

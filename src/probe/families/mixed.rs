@@ -1,9 +1,9 @@
 //! Dense pseudo-random cases: what no directed case thought of contradicts a model here.
 
 use crate::num::{Class, Format};
-use crate::probe::suite::{Bench, K};
+use crate::probe::suite::{Desk, K};
 
-const TELLS: &str = "everything at once";
+pub const TELLS: &str = "everything at once";
 
 /// Marsaglia's xorshift, seeded alike each time.
 pub(super) struct Random(pub u64);
@@ -37,8 +37,8 @@ impl Random {
     }
 }
 
-pub fn write(bench: &mut Bench) {
-    let (a, b, acc) = (bench.a, bench.b, bench.accumulator);
+pub fn write(desk: &mut Desk) {
+    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for (what, n, centre, spread, cases) in [
         ("near 1", 64usize, 0, 1u64, 24),
@@ -51,17 +51,15 @@ pub fn write(bench: &mut Bench) {
     ] {
         for index in 0..cases {
             let of = |format: Format| centre.max(format.min_exponent());
-            let mut pen = bench.case(
-                "mixed",
-                TELLS,
-                format!("{n} pseudo-random products, operands {what}, number {index}"),
-            );
+            let mut pen = desk.case(format!(
+                "{n} pseudo-random products, operands {what}, number {index}"
+            ));
             for k in 0..n {
                 let x = random.code(a, of(a), spread);
                 let y = random.code(b, of(b), spread);
                 // At the end of K nothing aligns the last result again.
                 let at = if index % 2 == 1 { K - n + k } else { k };
-                pen = pen.codes(at, x, y);
+                pen = pen.codes(at, (x, y));
             }
             let c = match index % 4 {
                 0 => 0,

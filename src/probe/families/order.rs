@@ -2,28 +2,27 @@
 //! once, so the small terms that survive are those that come before or after (Hawkeye, Alg. 4, and
 //! FPRev, with pairs instead of all subgroups).
 
-use crate::probe::suite::{Bench, K};
+use crate::probe::suite::{Desk, K};
 
 /// Tag of pairs beside the smallest products that there are.
 pub const DEEP: &str = "swamp-deep";
 
-const TELLS: &str = "group, order of accumulation, position of C, halves";
+pub const TELLS: &str = "group, order of accumulation, position of C, halves";
 
-pub fn write(bench: &mut Bench) {
-    let (big, small) = (bench.big, bench.small);
-    pairs(bench, "swamp", small);
+pub fn write(desk: &mut Desk) {
+    let (big, small) = (desk.big, desk.small);
+    pairs(desk, "swamp", small);
     // Of few exponents, a pair swallows nothing that is normal where many bits are kept.
-    let lowest = bench.lowest_product();
+    let lowest = desk.lowest_product();
     if lowest < small && big - small < 34 {
-        pairs(bench, DEEP, lowest);
+        pairs(desk, DEEP, lowest);
     }
     for j in 0..=K / 2 {
         let purpose = format!(
             "C = 2^{big} cancels with k = {j}, 2^{small} everywhere else: the survivors were added \
              before C or after the product"
         );
-        bench
-            .case("order", TELLS, purpose)
+        desk.case(purpose)
             .powers((0..K).filter(|&k| k != j), false, small)
             .product(j, true, 1, big)
             .c(false, 1, big)
@@ -43,10 +42,8 @@ pub fn write(bench: &mut Bench) {
         let purpose = format!(
             "2^{big} at k = {i}, -2^{big} at {j}, C = 2^{small}: C survives if it is added apart"
         );
-        bench
-            .case("order", TELLS, purpose)
-            .product(i, false, 1, big)
-            .product(j, true, 1, big)
+        desk.case(purpose)
+            .cancelling(i, j, big)
             .c(false, 1, small)
             .tag("small-c", i as i32, j as i32)
             .done();
@@ -62,32 +59,26 @@ pub fn write(bench: &mut Bench) {
         (5, 6),
         (16, 17),
     ] {
-        bench
-            .case(
-                "order",
-                TELLS,
-                format!("2^{big} at k = 0, -2^{big} at k = 1, 2^{small} at k = {x} and {y} alone"),
-            )
-            .powers([x, y], false, small)
-            .product(0, false, 1, big)
-            .product(1, true, 1, big)
-            .done();
+        desk.case(format!(
+            "2^{big} at k = 0, -2^{big} at k = 1, 2^{small} at k = {x} and {y} alone"
+        ))
+        .powers([x, y], false, small)
+        .cancelling(0, 1, big)
+        .done();
     }
 }
 
 /// A pair that cancels, at many places, among small terms.
-fn pairs(bench: &mut Bench, tag: &'static str, small: i32) {
-    let big = bench.big;
+fn pairs(desk: &mut Desk, tag: &'static str, small: i32) {
+    let big = desk.big;
     let mut pair = |i: usize, j: usize| {
         let purpose = format!(
             "2^{big} at k = {i}, -2^{big} at {j}, 2^{small} everywhere else: the survivors were \
              added apart from the pair"
         );
-        bench
-            .case("order", TELLS, purpose)
+        desk.case(purpose)
             .powers((0..K).filter(|&k| k != i && k != j), false, small)
-            .product(i, false, 1, big)
-            .product(j, true, 1, big)
+            .cancelling(i, j, big)
             .tag(tag, i as i32, j as i32)
             .done();
     };

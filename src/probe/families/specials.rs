@@ -2,9 +2,9 @@
 
 use crate::num::Format;
 use crate::probe::number::code;
-use crate::probe::suite::Bench;
+use crate::probe::suite::Desk;
 
-const TELLS: &str = "NaN codes, infinities, masked zeros, ignored bits";
+pub const TELLS: &str = "NaN codes, infinities, masked zeros, ignored bits";
 
 /// Codes of a format that some unit reads as something else: (what, code).
 fn odd(format: Format) -> Vec<(&'static str, u64)> {
@@ -41,10 +41,10 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
     all
 }
 
-pub fn write(bench: &mut Bench) {
-    let (a, b, acc) = (bench.a, bench.b, bench.accumulator);
+pub fn write(desk: &mut Desk) {
+    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
     let one = |f| code(f, false, 1, 0).expect("every format has a one");
-    let ones = [one(a), one(b)];
+    let ones = (one(a), one(b));
     for (side, format) in [(0, a), (1, b)] {
         let other = [b, a][side];
         for (what, x) in odd(format) {
@@ -55,41 +55,28 @@ pub fn write(bench: &mut Bench) {
                 ("-0", other.zero(true)),
             ];
             for (times, y) in others {
+                let (name, pair) = if side == 0 {
+                    ("A", (x, y))
+                } else {
+                    ("B", (y, x))
+                };
                 for k in [0, 1, 6, 33] {
                     if k > 1 && times != "1" {
                         continue;
                     }
-                    let (x, y) = if side == 0 { (x, y) } else { (y, x) };
-                    bench
-                        .case(
-                            "specials",
-                            TELLS,
-                            format!(
-                                "{what} in {} at k = {k}, times {times}, beside 1 * 1",
-                                ["A", "B"][side]
-                            ),
-                        )
-                        .codes(k ^ 1, ones[0], ones[1])
-                        .codes(k, x, y)
-                        .done();
+                    desk.case(format!(
+                        "{what} in {name} at k = {k}, times {times}, beside 1 * 1"
+                    ))
+                    .codes(k ^ 1, ones)
+                    .codes(k, pair)
+                    .done();
                 }
-                let (x, y) = if side == 0 { (x, y) } else { (y, x) };
-                bench
-                    .case(
-                        "specials",
-                        TELLS,
-                        format!("{what} in {} times {times}, alone", ["A", "B"][side]),
-                    )
-                    .codes(0, x, y)
+                desk.case(format!("{what} in {name} times {times}, alone"))
+                    .codes(0, pair)
                     .tag("special", side as i32, 0)
                     .done();
-                bench
-                    .case(
-                        "specials",
-                        TELLS,
-                        format!("{what} in {} times {times}, C = -Inf", ["A", "B"][side]),
-                    )
-                    .codes(2, x, y)
+                desk.case(format!("{what} in {name} times {times}, C = -Inf"))
+                    .codes(2, pair)
                     .c_code(acc.infinity(true).unwrap_or(0))
                     .done();
             }
@@ -100,17 +87,14 @@ pub fn write(bench: &mut Bench) {
                 let Some(z) = code(a, false, 3, up - 1) else {
                     continue;
                 };
-                let (x, y) = if side == 0 { (x, 0) } else { (0, x) };
+                let pair = if side == 0 { (x, 0) } else { (0, x) };
                 for k in [0, 1] {
-                    bench
-                        .case(
-                            "specials",
-                            TELLS,
-                            format!("{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"),
-                        )
-                        .codes(k, x, y)
-                        .codes(k ^ 1, z, ones[1])
-                        .done();
+                    desk.case(format!(
+                        "{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"
+                    ))
+                    .codes(k, pair)
+                    .codes(k ^ 1, (z, ones.1))
+                    .done();
                 }
             }
         }
@@ -129,14 +113,12 @@ pub fn write(bench: &mut Bench) {
     .into_iter()
     .enumerate()
     {
-        bench
-            .case("specials", TELLS, format!("C = {what}, no product"))
+        desk.case(format!("C = {what}, no product"))
             .c_code(c)
             .tag("special-c", index as i32, 0)
             .done();
         for negative in [false, true] {
-            bench
-                .case("specials", TELLS, format!("C = {what}, products 1 and 2"))
+            desk.case(format!("C = {what}, products 1 and 2"))
                 .c_code(c)
                 .product(0, negative, 1, 0)
                 .product(5, false, 1, 1)
@@ -145,32 +127,24 @@ pub fn write(bench: &mut Bench) {
     }
     if let (Some(plus), Some(minus)) = (a.infinity(false), a.infinity(true)) {
         for (i, j) in [(0, 1), (0, 2), (0, 9), (0, 70)] {
-            bench
-                .case(
-                    "specials",
-                    TELLS,
-                    format!("+Inf at k = {i}, -Inf at k = {j}"),
-                )
-                .codes(i, plus, ones[1])
-                .codes(j, minus, ones[1])
+            desk.case(format!("+Inf at k = {i}, -Inf at k = {j}"))
+                .codes(i, (plus, ones.1))
+                .codes(j, (minus, ones.1))
                 .tag("inf-inf", i as i32, j as i32)
                 .done();
         }
         for c in [infinity(false), infinity(true)] {
-            bench
-                .case("specials", TELLS, "+Inf and an infinite C")
-                .codes(0, plus, ones[1])
+            desk.case("+Inf and an infinite C")
+                .codes(0, (plus, ones.1))
                 .c_code(c)
                 .done();
         }
-        bench
-            .case("specials", TELLS, "Inf times 0")
-            .codes(0, plus, 0)
+        desk.case("Inf times 0")
+            .codes(0, (plus, 0))
             .tag("inf-zero", 0, 0)
             .done();
-        bench
-            .case("specials", TELLS, "Inf times 1")
-            .codes(0, plus, ones[1])
+        desk.case("Inf times 1")
+            .codes(0, (plus, ones.1))
             .tag("inf-one", 0, 0)
             .done();
     }

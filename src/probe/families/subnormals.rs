@@ -1,12 +1,12 @@
 //! Whether subnormal operands, addends and results count or are flushed (Fasi et al., 3.1.1).
 
-use crate::probe::number::code;
-use crate::probe::suite::Bench;
+use crate::probe::number::{code, lowest};
+use crate::probe::suite::Desk;
 
-const TELLS: &str = "flush of subnormal operands, of C, and of results";
+pub const TELLS: &str = "flush of subnormal operands, of C, and of results";
 
-pub fn write(bench: &mut Bench) {
-    let (a, b, acc) = (bench.a, bench.b, bench.accumulator);
+pub fn write(desk: &mut Desk) {
+    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
     for negative in [false, true] {
         for (side, format, other) in [(0, a, b), (1, b, a)] {
             let smallest = 1u64 << format.ignored_bits();
@@ -17,23 +17,20 @@ pub fn write(bench: &mut Bench) {
                         continue;
                     };
                     let x = subnormal | format.sign(negative);
-                    let (x, y) = if side == 0 { (x, y) } else { (y, x) };
+                    let pair = if side == 0 { (x, y) } else { (y, x) };
                     let name = ["A", "B"][side];
                     let first = what == "smallest" && up >= 1;
                     let tag = if first { "subnormal-in" } else { "" };
-                    bench
-                        .case(
-                            "subnormals",
-                            TELLS,
-                            format!("the {what} subnormal of {name}'s format times 2^{up}"),
-                        )
-                        .codes(0, x, y)
-                        .tag(
-                            tag,
-                            if tag.is_empty() { 0 } else { side as i32 },
-                            if tag.is_empty() { 0 } else { up },
-                        )
-                        .done();
+                    desk.case(format!(
+                        "the {what} subnormal of {name}'s format times 2^{up}"
+                    ))
+                    .codes(0, pair)
+                    .tag(
+                        tag,
+                        if tag.is_empty() { 0 } else { side as i32 },
+                        if tag.is_empty() { 0 } else { up },
+                    )
+                    .done();
                 }
             }
         }
@@ -50,70 +47,47 @@ pub fn write(bench: &mut Bench) {
         .into_iter()
         .enumerate()
         {
-            bench
-                .case(
-                    "subnormals",
-                    TELLS,
-                    format!("C = {c} times the smallest subnormal, no product: it passes"),
-                )
-                .c_code(c | acc.sign(negative))
-                .tag("subnormal-c", index as i32, negative.into())
-                .done();
+            desk.case(format!(
+                "C = {c} times the smallest subnormal, no product: it passes"
+            ))
+            .c_code(c | acc.sign(negative))
+            .tag("subnormal-c", index as i32, negative.into())
+            .done();
             for k in [0, 1, 3, 15] {
-                bench
-                    .case(
-                        "subnormals",
-                        TELLS,
-                        format!(
-                            "C = {c} times the smallest subnormal, and twice that as product {k}"
-                        ),
-                    )
-                    .c_code(c | acc.sign(negative))
-                    .product(k, false, 1, bench_lowest(acc) + 1)
-                    .done();
+                desk.case(format!(
+                    "C = {c} times the smallest subnormal, and twice that as product {k}"
+                ))
+                .c_code(c | acc.sign(negative))
+                .product(k, false, 1, lowest(acc) + 1)
+                .done();
             }
         }
         // A subnormal result of normal terms, first through C.
         let least = acc.min_exponent();
-        bench
-            .case(
-                "subnormals",
-                TELLS,
-                "two normal numbers differ by a subnormal",
-            )
+        desk.case("two normal numbers differ by a subnormal")
             .c(negative, 3, least - 1)
             .product(0, !negative, 1, least)
             .tag("subnormal-out", 0, negative.into())
             .done();
         for e in least - acc.fraction_bits() as i32 - 2..least + 2 {
             for m in [1u64, 3, 5] {
-                bench
-                    .case(
-                        "subnormals",
-                        TELLS,
-                        format!("one product, {m} * 2^{e}, where results are subnormal"),
-                    )
-                    .product(0, negative, m, e)
-                    .tag(
-                        "subnormal-product",
-                        if m == 1 { e } else { 9999 },
-                        negative.into(),
-                    )
-                    .done();
-                bench
-                    .case(
-                        "subnormals",
-                        TELLS,
-                        format!("{m} * 2^{e} and a quarter of it, where results are subnormal"),
-                    )
-                    .product(0, negative, m, e)
-                    .product(1, false, m, e - 2)
-                    .done();
+                desk.case(format!(
+                    "one product, {m} * 2^{e}, where results are subnormal"
+                ))
+                .product(0, negative, m, e)
+                .tag(
+                    "subnormal-product",
+                    if m == 1 { e } else { 9999 },
+                    negative.into(),
+                )
+                .done();
+                desk.case(format!(
+                    "{m} * 2^{e} and a quarter of it, where results are subnormal"
+                ))
+                .product(0, negative, m, e)
+                .product(1, false, m, e - 2)
+                .done();
             }
         }
     }
-}
-
-fn bench_lowest(format: crate::num::Format) -> i32 {
-    format.min_exponent() - format.fraction_bits() as i32
 }

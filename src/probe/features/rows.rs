@@ -2,7 +2,8 @@
 
 use super::{Answers, Feature, Row};
 use crate::num::{Class, Format};
-use crate::probe::suite::K;
+use crate::probe::number::lowest;
+use crate::probe::suite::{K, Tag};
 
 const ROWS: [Row; 22] = [
     ("subnormals_in", "subnormal A and B", subnormals_in),
@@ -81,9 +82,7 @@ fn subnormals_c(x: &Answers) -> Option<String> {
         .all("subnormal-c")
         .into_iter()
         .filter_map(|(index, negative, d)| {
-            let case = x
-                .suite
-                .find(crate::probe::suite::Tag("subnormal-c", index, negative))?;
+            let case = x.suite.find(Tag("subnormal-c", index, negative))?;
             let c = x.suite.cases[case].c;
             // The largest ones: a result of few bits has room for no others.
             let magnitude = c & (format.sign_mask() - 1);
@@ -95,9 +94,8 @@ fn subnormals_c(x: &Answers) -> Option<String> {
 fn subnormals_out(x: &Answers) -> Option<String> {
     let through_c = [0, 1].map(|sign| x.get("subnormal-out", 0, sign));
     let format = x.format();
-    let lowest = format.min_exponent() - format.fraction_bits() as i32;
     let products = x.all("subnormal-product").into_iter();
-    let products = products.filter(|&(e, ..)| (lowest..format.min_exponent()).contains(&e));
+    let products = products.filter(|&(e, ..)| (lowest(format)..format.min_exponent()).contains(&e));
     let all = through_c
         .into_iter()
         .flatten()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Explained, Finding, text};
+use super::{Explained, Finding, Refuted, text};
 use crate::emu::model::SCHEMA;
 use crate::emu::{Architecture, Evidence, Instruction, KnownBy, Rule};
 use crate::probe::Suite;
@@ -17,19 +17,20 @@ pub struct Describe {
 
 /// An architecture with one rule, each constant known by the cases that refute its other values.
 pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Architecture {
-    let mut known_by: BTreeMap<_, _> = found
-        .constants
-        .iter()
-        .map(|finding| (finding.name.clone(), known(suite, finding)))
-        .collect();
+    let constants = found.constants.iter().map(|finding| {
+        let evidence = match finding.determined() {
+            true => Evidence::Captured,
+            false => Evidence::Inferred,
+        };
+        (
+            finding.name.clone(),
+            known(evidence, finding.rests_on(suite)),
+        )
+    });
+    let mut known_by: BTreeMap<_, _> = constants.collect();
     if suite.scale.is_some() {
         let note = "the probes' own blocks: each block had its own scales".to_owned();
-        let scale = KnownBy {
-            evidence: Evidence::Captured,
-            source: vec!["answers".to_owned()],
-            note: Some(note),
-        };
-        known_by.insert("scale".to_owned(), scale);
+        known_by.insert("scale".to_owned(), known(Evidence::Captured, note));
     }
     let open: Vec<_> = found
         .constants
@@ -89,53 +90,41 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
     }
 }
 
-fn known(suite: &Suite, finding: &Finding) -> KnownBy {
+fn known(evidence: Evidence, note: String) -> KnownBy {
     KnownBy {
-        evidence: match finding.determined() {
-            true => Evidence::Captured,
-            false => Evidence::Inferred,
-        },
+        evidence,
         source: vec!["answers".to_owned()],
-        note: Some(rests_on(suite, finding)),
-    }
-}
-
-/// On which cases a constant rests, in words.
-pub(super) fn rests_on(suite: &Suite, finding: &Finding) -> String {
-    let case = |(value, case): &(serde_json::Value, usize)| {
-        format!(
-            "{} contradicts case {case} ({})",
-            text(value),
-            suite.cases[*case].family
-        )
-    };
-    let mut nearest: Vec<_> = finding.refuted.iter().collect();
-    if let Some(value) = finding.value.as_i64() {
-        nearest.sort_by_key(|(other, _)| other.as_i64().map_or(0, |n| n.abs_diff(value)));
-    }
-    let shown: Vec<_> = nearest.iter().take(4).map(|entry| case(entry)).collect();
-    let more = nearest.len().saturating_sub(shown.len());
-    let more = match more {
-        0 => String::new(),
-        n => format!(", and {n} more values contradict a case"),
-    };
-    let refuted = match shown.is_empty() {
-        true => "no value contradicts a case".to_owned(),
-        false => format!("{}{more}", shown.join(", ")),
-    };
-    match finding.determined() {
-        true if shown.is_empty() => "no other value fits the rest of the model".to_owned(),
-        true => refuted,
-        false => format!(
-            "not determined: {} each give all answers; {refuted}",
-            finding.allowed()
-        ),
+        note: Some(note),
     }
 }
 
 impl Finding {
     /// On which cases the constant rests, or what else it can be.
     pub fn rests_on(&self, suite: &Suite) -> String {
-        rests_on(suite, self)
+        let mut nearest: Vec<&Refuted> = self.refuted.iter().collect();
+        if let Some(value) = self.value.as_i64() {
+            nearest.sort_by_key(|other| other.value.as_i64().map_or(0, |n| n.abs_diff(value)));
+        }
+        let shown = nearest.iter().take(4).map(|Refuted { value, case }| {
+            let family = suite.cases[*case].family;
+            format!("{} contradicts case {case} ({family})", text(value))
+        });
+        let shown: Vec<_> = shown.collect();
+        let more = match nearest.len() - shown.len() {
+            0 => String::new(),
+            n => format!(", and {n} more values contradict a case"),
+        };
+        let refuted = match shown.is_empty() {
+            true => "no value contradicts a case".to_owned(),
+            false => format!("{}{more}", shown.join(", ")),
+        };
+        match self.determined() {
+            true if shown.is_empty() => "no other value fits the rest of the model".to_owned(),
+            true => refuted,
+            false => format!(
+                "not determined: {} each give all answers; {refuted}",
+                self.allowed()
+            ),
+        }
     }
 }

@@ -92,7 +92,8 @@ pub struct KnownRule {
     pub architecture: String,
     pub instruction: String,
     /// Whether its constants are those that were found.
-    pub same_constants: bool,
+    #[serde(rename = "same_constants")]
+    pub same: bool,
 }
 
 /// A case, and how many hypotheses its answer refutes that none before does.
@@ -122,28 +123,17 @@ impl Inference {
             value: finding.value.clone(),
             determined: finding.determined(),
             allowed: finding.allowed(),
-            refuted: finding
-                .refuted
-                .iter()
-                .map(|(value, case)| Refuted {
-                    value: value.clone(),
-                    case: *case,
-                })
-                .collect(),
+            refuted: finding.refuted.clone(),
         });
-        Inference {
-            schema: INFERENCE,
-            cases: suite.cases.len(),
-            never_inferred: NEVER_INFERRED.into(),
-            verdict: InferredVerdict::Explained {
-                tested_on: coverage(suite),
-                arithmetic: Box::new(found.arithmetic.clone()),
-                model_sha256: found.arithmetic.sha256(),
-                constants: constants.collect(),
-                also: found.also.clone(),
-                catalogue,
-            },
-        }
+        let verdict = InferredVerdict::Explained {
+            tested_on: coverage(suite),
+            arithmetic: Box::new(found.arithmetic.clone()),
+            model_sha256: found.arithmetic.sha256(),
+            constants: constants.collect(),
+            also: found.also.clone(),
+            catalogue,
+        };
+        Inference::of(suite, verdict)
     }
 
     /// None was.
@@ -159,20 +149,24 @@ impl Inference {
                 answered: hex(m.answered),
             }
         });
+        let witnesses = best.witnesses.iter();
+        let verdict = InferredVerdict::Unexplained {
+            best: Box::new(best.arithmetic.clone()),
+            hypotheses: best.hypotheses,
+            witnesses: witnesses
+                .map(|&(case, refutes)| Witness { case, refutes })
+                .collect(),
+            mismatches: mismatches.collect(),
+        };
+        Inference::of(suite, verdict)
+    }
+
+    fn of(suite: &Suite, verdict: InferredVerdict) -> Inference {
         Inference {
             schema: INFERENCE,
             cases: suite.cases.len(),
             never_inferred: NEVER_INFERRED.into(),
-            verdict: InferredVerdict::Unexplained {
-                best: Box::new(best.arithmetic.clone()),
-                hypotheses: best.hypotheses,
-                witnesses: best
-                    .witnesses
-                    .iter()
-                    .map(|&(case, refutes)| Witness { case, refutes })
-                    .collect(),
-                mismatches: mismatches.collect(),
-            },
+            verdict,
         }
     }
 }

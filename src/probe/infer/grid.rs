@@ -15,7 +15,7 @@ use crate::probe::Suite;
 /// Fraction bits that are tried where the answers show none.
 const DEPTHS: RangeInclusive<u32> = 5..=48;
 
-const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
+pub const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
 
 /// Bits of a sum beyond the result's that its rounding may see where it does not see all.
 const GUARDS: RangeInclusive<u32> = 0..=12;

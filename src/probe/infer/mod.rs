@@ -1,7 +1,7 @@
 //! From answers to a model: hypotheses are steps of the known kinds, and a hypothesis is refuted by
 //! one answer that it does not give.
 //!
-//! 1. `initial_hypotheses`: a few readings of the answers (which terms survive, how deep a term counts) and
+//! 1. `reading`: a few readings of the answers (which terms survive, how deep a term counts) and
 //!    common constants make first hypotheses of every kind.
 //!    Of integers all there are: sizes of groups, and whether sums wrap around or saturate.
 //! 2. `grid`: all combinations of constants near what was read, each dropped at its first wrong answer.
@@ -20,8 +20,6 @@ mod coverage;
 mod document;
 mod evidence;
 mod grid;
-mod initial_hypotheses;
-mod perturbations;
 mod quick;
 mod reading;
 mod search;
@@ -65,8 +63,7 @@ pub struct Finding {
     pub value: Value,
     /// Other values that give every answer too; none if the constant is determined.
     pub others: Vec<Value>,
-    /// Values that an answer contradicts, and the first such case.
-    pub refuted: Vec<(Value, usize)>,
+    pub refuted: Vec<Refuted>,
 }
 
 /// The best of the hypotheses, and the answers that it does not give.
@@ -135,10 +132,8 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
             suite.cases.len()
         ));
     }
-    if let Some(bad) = answers
-        .iter()
-        .position(|&d| d > suite.accumulator.max_code())
-    {
+    let foreign = |&d: &u64| d > suite.accumulator.max_code();
+    if let Some(bad) = answers.iter().position(foreign) {
         return Err(format!(
             "answer {bad} is not a code of {}",
             suite.accumulator
@@ -146,7 +141,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     }
     let evidence = Evidence::new(suite, answers);
     let reading = (!suite.integers()).then(|| Reading::new(suite, answers, &evidence.nans));
-    let starts = initial_hypotheses::all(suite, reading.as_ref());
+    let starts = reading::starts(suite, reading.as_ref());
     if !starts.iter().flatten().any(|step| evidence.possible(step)) {
         return Err(format!(
             "no known kind of step computes {}, so there is nothing to infer",
@@ -214,7 +209,10 @@ fn each(evidence: &Evidence, step: &Step, mut finding: Finding, values: &[Value]
         };
         match evidence.first_miss(&candidate) {
             None => finding.others.push(value.clone()),
-            Some(case) => finding.refuted.push((value.clone(), case)),
+            Some(case) => finding.refuted.push(Refuted {
+                value: value.clone(),
+                case,
+            }),
         }
     }
     finding
@@ -252,16 +250,15 @@ fn integer(
             let Some(candidate) = with(n) else { continue };
             match evidence.first_miss(&candidate) {
                 None => finding.others.push(Value::from(n)),
-                Some(case) => finding.refuted.push((Value::from(n), case)),
+                Some(case) => finding.refuted.push(Refuted {
+                    value: Value::from(n),
+                    case,
+                }),
             }
         }
     }
-    let texts: Vec<_> = values
-        .iter()
-        .filter(|v| v.as_i64().is_none())
-        .cloned()
-        .collect();
-    each(evidence, step, finding, &texts)
+    let texts = values.iter().filter(|v| v.as_i64().is_none()).cloned();
+    each(evidence, step, finding, &texts.collect::<Vec<_>>())
 }
 
 /// The largest step up to `most` for which `holds`, if it holds for a first run of steps only.
@@ -294,17 +291,8 @@ fn end(holds: impl Fn(usize) -> bool, most: usize) -> usize {
     good
 }
 
-/// A rule of the catalogue beside what was found.
-#[derive(Clone, Debug)]
-pub struct Known {
-    pub architecture: String,
-    pub instruction: String,
-    /// Whether every constant is the same; otherwise they differ only in what no case shows.
-    pub same: bool,
-}
-
 /// The rules of the catalogue for these formats that give every answer.
-pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<Known> {
+pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<KnownRule> {
     let evidence = Evidence::new(suite, answers);
     let mut all = Vec::new();
     for architecture in Catalogue::builtin().architectures() {
@@ -317,7 +305,7 @@ pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<Known> {
                     && rule.operands.contains(&[suite.a, suite.b])
                     && evidence.misses(&rule.step, 0) == 0
             });
-            all.extend(rules.map(|rule| Known {
+            all.extend(rules.map(|rule| KnownRule {
                 architecture: architecture.name.clone(),
                 instruction: instruction.name.clone(),
                 same: rule.step == found.step,

@@ -1,6 +1,6 @@
 //! What can be read off the answers, if the unit is of the kind that the reading assumes.
 
-use crate::emu::step::Code;
+use crate::emu::step::{Clues, Code, ScaleUse, Step, StepKind};
 use crate::num::{Class, Format};
 use crate::probe::Suite;
 use crate::probe::families::DEEP;
@@ -104,6 +104,33 @@ impl Reading {
             nans: payloads(suite, answers),
         }
     }
+}
+
+/// First hypotheses by kind, simpler kinds first: a few readings, combined with constants that units have; of integers
+/// nothing has to be read.
+pub fn starts(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
+    let clues = Clues {
+        formats: suite.of_step(),
+        k: suite.k,
+        groups: reading.map_or(&[0][..], |reading| &reading.groups),
+        depths: reading.map_or(&[][..], |reading| &reading.depths),
+        precisions: reading.map_or(&[][..], |reading| &reading.precisions),
+        zero_exponent: reading.map_or(0, |reading| reading.zero_exponent),
+        minus_zero: reading.is_some_and(|reading| reading.minus_zero),
+        infinities: reading.is_some_and(|reading| reading.infinities),
+        nan: reading.map_or(Code(0), |reading| reading.nan),
+        nans: reading.and_then(|reading| reading.nans),
+    };
+    let possible = |step: &Step| {
+        step.takes_integers() == suite.integers()
+            && (suite.scale.is_none() || step.scaling() != ScaleUse::None)
+    };
+    let mut all = Step::hypotheses(&clues);
+    for kind in &mut all {
+        kind.retain(possible);
+    }
+    all.retain(|kind| !kind.is_empty());
+    all
 }
 
 /// The codes of NaN that are not C's, of a unit that hands C's on, made quiet.

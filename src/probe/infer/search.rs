@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::evidence::Evidence;
+use super::grid::MODES;
 use crate::emu::step::{Fused, Step};
-use crate::num::Rounding;
 use crate::probe::Suite;
 
 impl Evidence<'_> {
@@ -125,18 +125,12 @@ impl Evidence<'_> {
             return step;
         };
         let start = start.clone();
-        let modes = [
-            Rounding::TowardZero,
-            Rounding::NearestEven,
-            Rounding::NearestAway,
-            Rounding::Down,
-        ];
         let full = self.formats.accumulator.fraction_bits() + 1;
         let depths = start.fraction_bits.saturating_sub(1)..=start.fraction_bits + 1;
         let mut best = Best::of(self, step, cases);
         for fraction_bits in depths {
-            for alignment in modes {
-                for rounding in modes {
+            for alignment in MODES {
+                for rounding in MODES {
                     for precision in 1..=full {
                         let candidate = Step::Fused(Fused {
                             fraction_bits,

@@ -32,17 +32,14 @@ const PANEL: usize = 4096;
 /// If the replay has no schedule.
 pub fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
     let Element { batch, row, column } = at;
-    let (rows, columns) = (row..row + 1, column..column + 1);
-    let kernel = replay.kernel.expect("a schedule");
-    let kernel = kernel.part(batch, [row, column]);
-    let problem = replay.problem.matrix(batch).part(rows, columns);
+    let alone = replay.rectangle(batch, row..row + 1, column..column + 1);
+    let (kernel, problem) = (alone.kernel.expect("a schedule"), alone.problem);
     let span = replay.arithmetic.step.span();
     let traversal = kernel.traversal(problem.k, span, row, column);
     let bare = Replay {
-        problem,
         engine: Engine::Exact,
         kernel: None,
-        ..*replay
+        ..alone
     };
     let mut run = Run::new(&bare, kernel, &deadline::unheard);
     run.block_with(ops, &kernel, &problem, &traversal)[0]

@@ -3,13 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan};
-use super::fused::{Term, align};
+use super::checks::{
+    Code, check_accumulator, check_group, check_nan, check_narrow_operands, check_precision,
+    check_zero_exponent,
+};
+use super::floor::signed;
 use super::kind::{Products, ScaleUse, StepKind};
-use super::special::{Special, special};
+use super::special::{special, without_minus_zero};
+use super::term::{Term, fraction_bits};
 use super::trace::{Datapath, Source};
-use crate::num::{Formats, Scale};
-use crate::num::{Overflow, Rounding, Target, Unpacked};
+use crate::num::{Formats, Rounding, Scale, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
 ///
@@ -124,13 +127,9 @@ impl StepKind for BlockDot {
             first.collect::<Vec<_>>()
         });
         let c = accumulator.unpack(c);
-        match special(&scales[0], &scales[1], c, |_, _| false) {
-            Some(Special::Nan) => return self.nan.0,
-            Some(Special::Infinity { negative }) => {
-                let infinity = accumulator.infinity(negative);
-                return infinity.expect("checked when the model was read");
-            }
-            None => {}
+        let terms = (&scales[0][..], &scales[1][..], c);
+        if let Some(code) = special(terms, |_, _| false, (accumulator, self.nan.0)) {
+            return code;
         }
 
         let scale_fraction = 2 * format.fraction_bits() as i32;
@@ -154,18 +153,8 @@ impl StepKind for BlockDot {
                 },
             }
         });
-        let addend = Term {
-            negative: c.negative,
-            magnitude: c.significand.into(),
-            lsb: c.exponent - accumulator.fraction_bits() as i32,
-            exponent: if c.is_zero() {
-                self.zero_exponent
-            } else {
-                c.exponent
-            },
-        };
         let mut terms: Vec<_> = terms.collect();
-        terms.push(addend);
+        terms.push(Term::addend(accumulator, c).or_zero(self.zero_exponent));
 
         let mut largest = terms.iter().map(|t| t.exponent).max().expect("C is there");
         if terms.len() - 1 < self.group / self.part {
@@ -176,7 +165,7 @@ impl StepKind for BlockDot {
         let products = terms.len() - 1;
         let aligned = terms.iter().enumerate().map(|(i, &term)| {
             let aligner = (i < products).then_some(i);
-            observer.shifted(aligner, align(term, grid, self.alignment))
+            observer.shifted(aligner, term.align(grid, self.alignment))
         });
         let sum = aligned.sum();
         let sum = observer.added(sum);
@@ -197,17 +186,11 @@ impl StepKind for BlockDot {
         }
         observer.sum(sum, grid, false);
         let target = Target {
-            format: accumulator,
             precision: self.precision,
-            rounding: self.rounding,
-            overflow: Overflow::ToInfinity,
+            ..Target::full(accumulator, self.rounding)
         };
         let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        if result == accumulator.zero(true) {
-            accumulator.zero(false)
-        } else {
-            result
-        }
+        without_minus_zero(accumulator, result)
     }
 
     fn summary(&self) -> String {
@@ -236,32 +219,13 @@ impl StepKind for BlockDot {
                 self.part, self.group, scale.block
             ));
         }
-        for format in [formats.a, formats.b] {
-            // Sums of products then are small integers of a fixed unit.
-            let finite = format.infinity(false).is_none() && format.exponent_bits() <= 3;
-            if !finite {
-                return Err(format!(
-                    "operands must be finite narrow formats, unlike {format}"
-                ));
-            }
-        }
+        check_narrow_operands(formats)?;
         if self.fraction_bits > 64 {
             let bits = self.fraction_bits;
             return Err(format!("fraction_bits is {bits}; it must be at most 64"));
         }
-        if !(-4096..=4096).contains(&self.zero_exponent) {
-            let exponent = self.zero_exponent;
-            return Err(format!(
-                "zero_exponent is {exponent}; it must lie within 4096 of 0"
-            ));
-        }
-        let most = accumulator.fraction_bits() + 1;
-        if !(1..=most).contains(&self.precision) {
-            return Err(format!(
-                "precision is {}; {accumulator} has 1 to {most} bits",
-                self.precision
-            ));
-        }
+        check_zero_exponent(self.zero_exponent)?;
+        check_precision(self.precision, accumulator)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
     }
@@ -286,19 +250,15 @@ fn dot(
     mut multiplied: impl FnMut(usize, u128) -> u128,
 ) -> (i128, i32, bool) {
     let lowest = formats.a.min_exponent() + formats.b.min_exponent();
-    let lsb = lowest - (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
+    let lsb = lowest - fraction_bits(formats);
     let mut sum = 0;
     let mut all_zero = true;
     for (k, (a, b)) in a.iter().zip(b).enumerate() {
         let magnitude = u128::from(a.significand) * u128::from(b.significand);
         let magnitude = multiplied(k, magnitude);
         all_zero &= magnitude == 0;
-        let product = (magnitude << (a.exponent + b.exponent - lowest)) as i128;
-        sum += if a.negative != b.negative {
-            -product
-        } else {
-            product
-        };
+        let product = magnitude << (a.exponent + b.exponent - lowest);
+        sum += signed(a.negative != b.negative, product);
     }
     (sum, lsb, all_zero)
 }

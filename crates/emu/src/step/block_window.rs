@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan};
-use super::fused::{Term, align};
+use super::checks::{Code, check_accumulator, check_group, check_nan, check_narrow_operands};
+use super::floor::signed;
 use super::kind::{Products, ScaleUse, StepKind};
-use super::special::{Special, special};
-use super::trace::{Datapath, Source, TermTrace};
-use crate::num::{Formats, Overflow, Rounding, Target, Unpacked};
+use super::special::{special, without_minus_zero};
+use super::term::Term;
+use super::trace::{Datapath, Source};
+use crate::num::{Formats, Rounding, Target, Unpacked};
 
 /// Constants of a dot-add with two windows. The step, with integer significands throughout:
 ///
@@ -125,13 +126,9 @@ impl StepKind for BlockWindow {
             unpacked.collect::<Vec<_>>()
         });
         let c = accumulator.unpack(c);
-        match special(&scales[0], &scales[1], c, |_, _| false) {
-            Some(Special::Nan) => return self.nan.0,
-            Some(Special::Infinity { negative }) => {
-                let infinity = accumulator.infinity(negative);
-                return infinity.expect("checked when the model was read");
-            }
-            None => {}
+        let terms = (&scales[0][..], &scales[1][..], c);
+        if let Some(code) = special(terms, |_, _| false, (accumulator, self.nan.0)) {
+            return code;
         }
 
         let factors = a.iter().zip(b).zip(scales[0].iter().zip(&scales[1]));
@@ -164,23 +161,13 @@ impl StepKind for BlockWindow {
                 true => grid.max(by_addend),
                 false => grid,
             };
-            let cut = align(part.term(0), own, Rounding::TowardZero) << (own - grid);
+            let cut = part.term(0).align(own, Rounding::TowardZero) << (own - grid);
             kept.push(observer.shifted(Some(i), cut));
         }
-        let addend = Term {
-            negative: c.negative,
-            magnitude: c.significand.into(),
-            lsb: c.exponent - accumulator.fraction_bits() as i32,
-            exponent: c.exponent,
-        };
-        let of_c = observer.shifted(None, align(addend, grid, Rounding::TowardZero));
+        let addend = Term::addend(accumulator, c);
+        let of_c = observer.shifted(None, addend.align(grid, Rounding::TowardZero));
 
-        let target = Target {
-            format: accumulator,
-            precision: accumulator.fraction_bits() + 1,
-            rounding: Rounding::TowardZero,
-            overflow: Overflow::ToInfinity,
-        };
+        let target = Target::full(accumulator, Rounding::TowardZero);
         let round = |sum: i128| target.round(sum < 0, sum.unsigned_abs(), grid, false);
         let result = round(kept.iter().sum::<i128>() + of_c);
         let subnormal = |code: u64| {
@@ -212,23 +199,12 @@ impl StepKind for BlockWindow {
                 first,
                 count: count.min(a.len() - first),
             };
-            observer.term(|| TermTrace {
-                kept,
-                ..part.term(least).trace(source, grid, Rounding::TowardZero)
-            });
+            observer.term(|| part.term(least).kept(source, kept, grid));
         }
-        let addend = Term {
-            exponent: if c.is_zero() { least } else { c.exponent },
-            ..addend
-        };
+        let addend = addend.or_zero(least);
         observer.term(|| addend.trace(Source::Addend, grid, Rounding::TowardZero));
         observer.sum(sum, grid, false);
-        let result = round(sum);
-        if result == accumulator.zero(true) {
-            accumulator.zero(false)
-        } else {
-            result
-        }
+        without_minus_zero(accumulator, round(sum))
     }
 
     fn summary(&self) -> String {
@@ -259,13 +235,7 @@ impl StepKind for BlockWindow {
                 ));
             }
         }
-        for format in [formats.a, formats.b] {
-            if format.infinity(false).is_some() || format.exponent_bits() > 3 {
-                return Err(format!(
-                    "operands must be finite narrow formats, unlike {format}"
-                ));
-            }
-        }
+        check_narrow_operands(formats)?;
         for (name, bits) in [
             ("product_bits", self.product_bits),
             ("scale_bits", self.scale_bits),
@@ -323,15 +293,9 @@ impl Sum {
     fn of(products: &[Sum]) -> Sum {
         let nonzero = || products.iter().filter(|product| product.magnitude != 0);
         let lsb = nonzero().map(|product| product.lsb).min().unwrap_or(0);
-        let signed = nonzero().map(|product| {
-            let magnitude = (product.magnitude << (product.lsb - lsb)) as i128;
-            if product.negative {
-                -magnitude
-            } else {
-                magnitude
-            }
-        });
-        let sum: i128 = signed.sum();
+        let sum: i128 = nonzero()
+            .map(|product| signed(product.negative, product.magnitude << (product.lsb - lsb)))
+            .sum();
         Sum {
             negative: sum < 0,
             magnitude: sum.unsigned_abs(),

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::checks::{Code, check_nan};
 use super::clues::{Clues, numbers};
 use super::kind::Products;
+use super::special::without_minus_zero;
+use super::term::{Term, fraction_bits};
 use super::trace::{Datapath, Source, TermTrace};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, shift_right};
 
@@ -45,47 +47,17 @@ pub(super) struct Group {
 /// With what a zero competes for the grid: nothing lies so low.
 pub(super) const NEVER: i32 = -4096;
 
-/// A finite product: `(-1)^negative * magnitude * 2^lsb`.
-#[derive(Clone, Copy)]
-pub(super) struct Product {
-    pub negative: bool,
-    pub magnitude: u128,
-    pub lsb: i32,
-    /// Sum of the operands' exponents, which is not the product's own.
-    pub exponent: i32,
-}
-
-impl Product {
-    fn new(formats: Formats, a: Unpacked, b: Unpacked) -> Product {
-        let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
-        let exponent = a.exponent + b.exponent;
-        Product {
-            negative: a.negative != b.negative,
-            magnitude: u128::from(a.significand) * u128::from(b.significand),
-            lsb: exponent - fraction_bits as i32,
-            exponent,
-        }
-    }
-
-    /// `exponent` is that with which it competes for the grid.
-    pub(super) fn trace(
-        &self,
-        (source, exponent): (Source, i32),
-        (kept, kept_lsb): (i128, i32),
-    ) -> TermTrace {
-        TermTrace {
-            source,
-            negative: self.negative,
-            magnitude: self.magnitude,
-            lsb: self.lsb,
-            exponent: match self.magnitude {
-                0 => NEVER,
-                _ => exponent,
-            },
-            kept,
-            kept_lsb,
-        }
-    }
+/// A product as a trace has it, with the exponent with which it competes for the grid.
+pub(super) fn told(
+    product: &Term,
+    (source, exponent): (Source, i32),
+    (kept, grid): (i128, i32),
+) -> TermTrace {
+    let product = Term {
+        exponent,
+        ..*product
+    };
+    product.or_zero(NEVER).kept(source, kept, grid)
 }
 
 impl Group {
@@ -95,15 +67,11 @@ impl Group {
     }
 
     /// The products, which pass their multipliers.
-    pub(super) fn multiplied(
-        &self,
-        formats: Formats,
-        observer: &mut impl Datapath,
-    ) -> Vec<Product> {
-        let products = self.pairs.iter().enumerate().map(|(i, &(a, b))| {
-            let product = Product::new(formats, a, b);
+    pub(super) fn multiplied(&self, formats: Formats, observer: &mut impl Datapath) -> Vec<Term> {
+        let products = self.pairs.iter().enumerate().map(|(i, (a, b))| {
+            let product = Term::product(a, b, fraction_bits(formats));
             let magnitude = observer.multiplied(self.first + i, product.magnitude);
-            Product {
+            Term {
                 magnitude,
                 ..product
             }
@@ -121,7 +89,7 @@ impl Group {
 }
 
 /// The largest exponent of the products that are not zero.
-pub(super) fn largest(products: &[Product]) -> Option<i32> {
+pub(super) fn largest(products: &[Term]) -> Option<i32> {
     let nonzero = products.iter().filter(|product| product.magnitude != 0);
     nonzero.map(|product| product.exponent).max()
 }
@@ -130,34 +98,6 @@ pub(super) fn largest(products: &[Product]) -> Option<i32> {
 pub(super) fn leading(magnitude: u128, lsb: i32) -> Option<i32> {
     let bits = 128 - magnitude.leading_zeros() as i32;
     (bits > 0).then_some(lsb + bits - 1)
-}
-
-/// `magnitude * 2^from` in units of `2^to`, cut off below.
-pub(super) fn cut_to(magnitude: u128, from: i32, to: i32) -> i128 {
-    let kept = match u32::try_from(to - from) {
-        Ok(down) => shift_right(magnitude, down, Rounding::TowardZero, false),
-        // Zeros may lie anywhere.
-        Err(_) if magnitude == 0 => 0,
-        Err(_) => magnitude << (from - to),
-    };
-    kept as i128
-}
-
-/// C as a trace has it, with the exponent with which it competes for the grid.
-pub(super) fn addend(
-    (c, format): (Unpacked, Format),
-    exponent: i32,
-    (kept, kept_lsb): (i128, i32),
-) -> TermTrace {
-    TermTrace {
-        source: Source::Addend,
-        negative: c.negative,
-        magnitude: c.significand.into(),
-        lsb: c.exponent - format.fraction_bits() as i32,
-        exponent,
-        kept,
-        kept_lsb,
-    }
 }
 
 /// `total * 2^lsb` to the accumulator's format, to nearest even: BF16 is the upper half of the FP32 result,
@@ -176,10 +116,7 @@ pub(super) fn round(format: Format, total: i128, lsb: i32, flush: bool) -> u64 {
         Format::Bf16 => code >> 16,
         _ => code,
     };
-    match format.unpack(code).is_zero() {
-        true => format.zero(false),
-        false => code,
-    }
+    without_minus_zero(format, code)
 }
 
 /// Whether a number lies below the format's smallest normal one once it is rounded as if exponents had no end.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::num::{Format, Rounding};
+use crate::num::{Format, Formats, Rounding};
 
 /// A code written in JSON as hexadecimal text (`"7fffffff"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,5 +56,50 @@ pub fn check_rounding(name: &str, rounding: Rounding) -> Result<(), String> {
     match rounding {
         Rounding::NearestEven | Rounding::TowardZero => Ok(()),
         _ => Err(format!("{name} must be rne or rz")),
+    }
+}
+
+pub fn check_zero_exponent(exponent: i32) -> Result<(), String> {
+    match exponent {
+        -4096..=4096 => Ok(()),
+        _ => Err(format!(
+            "zero_exponent is {exponent}; it must lie within 4096 of 0"
+        )),
+    }
+}
+
+/// Significant bits of a result.
+pub fn check_precision(precision: u32, accumulator: Format) -> Result<(), String> {
+    let most = accumulator.fraction_bits() + 1;
+    match (1..=most).contains(&precision) {
+        true => Ok(()),
+        false => Err(format!(
+            "precision is {precision}; {accumulator} has 1 to {most} bits"
+        )),
+    }
+}
+
+/// Operands of which sums of products are small integers of a fixed unit.
+pub fn check_narrow_operands(formats: Formats) -> Result<(), String> {
+    let wide = |format: &Format| format.infinity(false).is_some() || format.exponent_bits() > 3;
+    match [formats.a, formats.b].into_iter().find(wide) {
+        None => Ok(()),
+        Some(format) => Err(format!(
+            "operands must be finite narrow formats, unlike {format}"
+        )),
+    }
+}
+
+/// The formats of units that add integers.
+pub fn check_integers(formats: Formats) -> Result<(), String> {
+    let wide = |format: &Format| format.width() > 8;
+    if let Some(format) = [formats.a, formats.b].into_iter().find(wide) {
+        return Err(format!("operands must have up to 8 bits, unlike {format}"));
+    }
+    match formats.accumulator {
+        Format::Int32 => Ok(()),
+        other => Err(format!(
+            "the accumulator of integers must be int32, not {other}"
+        )),
     }
 }

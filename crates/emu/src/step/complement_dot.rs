@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chained::{
-    Group, Groups, NEVER, Nans, Product, addend, check, cut_to, largest, leading, least_leading,
-    least_leadings, round,
+    Group, Groups, NEVER, Nans, check, largest, leading, least_leading, least_leadings, round, told,
 };
 use super::clues::Clues;
 use super::kind::{Products, StepKind};
-use super::trace::Datapath;
-use crate::num::{Formats, Unpacked};
+use super::term::Term;
+use super::trace::{Datapath, Source};
+use crate::num::{Formats, Rounding, Unpacked};
 
 /// Constants of a dot-add in one's complement. An instruction takes its products in groups; a group's result is the next
 /// one's C. One group, with integer significands throughout:
@@ -127,10 +127,7 @@ impl ComplementDot {
         observer: &mut O,
     ) -> u64 {
         let format = formats.accumulator;
-        let flushed = |x: Unpacked, format, flush| match flush {
-            true => x.flushed(format),
-            false => x,
-        };
+        let flushed = |x: Unpacked, format, flush| if flush { x.flushed(format) } else { x };
         let flush = self.flush_operands;
         let pairs = group.pairs.iter();
         let pairs =
@@ -144,10 +141,10 @@ impl ComplementDot {
             return code;
         }
         let c = flushed(format.unpack(code), format, self.flush_sums);
-        let c_lsb = c.exponent - format.fraction_bits() as i32;
+        let of_c = Term::addend(format, c);
         let products = group.multiplied(formats, observer);
 
-        let c_leading = leading(c.significand.into(), c_lsb);
+        let c_leading = leading(of_c.magnitude, of_c.lsb);
         let exponent = largest(&products);
         if c_leading.is_none() && exponent.is_none() {
             return format.zero(false);
@@ -160,7 +157,7 @@ impl ComplementDot {
         // A number whose highest bit alone decides competes as a product of so much lower an exponent.
         let below = self.leading_bits as i32 - self.product_bits as i32;
         let competes = |lead: Option<i32>| lead.map_or(NEVER, |lead| lead - below);
-        let of = |p: &Product| p.exponent.max(competes(leading(p.magnitude, p.lsb)));
+        let of = |p: &Term| p.exponent.max(competes(leading(p.magnitude, p.lsb)));
         let nonzero = products.iter().filter(|product| product.magnitude != 0);
         let most = nonzero.map(of).max().unwrap_or(NEVER);
         observer.aligned(most.max(competes(c_leading)), grid);
@@ -173,16 +170,27 @@ impl ComplementDot {
         let in_place = |units: i128| if c.negative { -units } else { units };
         let mut total = 0;
         for (i, product) in products.iter().enumerate() {
-            let units = cut_to(product.magnitude, product.lsb, grid);
+            let units = cut(product, grid);
             let units = observer.shifted(Some(group.first + i), term(product.negative, units));
-            observer
-                .term(|| product.trace((group.source(i), of(product)), (in_place(units), grid)));
+            let source = (group.source(i), of(product));
+            observer.term(|| told(product, source, (in_place(units), grid)));
             total += units;
         }
-        let units = observer.shifted(None, cut_to(c.significand.into(), c_lsb, grid));
-        observer.term(|| addend((c, format), competes(c_leading), (in_place(units), grid)));
+        let units = observer.shifted(None, cut(&of_c, grid));
+        let exponent = competes(c_leading);
+        let of_c = Term { exponent, ..of_c };
+        observer.term(|| of_c.kept(Source::Addend, in_place(units), grid));
         let total = in_place(observer.added(total + units));
         observer.sum(total, grid, false);
         round(format, total, grid, self.flush_sums)
     }
+}
+
+/// The units of `2^grid` in a term's magnitude, cut off below.
+fn cut(term: &Term, grid: i32) -> i128 {
+    let magnitude = Term {
+        negative: false,
+        ..*term
+    };
+    magnitude.align(grid, Rounding::TowardZero)
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
 use super::exact_sum_wires::spoil;
 use super::kind::{Products, StepKind};
+use super::special::without_minus_zero;
 use super::trace::Datapath;
 use crate::num::Formats;
 use crate::num::{ExactSum as Sum, Rounding, Target};
@@ -80,9 +81,10 @@ impl StepKind for ExactSum {
             spoil(&mut sum, (formats, a, b, c), datapath);
         }
         let target = Target::full(formats.accumulator, self.rounding);
-        match sum.round(target, self.nan.0) {
-            zero if self.plus_zero && zero == target.format.zero(true) => target.format.zero(false),
-            result => result,
+        let result = sum.round(target, self.nan.0);
+        match self.plus_zero {
+            true => without_minus_zero(target.format, result),
+            false => result,
         }
     }
 
@@ -91,10 +93,7 @@ impl StepKind for ExactSum {
             "exact sum of {} products and C, rounded once {}{}",
             self.group,
             self.rounding,
-            match self.plus_zero {
-                true => ", never to -0",
-                false => "",
-            }
+            if self.plus_zero { ", never to -0" } else { "" }
         )
     }
 

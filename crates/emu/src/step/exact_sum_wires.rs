@@ -1,9 +1,9 @@
 //! What simulated faults change in an exact sum. A sound unit has no need of it: the sum is exact without wires.
 
+use super::term::{Term, fraction_bits};
 use super::trace::Datapath;
 use super::wires::fma_bits;
-use crate::num::Formats;
-use crate::num::{Class, ExactSum as Sum, Rounding, Unpacked, shift_right};
+use crate::num::{Class, ExactSum as Sum, Formats, Rounding, Unpacked};
 
 /// Adds to an exact sum of products and C what the datapath makes of its parts. The unit keeps every bit; its wires are
 /// named from the largest term down. Infinities and NaN pass none of them.
@@ -19,17 +19,17 @@ pub(super) fn spoil(
     let terms = terms(formats, a, b, datapath);
     let c_lsb = c.exponent - formats.accumulator.fraction_bits() as i32;
     let leading = |magnitude: u128, lsb: i32| lsb + 127 - magnitude.leading_zeros() as i32;
-    let exponents = terms.iter().filter(|term| term.magnitude != 0);
-    let exponents = exponents.map(|term| leading(term.magnitude, term.lsb));
+    let exponents = terms.iter().filter(|(term, _)| term.magnitude != 0);
+    let exponents = exponents.map(|(term, _)| leading(term.magnitude, term.lsb));
     let of_c = (!c.is_zero()).then(|| leading(c.significand.into(), c_lsb));
     let largest = exponents.chain(of_c).max();
     let grid = largest.map_or(sum.lsb(), |e| {
         (e - fma_bits(formats.accumulator) as i32).max(sum.lsb())
     });
-    for (k, term) in terms.iter().enumerate() {
-        sum.add_finite(!term.negative, term.right, term.lsb);
+    for (k, (term, right)) in terms.into_iter().enumerate() {
+        sum.add_finite(!term.negative, right, term.lsb);
         sum.add_finite(term.negative, term.magnitude, term.lsb);
-        let kept = term.kept(grid);
+        let kept = term.align(grid, Rounding::TowardZero);
         change(sum, datapath.shifted(Some(k), kept) - kept, grid);
     }
     if largest.is_some() {
@@ -38,51 +38,18 @@ pub(super) fn spoil(
     }
 }
 
-/// A product as it comes from its multiplier: `(-1)^negative * magnitude * 2^lsb`.
-struct Term {
-    negative: bool,
-    /// What the multiplier should give.
-    right: u128,
-    magnitude: u128,
-    lsb: i32,
-}
-
-impl Term {
-    /// What there is of it on a grid.
-    fn kept(&self, grid: i32) -> i128 {
-        let magnitude = match self.lsb >= grid {
-            _ if self.magnitude == 0 => 0,
-            true => self.magnitude << (self.lsb - grid),
-            false => shift_right(
-                self.magnitude,
-                (grid - self.lsb) as u32,
-                Rounding::TowardZero,
-                false,
-            ),
-        };
-        match self.negative {
-            true => -(magnitude as i128),
-            false => magnitude as i128,
-        }
-    }
-}
-
+/// Products as they come from their multipliers, and the magnitudes that those should give.
 fn terms(
     formats: Formats,
     a: &[Unpacked],
     b: &[Unpacked],
     datapath: &mut impl Datapath,
-) -> Vec<Term> {
-    let fraction = (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
+) -> Vec<(Term, u128)> {
     let products = a.iter().zip(b).enumerate();
     let term = |(k, (a, b)): (usize, (&Unpacked, &Unpacked))| {
-        let right = u128::from(a.significand) * u128::from(b.significand);
-        Term {
-            negative: a.negative != b.negative,
-            right,
-            magnitude: datapath.multiplied(k, right),
-            lsb: a.exponent + b.exponent - fraction,
-        }
+        let right = Term::product(a, b, fraction_bits(formats));
+        let magnitude = datapath.multiplied(k, right.magnitude);
+        (Term { magnitude, ..right }, right.magnitude)
     };
     products.map(term).collect()
 }

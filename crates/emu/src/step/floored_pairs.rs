@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chained::{
-    Group, Groups, Nans, addend, check, largest, leading, least_leading, least_leadings, round,
+    Group, Groups, Nans, check, largest, leading, least_leading, least_leadings, round, told,
 };
 use super::clues::Clues;
 use super::floor::{floor_to, signed};
 use super::kind::{Products, StepKind};
+use super::term::Term;
 use super::trace::{Datapath, Source, TermTrace};
 use crate::num::Formats;
 
@@ -118,11 +119,10 @@ impl FlooredPairs {
             return code;
         }
         let products = group.multiplied(formats, observer);
-        let c = format.unpack(code);
-        let c_lsb = c.exponent - format.fraction_bits() as i32;
+        let c = Term::addend(format, format.unpack(code));
 
         let exponent = largest(&products);
-        let lead = leading(c.significand.into(), c_lsb);
+        let lead = leading(c.magnitude, c.lsb);
         let lead = lead.map_or(self.least_leading, |lead| lead.max(self.least_leading));
         let by_c = lead - self.leading_bits as i32;
         let grid = exponent.map_or(by_c, |exponent| {
@@ -148,7 +148,7 @@ impl FlooredPairs {
                     Source::Product(i) => Source::Product(i - first),
                     missing => missing,
                 };
-                observer.term(|| product.trace((source, product.exponent), (kept, own)));
+                observer.term(|| told(product, (source, product.exponent), (kept, own)));
                 sum += kept;
             }
             observer.sum(sum, own, false);
@@ -177,13 +177,17 @@ impl FlooredPairs {
                 kept_lsb: grid,
             });
         }
-        let value = signed(c.negative, c.significand.into());
-        let kept = match floor_to(value.abs(), c_lsb, grid) == 0 && grid > self.least_leading {
+        let value = signed(c.negative, c.magnitude);
+        let kept = match floor_to(value.abs(), c.lsb, grid) == 0 && grid > self.least_leading {
             true => 0,
-            false => floor_to(value, c_lsb, grid),
+            false => floor_to(value, c.lsb, grid),
         };
         let kept = observer.shifted(None, kept);
-        observer.term(|| addend((c, format), competes, (kept, grid)));
+        let c = Term {
+            exponent: competes,
+            ..c
+        };
+        observer.term(|| c.kept(Source::Addend, kept, grid));
         let total = observer.added(total + kept);
         observer.sum(total, grid, false);
         round(format, total, grid, false)

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan};
+use super::checks::{
+    Code, check_accumulator, check_group, check_nan, check_precision, check_zero_exponent,
+};
 use super::kind::{Products, ScaleUse, StepKind};
-use super::special::{Special, special};
-use super::trace::{Datapath, Source, TermTrace};
-use crate::num::Formats;
-use crate::num::{Format, Overflow, Rounding, Target, Unpacked, shift_right};
+use super::special::{special, without_minus_zero};
+use super::term::{Term, fraction_bits};
+use super::trace::{Datapath, Source};
+use crate::num::{Formats, Rounding, Target};
 
 /// Constants of a fused dot-add. The step, with integer significands throughout:
 ///
@@ -47,41 +49,6 @@ pub struct Fused {
     /// Whether a negative sum that is rounded to zero gives -0; one of exactly zero is +0 in any case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub minus_zero: bool,
-}
-
-/// A finite term: `(-1)^negative * magnitude * 2^lsb`, competing with `exponent`.
-#[derive(Clone, Copy)]
-pub(super) struct Term {
-    pub negative: bool,
-    pub magnitude: u128,
-    pub lsb: i32,
-    pub exponent: i32,
-}
-
-impl Term {
-    pub(super) fn trace(self, source: Source, grid: i32, alignment: Rounding) -> TermTrace {
-        TermTrace {
-            source,
-            negative: self.negative,
-            magnitude: self.magnitude,
-            lsb: self.lsb,
-            exponent: self.exponent,
-            kept: align(self, grid, alignment),
-            kept_lsb: grid,
-        }
-    }
-
-    pub(super) fn missing(zero_exponent: i32, grid: i32) -> TermTrace {
-        TermTrace {
-            source: Source::Missing,
-            negative: false,
-            magnitude: 0,
-            lsb: 0,
-            exponent: zero_exponent,
-            kept: 0,
-            kept_lsb: grid,
-        }
-    }
 }
 
 impl StepKind for Fused {
@@ -131,22 +98,15 @@ impl StepKind for Fused {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);
-        match special(a, b, c, |_, _| false) {
-            Some(Special::Nan) => return self.nan.0,
-            Some(Special::Infinity { negative }) => {
-                let infinity = formats.accumulator.infinity(negative);
-                return infinity.expect("checked when the model was read");
-            }
-            None => {}
+        let accumulator = formats.accumulator;
+        if let Some(code) = special((a, b, c), |_, _| false, (accumulator, self.nan.0)) {
+            return code;
         }
 
-        let c = self.addend(formats, c);
-        let product_lsb = -((formats.a.fraction_bits() + formats.b.fraction_bits()) as i32);
-        let terms = || {
-            a.iter()
-                .zip(b)
-                .map(|(a, b)| self.product(a, b, product_lsb))
-        };
+        let c = Term::addend(accumulator, c).or_zero(self.zero_exponent);
+        let bits = fraction_bits(formats);
+        let product = |(a, b)| Term::product(a, b, bits).or_zero(self.zero_exponent);
+        let terms = || a.iter().zip(b).map(product);
 
         let mut largest = terms().map(|t| t.exponent).fold(c.exponent, i32::max);
         if a.len() < self.group {
@@ -155,7 +115,7 @@ impl StepKind for Fused {
         }
 
         let grid = largest - self.fraction_bits as i32;
-        let align = |term| align(term, grid, self.alignment);
+        let align = |term: Term| term.align(grid, self.alignment);
         let mut sum = observer.shifted(None, align(c));
         for (i, term) in terms().enumerate() {
             let magnitude = observer.multiplied(i, term.magnitude);
@@ -172,13 +132,15 @@ impl StepKind for Fused {
             observer.term(|| Term::missing(self.zero_exponent, grid));
         }
         observer.sum(sum, grid, false);
-        let target = self.target(formats.accumulator);
+        let target = Target {
+            precision: self.precision,
+            ..Target::full(accumulator, self.rounding)
+        };
         let seen = self.seen(sum.unsigned_abs());
         let result = target.round(sum < 0, seen, grid, false);
-        if result == formats.accumulator.zero(true) && !self.minus_zero {
-            formats.accumulator.zero(false)
-        } else {
-            result
+        match self.minus_zero {
+            true => result,
+            false => without_minus_zero(accumulator, result),
         }
     }
 
@@ -219,17 +181,8 @@ impl StepKind for Fused {
                 "fraction_bits is {fraction_bits}; it must be at most 96"
             ));
         }
-        if !(-4096..=4096).contains(&zero_exponent) {
-            return Err(format!(
-                "zero_exponent is {zero_exponent}; it must lie within 4096 of 0"
-            ));
-        }
-        let most = accumulator.fraction_bits() + 1;
-        if !(1..=most).contains(&precision) {
-            return Err(format!(
-                "precision is {precision}; {accumulator} has 1 to {most} bits"
-            ));
-        }
+        check_zero_exponent(zero_exponent)?;
+        check_precision(precision, accumulator)?;
         if let Some(bits) = sum_bits {
             if !(precision..=127).contains(&bits) {
                 return Err(format!(
@@ -257,34 +210,6 @@ impl StepKind for Fused {
 }
 
 impl Fused {
-    fn product(&self, a: &Unpacked, b: &Unpacked, product_lsb: i32) -> Term {
-        let magnitude = u128::from(a.significand) * u128::from(b.significand);
-        let exponent = a.exponent + b.exponent;
-        Term {
-            negative: a.negative != b.negative,
-            magnitude,
-            lsb: exponent + product_lsb,
-            exponent: if magnitude == 0 {
-                self.zero_exponent
-            } else {
-                exponent
-            },
-        }
-    }
-
-    fn addend(&self, formats: Formats, c: Unpacked) -> Term {
-        Term {
-            negative: c.negative,
-            magnitude: c.significand.into(),
-            lsb: c.exponent - formats.accumulator.fraction_bits() as i32,
-            exponent: if c.is_zero() {
-                self.zero_exponent
-            } else {
-                c.exponent
-            },
-        }
-    }
-
     /// What the rounding sees of the magnitude of a sum.
     pub fn seen(&self, sum: u128) -> u128 {
         let Some(kept) = self.sum_bits else {
@@ -292,31 +217,5 @@ impl Fused {
         };
         let lost = (u128::BITS - sum.leading_zeros()).saturating_sub(kept);
         sum >> lost << lost
-    }
-
-    fn target(&self, accumulator: Format) -> Target {
-        Target {
-            format: accumulator,
-            precision: self.precision,
-            rounding: self.rounding,
-            overflow: Overflow::ToInfinity,
-        }
-    }
-}
-
-/// The term in units of `2^grid`.
-pub(super) fn align(term: Term, grid: i32, alignment: Rounding) -> i128 {
-    let magnitude = if term.magnitude == 0 {
-        0
-    } else if term.lsb >= grid {
-        term.magnitude << (term.lsb - grid)
-    } else {
-        let shift = (grid - term.lsb) as u32;
-        shift_right(term.magnitude, shift, alignment, term.negative)
-    };
-    if term.negative {
-        -(magnitude as i128)
-    } else {
-        magnitude as i128
     }
 }

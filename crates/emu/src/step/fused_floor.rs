@@ -3,13 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
+use super::checks::{
+    Code, check_accumulator, check_group, check_nan, check_rounding, check_zero_exponent,
+};
 use super::floor::{floor_to, signed};
 use super::kind::{Products, StepKind};
-use super::special::{Special, special};
+use super::special::special;
+use super::term::{Term, fraction_bits};
 use super::trace::{Datapath, Source, TermTrace};
-use crate::num::Formats;
-use crate::num::{Format, Rounding, Target, Unpacked, shift_right};
+use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
 /// rounded toward minus infinity:
@@ -62,20 +64,6 @@ struct Sum {
     exponent: i32,
 }
 
-impl Sum {
-    fn trace(self, source: Source, lsb: i32, kept: i128, kept_lsb: i32) -> TermTrace {
-        TermTrace {
-            source,
-            negative: self.value < 0,
-            magnitude: self.value.unsigned_abs(),
-            lsb,
-            exponent: self.exponent,
-            kept,
-            kept_lsb,
-        }
-    }
-}
-
 impl StepKind for FusedFloor {
     fn span(&self) -> usize {
         self.group
@@ -120,19 +108,12 @@ impl StepKind for FusedFloor {
         let format = formats.accumulator;
         let c = format.unpack(c);
         let infinite = |a: &Unpacked, b: &Unpacked| overflows(formats, a, b);
-        match special(a, b, c, infinite) {
-            Some(Special::Nan) => return self.nan.0,
-            Some(Special::Infinity { negative }) => {
-                let infinity = format.infinity(negative);
-                return infinity.expect("checked when the model was read");
-            }
-            None => {}
+        if let Some(code) = special((a, b, c), infinite, (format, self.nan.0)) {
+            return code;
         }
 
-        let c_exponent = match c.is_zero() {
-            true => self.zero_exponent,
-            false => c.exponent,
-        };
+        let addend = Term::addend(format, c).or_zero(self.zero_exponent);
+        let c_exponent = addend.exponent;
         let products = self.products(formats, a, b, observer);
         let exponent = products.map_or(c_exponent, |sum| sum.exponent.max(c_exponent));
 
@@ -143,30 +124,29 @@ impl StepKind for FusedFloor {
         let products = products.map_or(0, |sum| {
             let lsb = sum.exponent - self.fraction_bits as i32;
             let kept = floor_to(sum.value, lsb, grid);
-            observer.term(|| sum.trace(Source::AllProducts, lsb, kept, grid));
+            observer.term(|| TermTrace {
+                source: Source::AllProducts,
+                negative: sum.value < 0,
+                magnitude: sum.value.unsigned_abs(),
+                lsb,
+                exponent: sum.exponent,
+                kept,
+                kept_lsb: grid,
+            });
             kept
         });
         let reached = self
             .addend_window
             .is_none_or(|window| c_exponent >= exponent - window as i32);
-        let addend = c;
         let c = match reached && !c.is_zero() {
             true => {
-                let lsb = c.exponent - format.fraction_bits() as i32;
                 let coarse = exponent - self.fraction_bits as i32;
-                floor_to(signed(c.negative, c.significand.into()), lsb, coarse) << (coarse - grid)
+                let value = signed(addend.negative, addend.magnitude);
+                floor_to(value, addend.lsb, coarse) << (coarse - grid)
             }
             false => 0,
         };
-        observer.term(|| TermTrace {
-            source: Source::Addend,
-            negative: addend.negative,
-            magnitude: addend.significand.into(),
-            lsb: addend.exponent - format.fraction_bits() as i32,
-            exponent: c_exponent,
-            kept: c,
-            kept_lsb: grid,
-        });
+        observer.term(|| addend.kept(Source::Addend, c, grid));
         let total = observer.added(products + c);
         observer.sum(total, grid, false);
         self.round(format, total, grid)
@@ -211,12 +191,7 @@ impl StepKind for FusedFloor {
         if self.addend_window.is_some_and(|window| window > 4096) {
             return Err("addend_window must be at most 4096".into());
         }
-        if !(-4096..=4096).contains(&self.zero_exponent) {
-            return Err(format!(
-                "zero_exponent is {}; it must lie within 4096 of 0",
-                self.zero_exponent
-            ));
-        }
+        check_zero_exponent(self.zero_exponent)?;
         check_rounding("rounding", self.rounding)?;
         check_accumulator(accumulator)?;
         check_nan(self.nan, accumulator)
@@ -264,28 +239,13 @@ impl FusedFloor {
         let exponent = exponents.max()?;
         let grid = exponent - self.fraction_bits as i32;
         observer.aligned(exponent, grid);
-        let fraction_bits = formats.a.fraction_bits() + formats.b.fraction_bits();
+        let bits = fraction_bits(formats);
         let value = nonzero.map(|(i, (a, b))| {
             let k = turn + i * self.sums;
-            let magnitude = u128::from(a.significand) * u128::from(b.significand);
-            let magnitude = observer.multiplied(k, magnitude);
-            let lsb = a.exponent + b.exponent - fraction_bits as i32;
-            let shift = grid - lsb;
-            let kept = match u32::try_from(shift) {
-                Ok(down) => shift_right(magnitude, down, Rounding::TowardZero, false),
-                Err(_) => magnitude << -shift,
-            };
-            let negative = a.negative != b.negative;
-            let kept = observer.shifted(Some(k), signed(negative, kept));
-            observer.term(|| TermTrace {
-                source: Source::Product(i),
-                negative,
-                magnitude,
-                lsb,
-                exponent: a.exponent + b.exponent,
-                kept,
-                kept_lsb: grid,
-            });
+            let mut product = Term::product(a, b, bits);
+            product.magnitude = observer.multiplied(k, product.magnitude);
+            let kept = observer.shifted(Some(k), product.align(grid, Rounding::TowardZero));
+            observer.term(|| product.kept(Source::Product(i), kept, grid));
             kept
         });
         let value = value.sum();
@@ -310,8 +270,7 @@ impl FusedFloor {
 /// Whether a product of finite numbers reaches the power of two after the accumulator's largest. Products of zeros lie
 /// far below, and beside a NaN it does not matter.
 fn overflows(formats: Formats, a: &Unpacked, b: &Unpacked) -> bool {
-    let magnitude = u128::from(a.significand) * u128::from(b.significand);
-    let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
-    let leading = 127 - magnitude.leading_zeros() as i32;
-    leading + a.exponent + b.exponent - fraction as i32 > formats.accumulator.max_exponent()
+    let product = Term::product(a, b, fraction_bits(formats));
+    let leading = 127 - product.magnitude.leading_zeros() as i32;
+    leading + product.lsb > formats.accumulator.max_exponent()
 }

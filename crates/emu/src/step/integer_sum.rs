@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::check_group;
+use super::checks::{check_group, check_integers};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
 use crate::num::Formats;
@@ -91,17 +91,7 @@ impl StepKind for IntegerSum {
 
     fn check(&self, formats: Formats) -> Result<(), String> {
         check_group(self.group)?;
-        for format in [formats.a, formats.b] {
-            if format.width() > 8 {
-                return Err(format!("operands must have up to 8 bits, unlike {format}"));
-            }
-        }
-        match formats.accumulator {
-            Format::Int32 => Ok(()),
-            other => Err(format!(
-                "the accumulator of integers must be int32, not {other}"
-            )),
-        }
+        check_integers(formats)
     }
 
     fn takes_integers(&self) -> bool {

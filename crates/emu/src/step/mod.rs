@@ -31,6 +31,7 @@ mod sliced;
 mod sliced_integers;
 mod special;
 mod sticky_rne;
+mod term;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

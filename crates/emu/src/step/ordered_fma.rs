@@ -162,10 +162,7 @@ impl OrderedFma {
         if let Some((format, nan)) = all.into_iter().find(|(_, x)| x.is_nan()) {
             return quiet(format, nan, accumulator);
         }
-        let [a, b, c] = all.map(|(format, x)| match self.flush {
-            true => x.flushed(format),
-            false => x,
-        });
+        let [a, b, c] = all.map(|(format, x)| if self.flush { x.flushed(format) } else { x });
         if !self.flush {
             let target = Target::full(accumulator, Rounding::NearestEven);
             return fma_through(

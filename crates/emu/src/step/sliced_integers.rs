@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::checks::check_group;
+use super::checks::{check_group, check_integers};
 use super::clues::{Clues, numbers};
 use super::kind::{Products, StepKind};
 use super::sliced::phases;
@@ -103,17 +103,7 @@ impl StepKind for SlicedIntegers {
         if self.a_split > 8 || self.b_split > 8 {
             return Err("a_split and b_split must be at most 8".into());
         }
-        for format in [formats.a, formats.b] {
-            if format.width() > 8 {
-                return Err(format!("operands must have up to 8 bits, unlike {format}"));
-            }
-        }
-        match formats.accumulator {
-            Format::Int32 => Ok(()),
-            other => Err(format!(
-                "the accumulator of integers must be int32, not {other}"
-            )),
-        }
+        check_integers(formats)
     }
 
     fn takes_integers(&self) -> bool {

@@ -1,29 +1,21 @@
 //! Infinities and NaNs among the terms decide the result before any arithmetic.
 
-use crate::num::Unpacked;
+use crate::num::{Format, Unpacked};
 
-/// What special values among the terms force the result to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Special {
-    Nan,
-    Infinity { negative: bool },
-}
-
-/// NaN for any NaN term, infinity times zero, or infinities of both signs; otherwise the infinity
-/// among the terms, if any. Products that `infinite` says it of count as infinities.
+/// The result that special values among the terms force: `nan` for any NaN term, infinity times zero, or infinities of
+/// both signs; otherwise the infinity among the terms, if any. Products that `infinite` says it of count as infinities.
 pub fn special(
-    a: &[Unpacked],
-    b: &[Unpacked],
-    c: Unpacked,
+    (a, b, c): (&[Unpacked], &[Unpacked], Unpacked),
     infinite: impl Fn(&Unpacked, &Unpacked) -> bool,
-) -> Option<Special> {
+    (accumulator, nan): (Format, u64),
+) -> Option<u64> {
     let mut positive = c.is_infinite() && !c.negative;
     let mut negative = c.is_infinite() && c.negative;
-    let mut nan = c.is_nan();
+    let mut any_nan = c.is_nan();
     for (a, b) in a.iter().zip(b) {
-        nan |= a.is_nan() || b.is_nan();
+        any_nan |= a.is_nan() || b.is_nan();
         let factor = a.is_infinite() || b.is_infinite();
-        nan |= factor && (a.is_zero() || b.is_zero());
+        any_nan |= factor && (a.is_zero() || b.is_zero());
         if factor || infinite(a, b) {
             if a.negative == b.negative {
                 positive = true;
@@ -32,9 +24,18 @@ pub fn special(
             }
         }
     }
-    match (nan || (positive && negative), positive || negative) {
-        (true, _) => Some(Special::Nan),
-        (false, true) => Some(Special::Infinity { negative }),
+    let infinity = || accumulator.infinity(negative);
+    match (any_nan || (positive && negative), positive || negative) {
+        (true, _) => Some(nan),
+        (false, true) => Some(infinity().expect("checked when the model was read")),
         (false, false) => None,
+    }
+}
+
+/// A result that is never -0.
+pub fn without_minus_zero(format: Format, code: u64) -> u64 {
+    match code == format.zero(true) {
+        true => format.zero(false),
+        false => code,
     }
 }

@@ -8,7 +8,7 @@ use super::kind::{Products, ScaleUse, Scales, StepKind};
 use super::pair::{self, Lane, PairRule};
 use super::quad;
 use super::quad::Scaling;
-use super::special::{Special, special};
+use super::special::special;
 use super::trace::{Datapath, Source, TermTrace};
 use crate::num::Formats;
 use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
@@ -157,10 +157,9 @@ impl StepKind for StickyRne {
             (x[k], y[k]) = self.read(format, *a, *b);
         }
         let c = Format::Fp32.unpack(c);
-        match special(&x, &y, c, |_, _| false) {
-            Some(Special::Nan) => return self.nan.0,
-            Some(Special::Infinity { negative }) => return infinity(negative),
-            None => {}
+        let nan = self.nan.0;
+        if let Some(code) = special((&x, &y, c), |_, _| false, (Format::Fp32, nan)) {
+            return code;
         }
 
         let mut lanes = [Lane::dead(self.zero_exponent); LANES + 1];

@@ -76,9 +76,6 @@ impl<D: Datapath> FmaWires for Wires<'_, D> {
         // The unit has a magnitude and a sign.
         let kept = (sum.unsigned_abs() >> self.below) as i128;
         let change = (self.datapath.added(kept) - kept) << self.below;
-        match sum < 0 {
-            true => sum - change,
-            false => sum + change,
-        }
+        if sum < 0 { sum - change } else { sum + change }
     }
 }

@@ -1,13 +1,12 @@
 //! The numbers that an accumulator holds, and what becomes of a sum just beyond them.
 
-use super::{BOTTOM, Bench, K, TOP};
+use super::{BOTTOM, Desk, K, TOP};
 
-const TELLS: &str = "width of the accumulator, wrap or saturation, and where";
+pub const TELLS: &str = "width of the accumulator, wrap or saturation, and where";
 
-pub fn write(bench: &mut Bench) {
+pub fn write(desk: &mut Desk) {
     for (i, c) in [TOP, BOTTOM, TOP - 1, BOTTOM + 1].into_iter().enumerate() {
-        bench
-            .case("limits", TELLS, format!("C = {c} and no product"))
+        desk.case(format!("C = {c} and no product"))
             .c(c)
             .tag("alone", i as i32, 0)
             .done();
@@ -16,12 +15,7 @@ pub fn write(bench: &mut Bench) {
         for beyond in -9..=9i64 {
             for product in 1..=9i64 {
                 let (c, product) = (limit - step * (product - beyond), step * product);
-                bench
-                    .case(
-                        "limits",
-                        TELLS,
-                        format!("C = {c} and {product}: {beyond} beyond the limit"),
-                    )
+                desk.case(format!("C = {c} and {product}: {beyond} beyond the limit"))
                     .c(c)
                     .product(0, product)
                     .tag("beyond", side, (beyond * 10 + product.abs()) as i32)
@@ -30,19 +24,16 @@ pub fn write(bench: &mut Bench) {
         }
         // The same at the end of K, and with the products farthest from zero.
         for k in [0, K - 1] {
-            for factors in bench.extremes() {
+            for factors in desk.extremes() {
                 let product = factors.0 * factors.1;
                 for beyond in [-2, -1, 0, 1, 2] {
                     let c = limit + step * beyond - product;
-                    bench
-                        .case(
-                            "limits",
-                            TELLS,
-                            format!("C = {c} and {product} at k = {k}: {beyond} beyond the limit"),
-                        )
-                        .c(c)
-                        .term(k, factors)
-                        .done();
+                    desk.case(format!(
+                        "C = {c} and {product} at k = {k}: {beyond} beyond the limit"
+                    ))
+                    .c(c)
+                    .term(k, factors)
+                    .done();
                 }
             }
         }
@@ -51,8 +42,7 @@ pub fn write(bench: &mut Bench) {
     for n in 0..31 {
         for c in [(1 << n) - 1, 1 << n, -(1 << n), -(1 << n) - 1i64] {
             for product in [0, 1, -1, 2, -2, 7] {
-                bench
-                    .case("limits", TELLS, format!("C = {c} and {product}"))
+                desk.case(format!("C = {c} and {product}"))
                     .c(c)
                     .product(0, product)
                     .done();

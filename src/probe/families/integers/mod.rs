@@ -18,25 +18,37 @@ use crate::probe::suite::{INTEGER_K as K, Tag};
 const TOP: i64 = i32::MAX as i64;
 const BOTTOM: i64 = i32::MIN as i64;
 
-/// Every case, in the order in which they are written.
-pub fn all(a: Format, b: Format) -> Vec<Case> {
-    let mut bench = Bench::new(a, b);
-    for family in [
-        limits::write,
-        order::write,
-        products::write,
-        sums::write,
-        random::mixed,
-        excursions::write,
+type Family = (&'static str, &'static str, fn(&mut Desk));
+
+/// In the order in which they are written.
+const FAMILIES: [Family; 7] = [
+    ("limits", limits::TELLS, limits::write),
+    ("order", order::TELLS, order::write),
+    ("products", products::TELLS, products::write),
+    ("sums", sums::TELLS, sums::write),
+    ("mixed", "everything at once", random::mixed),
+    ("excursions", excursions::TELLS, excursions::write),
+    (
+        "anything",
+        "units of other kinds, anywhere",
         random::anything,
-    ] {
-        family(&mut bench);
+    ),
+];
+
+/// Every case.
+pub fn all(a: Format, b: Format) -> Vec<Case> {
+    let mut desk = Desk::new(a, b);
+    for (family, tells, write) in FAMILIES {
+        (desk.family, desk.tells) = (family, tells);
+        write(&mut desk);
     }
-    bench.cases
+    desk.cases
 }
 
 /// Where families put their cases, with the numbers that the formats have.
-struct Bench {
+struct Desk {
+    family: &'static str,
+    tells: &'static str,
     /// Least and greatest operands.
     a: [i64; 2],
     b: [i64; 2],
@@ -48,10 +60,12 @@ struct Bench {
 /// Places and codes of products, and C.
 type Operands = (Vec<(usize, u64, u64)>, u64);
 
-impl Bench {
-    fn new(a: Format, b: Format) -> Bench {
+impl Desk {
+    fn new(a: Format, b: Format) -> Desk {
         let range = |f: Format| [true, false].map(|negative| f.integer(f.max_finite(negative)));
-        Bench {
+        Desk {
+            family: "",
+            tells: "",
             a: range(a),
             b: range(b),
             formats: [a, b],
@@ -93,16 +107,11 @@ impl Bench {
     }
 
     /// A new case; it is kept by [`Pen::done`].
-    fn case(
-        &mut self,
-        family: &'static str,
-        tells: &'static str,
-        purpose: impl Into<String>,
-    ) -> Pen<'_> {
+    fn case(&mut self, purpose: impl Into<String>) -> Pen<'_> {
         let case = Case {
-            family,
+            family: self.family,
             purpose: purpose.into(),
-            tells,
+            tells: self.tells,
             tag: Tag::default(),
             a: Vec::new(),
             b: Vec::new(),
@@ -110,7 +119,7 @@ impl Bench {
             scales: Default::default(),
         };
         Pen {
-            bench: self,
+            desk: self,
             case,
             terms: Vec::new(),
             possible: true,
@@ -122,7 +131,7 @@ impl Bench {
 /// [`Pen::done`] drops it.
 #[must_use]
 struct Pen<'a> {
-    bench: &'a mut Bench,
+    desk: &'a mut Desk,
     case: Case,
     terms: Vec<(usize, u64, u64)>,
     possible: bool,
@@ -131,7 +140,7 @@ struct Pen<'a> {
 impl Pen<'_> {
     /// x times y as product `k`.
     fn term(mut self, k: usize, (x, y): (i64, i64)) -> Self {
-        let [a, b] = self.bench.formats;
+        let [a, b] = self.desk.formats;
         match (a.integer_code(x), b.integer_code(y)) {
             (Some(x), Some(y)) if k < K => self.terms.push((k, x, y)),
             _ => self.possible = false,
@@ -146,7 +155,7 @@ impl Pen<'_> {
 
     /// A small number as product `k`.
     fn product(mut self, k: usize, product: i64) -> Self {
-        match self.bench.factors(product) {
+        match self.desk.factors(product) {
             Some(factors) => self.term(k, factors),
             None => {
                 self.possible = false;
@@ -171,7 +180,7 @@ impl Pen<'_> {
     /// Keeps the case if the formats can express it and no other has the same operands.
     fn done(self) {
         let Pen {
-            bench,
+            desk,
             mut case,
             terms,
             possible,
@@ -183,8 +192,8 @@ impl Pen<'_> {
         for &(k, x, y) in &terms {
             (case.a[k], case.b[k]) = (x, y);
         }
-        if bench.seen.insert((terms, case.c)) {
-            bench.cases.push(case);
+        if desk.seen.insert((terms, case.c)) {
+            desk.cases.push(case);
         }
     }
 }

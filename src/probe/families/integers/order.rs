@@ -1,15 +1,15 @@
 //! Which products are added before a sum is brought into range: one that leads out of it and one that
 //! leads back stay together, or are parted.
 
-use super::{BOTTOM, Bench, K, TOP};
+use super::{BOTTOM, Desk, K, TOP};
 use crate::probe::families::mixed::Random;
 
-const TELLS: &str = "group, order of accumulation, several accumulators";
+pub const TELLS: &str = "group, order of accumulation, several accumulators";
 
-pub fn write(bench: &mut Bench) {
+pub fn write(desk: &mut Desk) {
     for j in 1..K {
-        pair(bench, Side::Top, [2, -3], [0, j]);
-        pair(bench, Side::Top, [2, -3], [j - 1, j]);
+        pair(desk, Side::Top, [2, -3], [0, j]);
+        pair(desk, Side::Top, [2, -3], [j - 1, j]);
     }
     for j in 1..K {
         let near = j <= 40 || j % 16 < 2;
@@ -19,14 +19,14 @@ pub fn write(bench: &mut Bench) {
                 (Side::Bottom, [-2, 3]),
                 (Side::Bottom, [3, -2]),
             ] {
-                pair(bench, side, steps, [0, j]);
-                pair(bench, side, steps, [j - 1, j]);
+                pair(desk, side, steps, [0, j]);
+                pair(desk, side, steps, [j - 1, j]);
             }
         }
     }
     for i in 1..8 {
         for j in i + 2..12 {
-            pair(bench, Side::Top, [2, -3], [i, j]);
+            pair(desk, Side::Top, [2, -3], [i, j]);
         }
     }
     let mut random = Random(0x2545_f491_4f6c_dd1d);
@@ -35,7 +35,7 @@ pub fn write(bench: &mut Bench) {
         let j = i + 1 + random.below((K - i - 1) as u64) as usize;
         let side = [Side::Top, Side::Bottom][random.below(2) as usize];
         let steps = [[2, -3], [-3, 2], [-2, 3], [3, -2]][random.below(4) as usize];
-        pair(bench, side, steps, [i, j]);
+        pair(desk, side, steps, [i, j]);
     }
 }
 
@@ -45,14 +45,14 @@ enum Side {
     Bottom,
 }
 
-fn pair(bench: &mut Bench, side: Side, steps: [i64; 2], places: [usize; 2]) {
+fn pair(desk: &mut Desk, side: Side, steps: [i64; 2], places: [usize; 2]) {
     let c = if side == Side::Top { TOP } else { BOTTOM };
     let purpose = format!(
         "C = {c}, {} at k = {} and {} at k = {}: brought into range in between, or not",
         steps[0], places[0], steps[1], places[1]
     );
-    let pen = bench
-        .case("order", TELLS, purpose)
+    let pen = desk
+        .case(purpose)
         .c(c)
         .product(places[0], steps[0])
         .product(places[1], steps[1]);

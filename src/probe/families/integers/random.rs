@@ -1,6 +1,6 @@
 //! Pseudo-random operands: what no directed case thought of.
 
-use super::{BOTTOM, Bench, K, TOP};
+use super::{BOTTOM, Desk, K, TOP};
 use crate::probe::families::mixed::Random;
 
 /// A number of a format, often at an end of it or about zero.
@@ -15,9 +15,9 @@ pub fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
 }
 
 /// Factors of a product.
-pub fn drawn(random: &mut Random, bench: &Bench) -> (i64, i64) {
-    let x = operand(random, bench.a);
-    (x, operand(random, bench.b))
+pub fn drawn(random: &mut Random, desk: &Desk) -> (i64, i64) {
+    let x = operand(random, desk.a);
+    (x, operand(random, desk.b))
 }
 
 /// Any C.
@@ -26,7 +26,7 @@ fn any(random: &mut Random) -> i64 {
 }
 
 /// Dense cases.
-pub fn mixed(bench: &mut Bench) {
+pub fn mixed(desk: &mut Desk) {
     let mut random = Random(0x6a09_e667_f3bc_c909);
     for (n, cases) in [(K, 70), (200, 60), (64, 60), (17, 80), (5, 80)] {
         for index in 0..cases {
@@ -36,7 +36,7 @@ pub fn mixed(bench: &mut Bench) {
                 _ => random.below((K - n + 1) as u64) as usize,
             };
             let terms: Vec<_> = (from..from + n)
-                .map(|k| (k, drawn(&mut random, bench)))
+                .map(|k| (k, drawn(&mut random, desk)))
                 .collect();
             let sum: i64 = terms.iter().map(|(_, (x, y))| x * y).sum();
             let c = match index % 5 {
@@ -46,28 +46,25 @@ pub fn mixed(bench: &mut Bench) {
                 3 => BOTTOM - sum + random.below(9) as i64 - 4,
                 _ => any(&mut random) >> random.below(31),
             };
-            bench
-                .case(
-                    "mixed",
-                    "everything at once",
-                    format!("{n} pseudo-random products from k = {from}, number {index}"),
-                )
-                .terms(terms)
-                .c(c.clamp(BOTTOM, TOP))
-                .done();
+            desk.case(format!(
+                "{n} pseudo-random products from k = {from}, number {index}"
+            ))
+            .terms(terms)
+            .c(c.clamp(BOTTOM, TOP))
+            .done();
         }
     }
 }
 
 /// Few products anywhere, and a C as far from a limit as they can reach.
-pub fn anything(bench: &mut Bench) {
+pub fn anything(desk: &mut Desk) {
     let mut random = Random(0xbb67_ae85_84ca_a73b);
     for index in 0..700 {
         let n = 1 + random.below(if index % 4 == 0 { 60 } else { 12 }) as usize;
         let mut terms: Vec<_> = (0..n)
             .map(|_| {
                 let k = random.below(K as u64) as usize;
-                (k, drawn(&mut random, bench))
+                (k, drawn(&mut random, desk))
             })
             .collect();
         terms.sort_by_key(|(k, _)| *k);
@@ -79,12 +76,7 @@ pub fn anything(bench: &mut Bench) {
             2 | 3 => BOTTOM + room,
             _ => any(&mut random),
         };
-        bench
-            .case(
-                "anything",
-                "units of other kinds, anywhere",
-                format!("{n} pseudo-random products, number {index}"),
-            )
+        desk.case(format!("{n} pseudo-random products, number {index}"))
             .terms(terms)
             .c(c)
             .done();

@@ -1,12 +1,12 @@
 //! Terms that scales set apart: what a large pair swallows, by blocks, how deep a term counts beside it,
 //! and which products are added before they are cut.
 
-use crate::probe::suite::{Bench, K};
+use crate::emu::Scale;
+use crate::probe::suite::{Desk, K};
 
-const TELLS: &str = "group, alignment and order of scaled terms; sums before they are scaled";
+pub const TELLS: &str = "group, alignment and order of scaled terms; sums before they are scaled";
 
-pub fn write(bench: &mut Bench) {
-    let Some(scale) = bench.scale else { return };
+pub fn write(desk: &mut Desk, scale: Scale) {
     let (block, blocks) = (scale.block, K / scale.block);
     // As far as scales of any format reach.
     let big = 12;
@@ -14,13 +14,9 @@ pub fn write(bench: &mut Bench) {
         for j in 0..blocks {
             // Beside the pair smaller terms are lost by their group; C takes the place of one.
             for small in [-4, -12] {
-                let mut pen = bench.case(
-                    "apart",
-                    TELLS,
-                    format!(
-                        "2^{big} in block {i}, -2^{big} in block {j}, 2^{small} in every other"
-                    ),
-                );
+                let mut pen = desk.case(format!(
+                    "2^{big} in block {i}, -2^{big} in block {j}, 2^{small} in every other"
+                ));
                 for other in (0..blocks).filter(|other| *other != i && *other != j) {
                     pen = pen.product(other * block, false, 1, 0).scaled(other, small);
                 }
@@ -36,13 +32,13 @@ pub fn write(bench: &mut Bench) {
             }
         }
     }
-    depths(bench, block);
-    parts(bench, block);
+    depths(desk, block);
+    parts(desk, block);
 }
 
 /// A term of another block, and of C, at every depth below a pair.
-fn depths(bench: &mut Bench, block: usize) {
-    let (least, most) = bench.scale_reach();
+fn depths(desk: &mut Desk, block: usize) {
+    let (least, most) = desk.scale_reach();
     for d in 1..=70 {
         // Between the ends of the scales' range.
         let small = (-d / 2).max(2 * least);
@@ -55,37 +51,27 @@ fn depths(bench: &mut Bench, block: usize) {
                 "block-depth"
             };
             for (i, other) in [(0, 1), (1, 0), (0, 2), (0, 3), (2, 3)] {
-                let pen = bench.case(
-                    "apart",
-                    TELLS,
-                    format!(
-                        "C = 2^{top}, -2^{top} in block {i}, {sign}{m} * 2^{small} in block {other}"
-                    ),
-                );
+                let pen = desk.case(format!(
+                    "C = 2^{top}, -2^{top} in block {i}, {sign}{m} * 2^{small} in block {other}"
+                ));
                 pen.c(false, 1, top)
                     .large(i * block, true, top)
                     .product(other * block + 1, negative, m, 0)
                     .scaled(other, small)
                     .tag(name, m as i32, 100 * (4 * i + other) as i32 + d)
                     .done();
-                let pen = bench.case(
-                    "apart",
-                    TELLS,
-                    format!(
-                        "-2^{top} and 2^{top} in blocks {i} and {other}, C = {sign}{m} * 2^{small}"
-                    ),
-                );
+                let pen = desk.case(format!(
+                    "-2^{top} and 2^{top} in blocks {i} and {other}, C = {sign}{m} * 2^{small}"
+                ));
                 pen.c(negative, m, small)
                     .large(i * block, true, top)
                     .large(other * block, false, top)
                     .done();
             }
             if top <= 2 * most {
-                let pen = bench.case(
-                    "apart",
-                    TELLS,
-                    format!("2^{top} and -2^{top} in block 0, C = {sign}{m} * 2^{small}"),
-                );
+                let pen = desk.case(format!(
+                    "2^{top} and -2^{top} in block 0, C = {sign}{m} * 2^{small}"
+                ));
                 pen.c(negative, m, small)
                     .product(0, true, 1, 0)
                     .product(1, false, 1, 0)
@@ -97,8 +83,8 @@ fn depths(bench: &mut Bench, block: usize) {
 }
 
 /// Two small terms, each of which is lost alone, at two places of a block.
-fn parts(bench: &mut Bench, block: usize) {
-    let (least, _) = bench.scale_reach();
+fn parts(desk: &mut Desk, block: usize) {
+    let (least, _) = desk.scale_reach();
     for d in 20..=44 {
         let small = (-d / 2).max(2 * least);
         let top = small + d;
@@ -110,14 +96,10 @@ fn parts(bench: &mut Bench, block: usize) {
             for other in [0, 1] {
                 let pair = 1 - other;
                 let base = other * block + first;
-                let pen = bench.case(
-                    "apart",
-                    TELLS,
-                    format!(
-                        "C = 2^{top}, -2^{top} in block {pair}, 2^{small} at k = {base} and {}",
-                        base + j
-                    ),
-                );
+                let pen = desk.case(format!(
+                    "C = 2^{top}, -2^{top} in block {pair}, 2^{small} at k = {base} and {}",
+                    base + j
+                ));
                 pen.c(false, 1, top)
                     .large(pair * block, true, top)
                     .powers([base, base + j], false, 0)

@@ -1,9 +1,9 @@
 //! Which products a scale belongs to, and whose: every block has another.
 
 use crate::emu::Scale;
-use crate::probe::suite::{Bench, K, Pen};
+use crate::probe::suite::{Desk, K, Pen};
 
-const TELLS: &str = "size and order of blocks, scales of A and of B";
+pub const TELLS: &str = "size and order of blocks, scales of A and of B";
 
 /// Every block has scales that no other has.
 fn all_differ(mut pen: Pen, scale: Scale, reach: i32) -> Pen {
@@ -15,22 +15,15 @@ fn all_differ(mut pen: Pen, scale: Scale, reach: i32) -> Pen {
     pen
 }
 
-pub fn write(bench: &mut Bench) {
-    let Some(scale) = bench.scale else { return };
+pub fn write(desk: &mut Desk, scale: Scale) {
     for k in 0..K {
-        let pen = bench.case(
-            "blocks",
-            TELLS,
-            format!("1 at k = {k} alone, other scales in every block"),
-        );
+        let pen = desk.case(format!("1 at k = {k} alone, other scales in every block"));
         all_differ(pen.product(k, false, 1, 0), scale, 5).done();
     }
     for stride in [1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33] {
-        let pen = bench.case(
-            "blocks",
-            TELLS,
-            format!("1 at every {stride}th k, other scales in every block"),
-        );
+        let pen = desk.case(format!(
+            "1 at every {stride}th k, other scales in every block"
+        ));
         let pen = pen.powers((0..K).step_by(stride), false, 0);
         all_differ(pen, scale, 5).done();
     }

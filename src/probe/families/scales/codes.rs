@@ -2,14 +2,13 @@
 
 use crate::emu::Scale;
 use crate::num::Class;
-use crate::probe::suite::{Bench, K};
+use crate::probe::suite::{Desk, K};
 
-const TELLS: &str = "what codes of scales mean, NaN and zero among them";
+pub const TELLS: &str = "what codes of scales mean, NaN and zero among them";
 
-pub fn write(bench: &mut Bench) {
-    let Some(scale) = bench.scale else { return };
-    specials(bench, scale);
-    let one = bench.scale_code(0).expect("1 is a scale");
+pub fn write(desk: &mut Desk, scale: Scale) {
+    specials(desk, scale);
+    let one = desk.scale_code(0).expect("1 is a scale");
     let blocks = K / scale.block;
     for code in 0..=scale.format.max_code() {
         for [a, b] in [[code, one], [one, code], [code, code], [code, 255 - code]] {
@@ -18,13 +17,9 @@ pub fn write(bench: &mut Bench) {
                 if c.is_some() && a != one && b != one {
                     continue;
                 }
-                let pen = bench.case(
-                    "codes",
-                    TELLS,
-                    format!(
-                        "1 at the beginning of block {block}, whose scales are {a:02x} and {b:02x}"
-                    ),
-                );
+                let pen = desk.case(format!(
+                    "1 at the beginning of block {block}, whose scales are {a:02x} and {b:02x}"
+                ));
                 let pen = pen
                     .product(block * scale.block, false, 1, 0)
                     .scales(block, [a, b]);
@@ -40,12 +35,10 @@ pub fn write(bench: &mut Bench) {
         }
         for [a, b] in [[code, one], [one, code]] {
             for (block, beside) in [(0, None), (0, Some(1)), (1, Some(0)), (blocks - 1, Some(0))] {
-                let pen = bench
-                    .case(
-                        "codes",
-                        TELLS,
-                        format!("zeros in block {block}, whose scales are {a:02x} and {b:02x}"),
-                    )
+                let pen = desk
+                    .case(format!(
+                        "zeros in block {block}, whose scales are {a:02x} and {b:02x}"
+                    ))
                     .scales(block, [a, b]);
                 match beside {
                     Some(other) => pen.product(other * scale.block, false, 1, 0).done(),
@@ -57,13 +50,13 @@ pub fn write(bench: &mut Bench) {
 }
 
 /// Infinities and NaN, of operands and of C, beside scales at the ends.
-fn specials(bench: &mut Bench, scale: Scale) {
-    let one = bench.scale_code(0).expect("1 is a scale");
-    let acc = bench.accumulator;
-    let special = |code: &u64| bench.a.unpack(*code).class != Class::Finite;
-    let operands: Vec<u64> = (0..=bench.a.max_code()).filter(special).collect();
+fn specials(desk: &mut Desk, scale: Scale) {
+    let one = desk.scale_code(0).expect("1 is a scale");
+    let acc = desk.accumulator;
+    let special = |code: &u64| desk.a.unpack(*code).class != Class::Finite;
+    let operands: Vec<u64> = (0..=desk.a.max_code()).filter(special).collect();
     let (unit_b, infinity) = (
-        crate::probe::number::code(bench.b, false, 1, 0),
+        crate::probe::number::code(desk.b, false, 1, 0),
         acc.infinity(false),
     );
     let (Some(unit_b), Some(infinity)) = (unit_b, infinity) else {
@@ -74,17 +67,12 @@ fn specials(bench: &mut Bench, scale: Scale) {
         for [x, y] in [[code, one], [one, code], [code, code]] {
             for &operand in &operands {
                 for (k, b) in [(0, unit_b), (scale.block, unit_b), (1, 0)] {
-                    bench
-                        .case(
-                            "codes",
-                            TELLS,
-                            format!(
-                                "the operand {operand:02x} at k = {k}, scales {x:02x} and {y:02x}"
-                            ),
-                        )
-                        .codes(k, operand, b)
-                        .scales(k / scale.block, [x, y])
-                        .done();
+                    desk.case(format!(
+                        "the operand {operand:02x} at k = {k}, scales {x:02x} and {y:02x}"
+                    ))
+                    .codes(k, (operand, b))
+                    .scales(k / scale.block, [x, y])
+                    .done();
                 }
             }
             for c in [
@@ -95,11 +83,9 @@ fn specials(bench: &mut Bench, scale: Scale) {
                 1,
             ] {
                 for product in [0, 1] {
-                    let pen = bench.case(
-                        "codes",
-                        TELLS,
-                        format!("C = {c:x}, {product} in block 0, scales {x:02x} and {y:02x}"),
-                    );
+                    let pen = desk.case(format!(
+                        "C = {c:x}, {product} in block 0, scales {x:02x} and {y:02x}"
+                    ));
                     let pen = pen.c_code(c).scales(0, [x, y]);
                     match product {
                         0 => pen.done(),

@@ -1,34 +1,30 @@
 //! Scaled products of every size that scales allow, far beyond any result, and below.
 
-use crate::num::Format;
-use crate::probe::suite::{Bench, K};
+use crate::emu::Scale;
+use crate::probe::number::{lowest, ones};
+use crate::probe::suite::{Desk, K};
 
-const TELLS: &str = "range of scaled products, exponents with which they are aligned";
+pub const TELLS: &str = "range of scaled products, exponents with which they are aligned";
 
-pub fn write(bench: &mut Bench) {
-    let Some(scale) = bench.scale else { return };
+pub fn write(desk: &mut Desk, scale: Scale) {
     let block = scale.block;
     // As many bits as sums can have, scales of full significands.
-    let (a, b) = (bench.a, bench.b);
-    let ones = |format: Format| (1u64 << (format.fraction_bits() + 1)) - 1;
+    let (a, b) = (desk.a, desk.b);
     let full = |negative| (a.max_finite(negative), b.max_finite(false));
-    let wide = bench
-        .scale_code(0)
-        .map_or(0, |one| one | (ones(scale.format) >> 1));
+    let one = desk.scale_code(0);
+    let wide = one.map_or(0, |one| one | (ones(scale.format) >> 1));
     for n in [
         1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 128, K,
     ] {
         for negative in [false, true] {
             for c in [None, Some(10), Some(-10), Some(30)] {
                 let sign = if negative { "-" } else { "" };
-                let pen = bench.case(
-                    "huge",
-                    TELLS,
-                    format!("{n} times {sign}the largest product, scales of full significands"),
-                );
-                let pen = (0..n).fold(pen, |pen, k| {
-                    let (x, y) = full(negative);
-                    pen.codes(k, x, y).scales(k / block, [wide, wide])
+                let pen = desk.case(format!(
+                    "{n} times {sign}the largest product, scales of full significands"
+                ));
+                let pen = pen.each(0..n, |pen, k| {
+                    let pen = pen.codes(k, full(negative));
+                    pen.scales(k / block, [wide, wide])
                 });
                 match c {
                     Some(e) => pen.c(!negative, 1, e).done(),
@@ -37,17 +33,16 @@ pub fn write(bench: &mut Bench) {
             }
         }
     }
-    let (least, most) = bench.scale_reach();
-    let acc = bench.accumulator;
-    let tiny = acc.min_exponent() - acc.fraction_bits() as i32;
+    let (least, most) = desk.scale_reach();
+    let acc = desk.accumulator;
+    let tiny = lowest(acc);
     let near = |e: i32| {
         let ends = [0, acc.max_exponent(), acc.min_exponent(), tiny];
         ends.iter().any(|end| (e - end).abs() < 12)
     };
     for e in 2 * least..=2 * most {
         for (m, negative) in [([1, 1], false), ([3, 1], true), ([3, 3], false)] {
-            bench
-                .case("huge", TELLS, format!("a product times 2^{e} alone"))
+            desk.case(format!("a product times 2^{e} alone"))
                 .factors(0, negative, m, 0)
                 .scaled(0, e)
                 .done();
@@ -58,29 +53,20 @@ pub fn write(bench: &mut Bench) {
         let all = [0, tiny, acc.min_exponent(), -60, 60, acc.max_exponent()];
         for c in all.into_iter().skip(e.rem_euclid(2) as usize).step_by(2) {
             for (from, to) in [(0, 1), (0, block - 1), (0, block), (block, 2 * block)] {
-                bench
-                    .case(
-                        "huge",
-                        TELLS,
-                        format!("2^{e} at k = {from}, -2^{e} at k = {to}, C = 2^{c}"),
-                    )
-                    .product(from, false, 1, 0)
-                    .product(to, true, 1, 0)
-                    .scaled(from / block, e)
-                    .scaled(to / block, e)
-                    .c(false, 1, c)
-                    .done();
+                desk.case(format!(
+                    "2^{e} at k = {from}, -2^{e} at k = {to}, C = 2^{c}"
+                ))
+                .cancelling(from, to, 0)
+                .scaled(from / block, e)
+                .scaled(to / block, e)
+                .c(false, 1, c)
+                .done();
             }
         }
         // The same sum of exponents from scales of other sizes.
         for x in [least, most, 0] {
             let y = e - x;
-            bench
-                .case(
-                    "huge",
-                    TELLS,
-                    format!("scales of 2^{x} and 2^{y}, at the end of K"),
-                )
+            desk.case(format!("scales of 2^{x} and 2^{y}, at the end of K"))
                 .product(K - 1, true, 3, 0)
                 .scale_exponents(K / block - 1, [x, y])
                 .done();

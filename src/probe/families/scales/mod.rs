@@ -8,18 +8,25 @@ mod huge;
 mod random;
 mod windows;
 
-use crate::probe::suite::Bench;
+use crate::emu::Scale;
+use crate::probe::suite::Desk;
 
-/// Every case, in the order in which they are written.
-pub fn all(bench: &mut Bench) {
-    for family in [
-        codes::write,
-        blocks::write,
-        apart::write,
-        huge::write,
-        windows::write,
-        random::write,
-    ] {
-        family(bench);
+type Family = (&'static str, &'static str, fn(&mut Desk, Scale));
+
+/// In the order in which they are written.
+const FAMILIES: [Family; 6] = [
+    ("codes", codes::TELLS, codes::write),
+    ("blocks", blocks::TELLS, blocks::write),
+    ("apart", apart::TELLS, apart::write),
+    ("huge", huge::TELLS, huge::write),
+    ("windows", windows::TELLS, windows::write),
+    ("scaled", random::TELLS, random::write),
+];
+
+/// Every case.
+pub fn all(desk: &mut Desk, scale: Scale) {
+    for (family, tells, write) in FAMILIES {
+        (desk.family, desk.tells) = (family, tells);
+        write(desk, scale);
     }
 }

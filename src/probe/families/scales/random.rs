@@ -1,10 +1,11 @@
 //! Pseudo-random operands, scales and C: what no directed case thought of.
 
+use crate::emu::Scale;
 use crate::num::{Class, Format};
 use crate::probe::families::mixed::Random;
-use crate::probe::suite::{Bench, K};
+use crate::probe::suite::{Desk, K};
 
-const TELLS: &str = "units of other kinds, anywhere";
+pub const TELLS: &str = "units of other kinds, anywhere";
 
 fn operand(random: &mut Random, format: Format) -> u64 {
     loop {
@@ -15,11 +16,10 @@ fn operand(random: &mut Random, format: Format) -> u64 {
     }
 }
 
-pub fn write(bench: &mut Bench) {
-    let Some(scale) = bench.scale else { return };
-    let (a, b, acc) = (bench.a, bench.b, bench.accumulator);
+pub fn write(desk: &mut Desk, scale: Scale) {
+    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
     let (block, blocks) = (scale.block, K / scale.block);
-    let (least, most) = bench.scale_reach();
+    let (least, most) = desk.scale_reach();
     let mut random = Random(0x3c6e_f372_fe94_f82b);
     for index in 0..1300 {
         let between = |random: &mut Random, from: i32, to: i32| {
@@ -37,7 +37,7 @@ pub fn write(bench: &mut Bench) {
                 0 if index % 3 == 0 => random.next() & scale.format.max_code(),
                 _ => {
                     let e = between(&mut random, middle - spread, middle + spread);
-                    let code = bench.scale_code(e.clamp(least, most));
+                    let code = desk.scale_code(e.clamp(least, most));
                     let code = code.expect("within reach");
                     // Any significand there is.
                     match random.below(2) {
@@ -83,14 +83,12 @@ pub fn write(bench: &mut Bench) {
             1 => random.code(acc, size.clamp(-140, 120), 30),
             _ => random.code(acc, size.clamp(-140, 120), 4),
         };
-        let pen = bench.case(
-            "scaled",
-            TELLS,
-            format!("{n} pseudo-random products and scales, number {index}"),
-        );
+        let pen = desk.case(format!(
+            "{n} pseudo-random products and scales, number {index}"
+        ));
         let pen = terms
             .into_iter()
-            .fold(pen, |pen, (k, x, y)| pen.codes(k, x, y));
+            .fold(pen, |pen, (k, x, y)| pen.codes(k, (x, y)));
         let codes = codes.into_iter().enumerate();
         let pen = codes.fold(pen, |pen, (block, codes)| pen.scales(block, codes));
         pen.c_code(c).done();

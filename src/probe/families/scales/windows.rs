@@ -1,19 +1,19 @@
 //! Which exponent sets the window that scaled terms are cut to: a product's, a scale's, C's, or that of zeros below all
 //! results; and how many products are added before they are cut where no C is there.
 
-use crate::probe::suite::{Bench, Pen};
+use crate::emu::Scale;
+use crate::probe::suite::{Desk, Pen};
 
-const TELLS: &str =
+pub const TELLS: &str =
     "exponent of the window, by products, scales, C or zeros; sums before they are cut";
 
-pub fn write(bench: &mut Bench) {
-    let Some(scale) = bench.scale else { return };
+pub fn write(desk: &mut Desk, scale: Scale) {
     for other in [1, 2] {
         let base = other * scale.block;
-        products(bench, base);
-        addends(bench, base);
+        products(desk, scale, base);
+        addends(desk, scale, base);
     }
-    subnormals(bench, 32);
+    subnormals(desk, scale, 32);
 }
 
 /// `±m * 2^e` at `k`, by the smallest scales of its block that leave a product.
@@ -32,27 +32,19 @@ fn small<'a>(
 }
 
 /// Two small terms, each of which is lost alone, beside products that cancel.
-fn products(bench: &mut Bench, base: usize) {
-    let Some(scale) = bench.scale else { return };
-    let (least, most) = bench.scale_reach();
+fn products(desk: &mut Desk, scale: Scale, base: usize) {
+    let (least, most) = desk.scale_reach();
     let top = (2 * most).min(20);
     for d in 33..=40 {
         for j in [1, 2, 3, 4, 5, 7, 8, 12, 15] {
             for (first, negative) in [(0, false), (15 - j, true)] {
                 let sign = if negative { "-" } else { "" };
                 let (k, value) = (base + first, top - d);
-                let pen = bench.case(
-                    "windows",
-                    TELLS,
-                    format!(
-                        "2^{top} and -2^{top} in block 0, {sign}2^{value} at k = {k} and {}",
-                        k + j
-                    ),
-                );
-                let pen = pen
-                    .product(0, false, 1, 0)
-                    .product(1, true, 1, 0)
-                    .scaled(0, top);
+                let pen = desk.case(format!(
+                    "2^{top} and -2^{top} in block 0, {sign}2^{value} at k = {k} and {}",
+                    k + j
+                ));
+                let pen = pen.cancelling(0, 1, 0).scaled(0, top);
                 let pen = small(pen, k, negative, 1, value, least, scale.block);
                 small(pen, k + j, negative, 1, value, least, scale.block).done();
             }
@@ -61,29 +53,21 @@ fn products(bench: &mut Bench, base: usize) {
 }
 
 /// C between a scale and its largest product, all of which cancels, and a small term.
-fn addends(bench: &mut Bench, base: usize) {
-    let Some(scale) = bench.scale else { return };
-    let (least, most) = bench.scale_reach();
-    let largest = (bench.a.max_exponent() + bench.b.max_exponent()).min(6);
+fn addends(desk: &mut Desk, scale: Scale, base: usize) {
+    let (least, most) = desk.scale_reach();
+    let largest = (desk.a.max_exponent() + desk.b.max_exponent()).min(6);
     for top in [2 * most, 2 * most - 2].map(|top| top.min(20)) {
         for of_c in -1..=largest + 1 {
             for d in 30..=40 {
                 for (m, negative) in [(1, false), (1, true), (3, true)] {
                     let sign = if negative { "-" } else { "" };
                     let (value, c) = (top - d, top + of_c);
-                    let pen = bench.case(
-                        "windows",
-                        TELLS,
-                        format!(
+                    let pen = desk.case(format!(
                             "2^{} and -2^{0} in block 0, whose scales are 2^{top}, C = 2^{c}, -2^{c}, {sign}{m} * 2^{value}",
                             top + largest
                         ),
                     );
-                    let pen = pen
-                        .product(0, false, 1, largest)
-                        .product(1, true, 1, largest)
-                        .scaled(0, top)
-                        .c(false, 1, c);
+                    let pen = pen.cancelling(0, 1, largest).scaled(0, top).c(false, 1, c);
                     let pen = match of_c > largest {
                         true => pen.powers([2, 3], true, of_c - 1),
                         false => pen.product(2, true, 1, of_c),
@@ -96,20 +80,15 @@ fn addends(bench: &mut Bench, base: usize) {
 }
 
 /// Results below the normal range, and terms of smaller scales far below them, which take their last bit or vanish.
-fn subnormals(bench: &mut Bench, base: usize) {
-    let Some(scale) = bench.scale else { return };
-    let unit = bench.lowest_result();
+fn subnormals(desk: &mut Desk, scale: Scale, base: usize) {
+    let unit = desk.lowest_result();
     for (n, m, e) in [(1, 1, -2), (2, 1, -1), (3, 3, -2)] {
         let n_units = format!("{n} * 2^{unit} in block 0");
         for d in 5..=36 {
             for tiny in [1, 3] {
                 let value = unit - d;
                 let block = base / scale.block;
-                let pen = bench.case(
-                    "windows",
-                    TELLS,
-                    format!("{n_units}, -{tiny} * 2^{value} at k = {base}"),
-                );
+                let pen = desk.case(format!("{n_units}, -{tiny} * 2^{value} at k = {base}"));
                 let pen = pen
                     .product(0, false, m, e)
                     .scaled(0, unit + 2)
@@ -117,14 +96,10 @@ fn subnormals(bench: &mut Bench, base: usize) {
                 pen.scaled(block, value).done();
                 // 9/8 and -3/2 of a unit: cut alone they leave nothing.
                 let next = base + 16;
-                let pen = bench.case(
-                    "windows",
-                    TELLS,
-                    format!(
-                        "{n_units}, 9 * 2^{value} at k = {base}, -3 * 2^{} at {next}",
-                        value + 2
-                    ),
-                );
+                let pen = desk.case(format!(
+                    "{n_units}, 9 * 2^{value} at k = {base}, -3 * 2^{} at {next}",
+                    value + 2
+                ));
                 let pen = pen
                     .product(0, false, m, e)
                     .scaled(0, unit + 2)

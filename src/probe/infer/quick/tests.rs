@@ -4,15 +4,9 @@ use super::*;
 use crate::emu::Scale;
 use crate::emu::step::Code;
 use crate::probe::infer::evidence::prepare;
+use crate::probe::infer::grid::MODES;
 use crate::probe::{Prepared, Suite};
 use crate::random::SplitMix64;
-
-const MODES: [Rounding; 4] = [
-    Rounding::TowardZero,
-    Rounding::NearestEven,
-    Rounding::NearestAway,
-    Rounding::Down,
-];
 
 fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
     let mut below = |n: u64| random.word() % n;

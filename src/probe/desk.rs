@@ -1,14 +1,45 @@
-//! A pen to write cases of floating-point numbers with.
+//! Cases, where those of floating-point numbers are written, and the pen.
 
 use std::collections::HashSet;
 
-use super::case::{Case, K, Tag};
-use super::number::{code, factors, scale_powers};
+use super::number::{code, factors, lowest, scale_powers};
 use crate::emu::Scale;
 use crate::num::Format;
 
+/// One dot product that tells models apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Case {
+    /// The question it belongs to.
+    pub family: &'static str,
+    /// What it is, in one sentence.
+    pub purpose: String,
+    /// What its answer tells apart.
+    pub tells: &'static str,
+    /// By which features find it.
+    pub tag: Tag,
+    pub a: Vec<u64>,
+    pub b: Vec<u64>,
+    pub c: u64,
+    /// Of blocks of A and of B; none where a suite has no scales.
+    pub scales: [Vec<u64>; 2],
+}
+
+/// A name and up to two numbers; cases that no feature reads share the empty name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tag(pub &'static str, pub i32, pub i32);
+
+/// K of cases of floats: a multiple of the K of every instruction in use, and twice that of the longest, so
+/// that groups of up to 128 products end within.
+pub const K: usize = 256;
+
+/// K of cases of integers: groups of up to 256, and sums of as many bits as a dense case can reach.
+pub const INTEGER_K: usize = 512;
+
 /// Where families put their cases, with the sizes of numbers that the formats allow.
-pub struct Bench {
+pub struct Desk {
+    /// The family that writes, and what its answers tell apart.
+    pub(super) family: &'static str,
+    pub(super) tells: &'static str,
     pub a: Format,
     pub b: Format,
     pub accumulator: Format,
@@ -26,21 +57,22 @@ pub struct Bench {
 
 type Operands = (Vec<u64>, Vec<u64>, u64, [Vec<u64>; 2]);
 
-impl Bench {
-    pub(super) fn new(a: Format, b: Format, accumulator: Format, scale: Option<Scale>) -> Bench {
+impl Desk {
+    pub(super) fn new(a: Format, b: Format, accumulator: Format, scale: Option<Scale>) -> Desk {
         let normal = (
             a.min_exponent() + b.min_exponent(),
             a.max_exponent() + b.max_exponent(),
         );
-        let lowest = accumulator.min_exponent() - accumulator.fraction_bits() as i32;
         // More than any known unit keeps, where the formats reach as far.
         let reach = 2 * accumulator.fraction_bits() as i32 + 12;
         let top = normal.1.min(accumulator.max_exponent() - 1);
-        let bottom = normal.0.max(lowest);
+        let bottom = normal.0.max(lowest(accumulator));
         let middle = 0.clamp(bottom, top);
         let big = top.min(middle + reach / 2);
         let small = bottom.max(big - reach);
-        Bench {
+        Desk {
+            family: "",
+            tells: "",
             a,
             b,
             accumulator,
@@ -60,12 +92,11 @@ impl Bench {
 
     /// The lowest bit of any product and of any accumulator.
     pub fn lowest_product(&self) -> i32 {
-        let lowest = |f: Format| f.min_exponent() - f.fraction_bits() as i32;
         lowest(self.a) + lowest(self.b)
     }
 
     pub fn lowest_result(&self) -> i32 {
-        self.accumulator.min_exponent() - self.accumulator.fraction_bits() as i32
+        lowest(self.accumulator)
     }
 
     /// The least and the greatest exponent of a scale.
@@ -81,16 +112,11 @@ impl Bench {
     }
 
     /// A new case; it is kept by [`Pen::done`].
-    pub fn case(
-        &mut self,
-        family: &'static str,
-        tells: &'static str,
-        purpose: impl Into<String>,
-    ) -> Pen<'_> {
+    pub fn case(&mut self, purpose: impl Into<String>) -> Pen<'_> {
         let case = Case {
-            family,
+            family: self.family,
             purpose: purpose.into(),
-            tells,
+            tells: self.tells,
             tag: Tag::default(),
             a: vec![0; K],
             b: vec![0; K],
@@ -101,7 +127,7 @@ impl Bench {
             }),
         };
         Pen {
-            bench: self,
+            desk: self,
             case,
             possible: true,
         }
@@ -112,7 +138,7 @@ impl Bench {
 /// [`Pen::done`] drops it.
 #[must_use]
 pub struct Pen<'a> {
-    bench: &'a mut Bench,
+    desk: &'a mut Desk,
     case: Case,
     possible: bool,
 }
@@ -125,9 +151,9 @@ impl Pen<'_> {
 
     /// `±mx * my * 2^e` as product `k`.
     pub fn factors(mut self, k: usize, negative: bool, m: [u64; 2], e: i32) -> Self {
-        let found = factors([self.bench.a, self.bench.b], negative, m, e).or_else(|| {
+        let found = factors([self.desk.a, self.desk.b], negative, m, e).or_else(|| {
             let swapped = [m[1], m[0]];
-            factors([self.bench.a, self.bench.b], negative, swapped, e)
+            factors([self.desk.a, self.desk.b], negative, swapped, e)
         });
         match found {
             Some((x, y)) if k < K => (self.case.a[k], self.case.b[k]) = (x, y),
@@ -138,19 +164,32 @@ impl Pen<'_> {
 
     /// `±2^e` as each of these products.
     pub fn powers(self, k: impl IntoIterator<Item = usize>, negative: bool, e: i32) -> Self {
-        k.into_iter()
-            .fold(self, |pen, k| pen.product(k, negative, 1, e))
+        self.each(k, |pen, k| pen.product(k, negative, 1, e))
+    }
+
+    /// What `product` writes for each `k`.
+    pub fn each(
+        self,
+        k: impl IntoIterator<Item = usize>,
+        product: impl FnMut(Self, usize) -> Self,
+    ) -> Self {
+        k.into_iter().fold(self, product)
+    }
+
+    /// `2^e` as product `i` and `-2^e` as product `j`.
+    pub fn cancelling(self, i: usize, j: usize, e: i32) -> Self {
+        self.product(i, false, 1, e).product(j, true, 1, e)
     }
 
     /// These codes as product `k`.
-    pub fn codes(mut self, k: usize, a: u64, b: u64) -> Self {
-        (self.case.a[k], self.case.b[k]) = (a, b);
+    pub fn codes(mut self, k: usize, pair: (u64, u64)) -> Self {
+        (self.case.a[k], self.case.b[k]) = pair;
         self
     }
 
     /// `±m * 2^e` as C.
     pub fn c(mut self, negative: bool, m: u64, e: i32) -> Self {
-        match code(self.bench.accumulator, negative, m, e) {
+        match code(self.desk.accumulator, negative, m, e) {
             Some(c) => self.case.c = c,
             None => self.possible = false,
         }
@@ -175,7 +214,7 @@ impl Pen<'_> {
 
     /// `2^x` and `2^y` as the scales of a block.
     pub fn scale_exponents(mut self, block: usize, exponents: [i32; 2]) -> Self {
-        match exponents.map(|e| self.bench.scale_code(e)) {
+        match exponents.map(|e| self.desk.scale_code(e)) {
             [Some(x), Some(y)] => self.scales(block, [x, y]),
             _ => {
                 self.possible = false;
@@ -186,16 +225,16 @@ impl Pen<'_> {
 
     /// Scales whose product is `2^e` for a block.
     pub fn scaled(self, block: usize, e: i32) -> Self {
-        let (least, most) = self.bench.scale_reach();
+        let (least, most) = self.desk.scale_reach();
         let x = e.div_euclid(2).clamp(least, most);
         self.scale_exponents(block, [x, e - x])
     }
 
     /// `±2^e` in the block of `k`, from there on: of one product if there is one so large.
     pub fn large(self, k: usize, negative: bool, e: i32) -> Self {
-        let block = self.bench.scale.map_or(K, |scale| scale.block);
-        let scale = e.min(2 * self.bench.scale_reach().1);
-        let largest = self.bench.a.max_exponent() + self.bench.b.max_exponent();
+        let block = self.desk.scale.map_or(K, |scale| scale.block);
+        let scale = e.min(2 * self.desk.scale_reach().1);
+        let largest = self.desk.a.max_exponent() + self.desk.b.max_exponent();
         let each = (e - scale).min(largest);
         let count = 1usize << (e - scale - each).min(30);
         let mut pen = self.scaled(k / block, scale);
@@ -204,6 +243,12 @@ impl Pen<'_> {
             true => pen.powers(k..k + count, negative, each),
             false => pen,
         }
+    }
+
+    /// What the answer tells apart, where it is not what the family's tell.
+    pub fn tells(mut self, what: &'static str) -> Self {
+        self.case.tells = what;
+        self
     }
 
     pub fn tag(mut self, name: &'static str, x: i32, y: i32) -> Self {
@@ -215,7 +260,7 @@ impl Pen<'_> {
     /// feature looks for it.
     pub fn done(self) {
         let Pen {
-            bench,
+            desk,
             case,
             possible,
         } = self;
@@ -223,9 +268,9 @@ impl Pen<'_> {
             return;
         }
         let operands = (case.a.clone(), case.b.clone(), case.c, case.scales.clone());
-        let new = bench.seen.insert(operands);
+        let new = desk.seen.insert(operands);
         if new || case.tag != Tag::default() {
-            bench.cases.push(case);
+            desk.cases.push(case);
         }
     }
 }
