@@ -31,22 +31,13 @@ pub struct Archs {
 impl Archs {
     pub fn run(self) -> Result<Ending> {
         let catalogue = Catalogue::builtin();
-        let one = match &self.name {
-            Some(name) => Some(catalogue.find(name)?),
-            None => None,
-        };
-        show::print(|out| match (one, self.json) {
-            (Some(arch), false) => detail(arch, out),
-            (None, false) => list(catalogue.architectures(), out),
-            (Some(arch), true) => {
-                serde_json::to_writer_pretty(&mut *out, arch)?;
-                writeln!(out)
-            }
-            (None, true) => {
-                serde_json::to_writer_pretty(&mut *out, catalogue.architectures())?;
-                writeln!(out)
-            }
-        })?;
+        let one = self.name.as_deref();
+        let one = one.map(|name| catalogue.find(name)).transpose()?;
+        let all = catalogue.architectures();
+        match one {
+            Some(arch) => show::either(self.json, arch, |out| detail(arch, out))?,
+            None => show::either(self.json, all, |out| list(all, out))?,
+        }
         Ok(Ending::Done)
     }
 }

@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::values::word;
-use super::{Ending, show};
+use super::{Ending, refuted, show};
 use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
 use crate::commit::Hash;
 use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, parse_sha256, printable, read_text};
 use crate::sign::PublicKey;
 use crate::words::{Word, words};
 
-/// Verify a signed verdict, or export it for other tools
-///
-/// The option --attest of check, batch, shard merge, audit verify and screen judge writes attestations.
-/// docs/attestations.md describes their content, and their use with cosign and gh.
-#[derive(Args)]
-#[command(after_long_help = "\
+commands! {
+    /// Verify a signed verdict, or export it for other tools
+    ///
+    /// The option --attest of check, batch, shard merge, audit verify and screen judge writes attestations.
+    /// docs/attestations.md describes their content, and their use with cosign and gh.
+    #[command(after_long_help = "\
 Examples:
   Sign a verdict; anyone with the public key and D can verify it without A, B or a model:
     openssl genpkey -algorithm ed25519 -out key.pem && openssl pkey -in key.pem -pubout -out key.pub.pem
@@ -29,15 +29,10 @@ Examples:
     tcverify attest export d.att.json --bundle d.sigstore.json
 
 Exit codes: verify: 0 it is attested, 1 it is not, 2 anything else; export: 0 done, 2 anything else.")]
-pub struct Attest {
-    #[command(subcommand)]
-    step: Step,
-}
-
-#[derive(Subcommand)]
-enum Step {
-    Verify(Verify),
-    Export(Export),
+    pub enum Attest {
+        Verify(Verify),
+        Export(Export),
+    }
 }
 
 words! {
@@ -55,7 +50,7 @@ words! {
 /// The checks run in this order: signatures, payload type, predicate type, file digests, what the verdict rests on,
 /// result.
 #[derive(Args)]
-struct Verify {
+pub struct Verify {
     /// Attestation written by '--attest'
     #[arg(value_name = "ATTESTATION")]
     attestation: PathBuf,
@@ -98,7 +93,7 @@ struct Verify {
 
 /// Write an attestation in the forms that other tools read; signatures are not checked
 #[derive(Args)]
-struct Export {
+pub struct Export {
     /// Attestation written by '--attest'
     #[arg(value_name = "ATTESTATION")]
     attestation: PathBuf,
@@ -116,15 +111,6 @@ struct Export {
     predicate: Option<PathBuf>,
 }
 
-impl Attest {
-    pub fn run(self) -> Result<Ending> {
-        match self.step {
-            Step::Verify(command) => command.run(),
-            Step::Export(command) => command.run(),
-        }
-    }
-}
-
 fn read(path: &Path) -> Result<String> {
     Ok(read_text(path, "attestation", MAX_LOG)?)
 }
@@ -138,7 +124,7 @@ fn digest(path: &Path) -> Result<Hash> {
 }
 
 impl Verify {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let keys = self.key.iter().map(|path| PublicKey::read(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let most = keys.len();
@@ -156,10 +142,7 @@ impl Verify {
                 Ok(Ending::Done)
             }
             Err(error) => match error.downcast::<AttestError>() {
-                Ok(nothing @ AttestError::Nothing(_)) => {
-                    show::different(&format!("{name}: {nothing}"));
-                    Ok(Ending::Different)
-                }
+                Ok(nothing @ AttestError::Nothing(_)) => refuted(format!("{name}: {nothing}")),
                 Ok(other) => Err(anyhow!("{name}: {other}")),
                 Err(other) => Err(other),
             },
@@ -236,7 +219,7 @@ impl Verify {
 }
 
 impl Export {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let mut outputs = Outputs::new();
         outputs.protect("the attestation", &self.attestation);
         let paths = [&self.bundle, &self.statement, &self.predicate];
@@ -244,13 +227,9 @@ impl Export {
             paths.iter().any(|path| path.is_some()),
             "choose what to write: --bundle, --statement or --predicate"
         );
-        let mut open = |role: &str, path: &Option<PathBuf>| {
-            let path = path.as_deref();
-            path.map(|path| outputs.open(role, path)).transpose()
-        };
-        let to_bundle = open("the bundle", &self.bundle)?;
-        let to_statement = open("the statement", &self.statement)?;
-        let to_predicate = open("the predicate", &self.predicate)?;
+        let to_bundle = outputs.open_if("the bundle", self.bundle.as_ref())?;
+        let to_statement = outputs.open_if("the statement", self.statement.as_ref())?;
+        let to_predicate = outputs.open_if("the predicate", self.predicate.as_ref())?;
         let name = || escaped_path(&self.attestation);
         let text = read(&self.attestation)?;
         let envelope = Envelope::parse(&text).with_context(name)?;

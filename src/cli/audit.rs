@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::args::{
     MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation,
@@ -12,26 +12,25 @@ use super::args::{
 };
 use super::commit::WholeArgs;
 use super::documents::pretty;
-use super::log::unproven;
-use super::logged::{WitnessArgs, bytes};
+use super::log::{WitnessArgs, bytes, unproven};
 use super::reports::{PageArgs, ReportArgs};
-use super::{Ending, show};
+use super::{Ending, refuted, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Request, Source, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
-use crate::report::{Verdict, grouped, write_json};
+use crate::report::{grouped, write_json};
 use crate::role::Role;
 use crate::tlog::Published;
 
-/// Audit a committed product from a few of its rows and columns
-///
-/// The prover has committed to operands, model and D ('tcverify commit'). A beacon, a public value that nobody
-/// could know at that time, draws elements of D. The prover opens the rows of A and columns of B that these
-/// elements need, with proofs that they are the committed ones. The auditor replays the elements from these rows
-/// and columns alone. docs/audits.md specifies the documents, and which beacons are suitable.
-#[derive(Args)]
-#[command(after_long_help = "\
+commands! {
+    /// Audit a committed product from a few of its rows and columns
+    ///
+    /// The prover has committed to operands, model and D ('tcverify commit'). A beacon, a public value that nobody
+    /// could know at that time, draws elements of D. The prover opens the rows of A and columns of B that these
+    /// elements need, with proofs that they are the committed ones. The auditor replays the elements from these rows
+    /// and columns alone. docs/audits.md specifies the documents, and which beacons are suitable.
+    #[command(after_long_help = "\
 Examples:
   First the prover commits, and publishes c.json with a date that others can confirm:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json
@@ -49,37 +48,24 @@ Examples:
 
 Exit codes: challenge and open: 0 done, 1 differs from the commitment, 2 anything else; verify: 0 all
 opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
-pub struct Audit {
-    #[command(subcommand)]
-    step: Step,
+    pub enum Audit {
+        Challenge(MakeChallenge),
+        Open(Box<Open<WholeArgs>>),
+        Verify(Box<Verify<AuditedProduct>>),
+    }
 }
 
-#[derive(Subcommand)]
-enum Step {
-    Challenge(MakeChallenge),
-    Open(Box<Open<WholeArgs>>),
-    Verify(Box<Verify<AuditedProduct>>),
-}
-
-/// The steps that an operation has options of its own for.
-#[derive(Subcommand)]
-pub enum OperationStep {
-    Open(Box<Open<WholeOperation>>),
-    Verify(Box<Verify<AuditedOperation>>),
-}
-
-impl OperationStep {
-    pub fn run(self) -> Result<Ending> {
-        match self {
-            OperationStep::Open(command) => command.run(),
-            OperationStep::Verify(command) => command.run(),
-        }
+commands! {
+    /// The steps that an operation has options of its own for.
+    pub enum OperationStep {
+        Open(Box<Open<WholeOperation>>),
+        Verify(Box<Verify<AuditedOperation>>),
     }
 }
 
 /// Draw elements of a committed D by a public beacon
 #[derive(Args)]
-struct MakeChallenge {
+pub struct MakeChallenge {
     /// Commitment written by 'tcverify commit'
     #[arg(value_name = "C.json")]
     commitment: PathBuf,
@@ -232,13 +218,8 @@ pub struct Verify<W: Audited> {
 /// By what is computed again, and of which arrays the auditor has copies.
 pub trait Audited: Args {
     /// The request; arrays are not read.
-    ///
-    /// # Errors
-    /// What contradicts itself, in terms of options.
     fn request(&self) -> Result<Request>;
 
-    /// # Errors
-    /// If a name is none.
     fn copies(&self) -> Result<Vec<(Role, PathBuf)>>;
 }
 
@@ -336,16 +317,6 @@ impl Audited for AuditedOperation {
     }
 }
 
-impl Audit {
-    pub fn run(self) -> Result<Ending> {
-        match self.step {
-            Step::Challenge(command) => command.run(),
-            Step::Open(command) => command.run(),
-            Step::Verify(command) => command.run(),
-        }
-    }
-}
-
 /// A commitment and the SHA-256 of its file.
 fn commitment(path: &Path) -> Result<(Commitment, Hash)> {
     let (commitment, sha256) = read_commitment(path)?;
@@ -362,20 +333,17 @@ fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> 
 }
 
 /// An opening that proves nothing is an answer; anything else is an error.
-fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<Option<T>> {
+fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<T> {
+    let name = || escaped_path(path);
     match result {
-        Ok(found) => Ok(Some(found)),
-        Err(error @ AuditError::ProvesNothing(_)) => {
-            show::different(&format!("{}: {error}", escaped_path(path)));
-            Ok(None)
-        }
+        Err(error @ AuditError::ProvesNothing(_)) => refuted(format!("{}: {error}", name())),
         Err(AuditError::Check(error)) => said(Err(error)),
-        Err(error) => Err(error).with_context(|| escaped_path(path)),
+        other => other.with_context(name),
     }
 }
 
 impl MakeChallenge {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let mut outputs = Outputs::new();
         outputs.protect("the commitment", &self.commitment);
         let output = outputs.open("the challenge", &self.output)?;
@@ -389,7 +357,7 @@ impl MakeChallenge {
 }
 
 impl<W: Words> Open<W> {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
         let request = self.whole.request()?;
@@ -401,9 +369,7 @@ impl<W: Words> Open<W> {
             .protect("the challenge", &self.challenge);
         let output = outputs.open("the opening", &self.file)?;
         let opening = Opening::new(&*prepared, &committed.0, &challenge, &self.without);
-        let Some(opening) = answered(opening, &self.commitment)? else {
-            return Ok(Ending::Different);
-        };
+        let opening = answered(opening, &self.commitment)?;
         output.commit(|out| {
             opening.write(out)?;
             let unchanged = prepared.confirm_unchanged();
@@ -428,7 +394,7 @@ impl<W: Words> Open<W> {
 }
 
 impl<W: Audited> Verify<W> {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = self.agreed.challenge(&self.commitment, &committed)?;
         let request = self.by.request()?;
@@ -449,31 +415,18 @@ impl<W: Audited> Verify<W> {
             outputs.protect("the checkpoint", path);
         }
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let published = match self.published(&committed) {
-            Ok(published) => published,
-            Err(error) => {
-                return unproven(
-                    error,
-                    self.checkpoint.as_deref().unwrap_or(&self.commitment),
-                );
-            }
-        };
+        let proof = self.checkpoint.as_deref().unwrap_or(&self.commitment);
+        let published = self.published(&committed);
+        let published = published.map_err(|error| unproven(error, proof))?;
         let (commitment, sha256) = &committed;
-        let model = AuditModel::new(&request, commitment);
-        let Some(model) = answered(model, &self.commitment)? else {
-            return Ok(Ending::Different);
-        };
+        let model = answered(AuditModel::new(&request, commitment), &self.commitment)?;
         let files = self.memory.files();
         let (own, opened) = own(&copies, &files, commitment)?;
         let name = || escaped_path(&self.opening);
         let opening = files.file(&self.opening).with_context(name)?;
         let proven = Proven::new(commitment, &challenge, opening.bytes(), &own);
-        let Some(proven) = answered(proven, &self.opening)? else {
-            return Ok(Ending::Different);
-        };
-        let Some(found) = answered(proven.replay(&model), &self.opening)? else {
-            return Ok(Ending::Different);
-        };
+        let proven = answered(proven, &self.opening)?;
+        let found = answered(proven.replay(&model), &self.opening)?;
         opening.confirm_unchanged()?;
         for source in &opened {
             source.file().confirm_unchanged()?;
@@ -482,17 +435,10 @@ impl<W: Audited> Verify<W> {
         let report = report.published(published);
         let name = self.commitment.display().to_string();
         let view = report.view(&name);
-        let to_stdout = reports.to_stdout;
-        reports.publish(
-            &view,
-            |out| write_json(&report, out),
-            || Ok(Some(report.claims(&name))),
-        )?;
-        self.report.print(&view, false, to_stdout)?;
-        Ok(match report.verdict {
-            Verdict::Different => Ending::Different,
-            _ => Ending::Done,
-        })
+        let claims = || Ok(Some(report.claims(&name)));
+        self.report
+            .tell(reports, &view, |out| write_json(&report, out), claims)?;
+        Ok(report.verdict.into())
     }
 
     /// What the log and the witnesses say about the time of the commitment.

@@ -9,6 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::documents::write_pretty;
 use super::measured::{Random, Rounds, Settings};
 use super::progress::Bar;
 use super::{Ending, show};
@@ -136,10 +137,7 @@ impl Bench {
         }
         drop(bar);
         if self.json {
-            show::print(|out| {
-                serde_json::to_writer_pretty(&mut *out, &rows)?;
-                writeln!(out)
-            })?;
+            show::print(|out| write_pretty(&rows, out))?;
         }
         Ok(Ending::Done)
     }

@@ -7,11 +7,10 @@ use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, said_of};
 use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
-use super::{Ending, show};
-use crate::attest::Claims;
+use super::{Ending, refuted};
 use crate::check::{CheckError, Judge, Request};
 use crate::io::Outputs;
-use crate::report::{Rule, Verdict, write_json};
+use crate::report::Rule;
 
 /// Replay a product and compare every bit with a captured D
 ///
@@ -110,11 +109,10 @@ impl<W: Words> Check<W> {
                 }
                 // As of a commitment: an answer, but no verdict on a model.
                 Auto::Nothing(tested) => {
-                    show::different(&format!(
+                    return refuted(format!(
                         "none of the {tested} tested models gives this D; 'tcverify identify' shows how close each \
                          one is"
                     ));
-                    return Ok(Ending::Different);
                 }
             }
         }
@@ -124,10 +122,7 @@ impl<W: Words> Check<W> {
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
-            Err(error @ CheckError::NotCommitted { .. }) => {
-                show::different(&error.to_string());
-                return Ok(Ending::Different);
-            }
+            Err(error @ CheckError::NotCommitted { .. }) => return refuted(error.to_string()),
             judged => said_of(&request, judged)?,
         };
         if let Rule::Product(rule) = &mut judged.report.rule {
@@ -138,16 +133,6 @@ impl<W: Words> Check<W> {
         if reports.html.is_some() {
             view = view.pictured(&said_of(&request, prepared.page(&judged))?);
         }
-        let to_stdout = reports.to_stdout;
-        reports.publish(
-            &view,
-            |out| write_json(report, out),
-            || Claims::of_report(report).map(Some),
-        )?;
-        self.report.print(&view, false, to_stdout)?;
-        Ok(match report.verdict {
-            Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
-            Verdict::Different => Ending::Different,
-        })
+        self.report.tell_report(reports, &view, report)
     }
 }

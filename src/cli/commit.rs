@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, said, said_of, source};
-use super::documents::pretty;
-use super::logged::LoggingArgs;
-use super::proof::{Prove, Verify};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of, source};
+use super::documents::{pretty, read_json};
+use super::log::LoggingArgs;
 use super::values::result_format;
-use super::{Ending, show};
-use crate::check::{Check, Fields, Request, commitment};
-use crate::commit::Hash;
-use crate::io::{Outputs, escaped_path};
+use super::{Ending, refuted, show};
+use crate::check::{Check, Fields, Request, commitment, read_commitment};
+use crate::commit::{Hash, Proof};
+use crate::io::npy::write_npy;
+use crate::io::{Outputs, Source, escaped_path};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -22,10 +22,11 @@ pub enum Commit {
     About(About),
 }
 
-#[derive(Subcommand)]
-pub enum About {
-    Prove(Prove),
-    Verify(Verify),
+commands! {
+    pub enum About {
+        Prove(Prove),
+        Verify(Verify),
+    }
 }
 
 /// Commit to a product by digests of its operands, model and D
@@ -137,8 +138,7 @@ impl Commit {
     pub fn run(self) -> Result<Ending> {
         match self {
             Commit::Make(command) => command.run(),
-            Commit::About(About::Prove(command)) => command.run(),
-            Commit::About(About::Verify(command)) => command.run(),
+            Commit::About(command) => command.run(),
         }
     }
 }
@@ -164,6 +164,143 @@ impl<W: Words> Make<W> {
         }
         if let Some(logging) = logging {
             logging.add(&text, quiet)?;
+        }
+        Ok(Ending::Done)
+    }
+}
+
+/// Prove that blocks of rows belong to the committed D
+#[derive(Args)]
+pub struct Prove {
+    /// The whole D: x.npy, x.npz#name or x.safetensors#name
+    #[arg(value_name = "D.npy")]
+    d: PathBuf,
+
+    /// Commitment written by 'tcverify commit'
+    #[arg(long, value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// Blocks, counted from 0: 3,7
+    #[arg(long, value_name = "BLOCKS", value_delimiter = ',', required = true)]
+    blocks: Vec<u64>,
+
+    /// Where to write the proof; "-" is standard output
+    #[arg(long, short, value_name = "PROOF.json")]
+    output: PathBuf,
+
+    /// Where to write the rows of these blocks, one block after another
+    #[arg(long, value_name = "ROWS.npy")]
+    rows: Option<PathBuf>,
+}
+
+/// Check that a proof leads to the committed root and matches the rows
+#[derive(Args)]
+pub struct Verify {
+    /// Proof written by 'tcverify commit prove'
+    #[arg(value_name = "PROOF.json")]
+    proof: PathBuf,
+
+    /// The rows of its blocks; without them, only their hashes are checked
+    #[arg(value_name = "ROWS.npy")]
+    rows: Option<PathBuf>,
+
+    /// Commitment written by 'tcverify commit'
+    #[arg(long, value_name = "C.json")]
+    commitment: PathBuf,
+
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Prove {
+    pub fn run(mut self) -> Result<Ending> {
+        if let Some(rows) = &self.rows {
+            is_npy(rows)?;
+        }
+        let (commitment, _) = read_commitment(&self.commitment)?;
+        let rows = commitment.result.rows()?;
+        self.blocks.sort_unstable();
+        self.blocks.dedup();
+        if let Some(block) = self.blocks.iter().find(|&&block| block >= rows.blocks()) {
+            bail!(
+                "--blocks requests block {block}, but {} has 0 to {}",
+                escaped_path(&self.commitment),
+                rows.blocks() - 1
+            );
+        }
+        let source = Source::open(&self.d)?;
+        let name = escaped_path(&self.d);
+        let mut outputs = Outputs::new();
+        outputs
+            .protect("D", source.path())
+            .protect("the commitment", &self.commitment);
+        let output = outputs.open("the proof", &self.output)?;
+        let beside = outputs.open_if("the rows", self.rows.as_ref())?;
+        let have = &source.header().shape;
+        if *have != rows.shape {
+            let shape = &rows.shape;
+            return refuted(format!(
+                "{name}: is {have:?}, but the commitment has {shape:?}"
+            ));
+        }
+        let tensor = source.tensor(rows.format)?;
+        let tree = rows.tree(&tensor);
+        let root = rows.root(tree.root());
+        source.file().confirm_unchanged()?;
+        if root != commitment.result.root {
+            let committed = commitment.result.root;
+            return refuted(format!(
+                "{name}: its root is {root}, but the commitment has {committed}"
+            ));
+        }
+        let text = pretty(&Proof::of(root, &tree, &self.blocks))?;
+        if let Some(beside) = beside {
+            let gathered = rows.gather(&tensor, &self.blocks)?;
+            source.file().confirm_unchanged()?;
+            beside.commit(|out| write_npy(&gathered, out))?;
+        }
+        output.commit(|out| out.write_all(&text))?;
+        Ok(Ending::Done)
+    }
+}
+
+impl Verify {
+    pub fn run(self) -> Result<Ending> {
+        let (commitment, _) = read_commitment(&self.commitment)?;
+        let cut = commitment.result.rows()?;
+        let (file, proof) = read_json(&self.proof, Proof::parse)?;
+        let rows = self.rows.as_deref().map(Source::open).transpose()?;
+        let tensor = rows.as_ref().map(|rows| rows.tensor(cut.format));
+        let verdict = proof.check(&commitment.result, tensor.transpose()?.as_ref());
+        file.confirm_unchanged()?;
+        if let Some(rows) = &rows {
+            rows.file().confirm_unchanged()?;
+        }
+        if let Err(why) = verdict {
+            let name = escaped_path(&self.proof);
+            return refuted(format!("{name}: proves nothing: {why:#}"));
+        }
+        if !self.quiet {
+            show::print(|out| {
+                for proven in &proof.blocks {
+                    let range = cut.of_block(proven.block);
+                    let (block, first, last) = (proven.block, range.start, range.end - 1);
+                    writeln!(out, "proven  block {block}, rows {first} to {last}")?;
+                }
+                let blocks = cut.blocks();
+                match &self.rows {
+                    Some(rows) => writeln!(
+                        out,
+                        "{} has the rows of these blocks of the committed D ({blocks} blocks)",
+                        escaped_path(rows)
+                    ),
+                    None => writeln!(
+                        out,
+                        "the hashes of these blocks are in the committed D ({blocks} blocks); no rows were given"
+                    ),
+                }
+            })?;
         }
         Ok(Ending::Done)
     }

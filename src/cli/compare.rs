@@ -1,8 +1,9 @@
-//! `tcverify compare`: two results of one product.
+//! `tcverify compare`: two results of one product, or two runs.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use super::Ending;
@@ -12,11 +13,11 @@ use super::reports::{PageArgs, ReportArgs};
 use super::values::{any_format, word};
 use crate::batch::{Accept, Policy};
 use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, option};
-use crate::compare::{Compare as Request, Hints, Span};
+use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
 use crate::identify::{IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::Format;
-use crate::report::{Answer, Explained, write_json};
+use crate::report::{Answer, Explained, RunsVerdict, StepResult, write_json};
 
 /// Explain why two results of one product differ
 ///
@@ -50,15 +51,15 @@ not wrong), 1 different, 2 anything else.")]
 pub struct Compare {
     /// First result: x.npy, x.npz#name or x.safetensors#name; or a run: a manifest or a folder of cases
     #[arg(value_name = "LEFT.npy")]
-    pub left: PathBuf,
+    left: PathBuf,
 
     /// Second result, or run
     #[arg(value_name = "RIGHT.npy")]
-    pub right: PathBuf,
+    right: PathBuf,
 
     /// A of both results, or of the left one
     #[arg(value_name = "A.npy", requires = "b")]
-    pub a: Option<PathBuf>,
+    a: Option<PathBuf>,
 
     /// B of both results, or of the left one
     #[arg(value_name = "B.npy")]
@@ -121,7 +122,7 @@ pub struct Compare {
 
     /// When to search schedules of kernels
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = word::<Schedules>())]
-    pub schedules: Schedules,
+    schedules: Schedules,
 
     /// Budget of the search for each result, in millions of multiply-adds
     #[arg(long, value_name = "N", default_value_t = Limits::BUDGET / 1_000_000)]
@@ -137,17 +138,17 @@ pub struct Compare {
 
     /// For two runs: search causes for this many of the first steps in which a difference begins
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub explain: usize,
+    explain: usize,
 
     /// Number of differences to list
     #[arg(long, value_name = "N", default_value_t = MAX_MISMATCHES)]
-    pub max_mismatches: usize,
+    max_mismatches: usize,
 
     #[command(flatten)]
-    pub report: ReportArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
-    pub page: PageArgs,
+    page: PageArgs,
 }
 
 impl Compare {
@@ -164,9 +165,8 @@ impl Compare {
         let found =
             found.map_err(|error: IdentifyError| anyhow::Error::msg(error.in_words(option)))?;
         let view = found.view();
-        let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| write_json(&found, out), || Ok(None))?;
-        self.report.print(&view, false, to_stdout)?;
+        let json = |out: &mut dyn Write| write_json(&found, out);
+        self.report.tell(reports, &view, json, || Ok(None))?;
         let both = found.explained == Some(Explained::Both) && found.wrong.is_none();
         Ok(match (found.verdict, accept) {
             (Answer::Equal, _) => Ending::Done,
@@ -203,7 +203,7 @@ impl Compare {
         Ok(request)
     }
 
-    pub fn limits(&self) -> Limits {
+    fn limits(&self) -> Limits {
         Limits {
             budget: self.budget.saturating_mul(1_000_000),
             ..Limits::default()
@@ -211,7 +211,7 @@ impl Compare {
     }
 
     /// The policy, which must not come from the author of the cases.
-    pub fn policy(&self) -> Result<Option<Policy>> {
+    fn policy(&self) -> Result<Option<Policy>> {
         let Some(path) = &self.policy else {
             return Ok(None);
         };
@@ -221,7 +221,7 @@ impl Compare {
     }
 
     /// Which answers pass.
-    pub fn accepts(&self, policy: Option<&Policy>) -> Result<Accept> {
+    fn accepts(&self, policy: Option<&Policy>) -> Result<Accept> {
         let allowed = policy.map(|policy| policy.comparisons);
         ensure!(
             allowed != Some(Accept::Equal) || self.accept != Some(Accept::Explained),
@@ -240,7 +240,7 @@ impl Compare {
     }
 
     /// Whether something is said of arrays that runs say by themselves.
-    pub fn hints_at_arrays(&self) -> bool {
+    fn hints_at_arrays(&self) -> bool {
         let formats = [self.dtype, self.dtype_b, self.d_dtype, self.d_dtype2];
         let some_rows = self.rows1.is_some() || self.rows2.is_some();
         some_rows || self.hints_at_kernels() || formats.iter().any(Option::is_some)
@@ -262,6 +262,57 @@ impl Compare {
         };
         let [a2, b2] = [self.a2.as_ref().unwrap_or(a), self.b2.as_ref().unwrap_or(b)];
         Ok(Some([said(of(a, b))?, said(of(a2, b2))?]))
+    }
+}
+
+impl Compare {
+    /// Whether both are runs: folders of cases, or manifests.
+    fn is_about_runs(&self) -> bool {
+        let is_run =
+            |path: &Path| path.is_dir() || path.extension().is_some_and(|ending| ending == "json");
+        is_run(&self.left) && is_run(&self.right)
+    }
+
+    fn run_on_runs(self) -> Result<Ending> {
+        ensure!(
+            self.a.is_none() && !self.hints_at_arrays(),
+            "two runs name their own arrays, formats and architectures: omit options for a single result"
+        );
+        let policy = self.policy()?;
+        ensure!(
+            self.accepts(policy.as_ref())? == Accept::Equal,
+            "--accept explained applies only to two results: steps that inherit a difference are not explained"
+        );
+        let request = CompareRuns {
+            runs: [self.left.clone(), self.right.clone()],
+            policy,
+            explain: self.explain,
+            schedules: self.schedules,
+            limits: self.limits(),
+            max_mismatches: self.max_mismatches,
+        };
+        let mut outputs = Outputs::new();
+        request.protect(&mut outputs)?;
+        let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
+        let found = request.run(&Bar::new()).map_err(|error| match error {
+            RunsError::Search(error) => anyhow::Error::msg(error.in_words(option)),
+            RunsError::Read(error) => error.into(),
+        })?;
+        let view = found.view();
+        let json = |out: &mut dyn Write| write_json(&found, out);
+        self.report.tell(reports, &view, json, || Ok(None))?;
+        match found.verdict {
+            RunsVerdict::Equal => Ok(Ending::Done),
+            RunsVerdict::Different => Ok(Ending::Different),
+            RunsVerdict::Incomplete => {
+                let unknown = found.count(StepResult::Unknown);
+                let missed = found.left.missed.max(found.right.missed);
+                bail!(
+                    "{unknown} of {} steps could not be compared, and {missed} products that ran were not recorded",
+                    found.steps.len()
+                )
+            }
+        }
     }
 }
 

@@ -48,24 +48,17 @@ impl Digest {
             file.file().confirm_unchanged()?;
             entries.push((file, tensor, digests));
         }
-        show::print(|out| {
-            if self.json {
-                let list: Vec<_> = entries
-                    .iter()
-                    .map(|(file, tensor, (whole, payload))| {
-                        json!({
-                            "path": file.label().display().to_string(),
-                            "descr": file.header().descr.text(),
-                            "format": self.dtype,
-                            "shape": tensor.shape(),
-                            "file_sha256": whole,
-                            "payload_sha256": payload,
-                        })
-                    })
-                    .collect();
-                serde_json::to_writer_pretty(&mut *out, &list)?;
-                return writeln!(out);
-            }
+        let list = entries.iter().map(|(file, tensor, (whole, payload))| {
+            json!({
+                "path": file.label().display().to_string(),
+                "descr": file.header().descr.text(),
+                "format": self.dtype,
+                "shape": tensor.shape(),
+                "file_sha256": whole,
+                "payload_sha256": payload,
+            })
+        });
+        show::either(self.json, &list.collect::<Vec<_>>(), |out| {
             for (file, tensor, (whole, payload)) in &entries {
                 let descr = file.header().descr.text();
                 let shape = shape_text(tensor.shape());

@@ -44,11 +44,7 @@ struct FoundGpu {
 impl Engines {
     pub fn run(self) -> Result<Ending> {
         let found = Found::here();
-        show::print(|out| {
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &found)?;
-                return writeln!(out);
-            }
+        show::either(self.json, &found, |out| {
             writeln!(out, "exact    the specification, in integers")?;
             writeln!(out, "fast     vector kernels: {}", found.kernels.join(", "))?;
             match &found.gpus {

@@ -74,9 +74,6 @@ pub trait Shown: Words {
     }
 
     /// A page, and what is asked of every unit that stands on it, by its name.
-    ///
-    /// # Errors
-    /// What contradicts itself, in terms of options.
     fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
         Ok(None)
     }
@@ -174,14 +171,7 @@ impl<W: Shown> Explain<W> {
         let prepared = self.prepare(&request, &self.memory.files())?;
         let told = self.explain(&request, &*prepared, self.words.wish())?;
         said_of(&request, prepared.confirm_unchanged())?;
-        show::print(|out| {
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &told)?;
-                out.write_all(b"\n")
-            } else {
-                told.text(out)
-            }
-        })?;
+        show::either(self.json, &told, |out| told.text(out))?;
         Ok(ending(&[told]))
     }
 
@@ -270,11 +260,7 @@ impl<W: Shown> Explain<W> {
 const MOST_UNITS: usize = 8;
 
 fn ending(explanations: &[Explained]) -> Ending {
-    if explanations.iter().any(|told| told.same() == Some(false)) {
-        Ending::Different
-    } else {
-        Ending::Done
-    }
+    Ending::of(explanations.iter().all(|told| told.same() != Some(false)))
 }
 
 fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! `tcverify features`: the table of numerical features of the papers, measured.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -124,15 +125,16 @@ impl Features {
                 features: features(&suite, &answers),
             });
         }
-        match self.json {
-            true => print_json(&suite, &columns)?,
-            false => print_text(&suite, &columns)?,
-        }
+        let named = columns
+            .iter()
+            .map(|column| (column.name.as_str(), column.features.as_slice()));
+        let table = FeatureTable::of(&suite, named);
+        show::either(self.json, &table, |out| text(&suite, &columns, out))?;
         Ok(Ending::Done)
     }
 }
 
-fn print_text(suite: &Suite, columns: &[Column]) -> Result<()> {
+fn text(suite: &Suite, columns: &[Column], out: &mut dyn Write) -> io::Result<()> {
     let width = |column: &Column| {
         let cells = column.features.iter().map(|f| f.value.chars().count());
         cells
@@ -140,38 +142,25 @@ fn print_text(suite: &Suite, columns: &[Column]) -> Result<()> {
             .max()
             .unwrap_or(0)
     };
-    show::print(|out| {
-        write!(
-            out,
-            "{:<28}",
-            format!("{}*{} -> {}", suite.a, suite.b, suite.accumulator)
-        )?;
+    write!(
+        out,
+        "{:<28}",
+        format!("{}*{} -> {}", suite.a, suite.b, suite.accumulator)
+    )?;
+    for column in columns {
+        write!(out, "  {:<1$}", column.name, width(column))?;
+    }
+    writeln!(out)?;
+    for (row, feature) in columns[0].features.iter().enumerate() {
+        write!(out, "{:<28}", feature.title)?;
         for column in columns {
-            write!(out, "  {:<1$}", column.name, width(column))?;
+            write!(out, "  {:<1$}", column.features[row].value, width(column))?;
         }
         writeln!(out)?;
-        for (row, feature) in columns[0].features.iter().enumerate() {
-            write!(out, "{:<28}", feature.title)?;
-            for column in columns {
-                write!(out, "  {:<1$}", column.features[row].value, width(column))?;
-            }
-            writeln!(out)?;
-        }
-        writeln!(
-            out,
-            "\nMeasured with {} probes; '-' marks what these formats cannot show.",
-            suite.cases.len()
-        )
-    })
-}
-
-fn print_json(suite: &Suite, columns: &[Column]) -> Result<()> {
-    let columns = columns
-        .iter()
-        .map(|column| (column.name.as_str(), column.features.as_slice()));
-    let table = FeatureTable::of(suite, columns);
-    show::print(|out| {
-        serde_json::to_writer_pretty(&mut *out, &table)?;
-        writeln!(out)
-    })
+    }
+    writeln!(
+        out,
+        "\nMeasured with {} probes; '-' marks what these formats cannot show.",
+        suite.cases.len()
+    )
 }

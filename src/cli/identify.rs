@@ -9,6 +9,7 @@ use super::args::{
     JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
     said_of_operation, source,
 };
+use super::documents::write_pretty;
 use super::progress::Bar;
 use super::values::{any_format, word};
 use super::{Ending, show};
@@ -20,7 +21,7 @@ use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Sched
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
 use crate::ops;
-use crate::report::{FITS_SHOWN, Layout};
+use crate::report::FITS_SHOWN;
 
 /// Find the models and schedules that give a D
 ///
@@ -120,30 +121,17 @@ impl Identify {
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let json = self.json.as_deref();
-        let output = json
-            .map(|path| outputs.open("the JSON report", path))
-            .transpose()?;
+        let output = outputs.open_if("the JSON report", json)?;
         let found = prepared.run(&Bar::new()).map_err(in_words)?;
         if let Some(output) = output {
-            let written = output.commit(|out| {
-                serde_json::to_writer_pretty(&mut *out, &found)?;
-                writeln!(out)
-            });
+            let written = output.commit(|out| write_pretty(&found, out));
             written.context("the JSON cannot be written")?;
         }
         let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
         if !self.quiet && !to_stdout {
-            let layout = Layout {
-                width: show::columns(),
-                ..Layout::default()
-            };
-            show::print(|out| found.view(self.limit).text(layout, out))?;
+            show::view(&found.view(self.limit))?;
         }
-        Ok(if found.fits.is_empty() {
-            Ending::Different
-        } else {
-            Ending::Done
-        })
+        Ok(Ending::of(!found.fits.is_empty()))
     }
 
     fn request(&self) -> Result<Request, CheckError> {
@@ -263,6 +251,6 @@ impl Variants {
             })?;
         }
         let any = found.iter().any(|(_, fit)| fit.is_whole());
-        Ok(if any { Ending::Done } else { Ending::Different })
+        Ok(Ending::of(any))
     }
 }

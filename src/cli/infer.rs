@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+use super::documents::write_pretty;
 use super::{Ending, show};
 use crate::emu::Architecture;
 use crate::io::npy::NpyFile;
@@ -80,12 +81,8 @@ impl Infer {
             outputs.protect("a probe", &self.folder.join(name));
         }
         outputs.protect("the answers", &self.answers);
-        let mut open = |role: &str, path: &Option<PathBuf>| {
-            let path = path.as_deref();
-            path.map(|path| outputs.open(role, path)).transpose()
-        };
-        let model = open("the model", &self.output)?;
-        let json = open("the JSON report", &self.json)?;
+        let model = outputs.open_if("the model", self.output.as_ref())?;
+        let json = outputs.open_if("the JSON report", self.json.as_ref())?;
         let dash = |path: &Option<PathBuf>| path.as_ref().is_some_and(|p| p.as_os_str() == "-");
         let silent = self.quiet || dash(&self.output) || dash(&self.json);
 
@@ -114,7 +111,7 @@ impl Infer {
                 }
                 if let Some(json) = json {
                     let report = Inference::explained(&suite, &found, known.clone());
-                    json.commit(|out| pretty(&report, out))?;
+                    json.commit(|out| write_pretty(&report, out))?;
                 }
                 if !silent {
                     show::print(|out| explained_text(&suite, &found, &known, out))?;
@@ -124,7 +121,7 @@ impl Infer {
             Verdict::Contradicted(best) => {
                 if let Some(json) = json {
                     let report = Inference::contradicted(&suite, &best);
-                    json.commit(|out| pretty(&report, out))?;
+                    json.commit(|out| write_pretty(&report, out))?;
                 }
                 if !silent {
                     show::print(|out| contradicted_text(&suite, &best, self.max_mismatches, out))?;
@@ -133,11 +130,6 @@ impl Infer {
             }
         }
     }
-}
-
-fn pretty(value: &Inference, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)
 }
 
 fn explained_text(

@@ -55,11 +55,7 @@ impl Inspect {
             tool: Tool::default(),
             files: files?,
         };
-        show::print(|out| {
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &inspection)?;
-                return writeln!(out);
-            }
+        show::either(self.json, &inspection, |out| {
             let mut files = inspection.files.iter();
             files.try_for_each(|file| text(file, out))
         })?;

@@ -1,21 +1,26 @@
-//! `tcverify log`: logs of commitments that witnesses cosign.
+//! `tcverify log`: logs of commitments that witnesses cosign, and the options that commands share about them.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
-use clap::{Args, Subcommand};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::Args;
 
-use super::logged::{WitnessArgs, bytes};
-use super::{Ending, documents, show};
-use crate::io::{MAX_DOCUMENT, Outputs, escaped_path, read_text};
-use crate::tlog::{Checkpoint, Committed, Key, Log as Leaves, Note, TlogError, repeated};
+use super::reports::time;
+use super::{Ending, Refuted, documents, show};
+use crate::commit::leaf;
+use crate::io::{MAX_DOCUMENT, Output, Outputs, escaped_path, read_bytes, read_text};
+use crate::sign::Signer;
+use crate::tlog::{
+    Checkpoint, Committed, Key, KeyKind, Log as Leaves, Note, OpenLog, Published, TlogError,
+    TlogProof, Witnesses, repeated, rfc3339,
+};
 
-/// Work with logs of commitments: prove, verify, ask witnesses, find duplicates
-///
-/// 'commit --checkpoint' adds a commitment to a log. Checkpoints and proofs follow C2SP, so that any witness can
-/// cosign them. docs/attestations.md explains what that proves.
-#[derive(Args)]
-#[command(after_long_help = "\
+commands! {
+    /// Work with logs of commitments: prove, verify, ask witnesses, find duplicates
+    ///
+    /// 'commit --checkpoint' adds a commitment to a log. Checkpoints and proofs follow C2SP, so that any witness can
+    /// cosign them. docs/attestations.md explains what that proves.
+    #[command(after_long_help = "\
 Examples:
   Commit, and get the checkpoint cosigned:
     tcverify commit --arch h100 --dtype bf16 a.npy b.npy d.npy -o c.json \\
@@ -31,23 +36,18 @@ Examples:
     tcverify log twice log.txt *.json --checkpoint checkpoint --log-key example.com/log+...
 
 Exit codes: verify: 0 proven, 1 not proven; twice: 0 no product appears twice, 1 one does, 2 unknown; all: 2 anything else.")]
-pub struct Log {
-    #[command(subcommand)]
-    step: Step,
-}
-
-#[derive(Subcommand)]
-enum Step {
-    Checkpoint(MakeCheckpoint),
-    Ask(Ask),
-    Prove(Prove),
-    Verify(Verify),
-    Twice(Twice),
+    pub enum Log {
+        Checkpoint(MakeCheckpoint),
+        Ask(Ask),
+        Prove(Prove),
+        Verify(Verify),
+        Twice(Twice),
+    }
 }
 
 /// Sign a checkpoint of the whole log
 #[derive(Args)]
-struct MakeCheckpoint {
+pub struct MakeCheckpoint {
     /// The log's file
     #[arg(value_name = "LOG")]
     log: PathBuf,
@@ -63,7 +63,7 @@ struct MakeCheckpoint {
 
 /// Write the request to a witness: the body of its add-checkpoint, with the proof that nothing was removed
 #[derive(Args)]
-struct Ask {
+pub struct Ask {
     /// The log's file
     #[arg(value_name = "LOG")]
     log: PathBuf,
@@ -83,7 +83,7 @@ struct Ask {
 
 /// Prove that a cosigned checkpoint contains a commitment
 #[derive(Args)]
-struct Prove {
+pub struct Prove {
     /// The log's file
     #[arg(value_name = "LOG")]
     log: PathBuf,
@@ -103,7 +103,7 @@ struct Prove {
 
 /// Check that a commitment is in a log, and that witnesses cosigned it in time
 #[derive(Args)]
-struct Verify {
+pub struct Verify {
     /// Commitment written by 'tcverify commit'
     #[arg(value_name = "C.json")]
     commitment: PathBuf,
@@ -125,7 +125,7 @@ struct Verify {
 /// A prover with several commitments could later choose the one that passes. The command needs all commitments of the
 /// log.
 #[derive(Args)]
-struct Twice {
+pub struct Twice {
     /// The log's file
     #[arg(value_name = "LOG")]
     log: PathBuf,
@@ -145,18 +145,6 @@ struct Twice {
     /// Print nothing; the exit code tells
     #[arg(long, short)]
     quiet: bool,
-}
-
-impl Log {
-    pub fn run(self) -> Result<Ending> {
-        match self.step {
-            Step::Checkpoint(command) => command.run(),
-            Step::Ask(command) => command.run(),
-            Step::Prove(command) => command.run(),
-            Step::Verify(command) => command.run(),
-            Step::Twice(command) => command.run(),
-        }
-    }
 }
 
 fn leaves(path: &Path) -> Result<Leaves> {
@@ -188,7 +176,7 @@ fn write(text: &str, output: &Path, role: &str, read: &[(&str, &Path)]) -> Resul
 }
 
 impl MakeCheckpoint {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let signer = documents::signer(&self.log_key)?;
         let log = leaves(&self.log)?;
         let checkpoint = log.checkpoint();
@@ -203,7 +191,7 @@ impl MakeCheckpoint {
 }
 
 impl Ask {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let log = leaves(&self.log)?;
         let request = log.ask(self.old, &note(&self.checkpoint)?);
         let request = request.map_err(|error| named(error, &self.checkpoint))?;
@@ -214,7 +202,7 @@ impl Ask {
 }
 
 impl Prove {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let log = leaves(&self.log)?;
         let proof = log.prove(&bytes(&self.commitment)?, note(&self.checkpoint)?);
         let proof = proof.map_err(|error| named(error, &self.commitment))?;
@@ -228,37 +216,33 @@ impl Prove {
 }
 
 impl Verify {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let commitment = bytes(&self.commitment)?;
-        match self.witnesses.published(&commitment, &self.proof) {
-            Ok(published) => {
-                if !self.quiet {
-                    show::print(|out| {
-                        writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
-                        let lines = published.lines();
-                        lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
-                    })?;
-                }
-                Ok(Ending::Done)
-            }
-            Err(error) => unproven(error, &self.proof),
+        let published = self.witnesses.published(&commitment, &self.proof);
+        let published = published.map_err(|error| unproven(error, &self.proof))?;
+        if !self.quiet {
+            show::print(|out| {
+                writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
+                let lines = published.lines();
+                lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
+            })?;
         }
+        Ok(Ending::Done)
     }
 }
 
 /// A proof that proves nothing is an answer; anything else is an error.
-pub fn unproven(error: anyhow::Error, path: &Path) -> Result<Ending> {
+pub fn unproven(error: anyhow::Error, path: &Path) -> anyhow::Error {
     match error.downcast_ref::<TlogError>() {
         Some(TlogError::ProvesNothing(_)) => {
-            show::different(&format!("{}: {error:#}", escaped_path(path)));
-            Ok(Ending::Different)
+            Refuted(format!("{}: {error:#}", escaped_path(path))).into()
         }
-        _ => Err(error),
+        _ => error,
     }
 }
 
 impl Twice {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let log = leaves(&self.log)?;
         let checkpoint = Checkpoint::of_log(&note(&self.checkpoint)?, &self.log_key);
         let confirmed = checkpoint.and_then(|checkpoint| log.confirm(&checkpoint));
@@ -309,4 +293,145 @@ impl Twice {
         }
         Ok(Ending::Done)
     }
+}
+
+/// A log that a commitment is added to.
+#[derive(Args)]
+#[command(next_help_heading = "Log")]
+pub struct LoggingArgs {
+    /// Add the commitment to the log of this name, such as example.com/log, and sign a checkpoint for witnesses to
+    /// cosign (docs/attestations.md)
+    #[arg(long, value_name = "ORIGIN", requires_all = ["log", "log_key", "proof"])]
+    checkpoint: Option<String>,
+
+    /// File of the log; a new file starts a log
+    #[arg(long, value_name = "LOG", requires = "checkpoint")]
+    log: Option<PathBuf>,
+
+    /// Private Ed25519 key that signs it, as 'openssl genpkey -algorithm ed25519' writes it
+    #[arg(long, value_name = "PRIVATE.pem", requires = "checkpoint")]
+    log_key: Option<PathBuf>,
+
+    /// Where to write the checkpoint with the proof that it contains the commitment
+    #[arg(long, value_name = "C.tlog-proof", requires = "checkpoint")]
+    proof: Option<PathBuf>,
+}
+
+/// A log that is open, and where the proof goes.
+pub struct Logging {
+    log: OpenLog,
+    signer: Signer,
+    output: Output,
+}
+
+impl LoggingArgs {
+    /// Reads the key before outputs are opened.
+    pub fn read(&self, outputs: &mut Outputs) -> Result<Option<Signer>> {
+        let Some(path) = &self.log_key else {
+            return Ok(None);
+        };
+        outputs.protect("the key", path);
+        Ok(Some(documents::signer(path)?))
+    }
+
+    /// Opens the log and the proof's output, after all other outputs. A missing log is started.
+    pub fn open(&self, outputs: &mut Outputs, signer: Option<Signer>) -> Result<Option<Logging>> {
+        let LoggingArgs {
+            checkpoint: Some(origin),
+            log: Some(log),
+            proof: Some(proof),
+            ..
+        } = self
+        else {
+            return Ok(None);
+        };
+        let signer = signer.ok_or_else(|| anyhow!("--checkpoint needs --log-key"))?;
+        ensure!(
+            proof.as_os_str() != "-",
+            "--proof needs a file: standard output carries the commitment"
+        );
+        outputs.claim("the log", log)?;
+        let output = outputs.open("the proof", proof)?;
+        let log = OpenLog::open(log, origin, &signer)
+            .map_err(|error| anyhow!("--checkpoint: {error:#}"))?;
+        Ok(Some(Logging {
+            log,
+            signer,
+            output,
+        }))
+    }
+}
+
+impl Logging {
+    /// Adds a commitment, and writes the proof; what is printed is the log's key as others take it.
+    pub fn add(mut self, commitment: &[u8], quiet: bool) -> Result<()> {
+        let proof = self.log.add(commitment, &self.signer)?;
+        let text = proof.text();
+        self.output.commit(|out| out.write_all(text.as_bytes()))?;
+        let origin = &self.log.log.origin;
+        let key = Key::new(origin, KeyKind::Ed25519, self.signer.public());
+        let key = key.map_err(anyhow::Error::msg)?;
+        match quiet {
+            true => Ok(()),
+            false => show::print(|out| writeln!(out, "leaf {} of the log {key}", proof.index)),
+        }
+    }
+}
+
+/// Who is trusted on the time of a commitment.
+#[derive(Args)]
+#[command(next_help_heading = "Time of the commitment")]
+pub struct WitnessArgs {
+    /// The log's key: NAME+hhhhhhhh+BASE64, as 'commit --checkpoint' prints it
+    #[arg(long, value_name = "KEY")]
+    log_key: Option<Key>,
+
+    /// Key of a witness, in the same form. Repeatable
+    #[arg(long, value_name = "KEY")]
+    witness: Vec<Key>,
+
+    /// Number of witnesses that must have cosigned
+    #[arg(long, value_name = "N")]
+    quorum: Option<usize>,
+
+    /// When the beacon's value became known, such as 2026-11-23T08:00:00Z; witnesses must have cosigned before
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    before: Option<u64>,
+}
+
+impl WitnessArgs {
+    /// What a proof says of a file. The file is read once: what it hashes to is what is proven.
+    pub fn published(&self, commitment: &[u8], proof: &Path) -> Result<Published> {
+        let log = self.log_key.as_ref();
+        let log = log.ok_or_else(|| anyhow!("a checkpoint needs the key of its log: --log-key"))?;
+        let quorum = self.quorum;
+        let quorum = quorum.ok_or_else(|| {
+            anyhow!("give the number of witnesses that must have cosigned: --quorum")
+        })?;
+        let witnesses = Witnesses::new(self.witness.clone(), quorum);
+        let witnesses = witnesses.map_err(|reason| anyhow!("--witness, --quorum: {reason}"))?;
+        let text = read_text(proof, "proof", MAX_DOCUMENT)?;
+        let proof = TlogProof::parse(&text).with_context(|| escaped_path(proof))?;
+        let published = witnesses.confirm(leaf([commitment]), &proof, log)?;
+        Ok(match self.before {
+            Some(time) => published.confirm_before(&rfc3339(time))?,
+            None => published,
+        })
+    }
+
+    /// Whether anything is said.
+    pub fn is_given(&self) -> bool {
+        let WitnessArgs {
+            log_key,
+            witness,
+            quorum,
+            before,
+        } = self;
+        log_key.is_some() || !witness.is_empty() || quorum.is_some() || before.is_some()
+    }
+}
+
+/// The bytes of a commitment's file.
+pub fn bytes(path: &Path) -> Result<Vec<u8>> {
+    Ok(read_bytes(path, "commitment", MAX_DOCUMENT)?)
 }

@@ -1,10 +1,30 @@
 //! The commands: a command line becomes options, options become calls, and the result an exit code.
 //! One file per command.
 
+/// An enumeration of commands, which runs the one that was chosen.
+macro_rules! commands {
+    ($(#[$about:meta])* $visible:vis enum $name:ident {
+        $($(#[$help:meta])* $command:ident($arguments:ty),)*
+    }) => {
+        #[derive(clap::Subcommand)]
+        $(#[$about])*
+        $visible enum $name {
+            $($(#[$help])* $command($arguments),)*
+        }
+
+        impl $name {
+            pub fn run(self) -> anyhow::Result<$crate::cli::Ending> {
+                match self {
+                    $($name::$command(command) => command.run(),)*
+                }
+            }
+        }
+    };
+}
+
 mod archs;
 mod args;
 mod attest;
-mod attested;
 mod audit;
 mod auto;
 mod batch;
@@ -12,7 +32,6 @@ mod bench;
 mod check;
 mod commit;
 mod compare;
-mod compare_runs;
 mod completions;
 mod digest;
 mod documents;
@@ -26,7 +45,6 @@ mod infer;
 mod inspect;
 mod kernels;
 mod log;
-mod logged;
 mod man;
 #[doc(hidden)] // for benches/
 pub mod measured;
@@ -35,7 +53,6 @@ mod ops;
 mod plain;
 mod probe;
 mod progress;
-mod proof;
 mod replay;
 mod reports;
 #[cfg(test)]
@@ -43,7 +60,6 @@ mod round_trip;
 mod schedules;
 mod screen;
 mod screen_challenge;
-mod screen_coverage;
 mod screen_record;
 mod shard;
 mod show;
@@ -55,9 +71,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::io::console::Console;
+use crate::report::Verdict;
 
 /// Greatest width of help, in columns.
 const MAX_WIDTH: usize = 100;
@@ -114,39 +131,46 @@ struct Globals {
     color: show::Colours,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Check(Box<check::Check<check::JudgedProduct>>),
-    Batch(batch::BatchArgs),
-    Shard(shard::Shard),
-    Screen(screen::Screen),
-    Identify(identify::Identify),
-    Compare(Box<compare::Compare>),
-    VerifyReport(verify_report::VerifyReport),
-    Explain(Box<explain::Explain<explain::ShownProduct>>),
-    Replay(Box<replay::Replay<replay::ReplayedProduct>>),
-    Generate(generate::Generate),
-    Digest(digest::Digest),
-    Inspect(inspect::Inspect),
-    Commit(commit::Commit),
-    Audit(Box<audit::Audit>),
-    Attest(attest::Attest),
-    Log(Box<log::Log>),
-    Archs(archs::Archs),
-    Schedules(schedules::Schedules),
-    Kernels(kernels::Kernels),
-    Ops(ops::Ops),
-    Sweep(sweep::Sweep),
-    /// One of these commands with --op.
-    #[command(skip)]
-    Operation(operation::Verb),
-    Engines(engines::Engines),
-    Bench(bench::Bench),
-    Probe(probe::Probe),
-    Infer(infer::Infer),
-    Features(features::Features),
-    Completions(completions::Completions),
-    Man(man::ManPages),
+commands! {
+    enum Command {
+        Check(Box<check::Check<check::JudgedProduct>>),
+        Batch(batch::BatchArgs),
+        #[command(subcommand)]
+        Shard(shard::Shard),
+        #[command(subcommand)]
+        Screen(screen::Screen),
+        Identify(identify::Identify),
+        Compare(Box<compare::Compare>),
+        VerifyReport(verify_report::VerifyReport),
+        Explain(Box<explain::Explain<explain::ShownProduct>>),
+        Replay(Box<replay::Replay<replay::ReplayedProduct>>),
+        Generate(generate::Generate),
+        Digest(digest::Digest),
+        Inspect(inspect::Inspect),
+        Commit(commit::Commit),
+        #[command(subcommand)]
+        Audit(audit::Audit),
+        #[command(subcommand)]
+        Attest(attest::Attest),
+        #[command(subcommand)]
+        Log(log::Log),
+        Archs(archs::Archs),
+        Schedules(schedules::Schedules),
+        #[command(subcommand)]
+        Kernels(kernels::Kernels),
+        Ops(ops::Ops),
+        Sweep(sweep::Sweep),
+        /// One of these commands with --op.
+        #[command(skip)]
+        Operation(operation::Verb),
+        Engines(engines::Engines),
+        Bench(bench::Bench),
+        Probe(probe::Probe),
+        Infer(infer::Infer),
+        Features(features::Features),
+        Completions(completions::Completions),
+        Man(man::ManPages),
+    }
 }
 
 /// How a command that did its work ended.
@@ -154,6 +178,31 @@ enum Command {
 enum Ending {
     Done,
     Different,
+}
+
+impl Ending {
+    /// Of a comparison.
+    fn of(same: bool) -> Ending {
+        match same {
+            true => Ending::Done,
+            false => Ending::Different,
+        }
+    }
+}
+
+impl From<Verdict> for Ending {
+    fn from(verdict: Verdict) -> Ending {
+        Ending::of(verdict != Verdict::Different)
+    }
+}
+
+/// Why the answer is no. It ends a command as an error does, but with exit code 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Refuted(String);
+
+fn refuted<T>(why: impl Into<String>) -> Result<T> {
+    Err(Refuted(why.into()).into())
 }
 
 /// Runs the command line of this process.
@@ -217,10 +266,16 @@ fn exit_code(words: &[OsString]) -> u8 {
     match cli.run() {
         Ok(Ending::Done) => 0,
         Ok(Ending::Different) => 1,
-        Err(error) => {
-            show::error(&error);
-            2
-        }
+        Err(error) => match error.downcast_ref::<Refuted>() {
+            Some(why) => {
+                show::different(&why.to_string());
+                1
+            }
+            None => {
+                show::error(&error);
+                2
+            }
+        },
     }
 }
 
@@ -249,42 +304,6 @@ impl Cli {
                 let pool = pool.start_handler(enter).build().context(refused)?;
                 pool.install(|| self.command.run())
             }
-        }
-    }
-}
-
-impl Command {
-    fn run(self) -> Result<Ending> {
-        match self {
-            Command::Check(command) => command.run(),
-            Command::Batch(command) => command.run(),
-            Command::Shard(command) => command.run(),
-            Command::Screen(command) => command.run(),
-            Command::Identify(command) => command.run(),
-            Command::Compare(command) => command.run(),
-            Command::VerifyReport(command) => command.run(),
-            Command::Explain(command) => command.run(),
-            Command::Replay(command) => command.run(),
-            Command::Generate(command) => command.run(),
-            Command::Digest(command) => command.run(),
-            Command::Inspect(command) => command.run(),
-            Command::Commit(command) => command.run(),
-            Command::Audit(command) => command.run(),
-            Command::Attest(command) => command.run(),
-            Command::Log(command) => command.run(),
-            Command::Archs(command) => command.run(),
-            Command::Schedules(command) => command.run(),
-            Command::Kernels(command) => command.run(),
-            Command::Ops(command) => command.run(),
-            Command::Sweep(command) => command.run(),
-            Command::Operation(command) => command.run(),
-            Command::Engines(command) => command.run(),
-            Command::Bench(command) => command.run(),
-            Command::Probe(command) => command.run(),
-            Command::Infer(command) => command.run(),
-            Command::Features(command) => command.run(),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
         }
     }
 }

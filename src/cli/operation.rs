@@ -5,12 +5,11 @@
 
 use std::ffi::OsString;
 
-use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
 
 use super::args::{JudgedOperation, WholeOperation};
-use super::{Cli, Command, Ending, Globals, audit, check, commit, explain, identify, replay};
+use super::{Cli, Command, Globals, audit, check, commit, explain, identify, replay};
 
 #[derive(Parser)]
 #[command(
@@ -27,14 +26,14 @@ struct OperationCli {
     verb: Verb,
 }
 
-/// A command about an operation.
-#[derive(Subcommand)]
-pub enum Verb {
-    /// Judge an operation between products: a norm, an activation, softmax, attention ...
-    ///
-    /// tcverify computes the operation as a library's kernels do, by the rules of 'tcverify ops', and compares
-    /// every bit with a captured result. docs/layers.md lists which rules are proven on hardware.
-    #[command(after_long_help = "\
+commands! {
+    /// A command about an operation.
+    pub enum Verb {
+        /// Judge an operation between products: a norm, an activation, softmax, attention ...
+        ///
+        /// tcverify computes the operation as a library's kernels do, by the rules of 'tcverify ops', and compares
+        /// every bit with a captured result. docs/layers.md lists which rules are proven on hardware.
+        #[command(after_long_help = "\
 Examples:
   RMSNorm as vLLM computes it; arrays as 'tcverify ops rms_norm' lists them, the result last:
     tcverify check --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy
@@ -53,39 +52,39 @@ Examples:
     tcverify check --op quantize_fp8 --output scale --dtype bf16 x.npy scales.npy
 
 Exit codes: 0 identical, 1 different, 2 anything else.")]
-    Check(Box<check::Check<JudgedOperation>>),
+        Check(Box<check::Check<JudgedOperation>>),
 
-    Identify(Box<identify::Variants>),
+        Identify(Box<identify::Variants>),
 
-    /// Show how one element of an operation's result is computed, step by step
-    #[command(long_about = None, after_long_help = "\
+        /// Show how one element of an operation's result is computed, step by step
+        #[command(long_about = None, after_long_help = "\
 Examples:
   tcverify explain --op rms_norm --variant vllm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy --at 3,17
 
 Exit codes: 0 shown, and the result (if given) has these bits; 1 it has others; 2 anything else.")]
-    Explain(Box<explain::Explain<WholeOperation>>),
+        Explain(Box<explain::Explain<WholeOperation>>),
 
-    /// Compute an operation as a library's kernel would, and write the result
-    #[command(after_long_help = "\
+        /// Compute an operation as a library's kernel would, and write the result
+        #[command(after_long_help = "\
 Examples:
   tcverify replay --op gelu --dtype bf16 x.npy -o y.npy")]
-    Replay(Box<replay::Replay<WholeOperation>>),
+        Replay(Box<replay::Replay<WholeOperation>>),
 
-    /// Commit to an operation by digests of its rule, arrays and result
-    ///
-    /// Nothing is computed. Publish the file, or its SHA-256, before anyone can know the beacon's value that
-    /// 'check --op --seed-from' draws a sample by, or 'audit challenge' a challenge.
-    #[command(after_long_help = "\
+        /// Commit to an operation by digests of its rule, arrays and result
+        ///
+        /// Nothing is computed. Publish the file, or its SHA-256, before anyone can know the beacon's value that
+        /// 'check --op --seed-from' draws a sample by, or 'audit challenge' a challenge.
+        #[command(after_long_help = "\
 Examples:
   tcverify commit --op gelu --dtype bf16 x.npy y.npy -o c.json")]
-    Commit(Box<commit::Make<WholeOperation>>),
+        Commit(Box<commit::Make<WholeOperation>>),
 
-    /// Audit a committed operation by a few of its rows
-    ///
-    /// As of a product: a public value draws elements of the committed result, the prover opens the rows that they are
-    /// made of, and the auditor computes them again. Of an operation whose rows depend on each other all of its arrays are
-    /// opened. 'tcverify audit challenge' is the same for both. docs/audits.md specifies the documents.
-    #[command(after_long_help = "\
+        /// Audit a committed operation by a few of its rows
+        ///
+        /// As of a product: a public value draws elements of the committed result, the prover opens the rows that they are
+        /// made of, and the auditor computes them again. Of an operation whose rows depend on each other all of its arrays are
+        /// opened. 'tcverify audit challenge' is the same for both. docs/audits.md specifies the documents.
+        #[command(after_long_help = "\
 Examples:
   tcverify audit open --op rms_norm --eps 1e-6 --dtype bf16 x.npy weight.npy y.npy \\
       --commitment c.json --challenge challenge.json --without weight -o opening.bin
@@ -94,20 +93,8 @@ Examples:
 
 Exit codes: open: 0 done, 1 not what was committed, 2 anything else; verify: 0 all opened elements are reproduced, 1 one is
 not, or the opening proves nothing, 2 anything else.")]
-    #[command(subcommand)]
-    Audit(audit::OperationStep),
-}
-
-impl Verb {
-    pub fn run(self) -> Result<Ending> {
-        match self {
-            Verb::Check(command) => command.run(),
-            Verb::Identify(command) => command.run(),
-            Verb::Explain(command) => command.run(),
-            Verb::Replay(command) => command.run(),
-            Verb::Commit(command) => command.run(),
-            Verb::Audit(command) => command.run(),
-        }
+        #[command(subcommand)]
+        Audit(audit::OperationStep),
     }
 }
 

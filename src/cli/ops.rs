@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use super::documents::write_pretty;
 use super::{Ending, show};
 use crate::io::{MAX_DOCUMENT, read_text};
 use crate::ops::{self, Variant, refused, variants};
@@ -70,19 +71,13 @@ impl Ops {
             }
         };
         let some = own.is_some() || self.operation.is_some();
-        show::print(|out| {
-            if self.raw {
-                serde_json::to_writer_pretty(&mut *out, chosen[0])?;
-                return writeln!(out);
-            }
-            if self.json {
-                serde_json::to_writer_pretty(&mut *out, &chosen)?;
-                return writeln!(out);
-            }
-            match some {
-                true => chosen.iter().try_for_each(|variant| describe(variant, out)),
-                false => list(&chosen, out),
-            }
+        if self.raw {
+            show::print(|out| write_pretty(chosen[0], out))?;
+            return Ok(Ending::Done);
+        }
+        show::either(self.json, &chosen, |out| match some {
+            true => chosen.iter().try_for_each(|variant| describe(variant, out)),
+            false => list(&chosen, out),
         })?;
         Ok(Ending::Done)
     }

@@ -28,9 +28,6 @@ impl<'a> Plain<'a> {
     }
 
     /// The last line, if nothing ended it.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub fn finish(mut self) -> io::Result<()> {
         self.end()
     }

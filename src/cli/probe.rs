@@ -152,10 +152,7 @@ fn run_here(native: Native, quiet: bool) -> Result<Ending> {
             Ok(())
         })?;
     }
-    Ok(match differing.is_empty() {
-        true => Ending::Done,
-        false => Ending::Different,
-    })
+    Ok(Ending::of(differing.is_empty()))
 }
 
 impl Probe {

@@ -3,14 +3,18 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
+use sha2::{Digest, Sha256};
 
-use super::attested::{AttestArgs, Attesting};
-use super::show;
-use crate::attest::Claims;
+use super::values::word;
+use super::{Ending, documents, show};
+use crate::attest::{Claims, Envelope, Kind, PAYLOAD_TYPE};
+use crate::commit::Hash;
 use crate::io::{Output, Outputs};
-use crate::report::{Layout, View};
+use crate::report::{Layout, Report, View, write_json};
+use crate::sign::Signer;
+use crate::tlog::{posix_of, rfc3339};
 
 /// The environment variable that names the file to which steps of GitHub Actions append.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -98,13 +102,11 @@ impl ReportArgs {
         );
         let [json, junit, markdown] = paths;
         let signer = self.attest.read(outputs)?;
-        let mut open =
-            |role: &str, path: Option<&Path>| path.map(|path| outputs.open(role, path)).transpose();
         Ok(Destinations {
-            json: open("the JSON report", json)?,
-            junit: open("the JUnit report", junit)?,
-            markdown: open("the Markdown report", markdown)?,
-            html: open("the page", page)?,
+            json: outputs.open_if("the JSON report", json)?,
+            junit: outputs.open_if("the JUnit report", junit)?,
+            markdown: outputs.open_if("the Markdown report", markdown)?,
+            html: outputs.open_if("the page", page)?,
             summary: match self.summary() {
                 Some(path) => Some(outputs.append("the summary", &path).context(SUMMARY)?),
                 None => None,
@@ -122,9 +124,6 @@ impl ReportArgs {
 
 impl Destinations {
     /// Writes every form of a view; `json` writes the document, `claims` says what of it is signed.
-    ///
-    /// # Errors
-    /// The first destination that cannot be written.
     pub fn publish(
         self,
         view: &View,
@@ -157,11 +156,28 @@ impl Destinations {
 }
 
 impl ReportArgs {
+    /// Writes and prints every form of a view, as [`Destinations::publish`] and [`ReportArgs::print`] do.
+    pub fn tell(
+        &self,
+        destinations: Destinations,
+        view: &View,
+        json: impl Fn(&mut dyn Write) -> io::Result<()>,
+        claims: impl FnOnce() -> io::Result<Option<Claims>>,
+    ) -> Result<()> {
+        let to_stdout = destinations.to_stdout;
+        destinations.publish(view, json, claims)?;
+        self.print(view, false, to_stdout)
+    }
+
+    /// The same of a report.
+    pub fn tell_report(&self, to: Destinations, view: &View, report: &Report) -> Result<Ending> {
+        let claims = || Claims::of_report(report).map(Some);
+        self.tell(to, view, |out| write_json(report, out), claims)?;
+        Ok(report.verdict.into())
+    }
+
     /// Prints the requested form: text, or one line, unless a document takes its place; annotations after it, so that it
     /// stays in one piece.
-    ///
-    /// # Errors
-    /// If standard output cannot be written.
     pub fn print(&self, view: &View, verbose: bool, to_stdout: bool) -> Result<()> {
         let layout = Layout {
             width: show::columns(),
@@ -177,5 +193,122 @@ impl ReportArgs {
             true => show::commands(|out| view.github(out)),
             false => Ok(()),
         }
+    }
+}
+
+/// What to sign, and with which key.
+#[derive(Args)]
+#[command(next_help_heading = "Attestation")]
+pub struct AttestArgs {
+    /// Sign the verdict: an in-toto statement about the judged files in a DSSE envelope, for cosign and similar tools
+    /// (docs/attestations.md)
+    #[arg(long, value_name = "PATH", requires = "attest_key")]
+    attest: Option<PathBuf>,
+
+    /// Private Ed25519 key that signs it, as 'openssl genpkey -algorithm ed25519' writes it
+    #[arg(long, value_name = "PRIVATE.pem", requires = "attest")]
+    attest_key: Option<PathBuf>,
+
+    /// Kind of statement: test-result states whether it passed; svr lists what was verified, with a
+    /// time
+    #[arg(long, value_name = "KIND", requires = "attest", value_parser = word::<Kind>())]
+    attest_as: Option<Kind>,
+
+    /// Time that an svr must state, such as 2026-11-23T08:00:00Z; tcverify reads no clock
+    #[arg(long, value_name = "TIME", requires = "attest", value_parser = time)]
+    attest_time: Option<u64>,
+}
+
+/// A time as RFC 3339 writes it, in UTC.
+pub fn time(text: &str) -> Result<u64, String> {
+    posix_of(text).ok_or_else(|| "write it in UTC, like 2026-11-23T08:00:00Z".to_owned())
+}
+
+/// Where an attestation goes, and who signs it.
+pub struct Attesting {
+    output: Output,
+    signer: Signer,
+    kind: Kind,
+    time: Option<String>,
+}
+
+impl AttestArgs {
+    /// Reads the key before outputs are opened.
+    pub fn read(&self, outputs: &mut Outputs) -> Result<Option<Signer>> {
+        let kind = self.attest_as.unwrap_or(Kind::TestResult);
+        match (kind, self.attest_time) {
+            (Kind::Svr, None) if self.attest.is_some() => {
+                return Err(anyhow!("--attest-as svr needs a time: --attest-time"));
+            }
+            (Kind::TestResult, Some(_)) => {
+                return Err(anyhow!(
+                    "--attest-time applies only to --attest-as svr: a test-result has no time"
+                ));
+            }
+            _ => {}
+        }
+        let Some(path) = &self.attest_key else {
+            return Ok(None);
+        };
+        outputs.protect("the key", path);
+        Ok(Some(documents::signer(path)?))
+    }
+
+    /// Opens the place.
+    pub fn open(&self, outputs: &mut Outputs, signer: Option<Signer>) -> Result<Option<Attesting>> {
+        let Some((path, signer)) = self.attest.as_deref().zip(signer) else {
+            return Ok(None);
+        };
+        ensure!(
+            path.as_os_str() != "-",
+            "--attest needs a file: standard output carries the report"
+        );
+        Ok(Some(Attesting {
+            output: outputs.open("the attestation", path)?,
+            signer,
+            kind: self.attest_as.unwrap_or(Kind::TestResult),
+            time: self.attest_time.map(rfc3339),
+        }))
+    }
+}
+
+impl Attesting {
+    /// Writes it; `json` writes the report, which it names by its SHA-256. Without claims there is no verdict, and
+    /// nothing is signed.
+    pub fn publish(
+        self,
+        claims: Option<Claims>,
+        json: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let Some(claims) = claims else {
+            return Ok(());
+        };
+        let mut hash = Hashing(Sha256::new());
+        json(&mut hash)?;
+        let report = Hash(hash.0.finalize().into());
+        let Some(statement) = claims.statement(self.kind, report, self.time.as_deref()) else {
+            show::different(
+                "no attestation was written: an svr lists what was verified, and nothing was verified",
+            );
+            return Ok(());
+        };
+        let text = statement.text();
+        let envelope = Envelope::sign(PAYLOAD_TYPE, text.as_bytes(), &self.signer);
+        let text = envelope.text();
+        Ok(self.output.commit(|out| out.write_all(text.as_bytes()))?)
+    }
+}
+
+/// The digest of what is written.
+struct Hashing(Sha256);
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

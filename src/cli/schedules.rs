@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use super::documents::write_pretty;
 use super::{Ending, show};
 use crate::check::schedule::read;
 use crate::emu::schedule::{Schedule, presets};
@@ -47,19 +48,12 @@ impl Schedules {
             (None, None) => presets().iter().collect(),
         };
         let one = own.is_some() || self.name.is_some();
-        show::print(|out| {
-            if self.raw {
-                serde_json::to_writer_pretty(&mut *out, chosen[0])?;
-                return writeln!(out);
-            }
-            if self.json {
-                let rows: Vec<_> = chosen
-                    .iter()
-                    .map(|schedule| Scheduled::plainly(schedule))
-                    .collect();
-                serde_json::to_writer_pretty(&mut *out, &rows)?;
-                return writeln!(out);
-            }
+        if self.raw {
+            show::print(|out| write_pretty(chosen[0], out))?;
+            return Ok(Ending::Done);
+        }
+        let rows = chosen.iter().map(|schedule| Scheduled::plainly(schedule));
+        show::either(self.json, &rows.collect::<Vec<_>>(), |out| {
             for schedule in &chosen {
                 if one {
                     describe(schedule, out)?;

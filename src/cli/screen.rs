@@ -1,36 +1,35 @@
 //! `tcverify screen`: find the GPU that computes wrong results.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
 
 use super::args::{Unsaid, said};
-use super::attested::AttestArgs;
 use super::progress::Bar;
+use super::reports::AttestArgs;
 use super::screen_challenge::{Answering, Challenge, Commit, Trust};
-use super::screen_coverage::Measure;
 use super::screen_record::Record;
 use super::values::word;
 use super::{Ending, show};
 use crate::check::Fields;
 use crate::emu::step::Reload;
-use crate::io::{Outputs, escaped_path};
-use crate::report::Layout;
+use crate::io::{Outputs, escaped_path, printable};
 use crate::screen::{
-    Injection, Level, Library, Results, Route, Simulated, Suite, judge, make, order, prometheus,
-    simulate,
+    Coverage, Injection, Kind, Level, Library, Results, Route, Simulated, Suite, judge, make,
+    measure, order, prometheus, simulate, unit,
 };
 use crate::words::Word;
 
-/// Find the GPU that computes wrong results, without a second GPU
-///
-/// A suite holds products that a node generates from seeds, and the digests of the correct results. Nodes run it
-/// (scripts/screen), and 'judge' finds the GPU, SM, lane and bit that is wrong. docs/screening.md describes all
-/// steps.
-#[derive(Args)]
-#[command(after_long_help = "\
+commands! {
+    /// Find the GPU that computes wrong results, without a second GPU
+    ///
+    /// A suite holds products that a node generates from seeds, and the digests of the correct results. Nodes run it
+    /// (scripts/screen), and 'judge' finds the GPU, SM, lane and bit that is wrong. docs/screening.md describes all
+    /// steps.
+    #[command(after_long_help = "\
 Examples:
   tcverify screen make --arch h100 --suite quick -o suite.json
   ./screen suite.json --device 0 -o results/node17-0.json          # on the node: scripts/screen
@@ -47,25 +46,20 @@ A workload's own products, and results that a node cannot have made before:
 
 Exit codes: make, commit, challenge and coverage: 0 done; record: 0 done, 1 a captured D is not what the model computes; run: 0 every result is right, 1 one is wrong; judge: 0 every
 GPU is clean, 1 one is not; all: 2 anything else.")]
-pub struct Screen {
-    #[command(subcommand)]
-    step: Step,
-}
-
-#[derive(Subcommand)]
-enum Step {
-    Make(Make),
-    Run(Run),
-    Judge(Judge),
-    Record(Record),
-    Commit(Commit),
-    Challenge(Challenge),
-    Coverage(Measure),
+    pub enum Screen {
+        Make(Make),
+        Run(Run),
+        Judge(Judge),
+        Record(Record),
+        Commit(Commit),
+        Challenge(Challenge),
+        Coverage(Measure),
+    }
 }
 
 /// Make a suite for an architecture
 #[derive(Args)]
-struct Make {
+pub struct Make {
     /// Architecture, compute capability or GPU
     #[arg(long, value_name = "NAME")]
     arch: String,
@@ -113,7 +107,7 @@ struct Make {
 
 /// Run a suite on a simulated device
 #[derive(Args)]
-struct Run {
+pub struct Run {
     /// Suite of 'tcverify screen make'
     #[arg(value_name = "SUITE.json")]
     suite: PathBuf,
@@ -163,7 +157,7 @@ struct Run {
 
 /// Judge the results of many GPUs: which one is wrong, where, and how
 #[derive(Args)]
-struct Judge {
+pub struct Judge {
     /// Suite that they ran
     #[arg(long, value_name = "SUITE.json")]
     suite: PathBuf,
@@ -209,22 +203,8 @@ fn level() -> impl TypedValueParser<Value = Level> {
     PossibleValuesParser::new(values).map(|word| Level::of_word(&word).expect("listed above"))
 }
 
-impl Screen {
-    pub fn run(self) -> Result<Ending> {
-        match self.step {
-            Step::Make(command) => command.run(),
-            Step::Run(command) => command.run(),
-            Step::Judge(command) => command.run(),
-            Step::Record(command) => command.run(),
-            Step::Commit(command) => command.run(),
-            Step::Challenge(command) => command.run(),
-            Step::Coverage(command) => command.run(),
-        }
-    }
-}
-
 impl Make {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let mut outputs = Outputs::new();
         let output = outputs.open("the suite", &self.output)?;
         let mut fields = Fields {
@@ -278,7 +258,7 @@ impl Make {
 }
 
 impl Run {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let (suite, _) = Suite::read(&self.suite)?;
         let mut outputs = Outputs::new();
         outputs.protect("the suite", &self.suite);
@@ -317,11 +297,7 @@ impl Run {
                 }
             })?;
         }
-        Ok(match wrong {
-            _ if suite.challenge.is_some() => Ending::Done,
-            0 => Ending::Done,
-            _ => Ending::Different,
-        })
+        Ok(Ending::of(suite.challenge.is_some() || wrong == 0))
     }
 }
 
@@ -353,7 +329,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 impl Judge {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let (suite, id) = Suite::read(&self.suite)?;
         let files = files(&self.results)?;
         let mut outputs = Outputs::new();
@@ -363,14 +339,10 @@ impl Judge {
         }
         let keys = self.trust.read(&mut outputs, &suite)?;
         let signer = self.attest.read(&mut outputs)?;
-        let mut open = |role, path: &Option<PathBuf>| {
-            let path = path.as_deref();
-            path.map(|path| outputs.open(role, path)).transpose()
-        };
-        let json = open("the JSON", &self.json)?;
-        let html = open("the page", &self.html)?;
-        let metrics = open("the metrics", &self.prometheus)?;
-        let xml = open("the JUnit file", &self.junit)?;
+        let json = outputs.open_if("the JSON", self.json.as_ref())?;
+        let html = outputs.open_if("the page", self.html.as_ref())?;
+        let metrics = outputs.open_if("the metrics", self.prometheus.as_ref())?;
+        let xml = outputs.open_if("the JUnit file", self.junit.as_ref())?;
         let attest = self.attest.open(&mut outputs, signer)?;
         let (mut all, mut hashed) = (Vec::new(), Vec::new());
         for path in &files {
@@ -402,15 +374,101 @@ impl Judge {
             .iter()
             .any(|path| path.as_deref() == Some(Path::new("-")));
         if !self.quiet && !to_stdout {
-            let layout = Layout {
-                width: show::columns(),
-                ..Layout::default()
-            };
-            show::print(|out| view.text(layout, out))?;
+            show::view(&view)?;
         }
-        Ok(match fleet.gpus.iter().all(|gpu| gpu.condition.right()) {
-            true => Ending::Done,
-            false => Ending::Different,
-        })
+        let mut gpus = fleet.gpus.iter();
+        Ok(Ending::of(gpus.all(|gpu| gpu.condition.right())))
     }
+}
+
+/// Inject faults into the exact engine and count how many a suite finds
+#[derive(Args)]
+pub struct Measure {
+    /// Suite of 'tcverify screen make'
+    #[arg(value_name = "SUITE.json")]
+    suite: PathBuf,
+
+    /// Number of faults per place and unit, or all if there are fewer
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    faults: usize,
+
+    /// What a fault does to a number
+    #[arg(long, value_name = "KIND", default_value = "stuck", value_parser = word::<Kind>())]
+    kind: Kind,
+
+    /// Each fault acts in one of this many steps, at random; 1 means always
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    one_in: u64,
+
+    /// Number of runs of the suite
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    rounds: u64,
+
+    /// Seed of the draw
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Only units whose name contains this, such as "mma fp16"
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    unit: String,
+}
+
+impl Measure {
+    pub fn run(self) -> Result<Ending> {
+        let (mut suite, _) = Suite::read(&self.suite)?;
+        let before = suite.products.len();
+        suite
+            .products
+            .retain(|product| unit(product).contains(&self.unit));
+        if suite.products.is_empty() {
+            let unit = printable(&self.unit);
+            return Err(anyhow!(
+                "the name of no unit of the suite's {before} products contains {unit}"
+            ));
+        }
+        let (one_in, rounds) = (self.one_in, self.rounds);
+        let faults = (self.kind, self.faults);
+        let coverage = measure(&suite, faults, [one_in, rounds], self.seed, &Bar::new())?;
+        show::print(|out| {
+            writeln!(
+                out,
+                "Faults ({}) found by {} {}, {}, {rounds} time(s)\n",
+                self.kind.word(),
+                suite.arch,
+                suite.level.word(),
+                match one_in {
+                    1 => "always acting".to_owned(),
+                    n => format!("acting in one of {n} steps"),
+                }
+            )?;
+            coverage
+                .iter()
+                .try_for_each(|coverage| faults_found(coverage, out))
+        })?;
+        Ok(Ending::Done)
+    }
+}
+
+fn faults_found(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", coverage.unit)?;
+    for found in &coverage.found {
+        let percent = 100.0 * found.detected as f64 / found.injected.max(1) as f64;
+        let families: Vec<_> = found
+            .by_family
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        writeln!(
+            out,
+            "  {:<9} {:>5} of {:>5}  {percent:>5.1} %   {}",
+            found.place.word(),
+            found.detected,
+            found.injected,
+            families.join(", ")
+        )?;
+        if let Some(fault) = found.missed.first() {
+            writeln!(out, "            missed: {fault} ...")?;
+        }
+    }
+    Ok(())
 }

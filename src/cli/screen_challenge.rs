@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 
-use super::attested::time;
+use super::reports::time;
 use super::{Ending, documents, show};
 use crate::commit::Hash;
 use crate::io::{Outputs, escaped_path, parse_sha256, read_text};
@@ -159,8 +159,6 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// # Errors
-    /// If a file cannot be read, or is not a key.
     pub fn read(&self, outputs: &mut Outputs) -> Result<(Option<String>, Option<Signer>)> {
         let files = [("the key", &self.key), ("the commitment", &self.commitment)];
         for (role, path) in files {

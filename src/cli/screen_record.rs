@@ -121,9 +121,6 @@ impl Record {
                 }
             })?;
         }
-        Ok(match different {
-            0 => Ending::Done,
-            _ => Ending::Different,
-        })
+        Ok(Ending::of(different == 0))
     }
 }

@@ -3,25 +3,23 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::args::{CheckArgs, MemoryArgs, said};
 use super::progress::Bar;
 use super::reports::ReportArgs;
-use super::{Ending, documents, show};
-use crate::attest::Claims;
+use super::{Ending, documents, refuted, show};
 use crate::check::{Check, Judge, Judged};
 use crate::io::Outputs;
-use crate::report::{Verdict, write_json};
 use crate::shard::{Part, Plan, merge};
 use crate::sign::{PublicKey, Signer};
 
-/// Split one check into parts that run anywhere, and merge their findings
-///
-/// The merged report equals that of 'check --tree', and lists its parts. It is IDENTICAL only if each part was signed
-/// by a key that the plan names, or run again. docs/batch.md specifies plans and parts.
-#[derive(Args)]
-#[command(after_long_help = "\
+commands! {
+    /// Split one check into parts that run anywhere, and merge their findings
+    ///
+    /// The merged report equals that of 'check --tree', and lists its parts. It is IDENTICAL only if each part was signed
+    /// by a key that the plan names, or run again. docs/batch.md specifies plans and parts.
+    #[command(after_long_help = "\
 Examples:
   tcverify shard plan -n 64 --arch h100 --dtype bf16 a.npy b.npy d.npy -o plan.json
   tcverify shard run plan.json 0 -o part-0.json            # ... 63, each where you like
@@ -36,22 +34,17 @@ Parts that nobody else can supply:
 Exit codes: plan and run: 0 done, 2 anything else; merge: 0 identical or trusted to be, 1 different,
 2 anything else; audit: 0 the parts that were run again match those supplied, 1 one does not, 2
 anything else.")]
-pub struct Shard {
-    #[command(subcommand)]
-    step: Step,
-}
-
-#[derive(Subcommand)]
-enum Step {
-    Plan(Box<MakePlan>),
-    Run(RunPart),
-    Merge(Merge),
-    Audit(Audit),
+    pub enum Shard {
+        Plan(Box<MakePlan>),
+        Run(RunPart),
+        Merge(Merge),
+        Audit(Audit),
+    }
 }
 
 /// Read and hash all files, and assign the rows of D to parts
 #[derive(Args)]
-struct MakePlan {
+pub struct MakePlan {
     /// Number of parts
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     shards: u64,
@@ -74,7 +67,7 @@ struct MakePlan {
 
 /// Replay and compare one part; reads its rows of A, C and D, and all of B
 #[derive(Args)]
-struct RunPart {
+pub struct RunPart {
     /// Plan of 'tcverify shard plan'; paths in it are relative to the current directory
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
@@ -98,7 +91,7 @@ struct RunPart {
 
 /// Merge all parts of a plan into the report of the whole
 #[derive(Args)]
-struct Merge {
+pub struct Merge {
     /// Plan of 'tcverify shard plan'
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
@@ -137,7 +130,7 @@ struct Merge {
 /// Draw after all parts were supplied, with a seed that nobody could know before: a part that is not drawn
 /// is trusted.
 #[derive(Args)]
-struct Audit {
+pub struct Audit {
     /// Plan of 'tcverify shard plan'
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
@@ -162,19 +155,8 @@ struct Audit {
     quiet: bool,
 }
 
-impl Shard {
-    pub fn run(self) -> Result<Ending> {
-        match self.step {
-            Step::Plan(command) => command.run(),
-            Step::Run(command) => command.run(),
-            Step::Merge(command) => command.run(),
-            Step::Audit(command) => command.run(),
-        }
-    }
-}
-
 impl MakePlan {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let mut fields = said(self.check.fields())?;
         // A plan names D by its tree, whatever is asked for.
         fields.tree = Some(true);
@@ -197,7 +179,7 @@ impl MakePlan {
 }
 
 impl RunPart {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
         let signer = self.sign.as_deref().map(documents::signer).transpose()?;
         let key = signer.as_ref().map(Signer::public);
@@ -228,15 +210,14 @@ fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
 }
 
 /// The message about forged parts.
-fn not_what_it_says(parts: &str) -> Ending {
-    show::different(&format!(
+fn not_what_it_says(parts: &str) -> Result<Ending> {
+    refuted(format!(
         "run again, these parts differ from those supplied: {parts}"
-    ));
-    Ending::Different
+    ))
 }
 
 impl Audit {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
         let parts = collected(&plan, &self.files)?;
         let count = usize::try_from(self.parts).unwrap_or(usize::MAX);
@@ -248,7 +229,7 @@ impl Audit {
         };
         let list = |parts: &[usize]| parts.iter().map(named).collect::<Vec<_>>().join(", ");
         if !audit.wrong.is_empty() {
-            return Ok(not_what_it_says(&list(&audit.wrong)));
+            return not_what_it_says(&list(&audit.wrong));
         }
         if !self.quiet {
             let (drawn, all, seed) = (audit.drawn.len(), audit.parts, audit.seed);
@@ -272,7 +253,7 @@ impl Audit {
 }
 
 impl Merge {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
         let parts = collected(&plan, &self.parts)?;
         let mut outputs = Outputs::new();
@@ -290,7 +271,7 @@ impl Merge {
             let audit = plan.audit(&parts, (count, seed), &files, &Bar::new())?;
             if !audit.wrong.is_empty() {
                 let wrong: Vec<_> = audit.wrong.iter().map(usize::to_string).collect();
-                return Ok(not_what_it_says(&wrong.join(", ")));
+                return not_what_it_says(&wrong.join(", "));
             }
             run_again = audit.drawn;
         }
@@ -303,16 +284,6 @@ impl Merge {
         if reports.html.is_some() && plan.check.causes {
             view = view.pictured(&said(prepared.page(&judged))?);
         }
-        let to_stdout = reports.to_stdout;
-        reports.publish(
-            &view,
-            |out| write_json(report, out),
-            || Claims::of_report(report).map(Some),
-        )?;
-        asked.print(&view, false, to_stdout)?;
-        Ok(match report.verdict {
-            Verdict::Identical | Verdict::IdenticalInPart => Ending::Done,
-            Verdict::Different => Ending::Different,
-        })
+        asked.tell_report(reports, &view, report)
     }
 }

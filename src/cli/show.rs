@@ -6,10 +6,13 @@ use std::io::{self, Write};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
+use serde::Serialize;
 
+use super::documents::write_pretty;
 use super::plain::Plain;
 use crate::io::console::Console;
 use crate::io::{escaped, escaped_lines, escaped_path, without_commands};
+use crate::report::{Layout, View};
 use crate::words::{Word, words};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -80,6 +83,27 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
         write(&mut out)?;
         out.finish()
     })
+}
+
+/// Prints a document for programs, or the same as text for people.
+pub fn either(
+    json: bool,
+    document: &(impl Serialize + ?Sized),
+    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    print(|out| match json {
+        true => write_pretty(document, out),
+        false => text(out),
+    })
+}
+
+/// Prints a view as text.
+pub fn view(view: &View) -> Result<()> {
+    let layout = Layout {
+        width: columns(),
+        ..Layout::default()
+    };
+    print(|out| view.text(layout, out))
 }
 
 /// The same for what is to be read as commands: each of these escapes what it quotes.

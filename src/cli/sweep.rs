@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{RuleArgs, said_of_operation as said};
+use super::documents::write_pretty;
 use super::progress::Bar;
 use super::values::word;
 use super::{Ending, show};
@@ -90,10 +91,7 @@ impl Sweep {
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
         let sweep = said(asked.sweep(chosen, &Bar::new()))?;
-        output.commit(|out| {
-            serde_json::to_writer_pretty(&mut *out, &sweep)?;
-            writeln!(out)
-        })?;
+        output.commit(|out| write_pretty(&sweep, out))?;
         Ok(Ending::Done)
     }
 
@@ -171,9 +169,6 @@ impl Sweep {
                 Ok(())
             })?;
         }
-        Ok(match differing.is_empty() {
-            true => Ending::Done,
-            false => Ending::Different,
-        })
+        Ok(Ending::of(differing.is_empty()))
     }
 }

@@ -101,6 +101,18 @@ impl Outputs {
         Output::prepare(path)
     }
 
+    /// Opens an output if it is asked for.
+    ///
+    /// # Errors
+    /// As [`Outputs::open`].
+    pub fn open_if(
+        &mut self,
+        role: &str,
+        path: Option<impl AsRef<Path>>,
+    ) -> Result<Option<Output>, FileError> {
+        path.map(|path| self.open(role, path.as_ref())).transpose()
+    }
+
     /// Opens an output that goes to the end of what is there.
     ///
     /// # Errors

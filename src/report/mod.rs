@@ -9,13 +9,10 @@ mod compared_runs;
 mod consistency;
 mod diff;
 mod document;
-#[cfg(test)]
-mod example;
 mod form;
 mod identification;
 pub mod inspection;
 mod json;
-mod kernel;
 mod map;
 mod merged;
 mod outcome;
@@ -53,13 +50,12 @@ pub use identification::{
     IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
 pub use json::write_json;
-pub use kernel::{KernelSetting, KernelWords};
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
 pub use outcome::Outcome;
 pub use piece::Piece;
 pub use rule::{MultipliedBy, Planned, ProductRule, Rule, VariantRule};
-pub use scheduled::{Factor, Factors, Scheduled, ScheduledConstant};
+pub use scheduled::{Factor, Factors, KernelSetting, KernelWords, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
 pub use stored::{Store, Stored};

@@ -42,9 +42,6 @@ macro_rules! options {
 
             impl $group {
                 /// Says it in the fields of a check.
-                ///
-                /// # Errors
-                /// If one is not written as it must be.
                 pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
                     $(
                         let word = self.$name.clone();

@@ -92,9 +92,6 @@ pub trait Words: Args {
     const OUTPUT: &'static str = "output";
 
     /// What they ask.
-    ///
-    /// # Errors
-    /// What contradicts itself, in terms of options.
     fn request(&self) -> Result<Request>;
 }
 

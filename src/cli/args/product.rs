@@ -22,9 +22,6 @@ macro_rules! groups {
 
             impl $all {
                 /// Says it in the fields of a check.
-                ///
-                /// # Errors
-                /// If one is not written as it must be.
                 pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
                     $(self.$group.fill(fields)?;)*
                     Ok(())
@@ -73,9 +70,6 @@ groups! {
 
 impl OperandArgs {
     /// What they name, for commands without a schedule.
-    ///
-    /// # Errors
-    /// If one is not written as it must be.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
@@ -89,9 +83,6 @@ impl OperandArgs {
 
 impl ProductArgs {
     /// The fields that they fill.
-    ///
-    /// # Errors
-    /// If one is not written as it must be.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
@@ -102,9 +93,6 @@ impl ProductArgs {
 
 impl CheckArgs {
     /// The fields that they fill.
-    ///
-    /// # Errors
-    /// If one is not written as it must be.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         if self.captured.d.is_none() && self.result.d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
@@ -118,18 +106,12 @@ impl CheckArgs {
     }
 
     /// The check that they ask for.
-    ///
-    /// # Errors
-    /// What contradicts itself, in terms of options.
     pub fn check(&self) -> Result<Check> {
         said(self.fields().and_then(Check::try_from))
     }
 }
 
 /// The fields of a model and a schedule, without operands.
-///
-/// # Errors
-/// If one is not written as it must be.
 pub fn arithmetic(model: &ModelArgs, schedule: &ScheduleArgs) -> Result<Fields, CheckError> {
     let mut fields = Fields::default();
     model.fill(&mut fields)?;

@@ -1,30 +1,26 @@
 //! `tcverify kernels`: what a library's kernel text says about the order of its sums.
-//!
-//! * `open`: options that answer what a text leaves open.
-//! * `same`: whether two texts are one order.
-//! * `text`: readings and plans for people.
 
-mod open;
-mod same;
 mod text;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::json;
 
+use super::args::Unsaid;
+use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
 use crate::io::{MAX_DOCUMENT, MAX_LOG, Output, escaped_path, read_bytes, read_text, same_file};
 use crate::kernel::{
-    self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
+    self, Accumulation, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
+    TableQuery,
 };
-use open::OpenArgs;
+use crate::num::Format;
 
-/// Read a GPU library's kernel text, and plan the order of its sums
-#[derive(Args)]
-#[command(after_long_help = "\
+commands! {
+    /// Read a GPU library's kernel text, and plan the order of its sums
+    #[command(after_long_help = "\
 Examples:
   tcverify kernels list
   tcverify kernels explain 'algo=66,stages=35,splitK=5,reduction=2'
@@ -35,22 +31,17 @@ Examples:
       --shape 100x2560x9728 --split-k 5 --reduction OUTPUT_TYPE --schedule order.json
   tcverify kernels plan \"$(cat desc.json)\" --shape 32x32x4096 --gemm-desc written.json
   tcverify kernels same \"$(cat desc.json)\" \"$(cat other.json)\" --shape 32x32x4096 --arch h100")]
-pub struct Kernels {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    Explain(Explain),
-    Plan(Box<PlanArgs>),
-    Same(Box<same::Same>),
-    List(List),
+    pub enum Kernels {
+        Explain(Explain),
+        Plan(Box<PlanArgs>),
+        Same(Box<Same>),
+        List(List),
+    }
 }
 
 /// Explain every word of a kernel text
 #[derive(Args)]
-struct Explain {
+pub struct Explain {
     /// A cuBLASLt log line, a configuration (algo=66,stages=35,splitK=3), JSON of its attributes or of a
     /// GEMMDesc, or a kernel's name
     #[arg(value_name = "TEXT", required_unless_present = "log")]
@@ -67,7 +58,7 @@ struct Explain {
 
 /// Print the slices, chains, residues and order of additions for a product
 #[derive(Args)]
-struct PlanArgs {
+pub struct PlanArgs {
     /// As for 'kernels explain'
     #[arg(value_name = "TEXT", required_unless_present = "kernel_table")]
     text: Option<String>,
@@ -107,7 +98,7 @@ struct PlanArgs {
 
 /// List kernel families, and whether their order is proven, compared, published or unknown
 #[derive(Args)]
-struct List {
+pub struct List {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -124,27 +115,13 @@ fn parse_shape(text: &str) -> Result<Shape, String> {
     }
 }
 
-impl Kernels {
-    pub fn run(self) -> Result<Ending> {
-        match self.command {
-            Command::Explain(command) => command.run(),
-            Command::Plan(command) => command.run(),
-            Command::Same(command) => command.run(),
-            Command::List(command) => command.run(),
-        }
-    }
-}
-
 impl Explain {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         if let Some(path) = &self.log {
             return self.log(path);
         }
         let reading = kernel::read(self.text.as_deref().expect("clap asks for one"))?;
-        show::print(|out| match self.json {
-            true => json_line(out, &reading),
-            false => text::explained(&reading, out),
-        })?;
+        show::either(self.json, &reading, |out| text::explained(&reading, out))?;
         Ok(Ending::Done)
     }
 
@@ -168,18 +145,15 @@ impl Explain {
             CUBLASLT_LOG_FILE=...",
             name()
         );
-        show::print(|out| {
-            if self.json {
-                let rows = rows.iter().map(|(line, reading, plan)| {
-                    json!({
-                        "line": line,
-                        "reading": reading.as_ref().ok(),
-                        "order": plan.as_ref().ok().map(Plan::summary),
-                        "error": plan.as_ref().err().map(ToString::to_string),
-                    })
-                });
-                return json_line(out, &rows.collect::<Vec<_>>());
-            }
+        let document = rows.iter().map(|(line, reading, plan)| {
+            json!({
+                "line": line,
+                "reading": reading.as_ref().ok(),
+                "order": plan.as_ref().ok().map(Plan::summary),
+                "error": plan.as_ref().err().map(ToString::to_string),
+            })
+        });
+        show::either(self.json, &document.collect::<Vec<_>>(), |out| {
             for (line, reading, plan) in &rows {
                 let shape = reading.as_ref().ok().and_then(|reading| reading.product);
                 let shape = shape.map_or("?".into(), |shape| shape.to_string());
@@ -202,7 +176,7 @@ impl Explain {
 }
 
 impl PlanArgs {
-    fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<Ending> {
         let mut options = self.open.options()?;
         let reading = self.reading(&mut options)?;
         let Some(shape) = self.shape.or(reading.product) else {
@@ -235,9 +209,9 @@ impl PlanArgs {
         for (_, path, text) in outputs {
             Output::prepare(path)?.commit(|out| writeln!(out, "{text}"))?;
         }
-        show::print(|out| match self.json {
-            true => json_line(out, &text::document(&reading, &plan)),
-            false => text::planned(&reading, &plan, out),
+        let document = text::document(&reading, &plan);
+        show::either(self.json, &document, |out| {
+            text::planned(&reading, &plan, out)
         })?;
         Ok(Ending::Done)
     }
@@ -263,21 +237,18 @@ impl PlanArgs {
 }
 
 impl List {
-    fn run(self) -> Result<Ending> {
-        show::print(|out| {
-            if self.json {
-                let rows = FAMILIES.iter().map(|family| {
-                    json!({
-                        "family": family.id,
-                        "title": family.title,
-                        "kernels": family.kernels,
-                        "algo_ids": family.algos,
-                        "coverage": family.coverage,
-                        "facts": family.facts,
-                    })
-                });
-                return json_line(out, &rows.collect::<Vec<_>>());
-            }
+    pub fn run(self) -> Result<Ending> {
+        let rows = FAMILIES.iter().map(|family| {
+            json!({
+                "family": family.id,
+                "title": family.title,
+                "kernels": family.kernels,
+                "algo_ids": family.algos,
+                "coverage": family.coverage,
+                "facts": family.facts,
+            })
+        });
+        show::either(self.json, &rows.collect::<Vec<_>>(), |out| {
             for family in FAMILIES {
                 text::listed(family, out)?;
             }
@@ -292,6 +263,126 @@ impl List {
     }
 }
 
+/// Tell whether two texts give the same bits of a product: exit code 0 if they do, 1 if that is not shown
+#[derive(Args)]
+pub struct Same {
+    /// As for 'kernels explain'
+    #[arg(value_name = "TEXT")]
+    one: String,
+
+    #[arg(value_name = "OTHER")]
+    other: String,
+
+    /// Rows of D, columns of D and K, row-major; a log line states it
+    #[arg(long, value_name = "MxNxK", value_parser = parse_shape)]
+    shape: Option<Shape>,
+
+    #[command(flatten)]
+    open: OpenArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Same {
+    pub fn run(self) -> Result<Ending> {
+        let options = self.open.options()?;
+        let readings = [kernel::read(&self.one)?, kernel::read(&self.other)?];
+        let said = readings.iter().find_map(|reading| reading.product);
+        let Some(shape) = self.shape.or(said) else {
+            bail!("neither text states the product's shape; give --shape MxNxK");
+        };
+        let [one, other] = readings.map(|reading| reading.plan(&shape, &options));
+        let plans = [one.map_err(in_options)?, other.map_err(in_options)?];
+        let differing = kernel::differing(&plans, self.open.gpu())?;
+        let same = differing.is_empty();
+        let document = json!({ "same_bits": same, "differing": differing });
+        show::either(self.json, &document, |out| match same {
+            true => writeln!(
+                out,
+                "same bits for a product of {shape}, with alpha 1 and without C"
+            ),
+            false => writeln!(out, "not shown to be the same: {}", differing.join("; ")),
+        })?;
+        Ok(Ending::of(same))
+    }
+}
+
+/// Settings that a kernel text may lack.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Settings that the text lacks")]
+struct OpenArgs {
+    /// Architecture, compute capability or GPU
+    #[arg(long, value_name = "NAME", value_parser = arch_names(), hide_possible_values = true)]
+    arch: Option<String>,
+
+    /// Format of A and B
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
+    dtype: Option<Format>,
+
+    /// Format of B, if it differs from A's
+    #[arg(long, value_name = "FORMAT", requires = "dtype", ignore_case = true, value_parser = operand_format())]
+    dtype_b: Option<Format>,
+
+    /// Format of D
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
+    d_dtype: Option<Format>,
+
+    /// Slices of K (SPLITK_NUM, numSplitsK)
+    #[arg(long, value_name = "N")]
+    split_k: Option<usize>,
+
+    /// K of a tile
+    #[arg(long, value_name = "K")]
+    tile_k: Option<usize>,
+
+    /// K of an instruction
+    #[arg(long, value_name = "K")]
+    instruction_k: Option<usize>,
+
+    #[command(flatten)]
+    unsaid: Unsaid,
+}
+
+impl OpenArgs {
+    /// The requested GPU.
+    fn gpu(&self) -> Option<&str> {
+        self.arch.as_deref()
+    }
+
+    fn options(&self) -> Result<Options> {
+        let unsaid = &self.unsaid;
+        let mut options = Options {
+            operands: self.dtype.map(|a| [a, self.dtype_b.unwrap_or(a)]),
+            result: self.d_dtype,
+            split_k: self.split_k,
+            scheme: unsaid.reduction,
+            partition: unsaid.partition,
+            tile_k: self.tile_k,
+            instruction_k: self.instruction_k,
+            custom: unsaid.custom,
+            fast_accumulation: unsaid.accumulation.map(|how| how == Accumulation::Fast),
+            multiprocessors: unsaid.multiprocessors,
+            rotation: unsaid.rotation,
+            whole_tail: unsaid.whole_tail == Some(true),
+            ..Options::default()
+        };
+        let sizes = [
+            ("--split-k", self.split_k),
+            ("--tile-k", self.tile_k),
+            ("--instruction-k", self.instruction_k),
+        ];
+        if let Some((option, _)) = sizes.iter().find(|(_, size)| *size == Some(0)) {
+            bail!("{option} must be at least 1");
+        }
+        if let Some(name) = &self.arch {
+            options.on(name)?;
+        }
+        Ok(options)
+    }
+}
+
 /// An error about the request, in terms of options.
 fn in_options(error: KernelError) -> anyhow::Error {
     match error {
@@ -300,9 +391,4 @@ fn in_options(error: KernelError) -> anyhow::Error {
         ),
         error => error.into(),
     }
-}
-
-fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)
 }

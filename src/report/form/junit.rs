@@ -21,25 +21,26 @@ impl View {
         for (name, value) in self.properties() {
             suite.add_property((line(&name), line(&value)));
         }
-        match self.cases.is_empty() {
-            true => {
-                let body = || Ok(self.plain_text(Layout::default()));
-                let about = Tested {
-                    name: case,
-                    class,
-                    tone: self.tone,
-                    kind: "different",
+        if self.cases.is_empty() {
+            let only = Case {
+                name: case.clone(),
+                class: class.clone(),
+                tone: self.tone,
+                state: "different".to_owned(),
+                word: self.word.clone(),
+                qualified: self.qualified.clone(),
+                said: self.sentence.clone(),
+                ..Case::default()
+            };
+            let body = || Ok(self.plain_text(Layout::default()));
+            suite.add_test_case(tested(&only, body)?);
+        } else {
+            for case in self.uncovered.iter().chain(&self.cases) {
+                let body = || {
+                    let view = case.opened()?;
+                    Ok(view.map_or(case.said.clone(), |view| view.plain_text(Layout::default())))
                 };
-                suite.add_test_case(about.case(
-                    &self.sentence,
-                    (&self.word, &self.qualified),
-                    body,
-                )?);
-            }
-            false => {
-                for case in self.uncovered.iter().chain(&self.cases) {
-                    suite.add_test_case(of_case(case)?);
-                }
+                suite.add_test_case(tested(case, body)?);
             }
         }
         let mut report = Report::new("tcverify");
@@ -53,15 +54,8 @@ impl View {
         if self.cases.is_empty() {
             properties.push(("verdict".to_owned(), self.title()));
         }
-        properties.extend(
-            self.facts()
-                .map(|fact| (fact.label.clone(), fact.lines.join("; "))),
-        );
-        properties.extend(
-            self.ambiguity
-                .iter()
-                .map(|fact| (fact.label.clone(), fact.lines.join("; "))),
-        );
+        let facts = self.facts().chain(&self.ambiguity);
+        properties.extend(facts.map(|fact| (fact.label.clone(), fact.lines.join("; "))));
         let cards = self.sections.iter().flat_map(|section| &section.cards);
         let paths = cards.filter(|card| !card.path.is_empty());
         properties.extend(paths.map(|card| (format!("{}.path", card.name), card.path.clone())));
@@ -76,62 +70,42 @@ impl View {
     }
 }
 
-fn of_case(case: &Case) -> io::Result<TestCase> {
-    let about = Tested {
-        name: &case.name,
-        class: &case.class,
-        tone: case.tone,
-        kind: &case.state,
-    };
-    let body = || {
-        let view = case.opened()?;
-        Ok(view.map_or(case.said.clone(), |view| view.plain_text(Layout::default())))
-    };
-    about.case(&case.said, (&case.word, &case.qualified), body)
-}
-
-struct Tested<'a> {
-    name: &'a str,
-    class: &'a str,
-    tone: Tone,
-    kind: &'a str,
-}
-
-impl Tested<'_> {
-    fn case(
-        self,
-        said: &str,
-        (word, qualified): (&str, &str),
-        body: impl FnOnce() -> io::Result<String>,
-    ) -> io::Result<TestCase> {
-        if self.kind == "skipped" {
+/// A case; `body` says all of one that failed.
+fn tested(case: &Case, body: impl FnOnce() -> io::Result<String>) -> io::Result<TestCase> {
+    let passed = matches!(case.tone, Tone::Good | Tone::Part);
+    let status = match case.tone {
+        _ if case.state == "skipped" => {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(line(said));
-            let mut case = TestCase::new(line(self.name), status);
-            case.set_classname(line(self.class));
-            return Ok(case);
+            status.set_message(line(&case.said));
+            status
         }
-        let kind = match self.tone {
-            Tone::Good | Tone::Part => None,
-            Tone::Bad => Some(NonSuccessKind::Failure),
-            Tone::Unsure => Some(NonSuccessKind::Error),
-        };
-        let mut case = match kind {
-            None => TestCase::new(line(self.name), TestCaseStatus::success()),
-            Some(kind) => {
-                let mut status = TestCaseStatus::non_success(kind);
-                status.set_message(line(said)).set_type(line(self.kind));
-                status.set_description(xml(&escaped_lines(body()?.trim_end())));
-                TestCase::new(line(self.name), status)
-            }
-        };
-        // What agrees in part, or by what was accepted, passes and says so.
-        if kind.is_none() && (self.tone == Tone::Part || !qualified.is_empty()) {
-            case.set_system_out(line(&format!("{word}{qualified}: {said}")));
+        Tone::Good | Tone::Part => TestCaseStatus::success(),
+        Tone::Bad | Tone::Unsure => {
+            let mut status = TestCaseStatus::non_success(match case.tone {
+                Tone::Bad => NonSuccessKind::Failure,
+                _ => NonSuccessKind::Error,
+            });
+            status
+                .set_message(line(&case.said))
+                .set_type(line(&case.state));
+            status.set_description(xml(&escaped_lines(body()?.trim_end())));
+            status
         }
-        case.set_classname(line(self.class));
-        Ok(case)
+    };
+    let mut test = TestCase::new(line(&case.name), status);
+    // What agrees in part, or by what was accepted, passes and says so.
+    let part = case.tone == Tone::Part || !case.qualified.is_empty();
+    if passed && part && case.state != "skipped" {
+        let Case {
+            word,
+            qualified,
+            said,
+            ..
+        } = case;
+        test.set_system_out(line(&format!("{word}{qualified}: {said}")));
     }
+    test.set_classname(line(&case.class));
+    Ok(test)
 }
 
 fn line(text: &str) -> XmlString {

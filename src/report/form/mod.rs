@@ -3,11 +3,9 @@
 mod github;
 mod html;
 mod junit;
-mod lines;
 mod markdown;
 mod notebook;
 mod text;
 
 pub use html::page;
-pub use lines::wrapped;
-pub use text::Layout;
+pub use text::{Layout, wrapped};

@@ -1,6 +1,6 @@
 //! Which elements differ, how, and which group of mismatches each belongs to.
 
-use super::said::{grouped, of};
+use super::said::{grouped, of, signed};
 use super::{Cause, Differences, Fact, Mark};
 use crate::emu::layout::Units;
 use crate::num::Format;
@@ -95,10 +95,7 @@ pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
         figures.push(figure("columns touched", of(c.columns_touched, c.columns)));
     }
     if let Some(largest) = &c.largest {
-        let sign = if largest.ulp < 0 { '\u{2212}' } else { '+' };
-        let ulp = largest.ulp.unsigned_abs();
-        let ulp = u64::try_from(ulp).map_or(ulp.to_string(), grouped);
-        figures.push(figure("largest, in ulps", format!("{sign}{ulp}")));
+        figures.push(figure("largest, in ulps", signed(largest.ulp)));
     }
     if c.accepted > 0 {
         figures.push(figure("accepted by tolerance", grouped(c.accepted)));

@@ -10,7 +10,7 @@ use super::{Mismatch, MismatchMap, Stored, Verdict};
 use crate::num::Format;
 
 pub use batch::Group;
-pub use said::{capital, counted, evidence_fact, grouped, odds, of, proves};
+pub use said::{capital, counted, evidence_fact, grouped, odds, of, proves, signed};
 
 /// Everything that a form may show.
 #[derive(Clone, Debug, Default)]

@@ -30,6 +30,15 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// With a sign and thousands.
+pub fn signed(n: i128) -> String {
+    let sign = if n < 0 { '\u{2212}' } else { '+' };
+    let n = n.unsigned_abs();
+    // More than 64 bits no distance of a format has.
+    let digits = u64::try_from(n).map_or(n.to_string(), grouped);
+    sign.to_string() + &digits
+}
+
 /// `3 of 1,024`
 pub fn of(part: u64, all: u64) -> String {
     format!("{} of {}", grouped(part), grouped(all))
@@ -396,7 +405,7 @@ pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, share};
+    use super::{grouped, share, signed};
 
     #[test]
     fn less_than_all_is_never_all() {
@@ -414,5 +423,7 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
+        assert_eq!(signed(-1_234_567), "\u{2212}1,234,567");
+        assert_eq!(signed(1), "+1");
     }
 }

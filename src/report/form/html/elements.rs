@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::badge;
-use super::markup::{LINE, number, text};
+use super::markup::{LINE, text};
 use crate::num::Format;
-use crate::report::view::{Differences, grouped};
+use crate::report::view::{Differences, grouped, signed};
 use crate::report::{Kind, Mismatch};
 
 /// The table.
@@ -43,7 +43,7 @@ fn row(group: Option<usize>, m: &Mismatch, (format, names): (Format, [&str; 2]))
         tr { th scope="row" { (badge(group)) (format!("{:?}", m.index)) }
             td { (line(names[0], &m.reproduced)) (line(names[1], &m.given)) }
             td.values { div { (text(&m.reproduced_value)) } div { (text(&m.given_value)) } }
-            td.count { (m.ulp.map_or("\u{2013}".to_owned(), number)) } td { (class(m.class)) } }
+            td.count { (m.ulp.map_or("\u{2013}".to_owned(), signed)) } td { (class(m.class)) } }
     }
 }
 

@@ -54,20 +54,6 @@ pub fn json_in_script(value: &impl serde::Serialize) -> PreEscaped<String> {
     PreEscaped(json.replace('&', "\\u0026"))
 }
 
-/// With a sign and thousands.
-pub fn number(n: i128) -> String {
-    let sign = if n < 0 { '\u{2212}' } else { '+' };
-    let digits = n.unsigned_abs().to_string();
-    let mut text = String::from(sign);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,11 +71,5 @@ mod tests {
             serde_json::from_str::<String>(&json).unwrap(),
             "</script><!--&"
         );
-    }
-
-    #[test]
-    fn signed_numbers() {
-        assert_eq!(number(-1_234_567), "\u{2212}1,234,567");
-        assert_eq!(number(1), "+1");
     }
 }
