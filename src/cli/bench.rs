@@ -9,9 +9,9 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::documents::write_pretty;
 use super::measured::{Random, Rounds, Settings};
 use super::progress::Bar;
+use super::show::write_pretty;
 use super::{Ending, show};
 use crate::check::Progress;
 use crate::emu::{

@@ -1,6 +1,5 @@
 //! JSON documents of commands.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -21,15 +20,9 @@ pub fn read_json<T>(
     Ok((file, parsed))
 }
 
-/// A document as it is written to files and printed.
-pub fn write_pretty(document: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
-    writeln!(out)
-}
-
 pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
     let mut text = Vec::new();
-    write_pretty(document, &mut text)?;
+    show::write_pretty(document, &mut text)?;
     Ok(text)
 }
 

@@ -9,8 +9,8 @@ use super::args::{
     JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
     said_of_operation, source,
 };
-use super::documents::write_pretty;
 use super::progress::Bar;
+use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{

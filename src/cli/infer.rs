@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::documents::write_pretty;
+use super::show::write_pretty;
 use super::{Ending, show};
 use crate::emu::Architecture;
 use crate::io::npy::NpyFile;

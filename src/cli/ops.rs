@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use super::documents::write_pretty;
+use super::show::write_pretty;
 use super::{Ending, show};
 use crate::io::{MAX_DOCUMENT, read_text};
 use crate::ops::{self, Variant, refused, variants};

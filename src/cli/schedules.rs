@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use super::documents::write_pretty;
+use super::show::write_pretty;
 use super::{Ending, show};
 use crate::check::schedule::read;
 use crate::emu::schedule::{Schedule, presets};

@@ -8,7 +8,6 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::documents::write_pretty;
 use super::plain::Plain;
 use crate::io::console::Console;
 use crate::io::{escaped, escaped_lines, escaped_path, without_commands};
@@ -83,6 +82,12 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
         write(&mut out)?;
         out.finish()
     })
+}
+
+/// A document as it is written to files and printed.
+pub fn write_pretty(document: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    writeln!(out)
 }
 
 /// Prints a document for programs, or the same as text for people.

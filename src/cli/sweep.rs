@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{RuleArgs, said_of_operation as said};
-use super::documents::write_pretty;
 use super::progress::Bar;
+use super::show::write_pretty;
 use super::values::word;
 use super::{Ending, show};
 use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};

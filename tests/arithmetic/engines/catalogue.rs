@@ -2,7 +2,7 @@
 //! every plan of the catalogue; each passes its self-test.
 
 use serde_json::{Value, json};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Plan, Platform, Problem, Replay, accelerate};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -18,10 +18,18 @@ enum Kind {
     Turning,
 }
 
-fn platforms() -> Vec<Platform> {
-    #[cfg(feature = "emulated-neon")]
-    return Platform::with_emulated();
-    #[cfg(not(feature = "emulated-neon"))]
+#[cfg(feature = "emulated-neon")]
+fn platforms(plan: &Plan) -> Vec<Platform> {
+    let mut platforms = Platform::with_emulated();
+    // The lanes of AVX512-FP16, where they are used.
+    if matches!(plan, Plan::Group(plan) if plan.has_half2_products()) {
+        platforms.push(Platform::portable_fp16());
+    }
+    platforms
+}
+
+#[cfg(not(feature = "emulated-neon"))]
+fn platforms(_: &Plan) -> Vec<Platform> {
     Platform::available()
 }
 
@@ -95,8 +103,8 @@ fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64, at_least: usize) {
             }
         };
         let expected = replay(Engine::Exact).collect(&|_| {});
-        for platform in platforms() {
-            let plan = accelerate::plan(arithmetic).expect("a kernel");
+        let plan = accelerate::plan(arithmetic).expect("a kernel");
+        for platform in platforms(&plan) {
             let vouched = platform.vouched(&plan, arithmetic.formats());
             assert_eq!(vouched, Ok(platform), "{plan:?}");
             let fast = replay(Engine::Fast(platform));

@@ -11,8 +11,8 @@
 //! are nothing on such a grid. Where the grid asks for more than 2^15 the tile is computed with floats, unless
 //! all products of the group are zero, whose scale does not matter.
 
-use super::kernel::Tile;
 use super::pack::ROWS;
+use super::tile::Tile;
 use crate::vector::{ACROSS, Half2, Vector};
 
 /// A way onto the grid, with its constants.

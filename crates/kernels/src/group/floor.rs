@@ -6,11 +6,11 @@
 //! the total floored to 31 bits below its leading one, then rounded to nearest by the conversion.
 
 use super::align;
-use super::kernel::{self, Tile};
-use super::pack::{ROWS, Range};
+use super::kernel;
+use super::pack::{Exponents, ROWS};
 use super::plan::{DotAdd, GroupPlan};
-use super::{Aligned, Fused};
-use crate::vector::{ACROSS, Vector, WIDEST};
+use super::tile::{Fused, Tile, assert_lengths};
+use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
 use tcverify_num::Formats;
 use tcverify_num::{Format, Rounding};
 
@@ -95,7 +95,7 @@ impl Fused for FloorPlan {
         &self.products
     }
 
-    fn suits(&self, a: Range, b: Range, k: usize) -> bool {
+    fn suits(&self, a: Exponents, b: Exponents, k: usize) -> bool {
         a.within(b, BITS[1] as i32, k)
     }
 
@@ -110,7 +110,7 @@ impl FloorPlan {
     /// Runs a tile, its products aligned by adding exponents, or by multiplying where these leave their range.
     #[inline(always)]
     unsafe fn chain<V: Vector, const ADDING: bool>(&self, tile: &mut Tile) -> bool {
-        kernel::assert_lengths::<V>(tile);
+        assert_lengths::<V>(tile);
         let columns = ACROSS * V::LANES;
         let mut state = Aligned([0f32; ROWS * WIDEST]);
         let state = state.0.as_mut_ptr();

@@ -15,47 +15,38 @@
 //! (see `HUGE`) and a zero may be -0, which adds to a sum what +0 does; `leave` undoes both.
 //!
 //! Everything is relative to the shifts of row and column, so that BF16's exponents stay in an
-//! f32's range; `Range::suits` and the checks on c say when that is exact. Where it is not, the
+//! f32's range; `Exponents::suits` and the checks on c say when that is exact. Where it is not, the
 //! kernel says so and the caller asks the exact engine.
 
-use super::Aligned;
 use super::align::{Adding, Align, Half2Products, Multiplying};
-use super::pack::ROWS;
+use super::pack::{Exponents, ROWS};
 use super::plan::{GroupPlan, Output};
-use crate::vector::{ACROSS, Half2, Vector, WIDEST};
+use super::tile::{Fused, Tile, assert_lengths};
+use crate::vector::{ACROSS, Aligned, Half2, Vector, WIDEST};
 
 /// Sign clear, all of the exponent.
 const EXPONENT: i32 = 0x7f80_0000;
 
-/// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
-pub struct Tile<'a> {
-    pub plan: &'a GroupPlan,
-    /// Whether sums may leave 32 bits.
-    pub checked: bool,
-    pub groups: usize,
-    /// Rows that are computed; what else there is only fills the tile up.
-    pub rows: usize,
-    /// `[position][ROWS]`
-    pub a: &'a [f32],
-    pub fields: &'a [u32],
-    pub row_shifts: &'a [i32],
-    /// `[position][columns]`
-    pub b: &'a [f32],
-    pub gaps: &'a [u8],
-    pub column_shifts: &'a [i32],
-    /// `[ROWS][columns]`: the values of the accumulators, as bits of an f32, before and after.
-    pub state: &'a mut [i32],
-    pub half2: Option<Half2Tile<'a>>,
-}
+impl Fused for GroupPlan {
+    fn products(&self) -> &GroupPlan {
+        self
+    }
 
-/// The operands of a tile as IEEE halves, two neighbouring positions a lane.
-pub struct Half2Tile<'a> {
-    /// `[position / 2][ROWS]`
-    pub a: &'a [u32],
-    /// `[position / 2][columns]`
-    pub b: &'a [u32],
-    /// How many binades larger their products are than those of the floats.
-    pub lift: i32,
+    fn suits(&self, a: Exponents, b: Exponents, k: usize) -> bool {
+        a.suits(b, self, k)
+    }
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
+        // SAFETY: the same promise.
+        unsafe { run::<V>(tile) }
+    }
+
+    #[inline(always)]
+    unsafe fn run_half2<V: Half2>(&self, tile: &mut Tile) -> bool {
+        // SAFETY: the same promise.
+        unsafe { run_half2::<V>(tile) }
+    }
 }
 
 /// Runs a tile. False if a precondition failed; then the state is as it was.
@@ -63,7 +54,7 @@ pub struct Half2Tile<'a> {
 /// # Safety
 /// The machine must have the features that `V` needs.
 #[inline(always)]
-pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
+unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     let plan = tile.plan;
     assert_lengths::<V>(tile);
     // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
@@ -126,7 +117,7 @@ unsafe fn either<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES:
 /// # Safety
 /// The machine must have the features that `V` needs.
 #[inline(always)]
-pub unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
+unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
     let plan = tile.plan;
     assert_lengths::<V>(tile);
     let Some(half2) = &tile.half2 else {
@@ -153,20 +144,6 @@ pub unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
             (Output::Fp32 | Output::Fp32Masked(_) | Output::Fp16, _) => false,
         }
     }
-}
-
-/// Panics if a tile is not of the size that its plan and the vectors ask.
-#[inline(always)]
-pub fn assert_lengths<V: Vector>(tile: &Tile) {
-    let plan = tile.plan;
-    const { assert!(ACROSS * V::LANES <= WIDEST, "buffers hold the widest strip") };
-    let columns = ACROSS * V::LANES;
-    let positions = tile.groups * plan.group;
-    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
-    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
-    assert!(tile.state.len() == ROWS * columns && (1..=ROWS).contains(&tile.rows));
-    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
-    assert!(plan.group.is_multiple_of(plan.part));
 }
 
 pub const FP32: u8 = 0;
@@ -202,6 +179,7 @@ unsafe fn chunk<
         let mut bad = V::splat(0);
         let f = V::splat(plan.fraction_bits << 23);
         let align = A::new(tile);
+        let parts = plan.group / plan.part;
 
         for group in 0..tile.groups {
             let first = group * plan.group;
@@ -225,7 +203,7 @@ unsafe fn chunk<
                 }
 
                 let mut sum = A::products(tile, first, row, &scale);
-                for part in 1..plan.group / plan.part {
+                for part in 1..parts {
                     let part = A::products(tile, first + part * plan.part, row, &scale);
                     for v in 0..ACROSS {
                         sum[v] = checked_add::<V, CHECKED>(sum[v], part[v], &mut bad);
@@ -446,7 +424,7 @@ pub unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
 }
 
 /// Whether all accumulators are zero or normal numbers, relative and absolute. A fused step gives no
-/// others (see `Range::suits`), but where an add closes, as it does after two halves, it can cancel
+/// others (see `Exponents::suits`), but where an add closes, as it does after two halves, it can cancel
 /// all but the last bits.
 #[inline(always)]
 unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {

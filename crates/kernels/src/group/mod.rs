@@ -2,6 +2,7 @@
 //!
 //! * [`plan`]: which constants it can take, and what it makes of them.
 //! * [`pack`]: operands as floats and small exponents, with the range they span.
+//! * [`tile`]: what a kernel gets.
 //! * [`kernel`]: the arithmetic; its header explains why it is exact. [`align`]: its products.
 //! * [`floor`]: the same products with the end of CDNA 3; [`sticky`]: with that of Vortex.
 
@@ -14,6 +15,7 @@ pub mod selftest;
 pub(super) mod sticky;
 #[cfg(test)]
 mod tests;
+mod tile;
 
 use std::ops::Range;
 
@@ -22,11 +24,11 @@ pub use plan::{DotAdd, GroupPlan};
 pub(super) use sticky::Ending;
 pub use sticky::{StickyPlan, StickyStep};
 
-use self::kernel::{Half2Tile, Tile};
 use self::pack::{PackedA, Panel, ROWS, StripB, pack_a};
-use super::platform::{Platform, Vectorized, WithHalf2};
+use self::tile::{Fused, Half2Tile, RunTile, Tile};
+use super::platform::Platform;
 use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
-use super::vector::{ACROSS, Half2, Vector};
+use super::vector::ACROSS;
 use tcverify_num::{Format, Rounding, convert_exact, round_code};
 
 /// The k of a panel: a strip of B of that depth stays close to the first-level cache, and accumulators
@@ -35,34 +37,6 @@ const DEPTH: usize = 256;
 
 /// The same for few rows, so that rows of B are read in the order of the memory.
 const SHALLOW: usize = 128;
-
-/// A plan of aligned products: kernels differ in what becomes of their sum.
-pub trait Fused: Sync {
-    fn products(&self) -> &GroupPlan;
-
-    fn specials(&self) -> SpecialRule {
-        let nan = self.products().nan;
-        SpecialRule::Zeros { nan }
-    }
-
-    /// Whether the arithmetic is exact for strips whose numbers span so much, over `k`.
-    fn suits(&self, a: pack::Range, b: pack::Range, k: usize) -> bool;
-
-    /// Runs a tile. False if a precondition failed; then the state is as it was.
-    ///
-    /// # Safety
-    /// The machine must have the features that `V` needs.
-    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool;
-
-    /// The same with two products a lane. False as well if the plan has no such products.
-    ///
-    /// # Safety
-    /// The machine must have the features that `V` needs.
-    #[inline(always)]
-    unsafe fn run_half2<V: Half2>(&self, _: &mut Tile) -> bool {
-        false
-    }
-}
 
 /// The kernel of a plan, with the vectors of a platform.
 pub struct GroupKernel<P> {
@@ -167,10 +141,10 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
         _: &dyn StepFallback,
     ) -> bool {
         let plan = &self.plan;
-        let mut tile = tile_of(plan.products(), panel, a, strip, b, state);
         if !plan.suits(a.ranges[strip], b.range, panel.padded()) {
             return false;
         }
+        let mut tile = tile_of(self.platform, plan.products(), panel, a, strip, b, state);
         let mut run = RunTile {
             plan,
             tile: &mut tile,
@@ -182,6 +156,7 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
 
 /// What the kernel needs of a strip of rows and one of columns.
 fn tile_of<'a>(
+    platform: Platform,
     plan: &'a GroupPlan,
     panel: &Panel,
     a: &'a PackedA,
@@ -190,6 +165,13 @@ fn tile_of<'a>(
     state: &'a mut [i32],
 ) -> Tile<'a> {
     let span = panel.padded() * ROWS;
+    let half2 = a.half2.get(strip).and_then(Option::as_ref);
+    let half2 = half2.zip(half2.and_then(|_| b.half2(platform)));
+    let half2 = half2.map(|(a, b)| Half2Tile {
+        a: &a.codes,
+        b: &b.codes,
+        lift: a.lift + b.lift,
+    });
     Tile {
         plan,
         checked: a.heavy[strip],
@@ -202,65 +184,7 @@ fn tile_of<'a>(
         gaps: &b.gaps,
         column_shifts: &b.shifts,
         state,
-        half2: a.half2_lifts[strip]
-            .zip(b.half2_lift)
-            .map(|(one, other)| Half2Tile {
-                a: &a.half2[strip * span / 2..][..span / 2],
-                b: &b.half2,
-                lift: one + other,
-            }),
-    }
-}
-
-/// So that a register of it is in one cache line.
-#[repr(align(64))]
-pub(super) struct Aligned<T>(pub T);
-
-/// A tile, for the vectors of a platform.
-struct RunTile<'t, 'a, P> {
-    plan: &'t P,
-    tile: &'t mut Tile<'a>,
-}
-
-impl<P: Fused> Vectorized for RunTile<'_, '_, P> {
-    type Output = bool;
-
-    #[inline(always)]
-    unsafe fn run<V: Vector>(self) -> bool {
-        // SAFETY: the same promise.
-        unsafe { self.plan.run::<V>(self.tile) }
-    }
-}
-
-impl<P: Fused> WithHalf2 for &mut RunTile<'_, '_, P> {
-    type Output = bool;
-
-    #[inline(always)]
-    unsafe fn run<V: Half2>(self) -> bool {
-        // SAFETY: the same promise.
-        unsafe { self.plan.run_half2::<V>(self.tile) }
-    }
-}
-
-impl Fused for GroupPlan {
-    fn products(&self) -> &GroupPlan {
-        self
-    }
-
-    fn suits(&self, a: pack::Range, b: pack::Range, k: usize) -> bool {
-        a.suits(b, self, k)
-    }
-
-    #[inline(always)]
-    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
-        // SAFETY: the same promise.
-        unsafe { kernel::run::<V>(tile) }
-    }
-
-    #[inline(always)]
-    unsafe fn run_half2<V: Half2>(&self, tile: &mut Tile) -> bool {
-        // SAFETY: the same promise.
-        unsafe { kernel::run_half2::<V>(tile) }
+        half2,
     }
 }
 

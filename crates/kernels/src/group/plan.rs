@@ -89,7 +89,7 @@ impl GroupPlan {
         };
         let floor = match output {
             Output::Fp16 | Output::Fp16Short => fused.zero_exponent + 127,
-            // Far below any exponent that decides something; see `Range::suits`.
+            // Far below any exponent that decides something; see `Exponents::suits`.
             _ => fraction_bits + 1,
         };
         (part > 0 && floor > fraction_bits).then_some(GroupPlan {

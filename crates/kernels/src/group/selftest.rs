@@ -1,10 +1,9 @@
 //! A few tiles of awkward numbers through a kernel and through the portable one, before the first
 //! use: a wrong instruction must not become a wrong verdict.
 
-use super::RunTile;
-use super::kernel::Tile;
 use super::pack::ROWS;
 use super::plan::{GroupPlan, Output};
+use super::tile::{RunTile, Tile};
 use crate::platform::Platform;
 use crate::vector::{ACROSS, WIDEST};
 use tcverify_num::Format;

@@ -6,12 +6,12 @@
 //! bit lies below guard and round bit wherever the leading one is. Sums that would wrap in the unit's
 //! accumulator are noticed, and the tile is the exact engine's.
 
-use super::kernel::{self, Tile};
-use super::pack::{ROWS, Range};
+use super::kernel;
+use super::pack::{Exponents, ROWS};
 use super::plan::{DotAdd, GroupPlan};
-use super::{Aligned, Fused};
+use super::tile::{Fused, Tile, assert_lengths};
 use crate::tile::SpecialRule;
-use crate::vector::{ACROSS, Vector, WIDEST};
+use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
 use tcverify_num::Formats;
 use tcverify_num::{Format, Rounding};
 
@@ -81,13 +81,13 @@ impl Fused for StickyPlan {
         }
     }
 
-    fn suits(&self, a: Range, b: Range, k: usize) -> bool {
+    fn suits(&self, a: Exponents, b: Exponents, k: usize) -> bool {
         a.within(b, self.products.fraction_bits + 2, k)
     }
 
     #[inline(always)]
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool {
-        kernel::assert_lengths::<V>(tile);
+        assert_lengths::<V>(tile);
         let columns = ACROSS * V::LANES;
         let mut state = Aligned([0f32; ROWS * WIDEST]);
         let state = state.0.as_mut_ptr();

@@ -1,8 +1,10 @@
 //! Tiles with two products a lane against tiles of floats: on the machine's lanes of two halves, or on some in plain Rust.
 
-use super::kernel::Half2Tile;
 use super::pack::{Panel, ROWS};
+use super::tile::Half2Tile;
 use super::*;
+use crate::platform::WithHalf2;
+use crate::vector::Half2;
 use tcverify_num::Formats;
 use tcverify_num::random::SplitMix64;
 use tcverify_tensor::Tensor;
@@ -128,7 +130,7 @@ fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<
     assert!(plan.suits(rows.ranges[0], columns.range, panel.padded()));
     [true, false].map(|half2| {
         let mut state = state.clone();
-        let mut tile = tile_of(plan, &panel, &rows, 0, &columns, &mut state);
+        let mut tile = tile_of(platform, plan, &panel, &rows, 0, &columns, &mut state);
         if let Some(Half2Tile { lift, .. }) = &mut tile.half2 {
             *lift += wrong;
         }

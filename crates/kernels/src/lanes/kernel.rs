@@ -8,11 +8,11 @@
 //! A lane has at most 24 bits: as an FP32 it is moved to the common grid and cut there by a conversion,
 //! which shows whether it lost anything. What follows is [`sticky`]'s.
 
-use super::ROWS;
-use super::pack::{BIAS, Lines};
+use super::pack::{BIAS, Lines, ROWS};
 use super::plan::{LANE_BITS, LANES, LanePlan, LaneRule};
-use crate::group::{Aligned, sticky};
-use crate::vector::{ACROSS, Vector, WIDEST};
+use crate::group::sticky;
+use crate::platform::Vectorized;
+use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
 
 /// What the kernel needs of a tile.
 pub struct Tile<'a> {
@@ -41,7 +41,7 @@ const NVFP4: u8 = 4;
 /// # Safety
 /// The machine must have the features that `V` needs.
 #[inline(always)]
-pub unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
+unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     let scaled = tile.plan.scale.is_some();
     assert_lengths::<V>(tile);
     // SAFETY: features are the caller's promise; every pointer below stays within the lengths just
@@ -295,5 +295,15 @@ unsafe fn add<V: Vector, const N: usize>(
         let some = V::greater(V::and(lost, V::splat(i32::MAX)), V::splat(0));
         *bad = V::or(*bad, V::and(none, some));
         sticky::end::<V>(ending, c, e, sum, lost, bad)
+    }
+}
+
+impl Vectorized for Tile<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(mut self) -> bool {
+        // SAFETY: the same promise.
+        unsafe { run::<V>(&mut self) }
     }
 }

@@ -14,33 +14,18 @@ use std::ops::Range;
 pub use plan::{LanePlan, LaneRule, LaneStep};
 
 use self::kernel::Tile;
-use self::pack::Lines;
-use super::platform::{Platform, Vectorized};
-use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
-use super::vector::{ACROSS, Vector};
-
-/// Rows of a strip of A.
-const ROWS: usize = 4;
+use self::pack::{Lines, Panel, ROWS};
+use super::platform::Platform;
+use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::vector::ACROSS;
 
 /// The k of a panel, at least: numbers and exponents of a strip of B take 64 KiB.
 const DEPTH: usize = 128;
-
-/// A panel of k, and to how many it is filled up.
-pub struct Panel {
-    k: Range<usize>,
-    padded: usize,
-}
 
 /// The kernel of a plan, with the vectors of a platform.
 pub struct LaneKernel {
     pub plan: LanePlan,
     pub platform: Platform,
-}
-
-impl Packed for Lines {
-    fn special(&self) -> &[bool] {
-        &self.special
-    }
 }
 
 impl TileKernel for LaneKernel {
@@ -121,15 +106,5 @@ impl TileKernel for LaneKernel {
             b,
             state,
         })
-    }
-}
-
-impl Vectorized for Tile<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    unsafe fn run<V: Vector>(mut self) -> bool {
-        // SAFETY: the same promise.
-        unsafe { kernel::run::<V>(&mut self) }
     }
 }

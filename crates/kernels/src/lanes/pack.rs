@@ -4,11 +4,19 @@
 use std::ops::Range;
 
 use super::plan::{LanePlan, LaneRule, Span};
-use super::{Panel, ROWS};
 use crate::decode::Decoder;
 use crate::platform::{Platform, Wide};
-use crate::tile::Operand;
+use crate::tile::{Operand, Packed};
 use tcverify_tensor::Plane;
+
+/// Rows of a strip of A.
+pub const ROWS: usize = 4;
+
+/// A panel of k, and to how many it is filled up.
+pub struct Panel {
+    pub k: Range<usize>,
+    pub padded: usize,
+}
 
 /// Added to exponents of B, so that those of products are positive.
 pub const BIAS: i32 = 64;
@@ -30,6 +38,12 @@ pub struct Lines {
     pub scales_span: Vec<Span>,
     /// Whether a line has an infinity or NaN.
     pub special: Vec<bool>,
+}
+
+impl Packed for Lines {
+    fn special(&self) -> &[bool] {
+        &self.special
+    }
 }
 
 impl Lines {

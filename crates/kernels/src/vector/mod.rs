@@ -23,6 +23,10 @@ pub const ACROSS: usize = 4;
 /// The most columns of a strip (four AVX-512 registers).
 pub const WIDEST: usize = 64;
 
+/// So that a register of it is in one cache line.
+#[repr(align(64))]
+pub struct Aligned<T>(pub T);
+
 /// Lanes of 32 bits, registers of four times as many bytes, and as many lanes of 64 bits, which are
 /// two registers where the machine has no wider ones.
 ///

@@ -1,8 +1,10 @@
 //! Columns of B.
 
-use super::half2::{self, TOP_B};
+use std::sync::OnceLock;
+
+use super::half2::{Half2, TOP_B};
 use super::lines::{Lines, Scales, note_specials};
-use super::{EMPTY, NOTHING, Panel, range};
+use super::panel::{EMPTY, Exponents, NOTHING, Panel, range};
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
@@ -15,13 +17,11 @@ pub struct StripB {
     pub values: Vec<f32>,
     pub gaps: Vec<u8>,
     pub shifts: Vec<i32>,
-    pub range: super::Range,
+    pub range: Exponents,
     /// Whether a column has an infinity or NaN here; none if there is none.
     pub special: Vec<bool>,
-    /// `[position / 2][columns]`: the values as halves, if the plan has products of these.
-    pub half2: Vec<u32>,
-    /// By how many binades they are moved; none if a half does not hold them.
-    pub half2_lift: Option<i32>,
+    /// The values as halves, once a tile asks for them.
+    half2: OnceLock<Option<Half2>>,
 }
 
 impl StripB {
@@ -33,9 +33,16 @@ impl StripB {
             shifts: vec![0; wide],
             range: EMPTY,
             special: Vec::new(),
-            half2: Vec::new(),
-            half2_lift: None,
+            half2: OnceLock::new(),
         }
+    }
+}
+
+impl StripB {
+    /// `[position / 2][columns]`: the values as halves.
+    pub fn half2(&self, platform: Platform) -> Option<&Half2> {
+        let pack = || Half2::pack(platform, &self.values, self.shifts.len(), TOP_B);
+        self.half2.get_or_init(pack).as_ref()
     }
 }
 
@@ -73,10 +80,7 @@ impl StripB {
             self.special.resize(wide, false);
             note_specials(operand.codes, plan.b, rows, columns, &mut self.special);
         }
-        if plan.has_half2_products() {
-            self.half2.resize(self.values.len() / 2, 0);
-            self.half2_lift = half2::pack(platform, &self.values, wide, TOP_B, &mut self.half2);
-        }
+        self.half2 = OnceLock::new();
     }
 }
 

@@ -1,46 +1,44 @@
 //! Packed operands once more as IEEE halves, two neighbouring positions a lane.
 
 use crate::platform::{Platform, WithHalf2};
-use crate::vector::{Half2, WIDEST};
+use crate::vector::{self, WIDEST};
 
 /// The binades below which the largest magnitudes are moved: products then are below 2^15, and their sums of exponents
 /// as low as halves allow.
 pub const TOP_A: i32 = 0;
 pub const TOP_B: i32 = 13;
 
-/// Fills `out` with the halves of positions of `line` floats each, moved so that the largest magnitude has the exponent
-/// `top`. How many binades they were moved; none if the machine has no such lanes, or a half does not hold a float.
-pub fn pack(
-    platform: Platform,
-    values: &[f32],
-    line: usize,
-    top: i32,
-    out: &mut [u32],
-) -> Option<i32> {
-    let pack = Pack {
-        values,
-        line,
-        top,
-        out,
-    };
-    platform.half2(pack).flatten()
+/// Positions of a strip, two a lane.
+#[derive(Debug)]
+pub struct Half2 {
+    pub codes: Vec<u32>,
+    /// By how many binades the numbers were moved.
+    pub lift: i32,
+}
+
+impl Half2 {
+    /// Positions of `line` floats each, moved so that the largest magnitude has the exponent `top`. None if the machine
+    /// has no such lanes, or a half does not hold a float.
+    pub fn pack(platform: Platform, values: &[f32], line: usize, top: i32) -> Option<Half2> {
+        platform.half2(Pack { values, line, top }).flatten()
+    }
 }
 
 struct Pack<'a> {
     values: &'a [f32],
     line: usize,
     top: i32,
-    out: &'a mut [u32],
 }
 
 impl WithHalf2 for Pack<'_> {
-    type Output = Option<i32>;
+    type Output = Option<Half2>;
 
     #[inline(always)]
-    unsafe fn run<V: Half2>(self) -> Option<i32> {
+    unsafe fn run<V: vector::Half2>(self) -> Option<Half2> {
         let two = 2 * self.line;
         assert!(two.is_multiple_of(V::LANES) && two <= 2 * WIDEST);
-        assert!(self.values.len().is_multiple_of(two) && 2 * self.out.len() == self.values.len());
+        assert!(self.values.len().is_multiple_of(two));
+        let mut out = vec![0; self.values.len() / 2];
         // SAFETY: the same promise; whole registers lie within what was just asserted.
         unsafe {
             let mut most = V::splat(0);
@@ -56,11 +54,8 @@ impl WithHalf2 for Pack<'_> {
             };
             let factor = V::splat_f(f32::from_bits(((127 + lift) as u32) << 23));
             let mut inexact = V::splat(0);
-            for (values, out) in self
-                .values
-                .chunks_exact(two)
-                .zip(self.out.chunks_exact_mut(self.line))
-            {
+            let lines = out.chunks_exact_mut(self.line);
+            for (values, out) in self.values.chunks_exact(two).zip(lines) {
                 let mut codes = [0i32; 2 * WIDEST];
                 for at in (0..two).step_by(V::LANES) {
                     let value = V::mul(V::load_f(values.as_ptr().add(at)), factor);
@@ -75,7 +70,8 @@ impl WithHalf2 for Pack<'_> {
                 }
             }
             let exact = V::equal(inexact, V::splat(0));
-            (!V::any_negative(V::xor(exact, V::splat(-1)))).then_some(lift)
+            let exact = !V::any_negative(V::xor(exact, V::splat(-1)));
+            exact.then_some(Half2 { codes: out, lift })
         }
     }
 }

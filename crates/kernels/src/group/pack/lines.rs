@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::Panel;
-use crate::group::Aligned;
+use super::panel::Panel;
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
-use crate::vector::{ACROSS, Vector, WIDEST};
+use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
 use tcverify_num::Format;
 use tcverify_tensor::{self as tensor, Plane};
 

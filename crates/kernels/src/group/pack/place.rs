@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::columns::{Fill, codes};
-use super::{NOTHING, Panel, TOP, factor_between};
+use super::panel::{NOTHING, Panel, TOP, factor_between};
 use crate::decode::{Decoder, in_halves};
 use crate::vector::{ACROSS, Vector, WIDEST};
 use tcverify_num::Format;
@@ -91,7 +91,7 @@ impl Fill<'_> {
                     let mut value = numbers.values;
                     let mut gap = V::sub(V::load(tops.as_ptr().add(at)), numbers.fields);
                     if MOVED {
-                        // Exact, but where `Range::suits` refuses the whole panel.
+                        // Exact, but where `Exponents::suits` refuses the whole panel.
                         value = V::mul(value, V::load_f(factors.as_ptr().add(at)));
                         gap = V::max(V::min(gap, nothing), V::splat(0));
                     }
@@ -187,7 +187,7 @@ impl Fill<'_> {
                     for (i, mut value) in numbers.into_iter().enumerate() {
                         let at = at + i * V::LANES;
                         if MOVED || FROM == FROM_BYTES {
-                            // Exact, but where `Range::suits` refuses the whole panel.
+                            // Exact, but where `Exponents::suits` refuses the whole panel.
                             value = V::mul(value, V::load_f(factors.as_ptr().add(at)));
                         }
                         V::store_f(values.add(position * wide + at), value);
@@ -201,7 +201,7 @@ impl Fill<'_> {
         largest.iter().all(|&pair| is_finite(&decoder, pair))
     }
 
-    /// For every column what its fields are subtracted from, which gives no negative gap but where `Range::suits`
+    /// For every column what its fields are subtracted from, which gives no negative gap but where `Exponents::suits`
     /// refuses the whole panel, and what its numbers are multiplied by, these being `up` binades too low.
     #[inline(always)]
     fn tops_and_factors<const MOVED: bool>(&self, up: i32) -> ([i32; WIDEST], [f32; WIDEST]) {

@@ -1,7 +1,9 @@
 //! Rows of A.
 
-use super::half2::{self, TOP_A};
-use super::{DOWN, EMPTY, Panel, ROWS, Range, TOP, factor, factor_between, range, shift};
+use super::half2::{Half2, TOP_A};
+use super::panel::{
+    DOWN, EMPTY, Exponents, Panel, ROWS, TOP, factor, factor_between, range, shift,
+};
 use crate::decode::Decoder;
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
@@ -22,15 +24,13 @@ pub struct PackedA {
     pub fields: Vec<u32>,
     /// Shift of every row, times 2^23.
     pub shifts: Vec<i32>,
-    pub ranges: Vec<Range>,
+    pub ranges: Vec<Exponents>,
     /// Whether sums of products with the rows of a strip may leave 32 bits, per strip.
     pub heavy: Vec<bool>,
     /// Whether a row has an infinity or NaN here.
     pub special: Vec<bool>,
-    /// `[strip][k / 2][ROWS]`: the values as halves, if the plan has products of these.
-    pub half2: Vec<u32>,
-    /// By how many binades those of a strip are moved; none if a half does not hold them.
-    pub half2_lifts: Vec<Option<i32>>,
+    /// `[k / 2][ROWS]` per strip: the values as halves, if the plan has products of these.
+    pub half2: Vec<Option<Half2>>,
 }
 
 impl PackedA {
@@ -65,7 +65,6 @@ pub fn pack_a(
         heavy: vec![false; strips],
         special: vec![false; count],
         half2: Vec::new(),
-        half2_lifts: vec![None; strips],
     };
     // Zeros fill the last step and the last register up.
     let registers = padded.next_multiple_of(WIDEST);
@@ -108,18 +107,12 @@ pub fn pack_a(
             }
         }
     }
-    if plan.has_half2_products() && padded > 0 {
-        let strip = padded * ROWS;
-        packed.half2.resize(packed.values.len() / 2, 0);
-        let halves = packed.half2.chunks_mut(strip / 2);
-        for ((lift, values), out) in packed
-            .half2_lifts
-            .iter_mut()
-            .zip(packed.values.chunks(strip))
-            .zip(halves)
-        {
-            *lift = half2::pack(platform, values, ROWS, TOP_A, out);
-        }
+    // For fewer rows it takes longer to convert B than to compute.
+    if plan.has_half2_products() && count >= ROWS / 2 {
+        let values = packed.values.chunks(padded * ROWS);
+        packed.half2 = values
+            .map(|values| Half2::pack(platform, values, ROWS, TOP_A))
+            .collect();
     }
     packed
 }
@@ -146,7 +139,7 @@ impl Row {
 /// What there is to say of a row as a whole.
 pub struct Decoded {
     shift: i32,
-    range: Range,
+    range: Exponents,
     special: bool,
     /// Whether sums of products with it may leave 32 bits.
     heavy: bool,
@@ -193,7 +186,7 @@ impl Vectorized for DecodeRow<'_> {
                 *value *= factor_between(shift, scale.format.unpack(code.into()).exponent);
             }
         } else if shift != 0 {
-            // Exact, except elements so small that `Range::suits` refuses the whole panel.
+            // Exact, except elements so small that `Exponents::suits` refuses the whole panel.
             let factor = factor(shift);
             row.values.iter_mut().for_each(|value| *value *= factor);
         }

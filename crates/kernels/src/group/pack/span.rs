@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::columns::{Fill, codes};
+use super::panel::{EMPTY, Exponents, FARTHEST};
 use super::place::{ask_ahead, is_finite};
-use super::{EMPTY, FARTHEST};
 use crate::decode::{Decoder, in_halves};
 use crate::vector::{ACROSS, Vector, WIDEST};
 
@@ -36,7 +36,7 @@ impl Fill<'_> {
             }
         }
         let least = |x: [i32; WIDEST]| x.into_iter().fold(EMPTY.low, i32::min);
-        self.strip.range = super::Range {
+        self.strip.range = Exponents {
             low: least(lows),
             high: highs.into_iter().fold(EMPTY.high, i32::max),
             relative_low: least(relative),

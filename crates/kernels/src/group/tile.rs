@@ -1,0 +1,106 @@
+//! A tile, and what a plan of aligned products makes of one.
+
+use super::pack::{Exponents, ROWS};
+use super::plan::GroupPlan;
+use crate::platform::{Vectorized, WithHalf2};
+use crate::tile::SpecialRule;
+use crate::vector::{ACROSS, Half2, Vector, WIDEST};
+
+/// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
+pub struct Tile<'a> {
+    pub plan: &'a GroupPlan,
+    /// Whether sums may leave 32 bits.
+    pub checked: bool,
+    pub groups: usize,
+    /// Rows that are computed; what else there is only fills the tile up.
+    pub rows: usize,
+    /// `[position][ROWS]`
+    pub a: &'a [f32],
+    pub fields: &'a [u32],
+    pub row_shifts: &'a [i32],
+    /// `[position][columns]`
+    pub b: &'a [f32],
+    pub gaps: &'a [u8],
+    pub column_shifts: &'a [i32],
+    /// `[ROWS][columns]`: the values of the accumulators, as bits of an f32, before and after.
+    pub state: &'a mut [i32],
+    pub half2: Option<Half2Tile<'a>>,
+}
+
+/// The operands of a tile as IEEE halves, two neighbouring positions a lane.
+pub struct Half2Tile<'a> {
+    /// `[position / 2][ROWS]`
+    pub a: &'a [u32],
+    /// `[position / 2][columns]`
+    pub b: &'a [u32],
+    /// How many binades larger their products are than those of the floats.
+    pub lift: i32,
+}
+
+/// Panics if a tile is not of the size that its plan and the vectors ask.
+#[inline(always)]
+pub fn assert_lengths<V: Vector>(tile: &Tile) {
+    let plan = tile.plan;
+    const { assert!(ACROSS * V::LANES <= WIDEST, "buffers hold the widest strip") };
+    let columns = ACROSS * V::LANES;
+    let positions = tile.groups * plan.group;
+    assert!(tile.a.len() == positions * ROWS && tile.fields.len() == positions * ROWS);
+    assert!(tile.b.len() == positions * columns && tile.gaps.len() == positions * columns);
+    assert!(tile.state.len() == ROWS * columns && (1..=ROWS).contains(&tile.rows));
+    assert!(tile.row_shifts.len() == ROWS && tile.column_shifts.len() == columns);
+    assert!(plan.group.is_multiple_of(plan.part));
+}
+
+/// A plan of aligned products: kernels differ in what becomes of their sum.
+pub trait Fused: Sync {
+    fn products(&self) -> &GroupPlan;
+
+    fn specials(&self) -> SpecialRule {
+        let nan = self.products().nan;
+        SpecialRule::Zeros { nan }
+    }
+
+    /// Whether the arithmetic is exact for strips whose numbers span so much, over `k`.
+    fn suits(&self, a: Exponents, b: Exponents, k: usize) -> bool;
+
+    /// Runs a tile. False if a precondition failed; then the state is as it was.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool;
+
+    /// The same with two products a lane. False as well if the plan has no such products.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    unsafe fn run_half2<V: Half2>(&self, _: &mut Tile) -> bool {
+        false
+    }
+}
+
+/// A tile, for the vectors of a platform.
+pub struct RunTile<'t, 'a, P> {
+    pub plan: &'t P,
+    pub tile: &'t mut Tile<'a>,
+}
+
+impl<P: Fused> Vectorized for RunTile<'_, '_, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> bool {
+        // SAFETY: the same promise.
+        unsafe { self.plan.run::<V>(self.tile) }
+    }
+}
+
+impl<P: Fused> WithHalf2 for &mut RunTile<'_, '_, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Half2>(self) -> bool {
+        // SAFETY: the same promise.
+        unsafe { self.plan.run_half2::<V>(self.tile) }
+    }
+}
