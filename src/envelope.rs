@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::commit::Hash;
-use crate::io::{MappedFile, file_sha256, printable};
+use crate::io::{MappedFile, printable};
 use crate::sign::{PublicKey, Signature, Signer};
 use crate::words::Unique;
 
@@ -182,7 +182,7 @@ pub fn read_signed<T: Serialize + for<'de> Deserialize<'de>>(
 fn opened<T>(path: &Path, open: impl Fn(&[u8]) -> Result<T, String>) -> Result<(T, Hash), String> {
     let file = MappedFile::open(path).map_err(|fault| format!("{fault:#}"))?;
     let content = open(file.bytes())?;
-    let digest = Hash::parse(&file_sha256(&file)).expect("a SHA-256");
+    let digest = Hash::parse(file.sha256()).expect("a SHA-256");
     let unchanged = file.confirm_unchanged();
     unchanged.map_err(|error| format!("{:#}", error.fault))?;
     Ok((content, digest))

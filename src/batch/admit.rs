@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Policy;
+use super::policy::Policy;
 use super::policy::{ClaimRule, ScopeRule, Silence};
 use crate::check::verify::asked;
 use crate::check::{

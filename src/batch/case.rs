@@ -1,15 +1,17 @@
 //! One check of a batch, from the fields of a JSON object.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::{Lookup, Policy};
+use super::lookup::Lookup;
+use super::policy::Policy;
 use crate::check::{Check, CheckError, Claimed, Fields, Operation, Request};
 use crate::io::printable;
+use crate::report::Coverage;
 
 /// One check.
 #[derive(Clone, Debug)]
@@ -168,4 +170,22 @@ fn read<T: DeserializeOwned>(object: Value, operation: bool) -> Result<T, CheckE
         let reason = printable(&error.into_inner().to_string());
         CheckError::request(field.unwrap_or(&first), format!("field {name:?}: {reason}"))
     })
+}
+
+/// What a batch is asked to judge.
+pub struct Read {
+    pub cases: Vec<Case>,
+    /// The files that name them.
+    pub own: Vec<PathBuf>,
+    /// How much of what ran the cases are, where the manifest says so.
+    pub coverage: Option<Coverage>,
+    /// Folders with a case that multiplies nothing, which are passed over.
+    pub no_products: Vec<String>,
+}
+
+impl Read {
+    /// Which of the cases are products.
+    pub fn products(&self) -> Vec<bool> {
+        self.cases.iter().map(Case::is_product).collect()
+    }
 }

@@ -6,8 +6,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::case::{Case, Object, case, is_operation, validate};
-use super::manifest::{json, text_of};
-use super::{BatchError, Lookup, Read};
+
+use super::case::Read;
+use super::document::{BatchError, json, text_of};
+use super::lookup::Lookup;
 use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::Policy;
+use super::policy::Policy;
 use crate::check::{CheckError, FormatsFrom};
 use crate::io::{self, Files, Privacy};
 use crate::memory::Limits;

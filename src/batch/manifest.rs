@@ -7,9 +7,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::case::{Case, Object, case, concerns, is_operation, validate, validate_defaults};
+use super::document::{BatchError, json, root, text_of};
+use super::lookup::Lookup;
 use super::pattern::expanded;
-use super::{BatchError, Lookup, Policy};
-use crate::io::{MAX_LOG, escaped_path, printable, read_text};
+use super::policy::Policy;
+use crate::io::{escaped_path, printable};
 use crate::report::Coverage;
 
 /// Value of the `schema` field.
@@ -32,22 +34,9 @@ struct Manifest<'t> {
     cases: Vec<&'t RawValue>,
 }
 
-/// The text of a document of a batch.
-pub(super) fn text_of(path: &Path) -> Result<String, String> {
-    let about = std::fs::metadata(path).map_err(|error| format!("cannot be opened: {error}"))?;
-    if !about.is_file() {
-        return Err("is not a regular file".into());
-    }
-    read_text(path, "document of a batch", MAX_LOG).map_err(|error| format!("{:#}", error.fault))
-}
-
-pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
-    crate::words::from_json(text).map_err(|error| printable(&error))
-}
-
 pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
     if let Some(policy) = lookup.policy() {
-        let own = policy.admit_file(super::root(path), path);
+        let own = policy.admit_file(root(path), path);
         own.map_err(BatchError::document(path))?;
     }
     let text = text_of(path).map_err(BatchError::document(path))?;
@@ -61,7 +50,7 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
 /// # Errors
 /// What is wrong, in which case and field.
 pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
-    cases(text, path, &Lookup::closed(policy, super::root(path))).map(|(cases, _)| cases)
+    cases(text, path, &Lookup::closed(policy, root(path))).map(|(cases, _)| cases)
 }
 
 fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {

@@ -3,6 +3,7 @@
 
 mod admit;
 mod case;
+mod document;
 mod folder;
 mod lookup;
 mod manifest;
@@ -15,7 +16,8 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
-pub use case::Case;
+pub use case::{Case, Read};
+pub use document::{BatchError, root};
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
 pub use policy::{Accept, OperationRule, POLICY, Policy, STRICT};
@@ -24,60 +26,7 @@ pub use state::{Beginning, Entry, STATE, State};
 
 use lookup::Lookup;
 
-use crate::check::CheckError;
-use crate::io::{FileError, Outputs, escaped_path};
-use crate::report::Coverage;
-
-/// Why a batch cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum BatchError {
-    /// A manifest, an index or a state is not what it must be.
-    #[error("{}: {reason}", escaped_path(path))]
-    Document { path: PathBuf, reason: String },
-    /// A case says something that cannot be.
-    #[error("{place}: {error}")]
-    Case {
-        /// The document and the case in it.
-        place: String,
-        error: CheckError,
-    },
-    /// A file or folder cannot be read.
-    #[error("{0:#}")]
-    File(FileError),
-    /// Nobody waited for it; what had been judged is in the state, if there is one.
-    #[error("interrupted before all cases were judged")]
-    Interrupted,
-    #[error("{0}")]
-    Other(String),
-}
-
-impl BatchError {
-    fn document(path: &Path) -> impl Fn(String) -> BatchError + use<> {
-        let path = path.to_owned();
-        move |reason| BatchError::Document {
-            path: path.clone(),
-            reason,
-        }
-    }
-}
-
-/// What a batch is asked to judge.
-pub struct Read {
-    pub cases: Vec<Case>,
-    /// The files that name them.
-    pub own: Vec<PathBuf>,
-    /// How much of what ran the cases are, where the manifest says so.
-    pub coverage: Option<Coverage>,
-    /// Folders with a case that multiplies nothing, which are passed over.
-    pub no_products: Vec<String>,
-}
-
-impl Read {
-    /// Which of the cases are products.
-    pub fn products(&self) -> Vec<bool> {
-        self.cases.iter().map(Case::is_product).collect()
-    }
-}
+use crate::io::Outputs;
 
 /// The cases of a manifest, or of a folder of case folders, and the files that name them. Under a policy no
 /// file is read that it does not allow, and no case is returned.
@@ -132,13 +81,5 @@ pub fn protect(
     }
     if file != Path::new(STRICT) {
         outputs.protect("the policy", file);
-    }
-}
-
-/// The folder that the cases of a manifest or of a folder belong to.
-pub fn root(path: &Path) -> &Path {
-    match path.is_dir() {
-        true => path,
-        false => path.parent().unwrap_or(Path::new("")),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Lookup;
+use super::lookup::Lookup;
 use crate::io::{escaped_path, printable};
 use crate::role::Role;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::BatchError;
-use super::manifest::text_of;
+use super::document::{BatchError, root, text_of};
+
 use crate::check::{EngineChoice, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
@@ -328,7 +328,7 @@ impl Policy {
     /// What is wrong with the file, or that it lies beside them.
     pub fn of_cases(path: &Path, cases: &Path) -> Result<Policy, BatchError> {
         let policy = Policy::read(path)?;
-        let root = match super::root(cases) {
+        let root = match root(cases) {
             root if root == Path::new("") => Path::new("."),
             root => root,
         };

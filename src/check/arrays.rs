@@ -11,7 +11,7 @@ use super::words::Tf32Input;
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Metadata, Pattern, Problem, ShapeError, SparseLayout, shape_text};
 use crate::io::npy::Descr;
-use crate::io::{self, file_sha256, payload_sha256};
+use crate::io::{self, payload_sha256};
 use crate::num::Format;
 use crate::report::{Input, LowBits};
 use crate::role::{ByRole, Role};
@@ -61,7 +61,7 @@ impl Array {
     pub fn describe(&self) -> Input {
         let header = self.source.header();
         let (file_sha256, payload_sha256) = parallel::join(
-            || file_sha256(self.source.file()),
+            || self.source.file().sha256().to_owned(),
             || payload_sha256(&self.tensor),
         );
         Input {

@@ -7,7 +7,7 @@ use super::asked::Request;
 use super::error::CheckError;
 use super::subject::Subject;
 use crate::commit::{CommitError, Commitment, CommittedInput, CommittedResult, Lines, Rows, Tree};
-use crate::io::{Fault, FileError, MappedFile, file_sha256};
+use crate::io::{Fault, FileError, MappedFile};
 use crate::report::Committed;
 use crate::role::{ByRole, Role};
 
@@ -16,7 +16,7 @@ pub fn read_commitment(path: &Path) -> Result<(Commitment, String), FileError> {
     let file = MappedFile::open(path).map_err(|fault| fault.of(path))?;
     let commitment = Commitment::parse(file.bytes());
     let commitment = commitment.map_err(|error| Fault::from(error.to_string()).of(path))?;
-    let digest = file_sha256(&file);
+    let digest = file.sha256().to_owned();
     file.confirm_unchanged()?;
     Ok((commitment, digest))
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::values::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
-use crate::io::{Source, escaped, escaped_path, file_sha256, payload_sha256};
+use crate::io::{Source, escaped, escaped_path, payload_sha256};
 use crate::num::Format;
 
 /// Print SHA-256 digests of arrays
@@ -44,7 +44,7 @@ impl Digest {
             let file = Source::open(path)?;
             let format = self.dtype.unwrap_or(file.header().descr.as_stored());
             let tensor = file.tensor(format)?;
-            let digests = (file_sha256(file.file()), payload_sha256(&tensor));
+            let digests = (file.file().sha256().to_owned(), payload_sha256(&tensor));
             file.file().confirm_unchanged()?;
             entries.push((file, tensor, digests));
         }

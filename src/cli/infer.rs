@@ -9,8 +9,8 @@ use clap::Args;
 use super::show::write_pretty;
 use super::{Ending, show};
 use crate::emu::Architecture;
+use crate::io::Outputs;
 use crate::io::npy::NpyFile;
-use crate::io::{Outputs, file_sha256};
 use crate::num::decimal;
 use crate::probe::infer::{
     Contradicted, Coverage, Describe, Explained, Inference, KnownRule, Mismatch, NEVER_INFERRED,
@@ -74,7 +74,7 @@ impl Infer {
         );
         let suite = folder::read(&self.folder)?;
         let answers = folder::read_answers(&suite, &self.answers)?;
-        let digest = file_sha256(NpyFile::open(&self.answers)?.file());
+        let digest = NpyFile::open(&self.answers)?.file().sha256().to_owned();
         // Opened before the search, so that an unwritable place does not cost one.
         let mut outputs = Outputs::new();
         for name in folder::NAMES.into_iter().chain(["manifest.json"]) {

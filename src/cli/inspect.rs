@@ -10,7 +10,7 @@ use super::values::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::inspect::Census;
-use crate::io::{Container, FileError, Source, escaped, escaped_path, file_sha256, payload_sha256};
+use crate::io::{Container, FileError, Source, escaped, escaped_path, payload_sha256};
 use crate::num::{Format, decimal};
 use crate::report::Tool;
 use crate::report::inspection::{Array, Counts, File, Found, INSPECTION, Inspection, Read};
@@ -98,7 +98,7 @@ impl Inspect {
         {
             return Err(anyhow::anyhow!("{error}")).with_context(|| escaped_path(path));
         }
-        let file_sha256 = file_sha256(container.file());
+        let file_sha256 = container.file().sha256().to_owned();
         container.file().confirm_unchanged()?;
         Ok(File {
             path: path.display().to_string(),

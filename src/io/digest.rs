@@ -1,15 +1,10 @@
-//! SHA-256 of files and of canonical payloads.
+//! SHA-256 of canonical payloads, and its text.
 
 use sha2::{Digest, Sha256};
 
-use super::{MappedFile, hex};
+use super::hex;
 use crate::deadline;
 use crate::tensor::Tensor;
-
-/// The digest of a file's bytes, header and all: what `sha256sum` prints. Computed once an open file.
-pub fn file_sha256(file: &MappedFile) -> String {
-    file.sha256().to_owned()
-}
 
 /// The digest of a tensor's canonical payload: its codes in C order, little-endian, at the
 /// format's own width, without header, padding or shape.

@@ -112,7 +112,7 @@ impl Files {
         }
         drop(open);
         let file = match stream::open(path)? {
-            Some(stream) => stream::read(path, stream, &self.memory)?,
+            Some(stream) => MappedFile::of_stream(path, stream::read(stream, &self.memory)?),
             None => self.read(path)?,
         };
         let file = Arc::new(file);

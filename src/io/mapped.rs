@@ -210,7 +210,7 @@ impl MappedFile {
         &self.path
     }
 
-    /// The digest of the bytes, computed once however often it is asked for.
+    /// The digest of the bytes, header and all: what `sha256sum` prints. Computed once however often it is asked for.
     pub fn sha256(&self) -> &str {
         self.sha256.get_or_init(|| {
             let mut hash = Sha256::new();

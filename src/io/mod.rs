@@ -22,7 +22,7 @@ mod text;
 
 pub use confined::{Freedom, confined};
 pub use container::{Container, on_disk};
-pub use digest::{file_sha256, from_hex, parse_sha256, payload_sha256};
+pub use digest::{from_hex, parse_sha256, payload_sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use escaping::EscapedJson;
 pub use files::Files;

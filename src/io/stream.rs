@@ -5,8 +5,8 @@ use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::Path;
 
 use super::console::Console;
-use super::{Fault, FaultKind, MappedFile, STDIN};
-use crate::memory::Memory;
+use super::{Fault, FaultKind, STDIN};
+use crate::memory::{Block, Memory};
 
 /// The stream that a path means, if it means one: `-`, or a pipe that this process has got. A named pipe
 /// is none, for nobody may ever write to it.
@@ -75,11 +75,11 @@ fn is_pipe(_: &Metadata) -> bool {
     false
 }
 
-/// Reads a stream to its end, as a file of that name.
+/// Reads a stream to its end.
 ///
 /// # Errors
 /// If it is empty, cannot be read, or has more bytes than memory may hold.
-pub fn read(path: &Path, mut stream: Box<dyn Read>, memory: &Memory) -> Result<MappedFile, Fault> {
+pub fn read(mut stream: Box<dyn Read>, memory: &Memory) -> Result<Block, Fault> {
     let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
     let mut block = memory.zeroed(1 << 16)?;
     let mut length = 0;
@@ -100,7 +100,7 @@ pub fn read(path: &Path, mut stream: Box<dyn Read>, memory: &Memory) -> Result<M
         return Err(Fault::new(FaultKind::Unreadable, "is empty"));
     }
     block.truncate(length);
-    Ok(MappedFile::of_stream(path, block))
+    Ok(block)
 }
 
 #[cfg(test)]
@@ -126,8 +126,7 @@ mod tests {
             let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
             let stream = Box::new(Dripping(bytes.clone()));
             let memory = Memory::new(Limits { max_bytes });
-            let file = read(Path::new("-"), stream, &memory);
-            file.map(|file| assert!(file.bytes() == bytes && file.is_private()))
+            read(stream, &memory).map(|block| assert!(block.as_ref() == bytes))
         };
         for length in [1, 100, (1 << 16) - 1, 1 << 16, (1 << 16) + 1, 200_000] {
             read(length, 1 << 20).unwrap();
