@@ -135,8 +135,10 @@ fn value(field: &FieldAbout) -> BoxedStrategy<Value> {
 /// Any declared fields, less those that the others forbid.
 fn check() -> impl Strategy<Value = Check> {
     let given = Fields::about().into_iter().map(|field| {
-        let needed = ["a", "b", "dtype"].contains(&field.name);
-        let value = weighted(if needed { 1.0 } else { 0.4 }, value(&field));
+        let value = match field.name {
+            "a" | "b" | "dtype" => value(&field).prop_map(Some).boxed(),
+            _ => weighted(0.4, value(&field)).boxed(),
+        };
         value.prop_map(move |value| Some((field.name.to_owned(), value?)))
     });
     given.collect::<Vec<_>>().prop_map(|given| {
@@ -144,6 +146,15 @@ fn check() -> impl Strategy<Value = Check> {
         for [needed, other, value] in [["arch", "model", "h100"], ["d", "d_digest", "d.npy"]] {
             if !given.contains_key(other) {
                 given.entry(needed).or_insert(value.into());
+            }
+        }
+        // Options that need others.
+        for [option, needed] in [
+            ["packer_l1_acc", "in0_block_w"],
+            ["sparse_layout", "sparse_a"],
+        ] {
+            if !given.contains_key(needed) {
+                given.remove(option);
             }
         }
         loop {
