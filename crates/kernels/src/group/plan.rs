@@ -121,7 +121,7 @@ impl GroupPlan {
     }
 
     /// Whether products are computed in IEEE halves, two a lane, where the machine has such lanes: a product is exact in
-    /// one, and a term is an integer of 16 bits (see [`super::align`]).
+    /// one, and a term is an integer of 16 bits (see `align`).
     pub fn has_half2_products(&self) -> bool {
         let short = matches!(self.output, Output::Fp32Short(_) | Output::Fp16Short);
         let significands = self.a.fraction_bits() + self.b.fraction_bits() + 2;
