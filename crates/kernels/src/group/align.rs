@@ -40,18 +40,26 @@ pub trait Align<V: Vector> {
     ) -> [V::I; ACROSS];
 }
 
-pub struct Adding<V: Vector> {
-    bias_plus_f: V::I,
+/// In floats.
+pub struct Floats<V: Vector, const ADDING: bool> {
+    /// The field of the scale, were the exponent's field zero.
+    base: V::I,
 }
 
-impl<V: Vector> Align<V> for Adding<V> {
+pub type Adding<V> = Floats<V, true>;
+pub type Multiplying<V> = Floats<V, false>;
+
+impl<V: Vector, const ADDING: bool> Align<V> for Floats<V, ADDING> {
     type Scale = V::F;
 
     #[inline(always)]
     unsafe fn new(tile: &Tile) -> Self {
+        // Twice the bias goes beyond 2^31, and back below it when an exponent is taken off.
+        let bias = if ADDING { 127 } else { 254 };
+        let field = (bias + tile.plan.fraction_bits as u32).wrapping_shl(23);
         // SAFETY: the caller's promise: features.
-        let bias_plus_f = unsafe { V::splat((127 + tile.plan.fraction_bits) << 23) };
-        Adding { bias_plus_f }
+        let base = unsafe { V::splat(field as i32) };
+        Floats { base }
     }
 
     #[inline(always)]
@@ -64,16 +72,18 @@ impl<V: Vector> Align<V> for Adding<V> {
     unsafe fn scale(&self, _: V::I, e: V::I, bad: &mut V::I) -> V::F {
         // SAFETY: the caller's promise: features.
         unsafe {
-            let difference = V::sub(self.bias_plus_f, e);
-            *bad = V::or(*bad, difference);
-            V::from_bits(difference)
+            let field = V::sub(self.base, e);
+            if ADDING {
+                *bad = V::or(*bad, field);
+            }
+            V::from_bits(field)
         }
     }
 
     #[inline(always)]
     unsafe fn addend(c: V::F, scale: V::F) -> V::F {
         // SAFETY: the caller's promise: features.
-        unsafe { times::<V, true>(c, scale) }
+        unsafe { times::<V, ADDING>(c, scale) }
     }
 
     #[inline(always)]
@@ -84,53 +94,7 @@ impl<V: Vector> Align<V> for Adding<V> {
         scale: &[V::F; ACROSS],
     ) -> [V::I; ACROSS] {
         // SAFETY: the caller's promises.
-        unsafe { products::<V, true>(tile, first, row, scale) }
-    }
-}
-
-pub struct Multiplying<V: Vector> {
-    twice_bias_plus_f: V::I,
-}
-
-impl<V: Vector> Align<V> for Multiplying<V> {
-    type Scale = V::F;
-
-    #[inline(always)]
-    unsafe fn new(tile: &Tile) -> Self {
-        // Beyond 2^31, and back below it when an exponent is taken off.
-        let field = (254 + tile.plan.fraction_bits as u32).wrapping_shl(23);
-        // SAFETY: the caller's promise: features.
-        let twice_bias_plus_f = unsafe { V::splat(field as i32) };
-        Multiplying { twice_bias_plus_f }
-    }
-
-    #[inline(always)]
-    unsafe fn nothing(&self) -> V::F {
-        // SAFETY: the caller's promise: features.
-        unsafe { V::splat_f(0.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn scale(&self, _: V::I, e: V::I, _: &mut V::I) -> V::F {
-        // SAFETY: the caller's promise: features.
-        unsafe { V::from_bits(V::sub(self.twice_bias_plus_f, e)) }
-    }
-
-    #[inline(always)]
-    unsafe fn addend(c: V::F, scale: V::F) -> V::F {
-        // SAFETY: the caller's promise: features.
-        unsafe { times::<V, false>(c, scale) }
-    }
-
-    #[inline(always)]
-    unsafe fn products(
-        tile: &Tile,
-        first: usize,
-        row: usize,
-        scale: &[V::F; ACROSS],
-    ) -> [V::I; ACROSS] {
-        // SAFETY: the caller's promises.
-        unsafe { products::<V, false>(tile, first, row, scale) }
+        unsafe { products::<V, ADDING>(tile, first, row, scale) }
     }
 }
 
@@ -141,7 +105,8 @@ pub struct Half2Products<V: Vector> {
     floats: Multiplying<V>,
     /// The field of a half's scale, were the exponent's field zero.
     base: V::I,
-    floor: V::I,
+    /// What exponents of products are at most if all of them are zero, as a field of a float.
+    zeros: V::I,
 }
 
 impl<V: Half2> Align<V> for Half2Products<V> {
@@ -150,14 +115,20 @@ impl<V: Half2> Align<V> for Half2Products<V> {
 
     #[inline(always)]
     unsafe fn new(tile: &Tile) -> Self {
+        let plan = tile.plan;
+        // If others are counted to the floor as well, none is taken for a zero.
+        let zeros = match plan.tells_zeros() {
+            true => plan.floor,
+            false => plan.floor - 1,
+        };
         let lift = tile.half2.as_ref().map_or(0, |half2| half2.lift);
-        let base = 15 + tile.plan.fraction_bits + 127 - lift;
+        let base = 15 + plan.fraction_bits + 127 - lift;
         // SAFETY: the caller's promise: features.
         unsafe {
             Half2Products {
                 floats: Multiplying::new(tile),
                 base: V::splat(base << 10),
-                floor: V::splat(tile.plan.floor << 23),
+                zeros: V::splat(zeros << 23),
             }
         }
     }
@@ -174,9 +145,9 @@ impl<V: Half2> Align<V> for Half2Products<V> {
         unsafe {
             let field = V::sub(self.base, V::shift_right(e, V::splat(13)));
             let largest = V::splat(LARGEST);
-            // Negative where it is too large, and where a product is above the floor and so not zero.
+            // Negative where it is too large, and where a product may be another than zero.
             let too_large = V::sub(largest, field);
-            let nonzero = V::sub(self.floor, products);
+            let nonzero = V::sub(self.zeros, products);
             *bad = V::or(*bad, V::and(too_large, nonzero));
             let field = V::max(V::min(field, largest), V::splat(0));
             let twice = V::or(field, V::shift_left(field, V::splat(16)));

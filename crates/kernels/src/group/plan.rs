@@ -3,6 +3,11 @@
 use tcverify_num::{Format, Rounding};
 use tcverify_num::{Formats, Scale};
 
+/// Rows of A of formats with absolute exponents are moved down by this many binades, so that products
+/// are below 2 as those of others and F - E is not negative. They have room for it: products of such
+/// formats span 62 binades.
+pub const DOWN: i32 = 30;
+
 /// How a step's sum becomes the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
@@ -130,6 +135,16 @@ impl GroupPlan {
             && significands <= 11
             && self.part.is_multiple_of(2)
             && self.absolute()
+    }
+
+    /// Whether exponents tell zeros from other products: all of these lie above the floor. For operands at their own
+    /// scale.
+    pub fn tells_zeros(&self) -> bool {
+        let down = match self.accumulator {
+            Format::Fp16 => 0,
+            _ => DOWN,
+        };
+        127 + self.a.min_exponent() + self.b.min_exponent() - down > self.floor
     }
 
     /// Products per step of the model.

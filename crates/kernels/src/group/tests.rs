@@ -14,22 +14,33 @@ const OPERANDS: [Format; 3] = [Format::E4m3, Format::E5m2, Format::E2m3];
 /// The last group is not full.
 const K: usize = 104;
 
-/// How exponents of operands are drawn: near the bias, over so many binades below the largest, or any code.
+/// How exponents of operands are drawn: near the bias, over so many binades below the largest, near the bias in the first row or
+/// column and next to the smallest in others, or any code.
 #[derive(Clone, Copy, Debug)]
 enum Drawn {
     Near,
     Over(u64),
+    Apart,
     Any,
 }
 
-fn operand(format: Format, drawn: Drawn, shape: [usize; 2], random: &mut SplitMix64) -> Tensor {
-    let mut code = || {
+/// An operand whose element `i` is in the row or column that `line_of` says.
+fn operand(
+    format: Format,
+    drawn: Drawn,
+    shape: [usize; 2],
+    line_of: impl Fn(usize) -> usize,
+    random: &mut SplitMix64,
+) -> Tensor {
+    let mut code = |line: usize| {
         let word = random.word();
         let top = format.max_finite(false) >> format.fraction_bits();
         let below = match drawn {
             Drawn::Any => return word & format.max_code(),
             Drawn::Near => top - (format.bias() as u64).min(top) + word % 4,
             Drawn::Over(binades) => word % binades,
+            Drawn::Apart if line == 0 => top - (format.bias() as u64).min(top),
+            Drawn::Apart => top - (word % 5).min(top),
         };
         let fraction = word >> 32 & ((1 << format.fraction_bits()) - 1);
         let magnitude = top.saturating_sub(below) << format.fraction_bits() | fraction;
@@ -40,7 +51,9 @@ fn operand(format: Format, drawn: Drawn, shape: [usize; 2], random: &mut SplitMi
         };
         magnitude.min(format.max_finite(false)) | sign
     };
-    let payload: Vec<u8> = (0..shape[0] * shape[1]).map(|_| code() as u8).collect();
+    let payload: Vec<u8> = (0..shape[0] * shape[1])
+        .map(|i| code(line_of(i)) as u8)
+        .collect();
     Tensor::from_payload(format, shape.to_vec(), payload)
 }
 
@@ -109,8 +122,8 @@ fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<
     };
     let wide = kernel.tile().1;
     let mut random = SplitMix64(seed);
-    let a = operand(plan.a, drawn, [ROWS, K], &mut random);
-    let b = operand(plan.b, drawn, [K, wide], &mut random);
+    let a = operand(plan.a, drawn, [ROWS, K], |i| i / K, &mut random);
+    let b = operand(plan.b, drawn, [K, wide], |i| i % wide, &mut random);
     let of = |tensor: &'static Tensor| Operand {
         codes: tensor.planes().plane(0),
         scales: None,
@@ -149,8 +162,14 @@ fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<
 #[test]
 fn two_products_a_lane_are_the_same() {
     for plan in plans() {
-        let mut own = [0; 4];
-        let kinds = [Drawn::Near, Drawn::Over(8), Drawn::Over(30), Drawn::Any];
+        let mut own = [0; 5];
+        let kinds = [
+            Drawn::Near,
+            Drawn::Over(8),
+            Drawn::Over(30),
+            Drawn::Any,
+            Drawn::Apart,
+        ];
         for (kind, own) in kinds.into_iter().zip(&mut own) {
             for seed in 0..8 {
                 let [half2, floats] = states(&plan, kind, seed, 0);

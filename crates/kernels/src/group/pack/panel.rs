@@ -10,11 +10,6 @@ pub const ROWS: usize = 8;
 /// relative to the two shifts and biased by 127.
 pub(super) const TOP: i32 = 15;
 
-/// Rows of A of formats with absolute exponents are moved down by this many binades, so that products
-/// are below 2 as those of others and F - E is not negative. They have room for it: products of such
-/// formats span 62 binades.
-pub(super) const DOWN: i32 = 30;
-
 /// What the exponents of some rows or columns span, over the k of a panel.
 #[derive(Clone, Copy, Debug)]
 pub struct Exponents {

@@ -1,11 +1,9 @@
 //! Rows of A.
 
 use super::half2::{Half2, TOP_A};
-use super::panel::{
-    DOWN, EMPTY, Exponents, Panel, ROWS, TOP, factor, factor_between, range, shift,
-};
+use super::panel::{EMPTY, Exponents, Panel, ROWS, TOP, factor, factor_between, range, shift};
 use crate::decode::Decoder;
-use crate::group::plan::GroupPlan;
+use crate::group::plan::{DOWN, GroupPlan};
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
 use crate::vector::{Vector, WIDEST};
