@@ -5,9 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::case::{Case, Object, case, is_operation, validate};
-
-use super::case::Read;
+use super::case::{Case, Object, Read, case, is_operation, validate};
 use super::document::{BatchError, json, text_of};
 use super::lookup::Lookup;
 use crate::emu::Catalogue;

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
 use super::document::{BatchError, root, text_of};
-
 use crate::check::{EngineChoice, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;

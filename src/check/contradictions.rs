@@ -3,6 +3,7 @@
 use super::error::CheckError;
 use super::fields::Fields;
 use super::words::Strictness;
+use crate::emu::SparseLayout;
 
 /// Fields that exclude each other.
 const EXCLUSIVE: &[[&str; 2]] = &[
@@ -60,6 +61,8 @@ const DEPENDENT: &[[&str; 2]] = &[
     ["seed_from", "beacon"],
     ["beacon", "seed_from"],
     ["block_rows", "tree"],
+    ["sparse_layout", "sparse_a"],
+    ["packer_l1_acc", "in0_block_w"],
 ];
 
 /// What completes a kernel's words.
@@ -83,11 +86,14 @@ fn needs(one: &'static str, other: &str) -> CheckError {
 }
 
 impl Fields {
-    /// Whether a field is given; one that forgives nothing says what is so by default.
+    /// Whether a field is given: one that says what holds by default is not.
     fn gives(&self, field: &str) -> bool {
         match field {
             "nan" => self.nan == Some(Strictness::Any),
             "zero" => self.zero == Some(Strictness::Any),
+            "sparse_layout" => self
+                .sparse_layout
+                .is_some_and(|it| it != SparseLayout::Words),
             _ => self.says(field),
         }
     }
@@ -130,5 +136,16 @@ impl Fields {
             true => Err(needs("workspace", "kernel_table")),
             false => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn every_field_is_declared() {
+    let declared: Vec<_> = Fields::about().iter().map(|field| field.name).collect();
+    let pairs = EXCLUSIVE.iter().chain(DEPENDENT).flatten();
+    let lists = [&ORDERS[..], &OF_A_SCHEDULE, &OF_A_KERNEL].concat();
+    for field in pairs.chain(&lists) {
+        assert!(declared.contains(field), "{field}");
     }
 }

@@ -148,15 +148,6 @@ fn check() -> impl Strategy<Value = Check> {
                 given.entry(needed).or_insert(value.into());
             }
         }
-        // Options that need others.
-        for [option, needed] in [
-            ["packer_l1_acc", "in0_block_w"],
-            ["sparse_layout", "sparse_a"],
-        ] {
-            if !given.contains_key(needed) {
-                given.remove(option);
-            }
-        }
         loop {
             let fields = serde_json::from_value::<Fields>(given.clone().into());
             match Check::try_from(fields.expect("declared fields")) {

@@ -9,17 +9,17 @@ mod document;
 mod error;
 mod hash;
 mod lines;
+mod parts;
 mod proof;
 mod rows;
 mod streaming;
 mod tree;
 
-pub use document::{
-    COMMITMENT, Commitment, CommittedInput, CommittedResult, CommittedRule, CommittedSchedule,
-};
+pub use document::{COMMITMENT, Commitment, CommittedRule};
 pub use error::CommitError;
 pub use hash::Hash;
 pub use lines::{Along, Lines};
+pub use parts::{CommittedInput, CommittedResult, CommittedSchedule};
 pub use proof::{BlockProof, PROOF, Proof};
 pub use rows::{Rows, leaves, row_payload};
 pub use streaming::StreamingLeaves;

@@ -10,6 +10,7 @@ mod descriptions;
 mod examples;
 mod gpus;
 mod properties;
+mod refused_descriptions;
 mod schedules;
 
 /// A plan of a configuration in words.
