@@ -74,9 +74,10 @@ pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<
 /// Where a list stands for an object.
 fn misformed(written: &Value, meant: &Value, place: String) -> Option<String> {
     match (written, meant) {
-        (Value::Array(_), Value::Object(_)) => Some(match place.is_empty() {
-            true => "the whole".to_owned(),
-            false => printable(&place),
+        (Value::Array(_), Value::Object(_)) => Some(if place.is_empty() {
+            "the whole".to_owned()
+        } else {
+            printable(&place)
         }),
         (Value::Array(written), Value::Array(meant)) => {
             let mut all = written.iter().zip(meant).enumerate();

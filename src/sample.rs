@@ -232,9 +232,10 @@ mod tests {
         for all in [5, 12, 40] {
             for count in 1..all {
                 for tampered in 0..=all {
-                    let exact = match tampered > all - count {
-                        true => 0.0,
-                        false => choose(all - tampered, count) as f64 / choose(all, count) as f64,
+                    let exact = if tampered > all - count {
+                        0.0
+                    } else {
+                        choose(all - tampered, count) as f64 / choose(all, count) as f64
                     };
                     let found = miss_probability(all, count, tampered);
                     assert!(

@@ -119,12 +119,13 @@ impl Signature {
     pub fn verify(&self, message: &str) -> Result<PublicKey, String> {
         let signature =
             from_hex(&self.ed25519).ok_or("has a signature that is not 128 hexadecimal digits")?;
-        match self.key.made(&signature, message.as_bytes()) {
-            true => Ok(self.key),
-            false => Err(format!(
+        if self.key.made(&signature, message.as_bytes()) {
+            Ok(self.key)
+        } else {
+            Err(format!(
                 "has a signature that {} did not make for it",
                 self.key
-            )),
+            ))
         }
     }
 }

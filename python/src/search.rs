@@ -30,12 +30,11 @@ impl Searched {
             d: asked.d_dtype,
         };
         let (kernel, scale_result) = (asked.kernel.take(), asked.scale_result.take());
-        let operands = match asked.a.is_some() && asked.b.is_some() {
-            false => None,
-            true => {
-                let operands = asked.operands();
-                Some(operands.map_err(|error| error::check(py, &error))?)
-            }
+        let operands = if !(asked.a.is_some() && asked.b.is_some()) {
+            None
+        } else {
+            let operands = asked.operands();
+            Some(operands.map_err(|error| error::check(py, &error))?)
         };
         Ok(Searched {
             d,

@@ -117,11 +117,12 @@ impl Attestation {
                 .iter()
                 .any(|name| self.rests_on(name, sha256).is_ok()),
         };
-        match found {
-            true => Ok(()),
-            false => nothing(format!(
+        if found {
+            Ok(())
+        } else {
+            nothing(format!(
                 "it rests on a model other than the one with SHA-256 {sha256}"
-            )),
+            ))
         }
     }
 
@@ -163,9 +164,10 @@ impl Attestation {
                 let words = statement.predicate.properties.clone();
                 let has = |property: &str| words.iter().any(|word| word == property);
                 let all = [claims::IDENTICAL, claims::CLEAN];
-                let result = match all.into_iter().any(has) {
-                    true => TestVerdict::Passed,
-                    false => TestVerdict::Warned,
+                let result = if all.into_iter().any(has) {
+                    TestVerdict::Passed
+                } else {
+                    TestVerdict::Warned
                 };
                 Said { result, words }
             }

@@ -162,9 +162,10 @@ impl Predicate {
             )),
         };
         let read = read.map_err(not)?;
-        match read.subjects().is_empty() {
-            true => Err(not("it has no subject".to_owned())),
-            false => Ok(read),
+        if read.subjects().is_empty() {
+            Err(not("it has no subject".to_owned()))
+        } else {
+            Ok(read)
         }
     }
 

@@ -63,9 +63,10 @@ impl<'a> Proven<'a> {
         let bytes = opened.iter().map(|piece| piece.bytes());
         let expected = bytes.fold(0, u64::saturating_add);
         if expected != body.len() as u64 {
-            let what = match expected > body.len() as u64 {
-                true => "is cut off",
-                false => "has bytes after its end",
+            let what = if expected > body.len() as u64 {
+                "is cut off"
+            } else {
+                "has bytes after its end"
             };
             return nothing(format!(
                 "it {what}: after its head there are {} bytes, not {expected}",
@@ -254,9 +255,10 @@ impl<'a> Proven<'a> {
             ));
         }
         let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
-        let scale = match scheduling.takes_scales() {
-            true => None,
-            false => arithmetic.scale,
+        let scale = if scheduling.takes_scales() {
+            None
+        } else {
+            arithmetic.scale
         };
         let of =
             |role: Role, format, at: &Element, shape: [usize; 2]| -> Result<Tensor, AuditError> {
@@ -300,9 +302,10 @@ impl<'a> Proven<'a> {
                 _ => None,
             };
             let shapes = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
-            let new = match spec.without_products.is_some() {
-                true => Problem::with_any_k,
-                false => Problem::new,
+            let new = if spec.without_products.is_some() {
+                Problem::with_any_k
+            } else {
+                Problem::new
             };
             let problem = new(a.planes(), b.planes(), c.as_ref().map(Tensor::planes));
             let mut problem = problem.map_err(shapes)?;

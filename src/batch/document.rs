@@ -55,8 +55,9 @@ pub(super) fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String
 
 /// The folder that the cases of a manifest or of a folder belong to.
 pub fn root(path: &Path) -> &Path {
-    match path.is_dir() {
-        true => path,
-        false => path.parent().unwrap_or(Path::new("")),
+    if path.is_dir() {
+        path
+    } else {
+        path.parent().unwrap_or(Path::new(""))
     }
 }

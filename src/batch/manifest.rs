@@ -90,9 +90,10 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
         };
         let place = format!("{place} ({})", printable(&name));
         // A null takes a default away.
-        let operation = match fields.contains_key("operation") {
-            true => is_operation(&fields),
-            false => is_operation(&defaults.0),
+        let operation = if fields.contains_key("operation") {
+            is_operation(&fields)
+        } else {
+            is_operation(&defaults.0)
         };
         if !operation {
             fields.remove("operation");

@@ -69,12 +69,11 @@ impl Pages {
 
 /// A page's place. A link there would lead out of the folder, which nobody asked for.
 fn prepare(page: &Path) -> Result<Output, FileError> {
-    match std::fs::symlink_metadata(page).is_ok_and(|about| about.is_symlink()) {
-        true => {
-            let reason = "is a link, but pages are written only inside their folder; remove it";
-            Err(Fault::new(FaultKind::Unwritable, reason).of(page))
-        }
-        false => Output::prepare(page),
+    if std::fs::symlink_metadata(page).is_ok_and(|about| about.is_symlink()) {
+        let reason = "is a link, but pages are written only inside their folder; remove it";
+        Err(Fault::new(FaultKind::Unwritable, reason).of(page))
+    } else {
+        Output::prepare(page)
     }
 }
 

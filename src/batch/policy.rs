@@ -232,9 +232,10 @@ impl OperationRule {
             let found = ops::find(operation, variant);
             found.map_err(|reason| format!("operations.variants: {}", printable(&reason)))?;
         }
-        match self.largest_eps.is_none_or(|eps| eps >= 0.0) {
-            true => Ok(()),
-            false => Err("operations.largest_eps: it must not be negative".into()),
+        if self.largest_eps.is_none_or(|eps| eps >= 0.0) {
+            Ok(())
+        } else {
+            Err("operations.largest_eps: it must not be negative".into())
         }
     }
 

@@ -30,9 +30,10 @@ pub struct Guess {
 impl std::fmt::Display for Guess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.preset.name)?;
-        match self.overrides.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", self.overrides),
+        if self.overrides.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", self.overrides)
         }
     }
 }

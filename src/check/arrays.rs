@@ -116,9 +116,10 @@ impl Array {
             }
             self.low_bits = Some(LowBits {
                 elements,
-                treatment: match parts {
-                    true => "parts".to_owned(),
-                    false => how.word().to_owned(),
+                treatment: if parts {
+                    "parts".to_owned()
+                } else {
+                    how.word().to_owned()
                 },
             });
         }
@@ -239,9 +240,10 @@ impl Arrays {
             return Err(CheckError::request("sparse_a", reason));
         }
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
-        let scale = match schedule.takes_scales() {
-            true => Some(Format::Fp32),
-            false => arithmetic.scale.map(|scale| scale.format),
+        let scale = if schedule.takes_scales() {
+            Some(Format::Fp32)
+        } else {
+            arithmetic.scale.map(|scale| scale.format)
         };
         let sources = &operands.arrays;
         let a = open(Role::A, &sources[&Role::A], arithmetic.a, from)?;
@@ -330,9 +332,10 @@ impl Arrays {
     /// The problem they make.
     pub fn problem(&self) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
-        let new = match self.any_k {
-            false => Problem::new,
-            true => Problem::with_any_k,
+        let new = if !self.any_k {
+            Problem::new
+        } else {
+            Problem::with_any_k
         };
         let (a, b) = (
             self[Role::A].planes(transpose_a),

@@ -102,12 +102,11 @@ pub fn shell_line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
     let quoted = words.into_iter().map(|word| {
         let word = word.as_ref().to_string_lossy().replace('\0', "");
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word,
-            false => {
-                let quoted = shlex::try_quote(&word).expect("without a nul");
-                quoted.into_owned()
-            }
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            let quoted = shlex::try_quote(&word).expect("without a nul");
+            quoted.into_owned()
         }
     });
     quoted.collect::<Vec<_>>().join(" ")

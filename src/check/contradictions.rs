@@ -132,9 +132,10 @@ impl Fields {
         if let (None, Some(answer)) = (words, given(&OF_A_KERNEL)) {
             return Err(needs(answer, "kernel"));
         }
-        match self.gives("workspace") && !self.gives("kernel_table") {
-            true => Err(needs("workspace", "kernel_table")),
-            false => Ok(()),
+        if self.gives("workspace") && !self.gives("kernel_table") {
+            Err(needs("workspace", "kernel_table"))
+        } else {
+            Ok(())
         }
     }
 }

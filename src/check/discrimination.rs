@@ -52,9 +52,10 @@ impl Prepared {
             }
         };
         let compared = part.map_or_else(|| Region::of(&own.shape()).len(), Part::elements);
-        let kernels = match part.is_some_and(Part::is_drawn) {
-            true => ALONE,
-            false => OF_ALL,
+        let kernels = if part.is_some_and(Part::is_drawn) {
+            ALONE
+        } else {
+            OF_ALL
         };
         let spent = cost(own.arithmetic, compared, kernels);
         let each = others.iter().map(|other| cost(&other.arithmetic, 1, ALONE));

@@ -377,9 +377,10 @@ fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, Kerne
                 && result.is_none_or(|format| options.result.is_none_or(|asked| asked == format))
         };
         let product = shapes.product(shapes.under(&reading));
-        match product.under(&reading).is_ok() && formats(&reading) {
-            true => fitting.push((line, reading)),
-            false => others.extend(reading.product),
+        if product.under(&reading).is_ok() && formats(&reading) {
+            fitting.push((line, reading))
+        } else {
+            others.extend(reading.product)
         }
     }
     let differs = |one: &KernelReading, other: &KernelReading| {
@@ -450,9 +451,12 @@ pub(crate) fn words(
         settings: plan.settings.rows().into_iter().map(setting).collect(),
         unknown: reading
             .unknown()
-            .map(|token| match token.value.is_empty() {
-                true => token.key.clone(),
-                false => format!("{}={}", token.key, token.value),
+            .map(|token| {
+                if token.value.is_empty() {
+                    token.key.clone()
+                } else {
+                    format!("{}={}", token.key, token.value)
+                }
             })
             .collect(),
         assumed: plan.assumed.clone(),

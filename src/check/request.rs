@@ -132,9 +132,10 @@ impl ScheduleRequest {
 
     /// A preset, changed; that of one chain is asked for by saying nothing.
     pub fn preset(name: &str, overrides: &Overrides) -> ScheduleRequest {
-        let from = match name == "plain" && overrides.is_empty() {
-            true => ScheduleSource::Plain,
-            false => ScheduleSource::Preset(name.to_owned()),
+        let from = if name == "plain" && overrides.is_empty() {
+            ScheduleSource::Plain
+        } else {
+            ScheduleSource::Preset(name.to_owned())
         };
         let overrides = overrides.clone();
         ScheduleRequest { from, overrides }

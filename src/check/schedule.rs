@@ -224,11 +224,12 @@ impl Scheduling {
             ),
             (other, _) => (&[], other.name()),
         };
-        match result == accumulator || rounded.contains(&result) {
-            true => Ok(()),
-            false => Err(format!(
+        if result == accumulator || rounded.contains(&result) {
+            Ok(())
+        } else {
+            Err(format!(
                 "with {accumulator} accumulation D must be {possible}, not {result}"
-            )),
+            ))
         }
     }
 }

@@ -158,12 +158,13 @@ impl TtnnRequest {
         let tiles = k.div_ceil(TILE);
         let Some(width) = ttnn.in0_block_w else {
             // One tile is one block, whatever their width.
-            return match self.text.is_some() && tiles > 1 {
-                true => Err(fault(format!(
+            return if self.text.is_some() && tiles > 1 {
+                Err(fault(format!(
                     "K is {k}, {tiles} tiles, but the number of tiles per block is missing; take it from the program \
-                     config ('tcverify identify' tries all)"
-                ))),
-                false => Ok(arithmetic),
+                 config ('tcverify identify' tries all)"
+                )))
+            } else {
+                Ok(arithmetic)
             };
         };
         if width == 0 || !tiles.is_multiple_of(width) {

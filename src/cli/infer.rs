@@ -165,9 +165,10 @@ fn explained_text(
         let names: Vec<_> = rules
             .map(|k| format!("{} {}", k.architecture, k.instruction))
             .collect();
-        match names.is_empty() {
-            true => "none".to_owned(),
-            false => names.join(", "),
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
         }
     };
     writeln!(
@@ -339,9 +340,10 @@ fn mismatch_text(suite: &Suite, mismatch: &Mismatch, out: &mut dyn Write) -> io:
             )
         })
         .collect();
-    let more = match used.len() > 4 {
-        true => format!(", and {} more", used.len() - 4),
-        false => String::new(),
+    let more = if used.len() > 4 {
+        format!(", and {} more", used.len() - 4)
+    } else {
+        String::new()
     };
     writeln!(
         out,

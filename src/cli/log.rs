@@ -371,9 +371,10 @@ impl Logging {
         let origin = &self.log.log.origin;
         let key = Key::new(origin, KeyKind::Ed25519, self.signer.public());
         let key = key.map_err(anyhow::Error::msg)?;
-        match quiet {
-            true => Ok(()),
-            false => show::print(|out| writeln!(out, "leaf {} of the log {key}", proof.index)),
+        if quiet {
+            Ok(())
+        } else {
+            show::print(|out| writeln!(out, "leaf {} of the log {key}", proof.index))
         }
     }
 }

@@ -183,9 +183,10 @@ enum Ending {
 impl Ending {
     /// Of a comparison.
     fn of(same: bool) -> Ending {
-        match same {
-            true => Ending::Done,
-            false => Ending::Different,
+        if same {
+            Ending::Done
+        } else {
+            Ending::Different
         }
     }
 }

@@ -75,9 +75,12 @@ impl Ops {
             show::print(|out| write_pretty(chosen[0], out))?;
             return Ok(Ending::Done);
         }
-        show::either(self.json, &chosen, |out| match some {
-            true => chosen.iter().try_for_each(|variant| describe(variant, out)),
-            false => list(&chosen, out),
+        show::either(self.json, &chosen, |out| {
+            if some {
+                chosen.iter().try_for_each(|variant| describe(variant, out))
+            } else {
+                list(&chosen, out)
+            }
         })?;
         Ok(Ending::Done)
     }

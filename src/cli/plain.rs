@@ -91,15 +91,13 @@ fn shown(line: &str) -> String {
         }
     }
     // Colours are taken away before a log is written, so they hide no command.
-    let bare = match coloured {
-        true => String::from_utf8_lossy(&strip_ansi_escapes::strip(&shown)).into_owned(),
-        false => shown.clone(),
+    let bare = if coloured {
+        String::from_utf8_lossy(&strip_ansi_escapes::strip(&shown)).into_owned()
+    } else {
+        shown.clone()
     };
     let neutral = without_commands(&bare);
-    match neutral == bare {
-        true => shown,
-        false => neutral,
-    }
+    if neutral == bare { shown } else { neutral }
 }
 
 /// How many bytes at the beginning are one of the colours that this program uses.

@@ -189,9 +189,10 @@ impl ReportArgs {
         } else if !self.quiet && !to_stdout {
             show::print(|out| view.text(layout, out))?;
         }
-        match self.github {
-            true => show::commands(|out| view.github(out)),
-            false => Ok(()),
+        if self.github {
+            show::commands(|out| view.github(out))
+        } else {
+            Ok(())
         }
     }
 }

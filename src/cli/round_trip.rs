@@ -47,9 +47,10 @@ fn path() -> impl Strategy<Value = PathBuf> {
     ]);
     (vec(part, 1..4), any::<bool>()).prop_map(|(parts, absolute)| {
         let path: PathBuf = parts.iter().collect();
-        match absolute {
-            true => PathBuf::from("/tmp").join(path),
-            false => PathBuf::from("in").join(path),
+        if absolute {
+            PathBuf::from("/tmp").join(path)
+        } else {
+            PathBuf::from("in").join(path)
         }
     })
 }

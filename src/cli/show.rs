@@ -96,9 +96,12 @@ pub fn either(
     document: &(impl Serialize + ?Sized),
     text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
-    print(|out| match json {
-        true => write_pretty(document, out),
-        false => text(out),
+    print(|out| {
+        if json {
+            write_pretty(document, out)
+        } else {
+            text(out)
+        }
     })
 }
 
@@ -168,10 +171,10 @@ pub fn usage(
     };
     if !error.use_stderr() || !words.iter().any(hostile) {
         let said = error.render().ansi().to_string();
-        return match error.use_stderr() {
-            true => to_stderr(&said),
-            // As with `commands`: of a reader that has gone away nothing is said.
-            false => drop(commands(|out| out.write_all(said.as_bytes()))),
+        return if error.use_stderr() {
+            to_stderr(&said)
+        } else {
+            drop(commands(|out| out.write_all(said.as_bytes())))
         };
     }
     let words = words
@@ -199,9 +202,10 @@ fn to_stderr(text: &str) {
 
 /// A buffer that keeps colours if they are wanted.
 fn captured(console: &Console) -> AutoStream<Vec<u8>> {
-    let choice = match console.coloured() {
-        true => anstream::ColorChoice::Always,
-        false => anstream::ColorChoice::Never,
+    let choice = if console.coloured() {
+        anstream::ColorChoice::Always
+    } else {
+        anstream::ColorChoice::Never
     };
     AutoStream::new(Vec::new(), choice)
 }

@@ -48,9 +48,10 @@ impl Compare {
         let equal = found.comparison.mismatches == 0;
         let operands = self.operand_pairs(held)?;
         let inputs_differ = operands.iter().any(|pair| !pair.same);
-        let sides = match equal {
-            true => Sides::default(),
-            false => self.sides(held, inputs_differ, progress)?,
+        let sides = if equal {
+            Sides::default()
+        } else {
+            self.sides(held, inputs_differ, progress)?
         };
         let explained = sides.explained();
         let unexplained = match explained {
@@ -77,14 +78,15 @@ impl Compare {
         let (left, right) = (result(0, left), result(1, right));
         let places = places(&pair, &found);
         let size = size(&pair);
-        let pattern = match equal {
-            true => Vec::new(),
-            false => pattern::lines(
+        let pattern = if equal {
+            Vec::new()
+        } else {
+            pattern::lines(
                 pair.format(),
                 (&found.comparison, &found.spread),
                 &places,
                 (size, explained),
-            ),
+            )
         };
         let side_by_side = match (&prepared, found.comparison.first.first()) {
             ([Some(left), Some(right)], Some(first)) if !inputs_differ => {
@@ -209,9 +211,10 @@ impl Compare {
                 continue;
             };
             let one_file = one == other && *one != Source::Memory;
-            let second = match one_file && self.rows[0] == self.rows[1] {
-                true => Some(first.clone()),
-                false => digest(*role, (other, array(1)), rows(1))?,
+            let second = if one_file && self.rows[0] == self.rows[1] {
+                Some(first.clone())
+            } else {
+                digest(*role, (other, array(1)), rows(1))?
             };
             let Some(second) = second else { continue };
             pairs.push(OperandPair {

@@ -73,9 +73,10 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
             let plain = plain && problem.c.is_none() && problem.scales.is_none();
             let reversed = with(case, Problem { a, b, ..problem });
-            let ask = match plain && trial.fits(&replayed(&reversed)) {
-                true => Ask::Reversed,
-                false => Ask::Nothing,
+            let ask = if plain && trial.fits(&replayed(&reversed)) {
+                Ask::Reversed
+            } else {
+                Ask::Nothing
             };
             let what = "D is the transpose of the model's result";
             fit(Hypothesis::DTransposed, what, ask);
@@ -269,9 +270,12 @@ fn formats(case: &Case, trial: &Trial) -> Tested {
     results.extend(also.map(Some));
     for d in results {
         for sides in [[true, false], [false, true], [true, true]] {
-            let read = [0, 1].map(|side| match sides[side] {
-                true => mistaken(own[side]),
-                false => Some(own[side]),
+            let read = [0, 1].map(|side| {
+                if sides[side] {
+                    mistaken(own[side])
+                } else {
+                    Some(own[side])
+                }
             });
             let [Some(of_a), Some(of_b)] = read else {
                 continue;
@@ -454,9 +458,10 @@ fn tf32(case: &Case, trial: &Trial) -> Tested {
             ..problem
         };
         if trial.fits(&replayed(&with(case, rounded))) {
-            let what = match nearest {
-                true => "A and B are rounded to nearest (ties away) before they are multiplied",
-                false => "A and B are not rounded: the unit ignores their low 13 bits",
+            let what = if nearest {
+                "A and B are rounded to nearest (ties away) before they are multiplied"
+            } else {
+                "A and B are not rounded: the unit ignores their low 13 bits"
             };
             let found = trial.found(Hypothesis::Tf32Input, what);
             return Ok(vec![found.asking(Ask::Tf32Nearest(nearest))]);

@@ -104,9 +104,10 @@ impl Element {
 
     /// Products of one step of the explanation: an exact dot product is one step.
     pub fn span(&self) -> usize {
-        match self.unrounded() {
-            true => self.k(),
-            false => self.arithmetic.step.span(),
+        if self.unrounded() {
+            self.k()
+        } else {
+            self.arithmetic.step.span()
         }
     }
 
@@ -163,9 +164,10 @@ impl Element {
         }
         let code = step.finish(formats, &carried);
         // The last instruction is filled up with zero products.
-        match k.end == self.k() {
-            true => self.arithmetic.filled_up(self.k(), code),
-            false => code,
+        if k.end == self.k() {
+            self.arithmetic.filled_up(self.k(), code)
+        } else {
+            code
         }
     }
 

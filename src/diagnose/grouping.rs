@@ -25,12 +25,11 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
     let mut groups = Vec::new();
     for (component, (shape, inside, outside)) in found {
         let group = Group::new(shape, inside);
-        match 64 * group.mismatches < scattered {
-            true => rest.extend(component),
-            false => {
-                groups.push(group);
-                rest.extend(outside);
-            }
+        if 64 * group.mismatches < scattered {
+            rest.extend(component)
+        } else {
+            groups.push(group);
+            rest.extend(outside);
         }
     }
     rest.sort_unstable();

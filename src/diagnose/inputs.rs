@@ -129,9 +129,10 @@ impl Line {
         let result = replay.format();
         let arithmetic = replay.arithmetic;
         let share = noise(arithmetic.a, arithmetic.accumulator);
-        let unit = match result.is_integer() {
-            true => 0.0,
-            false => (-f64::from(result.fraction_bits())).exp2(),
+        let unit = if result.is_integer() {
+            0.0
+        } else {
+            (-f64::from(result.fraction_bits())).exp2()
         };
         let elements: Vec<Estimated> = told
             .iter()

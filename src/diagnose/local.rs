@@ -235,11 +235,10 @@ fn element(
         let field = stored::field(format, bit);
         let place = format!("bit {bit} ({field}) at row {row}, column {column}{matrix}");
         let elements = grouped(case.comparison.elements);
-        let what = match only {
-            true => {
-                format!("Only one bit of one element differs, of {elements} elements")
-            }
-            false => "One bit of one element differs".to_owned(),
+        let what = if only {
+            format!("Only one bit of one element differs, of {elements} elements")
+        } else {
+            "One bit of one element differs".to_owned()
         };
         if case.is_narrow() && is_rounding(case, stored, reproduced, work) {
             let why = "it gives this D, but another order of sums may, too; see the next command";

@@ -76,9 +76,10 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
             ),
             length => {
                 let share = problem.k / length;
-                let slice = match problem.k == share * length && first % length == 0 {
-                    true => format!(" (slice {} of {share})", first / length + 1),
-                    false => String::new(),
+                let slice = if problem.k == share * length && first % length == 0 {
+                    format!(" (slice {} of {share})", first / length + 1)
+                } else {
+                    String::new()
                 };
                 let what = format!(
                     "the products of k {first} to {}{slice} are missing",
@@ -120,9 +121,12 @@ fn ranges(k: usize, span: usize) -> Vec<[usize; 2]> {
 fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64> {
     let one = |at: &Element| {
         let plane = replay.problem.a.plane(at.batch);
-        let code = |k: usize| match (first..end).contains(&k) {
-            true => 0,
-            false => plane.code(at.row, k),
+        let code = |k: usize| {
+            if (first..end).contains(&k) {
+                0
+            } else {
+                plane.code(at.row, k)
+            }
         };
         let codes: Vec<u64> = (0..replay.problem.k).map(code).collect();
         let row = Tensor::from_codes(replay.arithmetic.a, vec![1, codes.len()], &codes);
@@ -170,9 +174,10 @@ impl Estimated {
     fn off(&self, [first, end]: [usize; 2]) -> Option<f64> {
         let off = (self.off + self.before[end] - self.before[first]).abs()
             / (self.noise + f64::MIN_POSITIVE);
-        match off.is_finite() {
-            true => (off <= 1.0).then_some(off),
-            false => Some(1.0),
+        if off.is_finite() {
+            (off <= 1.0).then_some(off)
+        } else {
+            Some(1.0)
         }
     }
 }

@@ -53,9 +53,10 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
                 let there = |at: &Element| {
                     let there = index(at) as isize + distance;
                     let last = length as isize - 1;
-                    let inside = match around {
-                        true => there.rem_euclid(length as isize),
-                        false => there.clamp(0, last),
+                    let inside = if around {
+                        there.rem_euclid(length as isize)
+                    } else {
+                        there.clamp(0, last)
                     };
                     Stored::moved(*at, side, inside as usize)
                 };
@@ -64,9 +65,10 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
             }
         };
         if trial.fits(&one) {
-            let text = match same_line {
-                true => format!("{what} {own} holds the values of {what} {place}"),
-                false => format!("every {what} holds the values of {what} {place}"),
+            let text = if same_line {
+                format!("{what} {own} holds the values of {what} {place}")
+            } else {
+                format!("every {what} holds the values of {what} {place}")
             };
             return Ok(vec![trial.found(hypothesis, text).at([place])]);
         }

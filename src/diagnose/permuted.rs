@@ -39,9 +39,10 @@ impl Lines<'_, '_> {
     fn across(&self) -> Vec<usize> {
         let problem = &self.case.replay.problem;
         let length = [problem.n, problem.m][self.side];
-        match length <= 2 * RUN {
-            true => (0..length).collect(),
-            false => (0..RUN).chain(length / 2..length / 2 + RUN).collect(),
+        if length <= 2 * RUN {
+            (0..length).collect()
+        } else {
+            (0..RUN).chain(length / 2..length / 2 + RUN).collect()
         }
     }
 
@@ -190,9 +191,10 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             .collect();
         pairs.dedup();
         let whole = moved.len() == pairs.len() * count;
-        let said = pairs.iter().take(LISTED).map(|(here, there)| match whole {
-            true => format!("matrix {here} holds the values of matrix {there}"),
-            false => {
+        let said = pairs.iter().take(LISTED).map(|(here, there)| {
+            if whole {
+                format!("matrix {here} holds the values of matrix {there}")
+            } else {
                 format!("{name}s of matrix {here} hold the values of {name}s of matrix {there}")
             }
         });
@@ -244,9 +246,10 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             let mut sources: Vec<usize> = moved.iter().map(|&line| from[line]).collect();
             sources.sort_unstable();
             sources.dedup();
-            let how = match sources == moved {
-                true => "are permuted",
-                false => "hold the values of others",
+            let how = if sources == moved {
+                "are permuted"
+            } else {
+                "hold the values of others"
             };
             let text = format!(
                 "{} {name}s {how}: {}{}",
@@ -335,9 +338,10 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
             at.iter().map(place).collect()
         };
         if trial.fits(&there) {
-            let matrix = match batch == base {
-                true => String::new(),
-                false => format!(" of matrix {batch}"),
+            let matrix = if batch == base {
+                String::new()
+            } else {
+                format!(" of matrix {batch}")
             };
             let what = format!(
                 "it holds the values of rows {row} to {}, columns {column} to {}{matrix}",

@@ -27,9 +27,10 @@ pub fn place(group: &Group, size: Size) -> String {
             let one = |[high, wide]: &[usize; 2]| {
                 let [rows, columns] = [local_rows(group, size), group.columns];
                 let whole = rows[1] - rows[0] == *high && columns[1] - columns[0] == *wide;
-                match whole {
-                    true => format!(" (one whole {high}x{wide} tile)"),
-                    false => format!(" (whole {high}x{wide} tiles)"),
+                if whole {
+                    format!(" (one whole {high}x{wide} tile)")
+                } else {
+                    format!(" (whole {high}x{wide} tiles)")
                 }
             };
             rectangle(group, size) + &tile.as_ref().map_or(String::new(), one)
@@ -73,13 +74,12 @@ pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
         Shape::Rectangle { tile } => {
             let area = group.area(size);
             let rest = if all { " and nothing else" } else { "" };
-            let share = match group.mismatches == area {
-                true => format!("all of that rectangle{rest}"),
-                false => {
-                    let comma = if all { "," } else { "" };
-                    let [some, all] = [grouped(group.mismatches), grouped(area)];
-                    format!("{some} of its {all} elements{comma}{rest}")
-                }
+            let share = if group.mismatches == area {
+                format!("all of that rectangle{rest}")
+            } else {
+                let comma = if all { "," } else { "" };
+                let [some, all] = [grouped(group.mismatches), grouped(area)];
+                format!("{some} of its {all} elements{comma}{rest}")
             };
             let edges = tile.map_or(String::new(), |[high, wide]| {
                 format!(". Its edges coincide with tiles of {high}x{wide}")
@@ -111,13 +111,14 @@ fn lie(
     let elements = lines.len() as u64 * length;
     let few = 4 * lines.len() as u64 <= all && 2 * group.mismatches >= elements;
     few.then(|| {
-        let share = match group.mismatches == elements {
-            true => "and every element there differs".to_owned(),
-            false => format!(
+        let share = if group.mismatches == elements {
+            "and every element there differs".to_owned()
+        } else {
+            format!(
                 "where {} of {} elements differ",
                 grouped(group.mismatches),
                 grouped(elements)
-            ),
+            )
         };
         format!(
             "{only}{} mismatches lie in {} of {} {what} of D, {share}:",

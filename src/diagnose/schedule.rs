@@ -24,9 +24,12 @@ const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 /// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
 /// multiplied by other numbers, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
-    trial.test(TRIED, || match case.replay.kernel.is_some_and(multiplied) {
-        true => Err("sums are multiplied by numbers of one kernel"),
-        false => Ok(fitting(case, trial)),
+    trial.test(TRIED, || {
+        if case.replay.kernel.is_some_and(multiplied) {
+            Err("sums are multiplied by numbers of one kernel")
+        } else {
+            Ok(fitting(case, trial))
+        }
     })
 }
 

@@ -54,13 +54,14 @@ impl Single<'_> {
         let mut skipped = Vec::new();
         let mut tried = Vec::new();
         if let Some(chain) = &self.chain {
-            match chain.element.k() <= MAX_SEARCHED_K {
-                true => found.extend(self.faults()),
-                false => skipped.push(format!(
-                    "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit of A or \
-                     B: K is {}; limit: {MAX_SEARCHED_K}",
-                    chain.element.k()
-                )),
+            if chain.element.k() <= MAX_SEARCHED_K {
+                found.extend(self.faults())
+            } else {
+                skipped.push(format!(
+                "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit of A or \
+                 B: K is {}; limit: {MAX_SEARCHED_K}",
+                chain.element.k()
+            ))
             }
             tried.push("a chain that stopped early, a missing step or product, a product of the other sign");
             self.c_elsewhere(chain, &mut found);
@@ -72,9 +73,10 @@ impl Single<'_> {
         self.inputs(&mut found, &mut skipped);
         let work = Work::new(WORK);
         self.neighbours(&work, &mut found, &mut skipped);
-        match self.is_narrow() {
-            true => tried.push("a flipped bit of C"),
-            false => tried.push("a flipped bit of A, B or C, rows and columns nearby"),
+        if self.is_narrow() {
+            tried.push("a flipped bit of C")
+        } else {
+            tried.push("a flipped bit of A, B or C, rows and columns nearby")
         }
         if let Some(chain) = &self.chain {
             self.references(chain, &mut found);

@@ -83,13 +83,15 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     let first = group.sample(1);
     let code = case.stored(*first.first()?).given;
     let same = |at: [usize; 2]| case.stored(at).given == code;
-    let looked_at = match area > LOOKED_AT || !whole {
-        true => group.sample(SOME),
-        false => Vec::new(),
+    let looked_at = if area > LOOKED_AT || !whole {
+        group.sample(SOME)
+    } else {
+        Vec::new()
     };
-    let alike = match looked_at.is_empty() {
-        true => area_of(case, group).all(same),
-        false => looked_at.iter().copied().all(same),
+    let alike = if looked_at.is_empty() {
+        area_of(case, group).all(same)
+    } else {
+        looked_at.iter().copied().all(same)
     };
     if !alike {
         return None;

@@ -50,9 +50,10 @@ pub(super) fn entries(
 
 fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
     let [first, last] = folded.steps;
-    let steps = match first == last {
-        true => format!("step {first}"),
-        false => format!("steps {first} to {last}"),
+    let steps = if first == last {
+        format!("step {first}")
+    } else {
+        format!("steps {first} to {last}")
     };
     let mut what = Vec::new();
     if folded.special_steps > 0 {
@@ -162,9 +163,10 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
 /// All products of a step whose terms are not single products.
 fn products(step: &Step, asked: bool, out: &mut dyn Write) -> io::Result<()> {
     let scaled = step.products.iter().any(|product| product.scales.is_some());
-    let mut table = Table::new(match scaled {
-        true => &["", "a", "b", "scales", "value"],
-        false => &["", "a", "b", "value"],
+    let mut table = Table::new(if scaled {
+        &["", "a", "b", "scales", "value"]
+    } else {
+        &["", "a", "b", "value"]
     });
     let shown: Vec<_> = step
         .products
@@ -215,11 +217,12 @@ fn stage(
     }
     let of = |k: usize| &step.products[k - step.k[0]];
     let scaled = step.products.iter().any(|product| product.scales.is_some());
-    let mut table = Table::new(match scaled {
-        true => &[
+    let mut table = Table::new(if scaled {
+        &[
             "", "a", "b", "scales", "exponent", "value", "kept", "cut off",
-        ],
-        false => &["", "a", "b", "exponent", "value", "kept", "cut off"],
+        ]
+    } else {
+        &["", "a", "b", "exponent", "value", "kept", "cut off"]
     });
     let single = |of_term: &Of| matches!(of_term, Of::Product(_));
     let mut zeros = Vec::new();
@@ -270,9 +273,10 @@ fn stage(
         cells.push(term.exponent.to_string());
         cells.push(term.exact.to_string());
         cells.push(term.kept.to_string());
-        cells.push(match term.cut.is_zero() {
-            true => String::new(),
-            false => term.cut.to_string(),
+        cells.push(if term.cut.is_zero() {
+            String::new()
+        } else {
+            term.cut.to_string()
         });
         table.row(cells);
     }
@@ -287,9 +291,10 @@ fn stage(
         row(out, "exponent", &text)?;
     }
     if let Some(sum) = &stage.sum {
-        let sticky = match stage.sticky {
-            true => ", with a sticky bit for the truncated part",
-            false => "",
+        let sticky = if stage.sticky {
+            ", with a sticky bit for the truncated part"
+        } else {
+            ""
         };
         row(out, "sum", &format!("{sum}{sticky}"))?;
     }
@@ -424,9 +429,10 @@ pub(super) fn exactly(number: &Number) -> String {
 }
 
 pub(super) fn signed(number: &Dyadic) -> String {
-    match number.is_negative() {
-        true => number.to_string(),
-        false => format!("+{number}"),
+    if number.is_negative() {
+        number.to_string()
+    } else {
+        format!("+{number}")
     }
 }
 

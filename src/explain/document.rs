@@ -107,9 +107,12 @@ impl Question<'_> {
         let span = self.choice.arithmetic.step.span();
         let traversal = kernel.traversal(self.problem.k, span, row, column);
         let chains = traversal.root.chains().into_iter();
-        let steps = chains.map(|chain| match element.unrounded() {
-            true => usize::from(!chain.indices.is_empty()),
-            false => chain.indices.len().div_ceil(element.span()),
+        let steps = chains.map(|chain| {
+            if element.unrounded() {
+                usize::from(!chain.indices.is_empty())
+            } else {
+                chain.indices.len().div_ceil(element.span())
+            }
         });
         steps.sum()
     }
@@ -166,9 +169,10 @@ impl Question<'_> {
             }
         });
         // A schedule has several chains.
-        let accumulators = match plain {
-            true => element.accumulators(),
-            false => Vec::new(),
+        let accumulators = if plain {
+            element.accumulators()
+        } else {
+            Vec::new()
         };
         let (computed, kernel) = match self.kernel {
             None => {
@@ -221,9 +225,10 @@ impl Question<'_> {
             reached: reached
                 .map(|(step, code)| (element.range(step).end, *code))
                 .collect(),
-            chain: match plain {
-                true => chain(&element, &accumulators, &self.wish),
-                false => Vec::new(),
+            chain: if plain {
+                chain(&element, &accumulators, &self.wish)
+            } else {
+                Vec::new()
             },
             kernel,
             search,

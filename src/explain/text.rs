@@ -145,12 +145,13 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn suppositions(search: &Search, out: &mut dyn Write) -> io::Result<()> {
-    let [heading, caution] = match search.found.is_empty() {
-        true => ["No hypothesis tried gives exactly this D", ""],
-        false => [
+    let [heading, caution] = if search.found.is_empty() {
+        ["No hypothesis tried gives exactly this D", ""]
+    } else {
+        [
             "These give exactly this D",
             " (a hint only: one element proves little)",
-        ],
+        ]
     };
     writeln!(out, "\n  {STRONG}{heading}{STRONG:#}{caution}")?;
     for found in &search.found {

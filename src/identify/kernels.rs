@@ -328,9 +328,12 @@ fn request(plan: &Plan, said: &KernelSaid) -> ScheduleRequest {
         said.map(|said| said.value)
     }
     let settings = &plan.settings;
-    let accumulation = found(&settings.fast_accumulation).map(|fast| match fast {
-        true => Accumulation::Fast,
-        false => Accumulation::Slow,
+    let accumulation = found(&settings.fast_accumulation).map(|fast| {
+        if fast {
+            Accumulation::Fast
+        } else {
+            Accumulation::Slow
+        }
     });
     let kernel = KernelRequest {
         said: said.clone(),

@@ -117,9 +117,10 @@ impl Prepared {
 
     fn separations(&self, fitting: &[&Candidate]) -> Vec<Apart> {
         let k = self.captured.a.source.header();
-        let k = match self.request.operands.transpose_a {
-            true => k.shape[k.shape.len() - 2],
-            false => k.shape[k.shape.len() - 1],
+        let k = if self.request.operands.transpose_a {
+            k.shape[k.shape.len() - 2]
+        } else {
+            k.shape[k.shape.len() - 1]
         };
         let hex = |format: Format, code: u64| {
             let width = 2 * format.bytes();

@@ -84,10 +84,7 @@ impl Prepared {
         let sample = self.sample(&plain, &mut budget, progress);
         // The words fix the kernel, and the scale of a result is a schedule's.
         let is_fixed = self.kernels.is_some() || self.request.scale_result.is_some();
-        let plain = match is_fixed {
-            true => Vec::new(),
-            false => plain,
-        };
+        let plain = if is_fixed { Vec::new() } else { plain };
         let mut kernels = self.kernels.clone().unwrap_or_default();
         let alone = Search {
             given: &given,
@@ -161,9 +158,10 @@ impl Prepared {
             return Err(CheckError::request("kernel", reason).into());
         }
         if candidates.is_empty() {
-            return Err(match self.architectures.is_empty() {
-                true => IdentifyError::NoCandidate,
-                false => IdentifyError::NoneOf(self.architectures.join(", ")),
+            return Err(if self.architectures.is_empty() {
+                IdentifyError::NoCandidate
+            } else {
+                IdentifyError::NoneOf(self.architectures.join(", "))
             });
         }
         found.sort(&candidates, FIRST);

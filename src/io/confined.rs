@@ -28,9 +28,10 @@ pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> 
     // Standard input belongs to whoever started the program.
     let inside = inside.filter(|_| path != Path::new(super::STDIN));
     if inside.is_none() && !may.outside {
-        let folder = match folder == Path::new("") {
-            true => ".".to_owned(),
-            false => escaped_path(folder),
+        let folder = if folder == Path::new("") {
+            ".".to_owned()
+        } else {
+            escaped_path(folder)
         };
         return Err(format!("leads out of the folder {folder}"));
     }
@@ -66,9 +67,10 @@ fn cut(name: &std::ffi::OsStr, end: usize) -> Option<&std::ffi::OsStr> {
 
 #[cfg(not(unix))]
 fn cut(name: &std::ffi::OsStr, end: usize) -> Option<&std::ffi::OsStr> {
-    let cut = match end == name.len() {
-        true => name,
-        false => std::ffi::OsStr::new(name.to_str()?.get(..end)?),
+    let cut = if end == name.len() {
+        name
+    } else {
+        std::ffi::OsStr::new(name.to_str()?.get(..end)?)
     };
     Some(cut).filter(|cut| !cut.is_empty())
 }

@@ -100,9 +100,12 @@ impl Files {
         let standard = path == Path::new(STDIN);
         let turn = self.turn(path);
         let _turn = locked(&turn);
-        let there = |file: &&Arc<MappedFile>| match standard {
-            true => file.path() == path,
-            false => file.is_at(path),
+        let there = |file: &&Arc<MappedFile>| {
+            if standard {
+                file.path() == path
+            } else {
+                file.is_at(path)
+            }
         };
         let mut open = self.open();
         // Mapped for want of room, and used by nobody: there may be room now.
@@ -137,18 +140,16 @@ impl Files {
             Ok(file) => !file.is_private(),
             Err(fault) => fault.kind == super::FaultKind::Memory,
         };
-        match short && self.release() {
-            true => MappedFile::open_as(path, self.privacy, &self.memory),
-            false => read,
+        if short && self.release() {
+            MappedFile::open_as(path, self.privacy, &self.memory)
+        } else {
+            read
         }
     }
 
     /// Once more without what is kept for nobody, if memory lacks.
     pub(super) fn with_room<T, E>(&self, work: impl Fn() -> Result<T, E>) -> Result<T, E> {
-        work().or_else(|error| match self.release() {
-            true => work(),
-            false => Err(error),
-        })
+        work().or_else(|error| if self.release() { work() } else { Err(error) })
     }
 
     /// Lets go of what nobody uses; whether that was anything.

@@ -291,9 +291,10 @@ fn filled(mut block: Block, file: &File, look: &Look) -> Result<Block, Fault> {
         Ok(()) => {}
     }
     let now = file.metadata().map(|about| Look::of(&about));
-    match now.is_ok_and(|now| now == *look) {
-        true => Ok(block),
-        false => Err(changed()),
+    if now.is_ok_and(|now| now == *look) {
+        Ok(block)
+    } else {
+        Err(changed())
     }
 }
 

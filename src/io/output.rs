@@ -120,9 +120,10 @@ impl Output {
 }
 
 fn shown(path: &Path) -> PathBuf {
-    match path == Path::new("-") {
-        true => PathBuf::from("standard output"),
-        false => path.to_owned(),
+    if path == Path::new("-") {
+        PathBuf::from("standard output")
+    } else {
+        path.to_owned()
     }
 }
 
@@ -136,12 +137,13 @@ fn folder_of(path: &Path) -> Result<&Path, Fault> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    match folder.is_dir() {
-        true => Ok(folder),
-        false => Err(unwritable(format!(
+    if folder.is_dir() {
+        Ok(folder)
+    } else {
+        Err(unwritable(format!(
             "there is no directory {}",
             escaped_path(folder)
-        ))),
+        )))
     }
 }
 

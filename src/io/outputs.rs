@@ -83,9 +83,10 @@ impl Outputs {
 
     /// A folder that nothing is written into, whichever links lead there or from there.
     pub fn close(&mut self, role: &str, folder: &Path) -> &mut Outputs {
-        let here = match folder == Path::new("") {
-            true => Path::new("."),
-            false => folder,
+        let here = if folder == Path::new("") {
+            Path::new(".")
+        } else {
+            folder
         };
         let folder = fs::canonicalize(here).unwrap_or_else(|_| folder.to_owned());
         self.closed.push((role.to_owned(), folder));
@@ -198,9 +199,10 @@ impl Claim {
 
     /// How the other is called, if otherwise.
     fn called(&self, other: &Claim) -> String {
-        match self.path == other.path {
-            true => String::new(),
-            false => format!(" ({})", escaped_path(&other.path)),
+        if self.path == other.path {
+            String::new()
+        } else {
+            format!(" ({})", escaped_path(&other.path))
         }
     }
 }
@@ -241,9 +243,10 @@ fn spelled(path: &Path) -> PathBuf {
         return fs::canonicalize(&absolute).unwrap_or(absolute);
     };
     // File systems there take two cases for one letter.
-    let name = match cfg!(any(windows, target_os = "macos")) {
-        true => name.to_ascii_lowercase(),
-        false => name.to_owned(),
+    let name = if cfg!(any(windows, target_os = "macos")) {
+        name.to_ascii_lowercase()
+    } else {
+        name.to_owned()
     };
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     folder.join(name)

@@ -127,9 +127,10 @@ impl Source {
             .try_fold(0usize, |last, (n, stride)| {
                 last.checked_add(n.saturating_sub(1).checked_mul(*stride)?)
             });
-        let end = match shape.contains(&0) {
-            true => Some(0),
-            false => last.and_then(|last| last.checked_add(1)?.checked_mul(descr.width())),
+        let end = if shape.contains(&0) {
+            Some(0)
+        } else {
+            last.and_then(|last| last.checked_add(1)?.checked_mul(descr.width()))
         };
         let there = (*bytes).as_ref().len();
         if strides.len() != shape.len() || end.is_none_or(|end| end > there) {

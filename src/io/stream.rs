@@ -49,12 +49,13 @@ pub fn opened(path: &Path) -> Result<File, Fault> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
     let file = options.open(path).map_err(failed)?;
-    match file.metadata().is_ok_and(|about| is_pipe(&about)) {
-        true => Err(Fault::new(
+    if file.metadata().is_ok_and(|about| is_pipe(&about)) {
+        Err(Fault::new(
             FaultKind::Unreadable,
             "is a named pipe, which may never deliver data; save it to a file first",
-        )),
-        false => Ok(file),
+        ))
+    } else {
+        Ok(file)
     }
 }
 

@@ -17,9 +17,12 @@ impl Settings {
             let row = said.as_ref();
             rows.extend(row.map(|said| (name, show(&said.value), said.how, said.from.clone())));
         }
-        let pair = |[a, b]: &[Format; 2]| match a == b {
-            true => a.to_string(),
-            false => format!("{a} * {b}"),
+        let pair = |[a, b]: &[Format; 2]| {
+            if a == b {
+                a.to_string()
+            } else {
+                format!("{a} * {b}")
+            }
         };
         let fast = |fast: &bool| if *fast { "fast" } else { "slow" }.to_owned();
         let all = &mut rows;

@@ -18,11 +18,12 @@ impl Plan {
         let fields = self.fields()?;
         let text = fields.to_string();
         let again = read(&text)?.plan(&self.shape, &Options::default())?;
-        match again.is_one_sum_with(self)? {
-            true => Ok(fields),
-            false => Err(no(
+        if again.is_one_sum_with(self)? {
+            Ok(fields)
+        } else {
+            Err(no(
                 "it cannot express the cuts of K, or where the sums start",
-            )),
+            ))
         }
     }
 

@@ -58,9 +58,10 @@ impl Options {
         // An answer, the option that gives it, and what it is called.
         macro_rules! answers {
             ($($field:ident: $ask:literal, $what:literal;)*) => {$(
-                let how = match self.found.contains(&$ask) {
-                    true => How::Found,
-                    false => How::Given,
+                let how = if self.found.contains(&$ask) {
+                    How::Found
+                } else {
+                    How::Given
                 };
                 answer(&mut all.$field, self.$field, how, $what)?;
             )*};

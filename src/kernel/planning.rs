@@ -161,9 +161,10 @@ impl KernelReading {
             n: text.m,
             ..text
         };
-        match shape == text || shape == turned {
-            true => Ok(()),
-            false => Err(KernelError::WrongShape { text, asked: shape }),
+        if shape == text || shape == turned {
+            Ok(())
+        } else {
+            Err(KernelError::WrongShape { text, asked: shape })
         }
     }
 

@@ -111,9 +111,10 @@ impl Plan {
                 }
                 _ => "",
             };
-            let evidence = match note.is_empty() || family.own.epilogue_compared {
-                true => evidence,
-                false => Evidence::Inferred,
+            let evidence = if note.is_empty() || family.own.epilogue_compared {
+                evidence
+            } else {
+                Evidence::Inferred
             };
             known_by.insert(group, known(evidence, note));
         }
@@ -194,9 +195,10 @@ impl Plan {
         let own = self.settings.partition.is_some();
         Ok(Epilogue {
             combine: Combine::Fma,
-            without_c: match is_cublas(family) && !own {
-                true => WithoutC::AddZero,
-                false => WithoutC::Multiply,
+            without_c: if is_cublas(family) && !own {
+                WithoutC::AddZero
+            } else {
+                WithoutC::Multiply
             },
             bias: BiasAdded::Add,
             function: None,
@@ -299,9 +301,10 @@ impl Plan {
         Ok(Level {
             parts: self.lanes()?,
             merge: schedule::Merge::Sum {
-                order: match serial {
-                    true => Order::Serial,
-                    false => Order::Listed(pairs),
+                order: if serial {
+                    Order::Serial
+                } else {
+                    Order::Listed(pairs)
                 },
                 start: Start::First,
                 partials: Partials::F32,

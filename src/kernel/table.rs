@@ -229,9 +229,10 @@ impl TableEntry {
             (self.epilogue != other.epilogue, "the epilogue"),
         ];
         let differing: Vec<_> = all.iter().filter(|row| row.0).map(|row| row.1).collect();
-        match differing.is_empty() && self.configuration != other.configuration {
-            true => vec!["the configuration alone (the table contradicts itself)"],
-            false => differing,
+        if differing.is_empty() && self.configuration != other.configuration {
+            vec!["the configuration alone (the table contradicts itself)"]
+        } else {
+            differing
         }
     }
 }

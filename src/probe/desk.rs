@@ -239,9 +239,10 @@ impl Pen<'_> {
         let count = 1usize << (e - scale - each).min(30);
         let mut pen = self.scaled(k / block, scale);
         pen.possible &= count <= block - k % block;
-        match pen.possible {
-            true => pen.powers(k..k + count, negative, each),
-            false => pen,
+        if pen.possible {
+            pen.powers(k..k + count, negative, each)
+        } else {
+            pen
         }
     }
 

@@ -18,9 +18,10 @@ pub fn code(format: Format, negative: bool, m: u64, e: i32) -> Option<u64> {
     let up = u32::try_from(e - (exponent - fraction_bits as i32)).ok()?;
     let significand = m << up;
     let hidden = 1u64 << fraction_bits;
-    let field = match significand >= hidden {
-        true => (exponent + format.bias()) as u64,
-        false => 0,
+    let field = if significand >= hidden {
+        (exponent + format.bias()) as u64
+    } else {
+        0
     };
     let bits = field << fraction_bits | (significand & (hidden - 1));
     let code = format.sign(negative) | bits << format.ignored_bits();

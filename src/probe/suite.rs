@@ -52,16 +52,18 @@ impl Suite {
             ));
         }
         let integers = a.is_integer();
-        let accumulates = match integers {
-            true => accumulator == Format::Int32,
-            false => accumulator.infinity(false).is_some() && accumulator.ignored_bits() == 0,
+        let accumulates = if integers {
+            accumulator == Format::Int32
+        } else {
+            accumulator.infinity(false).is_some() && accumulator.ignored_bits() == 0
         };
         if !accumulates {
             return Err(format!(
                 "{accumulator} is not an accumulator of {a}*{b}: {}",
-                match integers {
-                    true => "int32 is",
-                    false => "expected fp32, fp16 or fp64",
+                if integers {
+                    "int32 is"
+                } else {
+                    "expected fp32, fp16 or fp64"
                 }
             ));
         }
@@ -79,13 +81,12 @@ impl Suite {
                 ));
             }
         }
-        let (k, cases) = match integers {
-            true => (INTEGER_K, families::integers::all(a, b)),
-            false => {
-                let mut desk = Desk::new(a, b, accumulator, scale);
-                families::all(&mut desk);
-                (K, desk.cases)
-            }
+        let (k, cases) = if integers {
+            (INTEGER_K, families::integers::all(a, b))
+        } else {
+            let mut desk = Desk::new(a, b, accumulator, scale);
+            families::all(&mut desk);
+            (K, desk.cases)
         };
         Ok(Suite {
             a,

@@ -218,13 +218,16 @@ impl IdentifiedSchedule {
         let slices = self.spec.split.as_ref().map(|split| &split.parts);
         let length = SliceLength::CeilOfFloor;
         let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
-        let text = |&[first, end]: &[usize; 2]| match defect {
-            true => format!(
-                "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
-                66)",
-                end - first
-            ),
-            false => format!("omits k {first} to {}", end - 1),
+        let text = |&[first, end]: &[usize; 2]| {
+            if defect {
+                format!(
+                    "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
+            66)",
+                    end - first
+                )
+            } else {
+                format!("omits k {first} to {}", end - 1)
+            }
         };
         self.omitted_k.iter().map(text).collect()
     }

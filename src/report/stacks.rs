@@ -108,9 +108,10 @@ impl Stacks {
             on_top
         });
         all.sort_unstable();
-        match all.len() > STACKS {
-            true => self.give_up(),
-            false => self.settled = all,
+        if all.len() > STACKS {
+            self.give_up()
+        } else {
+            self.settled = all
         }
     }
 
@@ -118,12 +119,11 @@ impl Stacks {
     pub fn join(&mut self, mut right: Stacks) {
         self.settle();
         right.settle();
-        match self.too_many || right.too_many {
-            true => self.give_up(),
-            false => {
-                self.fresh = right.settled;
-                self.settle();
-            }
+        if self.too_many || right.too_many {
+            self.give_up()
+        } else {
+            self.fresh = right.settled;
+            self.settle();
         }
     }
 

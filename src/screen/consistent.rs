@@ -143,8 +143,9 @@ fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), St
 }
 
 fn increasing<T: PartialOrd>(list: &[T], what: &str) -> Result<(), String> {
-    match list.windows(2).all(|pair| pair[0] < pair[1]) {
-        true => Ok(()),
-        false => Err(format!("lists {what} twice, or out of order")),
+    if list.windows(2).all(|pair| pair[0] < pair[1]) {
+        Ok(())
+    } else {
+        Err(format!("lists {what} twice, or out of order"))
     }
 }

@@ -107,9 +107,10 @@ impl Whole {
     /// product.
     pub fn see(&mut self, given: &[u8], elsewhere: impl Fn() -> Option<Instead>) {
         self.kept += 1;
-        let instead = match given.iter().all(|byte| *byte == 0) {
-            true => Some(Instead::Zero),
-            false => elsewhere(),
+        let instead = if given.iter().all(|byte| *byte == 0) {
+            Some(Instead::Zero)
+        } else {
+            elsewhere()
         };
         if let Some(instead) = instead {
             self.counts[instead as usize] += 1;

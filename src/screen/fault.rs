@@ -177,12 +177,11 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (place, stuck) = (self.place.word(), self.stuck.word());
-        match self.is_zero() {
-            true => write!(f, "{place}:zero")?,
-            false => {
-                let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
-                write!(f, "{place}:bit={},stuck={stuck}", numbers.join("+"))?;
-            }
+        if self.is_zero() {
+            write!(f, "{place}:zero")?
+        } else {
+            let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
+            write!(f, "{place}:bit={},stuck={stuck}", numbers.join("+"))?;
         }
         if self.place.has_k() {
             write!(f, ",k={}", self.k)?;
@@ -378,9 +377,10 @@ impl Datapath for Injector<'_> {
     }
 
     fn multiplied(&mut self, k: usize, magnitude: u128) -> u128 {
-        match self.is_at(Place::Product, k) {
-            true => self.fault.spoil(magnitude),
-            false => magnitude,
+        if self.is_at(Place::Product, k) {
+            self.fault.spoil(magnitude)
+        } else {
+            magnitude
         }
     }
 
@@ -393,17 +393,19 @@ impl Datapath for Injector<'_> {
     }
 
     fn added(&mut self, sum: i128) -> i128 {
-        match self.is(Place::Adder) {
-            true => self.fault.spoil(sum as u128) as i128,
-            false => sum,
+        if self.is(Place::Adder) {
+            self.fault.spoil(sum as u128) as i128
+        } else {
+            sum
         }
     }
 
     fn rounded(&mut self, format: Format, code: u64) -> u64 {
         let bits = self.fault.bits & format.max_code() as u128;
-        match self.is(Place::Rounding) && bits != 0 {
-            true => self.fault.spoil(code.into()) as u64 & format.max_code(),
-            false => code,
+        if self.is(Place::Rounding) && bits != 0 {
+            self.fault.spoil(code.into()) as u64 & format.max_code()
+        } else {
+            code
         }
     }
 }

@@ -94,9 +94,10 @@ impl<'a> Chain<'a> {
             };
             let broken = self.operand_of(fault, &here, first);
             let acts = injector.step(first, fault.acts_on(arithmetic.a, a.codes[broken]));
-            let spoiled = match acts {
-                true => self.spoiled(fault, here.clone(), first),
-                false => None,
+            let spoiled = if acts {
+                self.spoiled(fault, here.clone(), first)
+            } else {
+                None
             };
             let given = !a.scales.is_empty();
             let products = match &spoiled {
@@ -155,9 +156,10 @@ impl<'a> Chain<'a> {
             index: row,
             codes: Vec::new(),
             numbers: a.numbers[here.clone()].to_vec(),
-            scales: match a.scales.is_empty() {
-                true => Vec::new(),
-                false => a.scales[here.clone()].to_vec(),
+            scales: if a.scales.is_empty() {
+                Vec::new()
+            } else {
+                a.scales[here.clone()].to_vec()
             },
         };
         match fault.place {
@@ -217,9 +219,10 @@ impl<'a> Chain<'a> {
         Line {
             index,
             numbers: numbers.collect(),
-            scales: match given {
-                true => (0..k).map(|at| scale(at) as u8).collect(),
-                false => Vec::new(),
+            scales: if given {
+                (0..k).map(|at| scale(at) as u8).collect()
+            } else {
+                Vec::new()
             },
             codes,
         }
@@ -259,14 +262,12 @@ impl<'a> Chain<'a> {
         let arithmetic = self.replay.arithmetic;
         let k = self.replay.problem.k;
         let step = &arithmetic.step;
-        match step.rounds() {
-            true => {
-                let instruction = arithmetic.instruction_k.unwrap_or(1);
-                k.next_multiple_of(instruction)
-                    .next_multiple_of(step.span())
-            }
-            // All of K is one step.
-            false => k,
+        if step.rounds() {
+            let instruction = arithmetic.instruction_k.unwrap_or(1);
+            k.next_multiple_of(instruction)
+                .next_multiple_of(step.span())
+        } else {
+            k
         }
     }
 

@@ -371,9 +371,10 @@ impl Bench<'_> {
             Some(least) if least < has => format!("some on {least} of {has} SMs only"),
             Some(_) => format!("on {has} SMs"),
         };
-        let of = match run == all {
-            true => format!("of all {all} products"),
-            false => format!("of {run} of {all} products"),
+        let of = if run == all {
+            format!("of all {all} products")
+        } else {
+            format!("of {run} of {all} products")
         };
         let said = format!("all {compared} results {of} are correct, {sms}");
         match missing.len() {
@@ -390,11 +391,12 @@ impl Bench<'_> {
 /// What so many right results say of faults that act seldom: one in n is never seen in as many results with 5 %.
 fn seldom(results: u64) -> String {
     let one_in = 1.0 / (1.0 - 0.05f64.powf(1.0 / results.max(1) as f64));
-    match one_in >= 2.0 {
-        true => format!(
+    if one_in >= 2.0 {
+        format!(
             "; a fault that corrupts at least one result in {} would have been detected (95 %)",
             grouped(one_in as u64)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     }
 }

@@ -26,17 +26,14 @@ impl Other {
     /// The same computation of another product.
     pub fn of(&self, product: &Check) -> Other {
         let mut check = product.clone();
-        match self.schedule {
-            true => {
-                check.schedule = self.check.schedule.clone();
-                // A kernel's words say who computes; an order alone does not.
-                let instruction = &mut check.model.instruction;
-                *instruction = instruction.take().or(self.check.model.instruction.clone());
-            }
-            false => {
-                check.model.from = self.check.model.from.clone();
-                check.model.instruction = self.check.model.instruction.clone();
-            }
+        if self.schedule {
+            check.schedule = self.check.schedule.clone();
+            // A kernel's words say who computes; an order alone does not.
+            let instruction = &mut check.model.instruction;
+            *instruction = instruction.take().or(self.check.model.instruction.clone());
+        } else {
+            check.model.from = self.check.model.from.clone();
+            check.model.instruction = self.check.model.instruction.clone();
         }
         Other {
             check,

@@ -141,9 +141,10 @@ fn units(
     });
     let unit = format!("{instruction}.{a}.{b}{scale}.{}", rule.accumulator);
     // Of a pair of two formats, the families that tell most, once.
-    let (families, seeds) = match a == b {
-        true => (FAMILIES.len(), amount.seeds),
-        false => (OF_PAIRS, 1),
+    let (families, seeds) = if a == b {
+        (FAMILIES.len(), amount.seeds)
+    } else {
+        (OF_PAIRS, 1)
     };
     for family in &FAMILIES[..families] {
         let lengths = family.lengths(span, k, turns);

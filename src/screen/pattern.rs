@@ -101,9 +101,10 @@ pub fn fault(
         return (Condition::Unplaced, said);
     }
     let (all, given) = (wrong.elements, broken.explained as u64);
-    let elements = match given == all {
-        true => format!("all {all}"),
-        false => format!("{given} of {all}"),
+    let elements = if given == all {
+        format!("all {all}")
+    } else {
+        format!("{given} of {all}")
     };
     let rate = rate(results);
     let Some(first) = broken.fits.first() else {
@@ -202,11 +203,12 @@ fn grows(results: &Results) -> String {
         return String::new();
     };
     let (a, b) = (first as f64, second as f64);
-    match b > a && (b - a) * (b - a) > 9.0 * (a + b) {
-        true => format!(
+    if b > a && (b - a) * (b - a) > 9.0 * (a + b) {
+        format!(
             "; the rate is increasing: {first} wrong in the first half of the runs, {second} in the second"
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     }
 }
 

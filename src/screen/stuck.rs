@@ -161,9 +161,10 @@ pub fn broken(units: &[Unit]) -> Broken {
         return several;
     }
     // What acts always is the simpler story where both tell as much.
-    match rare.explained > best.explained {
-        true => rare,
-        false => best,
+    if rare.explained > best.explained {
+        rare
+    } else {
+        best
     }
 }
 

@@ -191,12 +191,13 @@ impl Suite {
     /// If it cannot be prepared, or its operands have other sizes than the product says.
     pub(super) fn prepare(&self, product: &Product) -> Result<Prepared, ScreenError> {
         let prepared = self.check(product)?.prepare()?;
-        match prepared.problem().d_shape() == product.shape() {
-            true => Ok(prepared),
-            false => Err(ScreenError::Said(format!(
+        if prepared.problem().d_shape() == product.shape() {
+            Ok(prepared)
+        } else {
+            Err(ScreenError::Said(format!(
                 "{}: its operands do not have the declared sizes",
                 printable(&product.name)
-            ))),
+            )))
         }
     }
 
@@ -228,9 +229,10 @@ impl Suite {
     /// If it would be larger than a suite may be.
     pub fn text(&self) -> Result<Vec<u8>, ScreenError> {
         let text = envelope::seal(SUITE, self).map_err(|error| error.to_string())?;
-        match text.len() < MOST_BYTES {
-            true => Ok(text),
-            false => Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into()),
+        if text.len() < MOST_BYTES {
+            Ok(text)
+        } else {
+            Err(format!("the suite would have {} bytes; limit: 1 MiB", text.len()).into())
         }
     }
 

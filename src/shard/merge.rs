@@ -16,9 +16,10 @@ impl Plan {
     pub fn prepare_merge(&self, parts: &[Part], files: &Files) -> Result<Prepared, ShardError> {
         let differs = parts.iter().any(|part| part.found.mismatches() > 0);
         let causes = differs && self.check.causes;
-        let prepared = match causes {
-            true => self.check.prepare_in(files)?,
-            false => self.check.prepare_rows(0..0, files)?,
+        let prepared = if causes {
+            self.check.prepare_in(files)?
+        } else {
+            self.check.prepare_rows(0..0, files)?
         };
         self.validate(&prepared)?;
         if causes && prepared.inputs() != self.inputs {
@@ -154,9 +155,10 @@ impl Part {
                 .and_then(|block| same.get(block))
                 .is_none_or(|same| *same)
         };
-        match blocks.any(elsewhere) {
-            true => fail("it names a differing element in a block whose leaf is D's"),
-            false => Ok(()),
+        if blocks.any(elsewhere) {
+            fail("it names a differing element in a block whose leaf is D's")
+        } else {
+            Ok(())
         }
     }
 }

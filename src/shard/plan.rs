@@ -241,9 +241,10 @@ impl Share {
     pub(super) fn of(prepared: &Prepared, rows: Range<u64>) -> Share {
         let of = |tensor| leaves(tensor, std::slice::from_ref(&rows))[0];
         let arrays = prepared.arrays();
-        let a = match arrays.transpose()[0] {
-            false => of(&arrays[Role::A].tensor),
-            true => turned(prepared.problem().a, &rows),
+        let a = if !arrays.transpose()[0] {
+            of(&arrays[Role::A].tensor)
+        } else {
+            turned(prepared.problem().a, &rows)
         };
         Share {
             rows: [rows.start, rows.end],

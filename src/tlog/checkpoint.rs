@@ -63,12 +63,13 @@ impl Checkpoint {
         }
         note.confirm(log)?;
         let checkpoint = Checkpoint::parse(&note.text)?;
-        match checkpoint.origin == log.name {
-            true => Ok(checkpoint),
-            false => Err(TlogError::nothing(format!(
+        if checkpoint.origin == log.name {
+            Ok(checkpoint)
+        } else {
+            Err(TlogError::nothing(format!(
                 "it belongs to a log other than {}",
                 log.name
-            ))),
+            )))
         }
     }
 }

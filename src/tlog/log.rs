@@ -88,11 +88,12 @@ impl Log {
     pub fn confirm(&self, checkpoint: &Checkpoint) -> Result<usize, TlogError> {
         let size = usize::try_from(checkpoint.size).unwrap_or(usize::MAX);
         let here = (1..=self.leaves.len()).contains(&size) && self.origin == checkpoint.origin;
-        match here && self.tree(size).root() == checkpoint.root {
-            true => Ok(size),
-            false => Err(TlogError::nothing(
+        if here && self.tree(size).root() == checkpoint.root {
+            Ok(size)
+        } else {
+            Err(TlogError::nothing(
                 "the checkpoint does not match the leaves of this log",
-            )),
+            ))
         }
     }
 
@@ -163,16 +164,17 @@ impl OpenLog {
             TlogError::Document(reason) => fault(reason),
             other => other,
         })?;
-        match log.origin == origin {
-            true => Ok(OpenLog {
+        if log.origin == origin {
+            Ok(OpenLog {
                 path: path.to_owned(),
                 file,
                 log,
-            }),
-            false => Err(fault(format!(
+            })
+        } else {
+            Err(fault(format!(
                 "is the log {:?}, not {origin:?}",
                 crate::io::printable(&log.origin)
-            ))),
+            )))
         }
     }
 

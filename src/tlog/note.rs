@@ -46,9 +46,10 @@ impl Key {
     /// If it cannot be the name of a key.
     pub fn new(name: &str, kind: KeyKind, public: PublicKey) -> Result<Key, String> {
         let name = name.to_owned();
-        match is_name(&name) {
-            true => Ok(Key { name, kind, public }),
-            false => Err("a key's name must have 1 to 255 characters, without spaces or +".into()),
+        if is_name(&name) {
+            Ok(Key { name, kind, public })
+        } else {
+            Err("a key's name must have 1 to 255 characters, without spaces or +".into())
         }
     }
 
@@ -98,9 +99,10 @@ impl FromStr for Key {
         let public = public.and_then(PublicKey::from_bytes);
         let public = public.ok_or("it does not contain a public Ed25519 key")?;
         let key = Key::new(name, kind, public)?;
-        match format!("{:08x}", u32::from_be_bytes(key.id())) == id {
-            true => Ok(key),
-            false => Err("its eight digits do not match its name and key".into()),
+        if format!("{:08x}", u32::from_be_bytes(key.id())) == id {
+            Ok(key)
+        } else {
+            Err("its eight digits do not match its name and key".into())
         }
     }
 }
@@ -212,12 +214,13 @@ impl Note {
             let signature = line.bytes.as_slice().try_into();
             signature.is_ok_and(|signature| key.public.made(signature, self.text.as_bytes()))
         };
-        match good(first) && own.all(good) {
-            true => Ok(()),
-            false => Err(TlogError::nothing(format!(
+        if good(first) && own.all(good) {
+            Ok(())
+        } else {
+            Err(TlogError::nothing(format!(
                 "its signature in the name of {} is not by that key over this text",
                 key.name
-            ))),
+            )))
         }
     }
 }

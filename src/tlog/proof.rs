@@ -82,12 +82,13 @@ impl TlogProof {
     pub fn confirm(&self, leaf: Hash, log: &Key) -> Result<Checkpoint, TlogError> {
         let checkpoint = Checkpoint::of_log(&self.checkpoint, log)?;
         let root = root_of(leaf, self.index, checkpoint.size, &self.path);
-        match root == Some(checkpoint.root) {
-            true => Ok(checkpoint),
-            false => Err(TlogError::nothing(format!(
+        if root == Some(checkpoint.root) {
+            Ok(checkpoint)
+        } else {
+            Err(TlogError::nothing(format!(
                 "the file is not leaf {} of the checkpoint's tree of {}",
                 self.index, checkpoint.size
-            ))),
+            )))
         }
     }
 }

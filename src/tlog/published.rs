@@ -84,12 +84,13 @@ impl Witnesses {
                 ));
             }
         }
-        match (1..=keys.len()).contains(&quorum) {
-            true => Ok(Witnesses { keys, quorum }),
-            false => Err(format!(
+        if (1..=keys.len()).contains(&quorum) {
+            Ok(Witnesses { keys, quorum })
+        } else {
+            Err(format!(
                 "the quorum must be 1 to {} witnesses, not {quorum}",
                 keys.len()
-            )),
+            ))
         }
     }
 

@@ -317,9 +317,10 @@ fn packer_and_memory() {
         );
         let mut truncated = 0;
         for ((a, b), d) in a.into_iter().zip(b).zip(d) {
-            let got = match added {
-                true => added_in_memory(format, a, b),
-                false => packed(format, a),
+            let got = if added {
+                added_in_memory(format, a, b)
+            } else {
+                packed(format, a)
             };
             assert_eq!(got, d, "{case}: {a:x} {b:x}");
             truncated += usize::from(!added && a >> (format.width() - 16) == d);

@@ -188,9 +188,12 @@ impl Product {
             let mut scales = |rows: usize, columns: usize| {
                 let one = scale.format.bias() as u64;
                 let codes: Vec<_> = (0..rows * columns)
-                    .map(|_| match any {
-                        true => random.word() & scale.format.max_code(),
-                        false => one - 20 + random.word() % 41,
+                    .map(|_| {
+                        if any {
+                            random.word() & scale.format.max_code()
+                        } else {
+                            one - 20 + random.word() % 41
+                        }
                     })
                     .collect();
                 Tensor::from_codes(scale.format, vec![rows, columns], &codes)

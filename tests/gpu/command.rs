@@ -20,9 +20,10 @@ fn the_report_is_that_of_the_other_engines() {
         "--arch cdna3 --dtype fp16",
     ] {
         let operands = format!("generate:1:normal:70x96 generate:2:normal:96x45 {words}");
-        let operands = match words.contains("int8") {
-            true => operands.replace("normal", "wide"),
-            false => operands,
+        let operands = if words.contains("int8") {
+            operands.replace("normal", "wide")
+        } else {
+            operands
         };
         folder
             .tcverify(&format!("replay {operands} -o d.npy -q"))

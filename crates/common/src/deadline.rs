@@ -61,9 +61,10 @@ impl Deadline {
         self,
         work: impl FnOnce() -> T + Send,
     ) -> Result<T, ThreadPoolBuildError> {
-        match self.0.is_none() || self == Deadline::current() {
-            true => Ok(work()),
-            false => Ok(self.pool(rayon::current_num_threads())?.install(work)),
+        if self.0.is_none() || self == Deadline::current() {
+            Ok(work())
+        } else {
+            Ok(self.pool(rayon::current_num_threads())?.install(work))
         }
     }
 }

@@ -25,9 +25,10 @@ pub fn escaped_name(text: &str) -> String {
 pub fn escaped_path(path: &Path) -> String {
     let mut shown = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        match cfg!(windows) {
-            true => push_escaped(chunk.valid(), &mut shown),
-            false => shown += &escaped_name(chunk.valid()),
+        if cfg!(windows) {
+            push_escaped(chunk.valid(), &mut shown)
+        } else {
+            shown += &escaped_name(chunk.valid())
         }
         for byte in chunk.invalid() {
             write!(shown, "\\x{byte:02x}").expect("a string takes everything");
@@ -101,12 +102,11 @@ fn broken(line: &str) -> String {
         let word =
             after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c));
         shown += &rest[..=at];
-        match word.starts_with('[') {
-            true => {
-                shown += "\\u0023";
-                rest = after;
-            }
-            false => rest = &rest[at + 1..],
+        if word.starts_with('[') {
+            shown += "\\u0023";
+            rest = after;
+        } else {
+            rest = &rest[at + 1..]
         }
     }
     shown + rest

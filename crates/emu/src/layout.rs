@@ -101,9 +101,10 @@ impl LayoutKind {
         // Which of a lane's accumulators; two FP16 ones share a register.
         let register = |blocks: usize| {
             let (half, low) = (row % 16 / 8, column % 2);
-            match pair {
-                true => format!("register {}, half {low}", 2 * blocks + half),
-                false => format!("register {}", 4 * blocks + 2 * half + low),
+            if pair {
+                format!("register {}, half {low}", 2 * blocks + half)
+            } else {
+                format!("register {}", 4 * blocks + 2 * half + low)
             }
         };
         match self {
@@ -119,9 +120,10 @@ impl LayoutKind {
             LayoutKind::Octets => {
                 let octet = self.unit_of(row, column);
                 let group = octet + 4 * (row % 8 / 4);
-                let thread = match pair {
-                    true => format!(", thread {}", 4 * group + row % 4),
-                    false => String::new(),
+                let thread = if pair {
+                    format!(", thread {}", 4 * group + row % 4)
+                } else {
+                    String::new()
                 };
                 format!("{tile}: octet {octet}, threadgroup {group}{thread}")
             }
@@ -140,9 +142,10 @@ impl LayoutKind {
                     4
                 };
                 let own = row % rows;
-                let register = match pair {
-                    true => format!("register {}, half {}", own / 2, own % 2),
-                    false => format!("register {own}"),
+                let register = if pair {
+                    format!("register {}, half {}", own / 2, own % 2)
+                } else {
+                    format!("register {own}")
                 };
                 format!("{tile}: lane {}, {register}", self.unit_of(row, column))
             }

@@ -416,9 +416,10 @@ impl<'a> Replay<'a> {
                 }
                 _ => {
                     for (bytes, &code) in bytes.chunks_exact_mut(width).zip(codes) {
-                        let code = match as_they_are {
-                            true => code,
-                            false => self.convert(code),
+                        let code = if as_they_are {
+                            code
+                        } else {
+                            self.convert(code)
                         };
                         bytes.copy_from_slice(&code.to_le_bytes()[..width]);
                     }

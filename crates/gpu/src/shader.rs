@@ -195,13 +195,13 @@ fn float(format: Format, scaled: bool) -> (String, String) {
         hidden = 1u32 << fraction,
         bias = format.bias(),
     );
-    let (moved, nan) = match scaled {
-        // UE8M0
-        true => (
+    let (moved, nan) = if scaled {
+        (
             "exponents + vec4<i32>(i32(scale) - 127)",
             "special | vec4<bool>(scale == 255u)",
-        ),
-        false => ("exponents", "special"),
+        )
+    } else {
+        ("exponents", "special")
     };
     let exponent = format!(
         "select(select({moved}, vec4<i32>({ZERO}), significands == vec4<i32>(0)), vec4<i32>({SPECIAL}), {nan})"

@@ -238,9 +238,10 @@ impl TileKernel for BlockKernel {
     }
 
     fn finish(&self, state: f32) -> Option<u64> {
-        Some(match state.is_nan() {
-            true => self.plan.nan,
-            false => state.to_bits().into(),
+        Some(if state.is_nan() {
+            self.plan.nan
+        } else {
+            state.to_bits().into()
         })
     }
 
@@ -508,12 +509,11 @@ impl RunTile<'_> {
             for (lane, new) in new.into_iter().enumerate().take(V::LANES) {
                 let state = &mut self.state[at + lane];
                 let ordinary = |x: f32| x == 0.0 || (1e-30..1e35).contains(&x.abs());
-                *state = match ordinary(*state) && ordinary(new) {
-                    true => new,
-                    false => {
-                        let code = state.to_bits().into();
-                        f32::from_bits(self.fallback.step(row, left + lane, k.clone(), code) as u32)
-                    }
+                *state = if ordinary(*state) && ordinary(new) {
+                    new
+                } else {
+                    let code = state.to_bits().into();
+                    f32::from_bits(self.fallback.step(row, left + lane, k.clone(), code) as u32)
                 };
             }
         }

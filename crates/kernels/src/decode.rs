@@ -163,9 +163,10 @@ impl Decoder {
         // SAFETY: the caller's promise.
         unsafe {
             // Signs that are shifted in are masked away.
-            let code = match IGNORING {
-                true => V::shift_right(codes, V::splat(self.ignored as i32)),
-                false => codes,
+            let code = if IGNORING {
+                V::shift_right(codes, V::splat(self.ignored as i32))
+            } else {
+                codes
             };
             let magnitude = V::and(code, V::splat((1 << self.sign_bit) - 1));
             let special = V::greater(magnitude, V::splat(self.first_special as i32 - 1));

@@ -184,9 +184,10 @@ impl Wide for Pack<'_> {
             let (pair, shift) = self.panel.place(k);
             let out = &mut self.out[pair * self.wide..][..self.count];
             for (out, &code) in out.iter_mut().zip(codes) {
-                let value = match signed {
-                    true => (code << unused) as i32 >> unused,
-                    false => code as i32,
+                let value = if signed {
+                    (code << unused) as i32 >> unused
+                } else {
+                    code as i32
                 };
                 *out |= (value & 0xffff) << shift;
             }

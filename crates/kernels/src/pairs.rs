@@ -84,9 +84,10 @@ impl Plain for PairsPlan {
     }
 
     fn finish(&self, state: f32) -> Option<u64> {
-        Some(match state.is_nan() {
-            true => self.nan,
-            false => state.to_bits().into(),
+        Some(if state.is_nan() {
+            self.nan
+        } else {
+            state.to_bits().into()
         })
     }
 

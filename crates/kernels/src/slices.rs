@@ -203,9 +203,12 @@ impl<S: Held> TileKernel for SliceKernel<S> {
                 let parts = splitter.parts(code);
                 let at = k * ROWS + i % ROWS;
                 // Bytes of which the second, and both of a negative number, are signed.
-                let bytes = |slice: u16| match parts.negative {
-                    false => slice | 1 << 8,
-                    true => slice.wrapping_neg() & 0xff | 0xff00,
+                let bytes = |slice: u16| {
+                    if !parts.negative {
+                        slice | 1 << 8
+                    } else {
+                        slice.wrapping_neg() & 0xff | 0xff00
+                    }
                 };
                 let both = |half: u16| i32::from(half) << 16 | i32::from(half);
                 strip[at] = both(parts.exponent);

@@ -203,9 +203,10 @@ impl Plain for Sum {
         for left in (0..tile.columns).step_by(V::LANES) {
             // SAFETY: the caller's promise.
             unsafe {
-                match exact {
-                    true => self.columns::<V, true>(&mut tile, left),
-                    false => self.columns::<V, false>(&mut tile, left),
+                if exact {
+                    self.columns::<V, true>(&mut tile, left)
+                } else {
+                    self.columns::<V, false>(&mut tile, left)
                 }
             }
         }

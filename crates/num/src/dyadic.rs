@@ -84,9 +84,10 @@ impl Dyadic {
     }
 
     pub fn abs(&self) -> Dyadic {
-        match self.is_negative() {
-            true => self.negated(),
-            false => self.clone(),
+        if self.is_negative() {
+            self.negated()
+        } else {
+            self.clone()
         }
     }
 

@@ -40,9 +40,10 @@ impl FromStr for F32 {
 impl fmt::Display for F32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = f32::from_bits(self.0);
-        match value.is_finite() {
-            true => write!(f, "{value}"),
-            false => write!(f, "0x{:08x}", self.0),
+        if value.is_finite() {
+            write!(f, "{value}")
+        } else {
+            write!(f, "0x{:08x}", self.0)
         }
     }
 }
@@ -50,9 +51,10 @@ impl fmt::Display for F32 {
 impl Serialize for F32 {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let value = f32::from_bits(self.0);
-        match value.is_finite() {
-            true => to.serialize_f64(value.into()),
-            false => to.collect_str(self),
+        if value.is_finite() {
+            to.serialize_f64(value.into())
+        } else {
+            to.collect_str(self)
         }
     }
 }

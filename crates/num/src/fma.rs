@@ -129,9 +129,10 @@ fn add(large: Scaled, small: Scaled, target: Target, wires: &mut impl FmaWires) 
     let magnitude = large.magnitude as i128;
     // A lost part makes the subtrahend larger than `aligned` by less than one unit, so the
     // difference is one unit less plus a sticky remainder.
-    let sum = match large.negative == small.negative {
-        true => magnitude + aligned,
-        false => magnitude - aligned - i128::from(lost),
+    let sum = if large.negative == small.negative {
+        magnitude + aligned
+    } else {
+        magnitude - aligned - i128::from(lost)
     };
     let sum = wires.sum(sum);
     if sum == 0 {

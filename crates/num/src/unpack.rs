@@ -50,12 +50,13 @@ impl Unpacked {
 
     /// A zero of its sign if it is subnormal in the format.
     pub fn flushed(self, format: Format) -> Unpacked {
-        match self.is_below_normal(format) {
-            true => Unpacked {
+        if self.is_below_normal(format) {
+            Unpacked {
                 significand: 0,
                 ..self
-            },
-            false => self,
+            }
+        } else {
+            self
         }
     }
 }

@@ -72,9 +72,10 @@ pub fn optional<'a>(inputs: &Inputs<'a>, name: &'static str) -> Result<Option<Ro
         let reason = format!("it is {format}; operations take fp32, fp16 and bf16");
         return Err(OpError::new(name, reason));
     }
-    match tensor.shape().contains(&0) {
-        true => Err(OpError::new(name, "it has no elements")),
-        false => Ok(Some(Rows::of(tensor))),
+    if tensor.shape().contains(&0) {
+        Err(OpError::new(name, "it has no elements"))
+    } else {
+        Ok(Some(Rows::of(tensor)))
     }
 }
 
@@ -95,45 +96,48 @@ pub fn only(inputs: &Inputs, names: &[&str]) -> Result<(), OpError> {
 
 /// Refuses an array of another shape.
 pub fn same_shape(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpError> {
-    match x.shape() == other.shape() {
-        true => Ok(()),
-        false => Err(OpError::new(
+    if x.shape() == other.shape() {
+        Ok(())
+    } else {
+        Err(OpError::new(
             name,
             format!(
                 "it is {}; expected {}",
                 shape_text(other.shape()),
                 shape_text(x.shape())
             ),
-        )),
+        ))
     }
 }
 
 /// Refuses an array of another format.
 pub fn same_format(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpError> {
-    match x.format == other.format {
-        true => Ok(()),
-        false => Err(OpError::new(
+    if x.format == other.format {
+        Ok(())
+    } else {
+        Err(OpError::new(
             name,
             format!(
                 "it is {}, but the first array is {}",
                 other.format, x.format
             ),
-        )),
+        ))
     }
 }
 
 /// Refuses a vector that is not one number for every column.
 pub fn per_column(x: &Rows, name: &'static str, vector: &Rows) -> Result<(), OpError> {
     let long = vector.columns == x.columns && vector.rows == 1;
-    match long {
-        true => Ok(()),
-        false => Err(OpError::new(
+    if long {
+        Ok(())
+    } else {
+        Err(OpError::new(
             name,
             format!(
                 "it is {}; expected one number per column ({} columns)",
                 shape_text(vector.shape()),
                 x.columns
             ),
-        )),
+        ))
     }
 }

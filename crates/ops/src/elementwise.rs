@@ -89,9 +89,10 @@ pub fn plan<'a>(
         output: "y",
         format: x.format,
         shape,
-        about: match halves {
-            true => "element by element; x holds gate and up side by side".to_owned(),
-            false => "element by element".to_owned(),
+        about: if halves {
+            "element by element; x holds gate and up side by side".to_owned()
+        } else {
+            "element by element".to_owned()
         },
         kernel: Elementwise { rule, x, y, halves },
         _arrays: PhantomData,
@@ -116,18 +117,20 @@ impl RowKernel for Elementwise<'_> {
             Rule::SiluAndMul(rule) => rule.silu.ftz,
             _ => false,
         };
-        match ftz {
-            true => self.rows(Flushing(a), rows, out, true),
-            false => self.rows(a, rows, out, false),
+        if ftz {
+            self.rows(Flushing(a), rows, out, true)
+        } else {
+            self.rows(a, rows, out, false)
         }
     }
 }
 
 impl Elementwise<'_> {
     fn rows<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32], ftz: bool) {
-        let columns = match self.halves {
-            true => self.x.columns / 2,
-            false => self.x.columns,
+        let columns = if self.halves {
+            self.x.columns / 2
+        } else {
+            self.x.columns
         };
         for (row, out) in rows.zip(out.chunks_mut(columns)) {
             let x = self.x.read(a, row, 0..columns);
@@ -166,9 +169,10 @@ impl Elementwise<'_> {
                 Rule::Gelu(_) => each!(|x| gelu(a, x)),
                 Rule::SiluAndMul(rule) => each!(|x, y| {
                     let gate = silu(a, &rule.silu, x);
-                    let gate = match rule.rounded_between {
-                        true => a.through(gate, to),
-                        false => gate,
+                    let gate = if rule.rounded_between {
+                        a.through(gate, to)
+                    } else {
+                        gate
                     };
                     a.mul(gate, y)
                 }),

@@ -29,9 +29,10 @@ fn eps(parameters: &Parameters) -> Result<u32, OpError> {
         )
     };
     let eps = parameters.eps.ok_or_else(missing)?;
-    match f32::from_bits(eps) >= 0.0 && f32::from_bits(eps).is_finite() {
-        true => Ok(eps),
-        false => Err(OpError::new("eps", "`eps` must be zero or positive")),
+    if f32::from_bits(eps) >= 0.0 && f32::from_bits(eps).is_finite() {
+        Ok(eps)
+    } else {
+        Err(OpError::new("eps", "`eps` must be zero or positive"))
     }
 }
 
@@ -40,21 +41,21 @@ pub fn rms<'a>(
     inputs: &Inputs<'a>,
     parameters: &Parameters,
 ) -> Result<Planned<'a, Rms<'a>>, OpError> {
-    let names: &[_] = match rule.residual {
-        true => &["x", "residual", "weight"],
-        false => &["x", "weight"],
+    let names: &[_] = if rule.residual {
+        &["x", "residual", "weight"]
+    } else {
+        &["x", "weight"]
     };
     only(inputs, names)?;
     let (x, weight) = (needed(inputs, "x")?, needed(inputs, "weight")?);
     per_column(&x, "weight", &weight)?;
-    let residual = match rule.residual {
-        true => {
-            let residual = needed(inputs, "residual")?;
-            same_shape(&x, "residual", &residual)?;
-            same_format(&x, "residual", &residual)?;
-            Some(residual)
-        }
-        false => None,
+    let residual = if rule.residual {
+        let residual = needed(inputs, "residual")?;
+        same_shape(&x, "residual", &residual)?;
+        same_format(&x, "residual", &residual)?;
+        Some(residual)
+    } else {
+        None
     };
     same_format(&x, "weight", &weight)?;
     let block = Block::of(&rule.sum.threads, x.rows, x.columns, x.format.bytes())?;
@@ -82,9 +83,10 @@ pub fn rms<'a>(
 
 impl RowKernel for Rms<'_> {
     fn compute<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32]) {
-        match self.rule.ftz {
-            true => self.rows(Flushing(a), rows, out),
-            false => self.rows(a, rows, out),
+        if self.rule.ftz {
+            self.rows(Flushing(a), rows, out)
+        } else {
+            self.rows(a, rows, out)
         }
     }
 }

@@ -76,15 +76,14 @@ pub fn plan<'a>(
         scales,
     };
     if rule.granularity == Granularity::Tensor {
-        let scale = match given {
-            true => {
-                let scale = needed(inputs, "scale")?;
-                if scale.rows * scale.columns != 1 || scale.format != Format::Fp32 {
-                    return Err(OpError::new("scale", "it is one number in fp32"));
-                }
-                scale.row(Exactly, 0)[0]
+        let scale = if given {
+            let scale = needed(inputs, "scale")?;
+            if scale.rows * scale.columns != 1 || scale.format != Format::Fp32 {
+                return Err(OpError::new("scale", "it is one number in fp32"));
             }
-            false => kernel.scale_of(Exactly, kernel.largest()),
+            scale.row(Exactly, 0)[0]
+        } else {
+            kernel.scale_of(Exactly, kernel.largest())
         };
         kernel.scale = Some(scale);
     }
@@ -122,12 +121,13 @@ impl Kernel<'_> {
     fn defined(&self) -> Result<(), OpError> {
         let scale = self.scale.unwrap_or(ONE);
         let value = f32::from_bits(scale);
-        match value.is_finite() && value > 0.0 {
-            true => Ok(()),
-            false => Err(OpError::new(
+        if value.is_finite() && value > 0.0 {
+            Ok(())
+        } else {
+            Err(OpError::new(
                 "x",
                 "its largest magnitude is zero or infinite; the scale that the kernel then uses is not modelled",
-            )),
+            ))
         }
     }
 
@@ -194,9 +194,10 @@ impl RowKernel for Kernel<'_> {
                         Apply::ByReciprocal => a.mul(x, reciprocal),
                         Apply::Multiply => a.mul(x, scale),
                     };
-                    let clamped = match self.rule.clamp {
-                        true => max(negated(LARGEST), min(scaled, LARGEST)),
-                        false => scaled,
+                    let clamped = if self.rule.clamp {
+                        max(negated(LARGEST), min(scaled, LARGEST))
+                    } else {
+                        scaled
                     };
                     debug_assert!(!(self.rule.clamp && is_nan(clamped)));
                     *out = a.round(clamped, Format::E4m3) as u32;

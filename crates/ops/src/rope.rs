@@ -138,9 +138,10 @@ impl RowKernel for Kernel<'_> {
             self.x.codes(row, 0..self.x.columns, out);
             let half = self.rotated / 2;
             for i in 0..half {
-                let [low, high] = match self.interleaved {
-                    true => [2 * i, 2 * i + 1],
-                    false => [i, i + half],
+                let [low, high] = if self.interleaved {
+                    [2 * i, 2 * i + 1]
+                } else {
+                    [i, i + half]
                 };
                 let (u, v) = (x[low], x[high]);
                 let [first, second] = match &self.rule.arithmetic {

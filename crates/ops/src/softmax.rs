@@ -93,9 +93,10 @@ impl RowKernel for Kernel<'_> {
                 Way::Vectors => {
                     let bytes = self.x.format.bytes();
                     let vector = self.rule.vector_bytes / bytes;
-                    let whole = match columns * bytes < self.rule.shared_bytes {
-                        true => columns,
-                        false => columns - columns % (vector * threads(self.rule, columns)),
+                    let whole = if columns * bytes < self.rule.shared_bytes {
+                        columns
+                    } else {
+                        columns - columns % (vector * threads(self.rule, columns))
                     };
                     self.by_block(a, x, largest, (vector, whole), out);
                 }
@@ -138,9 +139,10 @@ impl Kernel<'_> {
         a.stage(format_args!("e^(x - max), added by {threads} threads"));
         let mut sums = vec![0; threads];
         for (i, &x) in x.iter().enumerate() {
-            let thread = match i < whole {
-                true => i / vector % threads,
-                false => (i - whole) % threads,
+            let thread = if i < whole {
+                i / vector % threads
+            } else {
+                (i - whole) % threads
             };
             let (sum, shifted) = (&mut sums[thread], a.sub(x, largest));
             *sum = match (self.rule.fused_sum, how) {

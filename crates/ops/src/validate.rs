@@ -25,9 +25,10 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
         Rule::LayerNorm(norm) => {
             threads("threads", norm.threads)?;
             vector(norm.vector)?;
-            match norm.threads.is_multiple_of(32) && (norm.threads / 32).is_power_of_two() {
-                true => Ok(()),
-                false => Err("threads must be a power of two of warps of 32".into()),
+            if norm.threads.is_multiple_of(32) && (norm.threads / 32).is_power_of_two() {
+                Ok(())
+            } else {
+                Err("threads must be a power of two of warps of 32".into())
             }
         }
         Rule::Softmax(softmax) => {
@@ -83,11 +84,10 @@ fn sum(sum: &Sum) -> Result<(), String> {
                 return Err("shared must be 1 to 65536, most 2 to 65536".into());
             }
             let fits = n.is_power_of_two() && width.is_power_of_two() && width <= n;
-            return match fits {
-                true => Ok(()),
-                false => {
-                    Err("threads and width must be powers of two, and width the smaller one".into())
-                }
+            return if fits {
+                Ok(())
+            } else {
+                Err("threads and width must be powers of two, and width the smaller one".into())
             };
         }
         Threads::Fixed {
@@ -142,8 +142,9 @@ fn attention(rule: &Attention) -> Result<(), String> {
         }
         before = dim;
     }
-    match rule.tiles.is_empty() {
-        true => Err("there are no tiles".into()),
-        false => Ok(()),
+    if rule.tiles.is_empty() {
+        Err("there are no tiles".into())
+    } else {
+        Ok(())
     }
 }

@@ -94,9 +94,10 @@ impl<'a> Planes<'a> {
         // Lines that were picked are cut out of the list, not out of memory.
         let (mut row, mut column) = (rows.start, columns.start);
         let picked = self.picked.map(|picked| {
-            let (range, start) = match picked.are_columns {
-                true => (columns.clone(), &mut column),
-                false => (rows.clone(), &mut row),
+            let (range, start) = if picked.are_columns {
+                (columns.clone(), &mut column)
+            } else {
+                (rows.clone(), &mut row)
             };
             *start = 0;
             Picked {
@@ -314,9 +315,10 @@ impl<'a> Plane<'a> {
         if self.picked.is_some() {
             return;
         }
-        let (outer, inner, steps) = match self.has_rows_together() {
-            true => (rows, columns, (self.row_stride, self.column_stride)),
-            false => (columns, rows, (self.column_stride, self.row_stride)),
+        let (outer, inner, steps) = if self.has_rows_together() {
+            (rows, columns, (self.row_stride, self.column_stride))
+        } else {
+            (columns, rows, (self.column_stride, self.row_stride))
         };
         if steps.1 != 1 {
             return; // lines between the elements would be read, too

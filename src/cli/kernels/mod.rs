@@ -298,12 +298,15 @@ impl Same {
         let differing = kernel::differing(&plans, self.open.gpu())?;
         let same = differing.is_empty();
         let document = json!({ "same_bits": same, "differing": differing });
-        show::either(self.json, &document, |out| match same {
-            true => writeln!(
-                out,
-                "same bits for a product of {shape}, with alpha 1 and without C"
-            ),
-            false => writeln!(out, "not shown to be the same: {}", differing.join("; ")),
+        show::either(self.json, &document, |out| {
+            if same {
+                writeln!(
+                    out,
+                    "same bits for a product of {shape}, with alpha 1 and without C"
+                )
+            } else {
+                writeln!(out, "not shown to be the same: {}", differing.join("; "))
+            }
         })?;
         Ok(Ending::of(same))
     }

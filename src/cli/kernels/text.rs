@@ -28,9 +28,12 @@ pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
 
 pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
     head(reading, out)?;
-    let of = |token: &kernel::Token| match token.value.is_empty() {
-        true => token.key.clone(),
-        false => format!("{}={}", token.key, token.value),
+    let of = |token: &kernel::Token| {
+        if token.value.is_empty() {
+            token.key.clone()
+        } else {
+            format!("{}={}", token.key, token.value)
+        }
     };
     let width = reading.tokens.iter().map(|token| of(token).chars().count());
     let width = width.max().unwrap_or(0).clamp(8, 44);

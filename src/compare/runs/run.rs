@@ -162,9 +162,10 @@ impl CompareRuns {
         both: [&Step; 2],
         operands_equal: bool,
     ) -> (StepResult, Option<Differing>, Option<String>) {
-        let differs = match operands_equal {
-            true => StepResult::Begins,
-            false => StepResult::Inherits,
+        let differs = if operands_equal {
+            StepResult::Begins
+        } else {
+            StepResult::Inherits
         };
         let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
             let reason = "only the digest of a result is recorded".to_owned();

@@ -98,9 +98,10 @@ impl Function {
         let (mut low, mut high) = (0.0, 2.0 * value + 4.0);
         for _ in 0..80 {
             let middle = (low + high) / 2.0;
-            match self.value(middle) < value {
-                true => low = middle,
-                false => high = middle,
+            if self.value(middle) < value {
+                low = middle
+            } else {
+                high = middle
             }
         }
         low

@@ -173,9 +173,10 @@ fn told(case: &Case, points: &Points, formula: &Formula, fit: Fit, others: &[&st
         ),
     };
     let found = Found::new(formula.hypothesis(has_c), format!("{said}: {tested}"));
-    match fit.exact == all {
-        true => found.asking(formula.ask(has_c)),
-        false => found,
+    if fit.exact == all {
+        found.asking(formula.ask(has_c))
+    } else {
+        found
     }
 }
 
@@ -257,12 +258,15 @@ impl Formula {
                 listed("column", table)
             ),
         }));
-        said.extend(self.function.map(|function| match self.stored {
-            true => format!(
-                "{} is applied to the elements as D stores them",
-                function.name()
-            ),
-            false => format!("{} is applied", function.name()),
+        said.extend(self.function.map(|function| {
+            if self.stored {
+                format!(
+                    "{} is applied to the elements as D stores them",
+                    function.name()
+                )
+            } else {
+                format!("{} is applied", function.name())
+            }
         }));
         said.join(", then ")
     }
@@ -285,9 +289,10 @@ impl Formula {
             ..Overrides::default()
         };
         let epilogue = Ask::Epilogue(Box::new(epilogue));
-        match self.leaves_c_out(has_c) {
-            true => Ask::Both(Box::new(Ask::WithoutC), Box::new(epilogue)),
-            false => epilogue,
+        if self.leaves_c_out(has_c) {
+            Ask::Both(Box::new(Ask::WithoutC), Box::new(epilogue))
+        } else {
+            epilogue
         }
     }
 }

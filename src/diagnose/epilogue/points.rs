@@ -134,9 +134,10 @@ fn elements(problem: &Problem) -> (Vec<Element>, bool) {
     let (m, n) = (problem.m, problem.n);
     let rows = problem.batches() * m;
     let whole = rows.saturating_mul(n) <= ALL;
-    let [rows_of, columns_of] = match whole {
-        true => [rows, n],
-        false => [rows.min(ROWS), n.min(COLUMNS)],
+    let [rows_of, columns_of] = if whole {
+        [rows, n]
+    } else {
+        [rows.min(ROWS), n.min(COLUMNS)]
     };
     let spread = |i: usize, of: usize, all: usize| i * all / of;
     let element = |i: usize| {

@@ -259,9 +259,10 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
         for (at, [total, weight]) in means {
             // First the likeliest numbers, then ones in the middle of what all elements allow.
             let [low, high] = ends[&at];
-            let scale = match round < ROUNDS {
-                true => total / weight,
-                false => (low + high) / 2.0,
+            let scale = if round < ROUNDS {
+                total / weight
+            } else {
+                (low + high) / 2.0
             };
             scales[side].insert(at, scale);
         }

@@ -168,13 +168,13 @@ impl Drawing {
 }
 
 fn shortened(note: &str) -> String {
-    match note.chars().count() > NOTE_LENGTH {
-        true => note
-            .chars()
+    if note.chars().count() > NOTE_LENGTH {
+        note.chars()
             .take(NOTE_LENGTH - 1)
             .chain(['\u{2026}'])
-            .collect(),
-        false => note.to_owned(),
+            .collect()
+    } else {
+        note.to_owned()
     }
 }
 

@@ -135,9 +135,10 @@ impl Plan {
             ([one], _) => format!("{} computes {}.", one.name, shown(&results[0])),
             (_, Some(frame)) => {
                 let [first, end] = frame.k;
-                let ends = match results.iter().all(|result| *result == results[0]) {
-                    true => "but all end with the same bits",
-                    false => "and end with different bits",
+                let ends = if results.iter().all(|result| *result == results[0]) {
+                    "but all end with the same bits"
+                } else {
+                    "and end with different bits"
                 };
                 format!("The units diverge at k {first} to {}, {ends}.", end - 1)
             }

@@ -73,9 +73,10 @@ fn terms(step: &Step, stage: &Stage) -> Drawn {
             value: sum.clone(),
             cut: stage.results.first().and_then(last_bit),
             kind: Kind::Sum,
-            note: match stage.sticky {
-                true => "and a sticky bit".into(),
-                false => String::new(),
+            note: if stage.sticky {
+                "and a sticky bit".into()
+            } else {
+                String::new()
             },
         });
     }
@@ -111,9 +112,10 @@ fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
         label,
         value: term.exact.clone(),
         cut: stage.grid,
-        kind: match term.sets_exponent {
-            true => Kind::Largest,
-            false => Kind::Term,
+        kind: if term.sets_exponent {
+            Kind::Largest
+        } else {
+            Kind::Term
         },
         note,
     };

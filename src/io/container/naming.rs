@@ -23,10 +23,7 @@ pub fn split(path: &Path) -> Result<(PathBuf, Option<String>), Fault> {
         let name = str::from_utf8(&text[2..]).ok().map(str::to_owned);
         return Ok((STDIN.into(), name));
     }
-    let found = match itself {
-        true => None,
-        false => files.next(),
-    };
+    let found = if itself { None } else { files.next() };
     if let Some((other, at)) = files.find(|(file, _)| may_have_names(file))
         && (itself || found.is_some())
     {

@@ -290,9 +290,12 @@ fn wide<const N: usize>(said: [u64; N], extra: &[(u16, &[u8])]) -> Option<[u64; 
     let fits = fields.next().is_none() && field.len() == 8 * there;
     let mut next = (0..there).map(|i| number(field, 8 * i, 8).unwrap_or(0));
     fits.then(|| {
-        said.map(|said| match said == SEE_THERE {
-            true => next.next().unwrap_or(0),
-            false => said,
+        said.map(|said| {
+            if said == SEE_THERE {
+                next.next().unwrap_or(0)
+            } else {
+                said
+            }
         })
     })
 }

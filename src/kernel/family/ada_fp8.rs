@@ -171,9 +171,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             instruction_k: 32,
             restart: None,
         };
-        Slice::chain(match said.value {
-            true => traversal,
-            false => traversal.restarting(128, Start::Zero),
+        Slice::chain(if said.value {
+            traversal
+        } else {
+            traversal.restarting(128, Start::Zero)
         })
     };
     let order = match (splits, request.custom()) {

@@ -118,9 +118,10 @@ fn grain(request: &Request) -> usize {
     let transposed = request.settings.transposed.value();
     let contiguous = transposed.is_none_or(Transposed::contiguous_along_k);
     let wide = (128 / bytes).max(1);
-    match request.k().is_multiple_of(wide) && contiguous {
-        true => wide,
-        false => (16 / bytes).max(1),
+    if request.k().is_multiple_of(wide) && contiguous {
+        wide
+    } else {
+        (16 / bytes).max(1)
     }
 }
 

@@ -199,9 +199,10 @@ impl Walk {
             at += run.len();
         }
         let chain = Traversal::of_runs(&pieces, self.instruction_k);
-        Ok(match self.apart {
-            true => chain.restarting(self.instruction_k, Start::Zero),
-            false => chain,
+        Ok(if self.apart {
+            chain.restarting(self.instruction_k, Start::Zero)
+        } else {
+            chain
         })
     }
 }
@@ -221,15 +222,16 @@ fn on_the_gpu(settings: &Settings) -> Result<(), KernelError> {
     };
     let name = algorithm.value.instruction();
     let has = architecture.instructions.iter().any(|own| own.name == name);
-    match has {
-        true => Ok(()),
-        false => Err(KernelError::WrongGpu {
+    if has {
+        Ok(())
+    } else {
+        Err(KernelError::WrongGpu {
             text: format!(
                 "a kernel of {name} instructions ({})",
                 algorithm.value.word()
             ),
             asked: gpu.value.to_string(),
-        }),
+        })
     }
 }
 
@@ -361,9 +363,10 @@ fn kept(
             return Ok(Kept::F32);
         }
         assumed.push(nearest.into());
-        return Ok(match Some(cut.partial) == result {
-            true => Kept::Result,
-            false => Kept::As(cut.partial),
+        return Ok(if Some(cut.partial) == result {
+            Kept::Result
+        } else {
+            Kept::As(cut.partial)
         });
     }
     let in_d = Some(cut.merge) == result && is_wide(cut.partial) && !cut.tree;

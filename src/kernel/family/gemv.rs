@@ -221,15 +221,16 @@ fn warps_must_suffice(request: &Request, plan: &mut Plan) -> Result<(), KernelEr
         ));
         return Ok(());
     };
-    match outputs <= sms.value as usize * 64 {
-        true => Ok(()),
-        false => Err(KernelError::Undetermined {
+    if outputs <= sms.value as usize * 64 {
+        Ok(())
+    } else {
+        Err(KernelError::Undetermined {
             why: format!(
                 "custom option 10 determines it only up to 64 elements of D per multiprocessor; D has {outputs} on \
-                {}",
+            {}",
                 sms.value
             ),
-        }),
+        })
     }
 }
 

@@ -76,9 +76,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .push("K ascending, the partial tile last: no output has been compared".into());
     let chain = Traversal::of(0..request.k(), instruction_k);
     let slow = settings.is_fp8() && settings.fast_accumulation.value() == Some(false);
-    let chain = match slow {
-        true => chain.restarting(128, Start::First),
-        false => chain,
+    let chain = if slow {
+        chain.restarting(128, Start::First)
+    } else {
+        chain
     };
     let tile = Tile {
         k: settings.tile_k.as_ref().expect("asked for before").value,

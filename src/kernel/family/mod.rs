@@ -224,13 +224,14 @@ impl Request<'_> {
 
     /// Refuses plans without end.
     pub fn few(&self, sums: usize) -> Result<usize, KernelError> {
-        match sums <= MAX_SUMS {
-            true => Ok(sums),
-            false => Err(KernelError::TooLarge {
+        if sums <= MAX_SUMS {
+            Ok(sums)
+        } else {
+            Err(KernelError::TooLarge {
                 shape: self.shape,
                 sums,
                 most: MAX_SUMS,
-            }),
+            })
         }
     }
 

@@ -187,9 +187,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         && settings.fast_accumulation.value() == Some(false);
     let slice = |range| {
         let chain = Traversal::of(range, instruction_k);
-        Slice::chain(match promoted {
-            true => chain.restarting(128, Start::First),
-            false => chain,
+        Slice::chain(if promoted {
+            chain.restarting(128, Start::First)
+        } else {
+            chain
         })
     };
     let slices: Vec<Slice> = chunks(chunk, k, splits).map(slice).collect();

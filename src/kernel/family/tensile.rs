@@ -200,9 +200,10 @@ fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -
             end: whole * depth,
         });
     }
-    let has_rest = match coalesced {
-        true => group == groups - 1,
-        false => group == more,
+    let has_rest = if coalesced {
+        group == groups - 1
+    } else {
+        group == more
     };
     if has_rest {
         spans.push(Span::of(whole * depth..k));
@@ -227,14 +228,17 @@ fn rotated(spans: Vec<Span>, depth: usize, rotation: usize) -> Vec<Span> {
         return spans;
     }
     let width = depth.min(loops.width);
-    let part = |start: usize, end: usize| match loops.is_range() {
-        true => Span::of(start..end),
-        false => Span {
-            start,
-            width,
-            stride,
-            end,
-        },
+    let part = |start: usize, end: usize| {
+        if loops.is_range() {
+            Span::of(start..end)
+        } else {
+            Span {
+                start,
+                width,
+                stride,
+                end,
+            }
+        }
     };
     let mut all = vec![
         part(loops.start + at, loops.end),

@@ -40,9 +40,12 @@ impl Sum {
     /// for five terms `((p4 + (p0 + p3)) + p1) + p2`.
     pub fn pairwise(count: usize) -> Sum {
         let half = count.div_ceil(2);
-        let slot = |i: usize| match i + half + 1 < count {
-            true => Sum::left(Start::First, [Sum::Term(i), Sum::Term(i + half)]),
-            false => Sum::Term(i),
+        let slot = |i: usize| {
+            if i + half + 1 < count {
+                Sum::left(Start::First, [Sum::Term(i), Sum::Term(i + half)])
+            } else {
+                Sum::Term(i)
+            }
         };
         match count {
             0 | 1 => Sum::ascending(Start::First, count),

@@ -174,12 +174,15 @@ impl Traversal {
 
     /// `[0, 960)`, `tiles of 64 every 192 from 0 up to 400`: for people.
     pub fn describe(&self) -> String {
-        let one = |span: &Span| match span.is_range() {
-            true => format!("[{}, {})", span.start, span.end),
-            false => format!(
-                "{} every {} from {} up to {}",
-                span.width, span.stride, span.start, span.end
-            ),
+        let one = |span: &Span| {
+            if span.is_range() {
+                format!("[{}, {})", span.start, span.end)
+            } else {
+                format!(
+                    "{} every {} from {} up to {}",
+                    span.width, span.stride, span.start, span.end
+                )
+            }
         };
         // A leading residue and what follows it are one slice.
         match &self.spans[..] {

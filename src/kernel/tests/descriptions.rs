@@ -97,9 +97,10 @@ impl Direct<'_> {
         let of = |key: &str| cut[key].as_u64().map(|value| value as usize);
         let span = of("span").unwrap();
         let strided = cut["layout"] == "STRIDED";
-        let count = match strided {
-            true => of("count").unwrap(),
-            false => all.len().div_ceil(span).max(1),
+        let count = if strided {
+            of("count").unwrap()
+        } else {
+            all.len().div_ceil(span).max(1)
         };
         let mut parts = vec![Vec::new(); count];
         for (place, &k) in all.iter().enumerate() {
@@ -141,9 +142,10 @@ impl Direct<'_> {
         let (short, rest) = all.split_at(first);
         let groups = short.chunks(step).chain(rest.chunks(step));
         groups.fold(Zero, |sum, k| {
-            match self.fields["use_fast_accum"] == false {
-                false => Instruction(Box::new(sum), k.to_vec()),
-                true => Written.add(sum, Instruction(Box::new(Zero), k.to_vec())),
+            if self.fields["use_fast_accum"] != false {
+                Instruction(Box::new(sum), k.to_vec())
+            } else {
+                Written.add(sum, Instruction(Box::new(Zero), k.to_vec()))
             }
         })
     }
@@ -306,9 +308,10 @@ impl Random {
         let step = if is_matrix { self.pick(&[2, 4, 8]) } else { 1 };
         let levels = self.below(4);
         let cuts: Vec<Value> = (0..levels).map(|level| self.cut(level, step)).collect();
-        let mut fields = match is_matrix {
-            true => matrix(json!({"instruction_k": step, "use_fast_accum": self.below(2) == 0})),
-            false => scalar(json!([])),
+        let mut fields = if is_matrix {
+            matrix(json!({"instruction_k": step, "use_fast_accum": self.below(2) == 0}))
+        } else {
+            scalar(json!([]))
         };
         if is_matrix && self.below(2) == 0 {
             let turn = step * (1 + self.below(5));
@@ -491,9 +494,10 @@ fn plans_are_written_as_descriptions() {
     };
     let write = |text: &str, gpu: &str, k: usize| {
         let options = options(gpu);
-        let text = match text.starts_with('{') {
-            true => text.to_owned(),
-            false => format!("{text},dtype=bf16"),
+        let text = if text.starts_with('{') {
+            text.to_owned()
+        } else {
+            format!("{text},dtype=bf16")
         };
         let plan = read(&text).unwrap().plan(&shape(k), &options).unwrap();
         plan.gemm_desc().map_err(|error| error.to_string())

@@ -201,11 +201,10 @@ pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelE
 }
 
 pub fn accumulation(fast: bool) -> &'static str {
-    match fast {
-        true => "fast accumulation: FP8 sums stay in the tensor core",
-        false => {
-            "slow accumulation: FP8 sums are promoted to f32 at intervals, where the GPU needs it"
-        }
+    if fast {
+        "fast accumulation: FP8 sums stay in the tensor core"
+    } else {
+        "slow accumulation: FP8 sums are promoted to f32 at intervals, where the GPU needs it"
     }
 }
 

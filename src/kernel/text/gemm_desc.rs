@@ -108,9 +108,10 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
         ("use_fast_accum", fast.is_some()),
     ] {
         if said != algorithm.is_matrix() {
-            return Err(all.rule(match said {
-                false => format!("{name} is a matrix instruction, which needs {key}"),
-                true => format!("{key} must be absent or null for {name}, which rounds once per k"),
+            return Err(all.rule(if !said {
+                format!("{name} is a matrix instruction, which needs {key}")
+            } else {
+                format!("{key} must be absent or null for {name}, which rounds once per k")
             }));
         }
     }
@@ -256,12 +257,13 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
     let span = keys.size("span")?.ok_or_else(|| keys.missing("span"))?;
     let [partial, merge] = ["partial_dtype", "merge_dtype"].map(|key| {
         let format = keys.dtype(key, &MERGES)?;
-        match is_integer(format) == is_integer(operand) {
-            true => Ok(format),
-            false => Err(keys.rule(format!(
+        if is_integer(format) == is_integer(operand) {
+            Ok(format)
+        } else {
+            Err(keys.rule(format!(
                 "{}{key} is {format}, which does not fit operand_dtype {operand}",
                 keys.place
-            ))),
+            )))
         }
     });
     let layouts = [("CONTIGUOUS", false), ("STRIDED", true)];

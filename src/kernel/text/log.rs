@@ -317,9 +317,12 @@ fn product(
     [a, b, c, d]: &[Layout; 4],
     transposed: Transposed,
 ) -> Result<(), KernelError> {
-    let depth = |layout: &Layout, along_rows: bool| match along_rows {
-        true => layout.rows,
-        false => layout.columns,
+    let depth = |layout: &Layout, along_rows: bool| {
+        if along_rows {
+            layout.rows
+        } else {
+            layout.columns
+        }
     };
     let of_a = depth(a, transposed.a);
     let of_b = depth(b, !transposed.b);
@@ -345,9 +348,10 @@ fn product(
         }
     }
     if let (Some(rows), Some(columns), Some(k)) = (d.rows, d.columns, of_a.or(of_b)) {
-        let (m, n) = match d.row_major {
-            true => (rows, columns),
-            false => (columns, rows),
+        let (m, n) = if d.row_major {
+            (rows, columns)
+        } else {
+            (columns, rows)
         };
         draft.product = Some(Shape { m, n, k });
     }

@@ -99,18 +99,20 @@ fn types(draft: &mut Draft, token: &str) -> bool {
     settings.compute = Some(Said::stated(compute, token));
     // Of the row-major product, whose A is the library's B.
     let fp8 = [a, b].contains(&Format::E4m3);
-    settings.operands = Some(match fp8 {
-        true => Said::new(
+    settings.operands = Some(if fp8 {
+        Said::new(
             [b, a],
             How::Assumed,
             "FP8; the letter does not distinguish E4M3 from E5M2",
-        ),
-        false => Said::stated([b, a], token),
+        )
+    } else {
+        Said::stated([b, a], token)
     });
     settings.result = Some(Said::stated(d, token));
-    let a_and_b = match fp8 {
-        true => "FP8".into(),
-        false => format!("{b} and {a}"),
+    let a_and_b = if fp8 {
+        "FP8".into()
+    } else {
+        format!("{b} and {a}")
     };
     draft.used(token, "", format!("operands {a_and_b}, sums {sums}, D {d}"));
     draft.last_is_known(Some((Published, "logs")));

@@ -69,13 +69,15 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     let mut sizes = 0;
     for token in word.split('_').filter(|token| !token.is_empty()) {
         if let Some(format) = format(token) {
-            match found.is_some() {
-                false => before = Some((format, token)),
-                true => after = Some((format, token)),
+            if found.is_none() {
+                before = Some((format, token))
+            } else {
+                after = Some((format, token))
             }
-            let what = match found.is_some() {
-                false => "of D",
-                true => "of the operands",
+            let what = if found.is_none() {
+                "of D"
+            } else {
+                "of the operands"
             };
             draft.used(token, "", format!("format {what}"));
         } else if let (None, Some(gemm)) = (&found, gemm(token)) {
@@ -117,9 +119,10 @@ fn stripes(word: &str) -> bool {
 
 fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
     let on_cuda_cores = gemm.instruction.is_empty();
-    let family = match on_cuda_cores {
-        true => &simt::FAMILY,
-        false => &cutlass::FAMILY,
+    let family = if on_cuda_cores {
+        &simt::FAMILY
+    } else {
+        &cutlass::FAMILY
     };
     draft.family(family, How::Stated, token);
     let compute = match gemm.sums {

@@ -14,9 +14,10 @@ pub fn write(desk: &mut Desk) {
                 if m == 5 && negative {
                     continue;
                 }
-                let (sign, depth, far, depth_c) = match negative {
-                    false => ("", "depth", "far", "depth-c"),
-                    true => ("-", "depth-negative", "far-negative", "depth-c-negative"),
+                let (sign, depth, far, depth_c) = if !negative {
+                    ("", "depth", "far", "depth-c")
+                } else {
+                    ("-", "depth-negative", "far-negative", "depth-c-negative")
                 };
                 let small = format!("{sign}{m} * 2^{e}");
                 desk.case(format!(

@@ -57,9 +57,10 @@ fn small(pen: Pen, of: [Format; 2], k: usize, negative: bool, full: bool, e: i32
 
 /// The same for C.
 fn addend(pen: Pen, of: Format, negative: bool, e: i32) -> Pen {
-    match e >= of.min_exponent() {
-        true => pen.c(negative, ones(of), e - of.fraction_bits() as i32),
-        false => pen.c(negative, 1, e),
+    if e >= of.min_exponent() {
+        pen.c(negative, ones(of), e - of.fraction_bits() as i32)
+    } else {
+        pen.c(negative, 1, e)
     }
 }
 

@@ -33,9 +33,10 @@ pub struct Feature {
 pub fn features(suite: &Suite, answers: &[u64]) -> Vec<Feature> {
     assert_eq!(suite.cases.len(), answers.len());
     let answers = Answers { suite, answers };
-    match suite.integers() {
-        true => integers::all(&answers),
-        false => rows::all(&answers),
+    if suite.integers() {
+        integers::all(&answers)
+    } else {
+        rows::all(&answers)
     }
 }
 
@@ -142,9 +143,10 @@ impl Answers<'_> {
         for (a, b) in case.a.iter().zip(&case.b) {
             let term = value(self.suite.a, *a)? * value(self.suite.b, *b)?;
             let next = sum + term;
-            let (large, small) = match sum.abs() >= term.abs() {
-                true => (sum, term),
-                false => (term, sum),
+            let (large, small) = if sum.abs() >= term.abs() {
+                (sum, term)
+            } else {
+                (term, sum)
             };
             lost += large - next + small;
             sum = next;

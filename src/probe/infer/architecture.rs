@@ -18,9 +18,10 @@ pub struct Describe {
 /// An architecture with one rule, each constant known by the cases that refute its other values.
 pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Architecture {
     let constants = found.constants.iter().map(|finding| {
-        let evidence = match finding.determined() {
-            true => Evidence::Captured,
-            false => Evidence::Inferred,
+        let evidence = if finding.determined() {
+            Evidence::Captured
+        } else {
+            Evidence::Inferred
         };
         (
             finding.name.clone(),
@@ -38,12 +39,13 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
         .filter(|finding| !finding.determined())
         .map(|finding| format!("{}: {}", finding.name, finding.allowed()))
         .collect();
-    let note = match open.is_empty() {
-        true => "Every constant is determined by the probes.".to_owned(),
-        false => format!(
+    let note = if open.is_empty() {
+        "Every constant is determined by the probes.".to_owned()
+    } else {
+        format!(
             "Not determined; each of these values gives all answers: {}",
             open.join("; ")
-        ),
+        )
     };
     let also = found.also.iter().map(|step| {
         format!(
@@ -114,9 +116,10 @@ impl Finding {
             0 => String::new(),
             n => format!(", and {n} more values contradict a case"),
         };
-        let refuted = match shown.is_empty() {
-            true => "no value contradicts a case".to_owned(),
-            false => format!("{}{more}", shown.join(", ")),
+        let refuted = if shown.is_empty() {
+            "no value contradicts a case".to_owned()
+        } else {
+            format!("{}{more}", shown.join(", "))
         };
         match self.determined() {
             true if shown.is_empty() => "no other value fits the rest of the model".to_owned(),

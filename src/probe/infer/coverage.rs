@@ -84,9 +84,10 @@ impl Distances {
 
 impl std::fmt::Display for Distances {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.asked as i32 == self.most {
-            true => write!(f, "every distance up to {}", self.most),
-            false => write!(f, "{} distances up to {}", self.asked, self.most),
+        if self.asked as i32 == self.most {
+            write!(f, "every distance up to {}", self.most)
+        } else {
+            write!(f, "{} distances up to {}", self.asked, self.most)
         }
     }
 }

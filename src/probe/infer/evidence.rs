@@ -108,9 +108,10 @@ impl<'a> Evidence<'a> {
             let code = exact(step);
             // What both ends agree on has nothing to do with zeros.
             let ends = [Zeros::LOWEST, Zeros::HIGHEST].map(with);
-            match code != self.answers[case] && ends.iter().all(|end| exact(end) == code) {
-                true => (code, Zeros::ANY),
-                false => (code, Zeros::only(zero)),
+            if code != self.answers[case] && ends.iter().all(|end| exact(end) == code) {
+                (code, Zeros::ANY)
+            } else {
+                (code, Zeros::only(zero))
             }
         });
         (code != self.answers[case]).then_some(zeros)

@@ -55,9 +55,10 @@ impl Grid<'_, '_> {
         let reading = self.reading;
         // C may have been cut among the terms, and not by the rounding of the result.
         let mut shown = reading.depths[..reading.depths_shown].iter();
-        let most = match shown.any(|depth| *depth <= reading.kept) {
-            true => self.full(),
-            false => reading.kept,
+        let most = if shown.any(|depth| *depth <= reading.kept) {
+            self.full()
+        } else {
+            reading.kept
         };
         let groups = self.reading.groups.iter();
         let all = groups.flat_map(|group| guards.iter().map(move |guard| (*group, *guard)));

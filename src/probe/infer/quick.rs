@@ -175,9 +175,10 @@ fn product(a: Unpacked, b: Unpacked, fraction_bits: i32) -> Product {
     let magnitude = (a.significand * b.significand) as i64;
     let exponent = a.exponent + b.exponent;
     Product {
-        value: match a.negative != b.negative {
-            true => -magnitude,
-            false => magnitude,
+        value: if a.negative != b.negative {
+            -magnitude
+        } else {
+            magnitude
         },
         exponent,
         low: exponent - fraction_bits + magnitude.trailing_zeros() as i32,
@@ -241,9 +242,10 @@ impl<'s> Adder<'s> {
         }
         let grid = largest - self.step.fraction_bits as i32;
         let alignment = self.step.alignment;
-        let mut sum = match negative {
-            true => shifted(-c_value, c_exponent - self.fraction_bits - grid, alignment),
-            false => shifted(c_value, c_exponent - self.fraction_bits - grid, alignment),
+        let mut sum = if negative {
+            shifted(-c_value, c_exponent - self.fraction_bits - grid, alignment)
+        } else {
+            shifted(c_value, c_exponent - self.fraction_bits - grid, alignment)
         };
         let mut vanished = sum == 0;
         for product in products {

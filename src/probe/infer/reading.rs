@@ -160,9 +160,10 @@ fn kept_of_c(suite: &Suite, answers: &[u64]) -> u32 {
     });
     let bits = alone.map(|(case, _)| {
         let n = suite.accumulator.unpack(case.c);
-        match n.class == Class::Finite && n.significand != 0 {
-            true => n.significand.ilog2() + 1 - n.significand.trailing_zeros(),
-            false => 1,
+        if n.class == Class::Finite && n.significand != 0 {
+            n.significand.ilog2() + 1 - n.significand.trailing_zeros()
+        } else {
+            1
         }
     });
     bits.max().unwrap_or(1)

@@ -79,9 +79,10 @@ impl Evidence<'_> {
         let again = found.into_iter().map(|(_, step)| {
             let (_, step) = self.descend(step, MORE);
             let misses = self.misses(&step, n);
-            match misses <= n / 50 {
-                true => self.descend(step, n),
-                false => (misses, step),
+            if misses <= n / 50 {
+                self.descend(step, n)
+            } else {
+                (misses, step)
             }
         });
         let best = again.min_by_key(|(misses, _)| *misses);

@@ -23,12 +23,13 @@ impl Compared {
             }
             .to_owned(),
             qualified: self.qualified(),
-            sentence: match equal {
-                true => format!(
+            sentence: if equal {
+                format!(
                     "all {elements} elements have the same bits{}",
                     self.rounding()
-                ),
-                false => self.difference(),
+                )
+            } else {
+                self.difference()
             },
             about: vec![self.compared()],
             causes: differences::causes(self.causes()),
@@ -110,9 +111,10 @@ impl Compared {
             None => shape_text(&left.shape),
             Some([[from, to], _]) => format!("{} of their rows", to - from),
         };
-        let widened = match self.widened {
-            true => " (stored as fp32)",
-            false => "",
+        let widened = if self.widened {
+            " (stored as fp32)"
+        } else {
+            ""
         };
         format!(
             "{} (left) and {} (right), {shape} in {}{widened}",
@@ -459,12 +461,13 @@ impl ResultFound {
 impl By {
     /// `ampere mma under cutlass-sm80 (...): gives all 4,096 elements`
     fn said(&self, elements: u64) -> String {
-        let gives = match self.in_full {
-            true => format!("all {} elements", grouped(elements)),
-            false => format!(
+        let gives = if self.in_full {
+            format!("all {} elements", grouped(elements))
+        } else {
+            format!(
                 "the {} elements it was tested on",
                 grouped(self.tested as u64)
-            ),
+            )
         };
         let rounded = match self.model.rounded_to {
             Some(format) => format!(", rounded to {format}"),

@@ -177,9 +177,10 @@ impl Page<'_> {
         let gap = if view.word.is_empty() { " " } else { "  " };
         let indent = head.chars().count() + gap.len();
         let room = self.width.saturating_sub(indent);
-        let (first, indent, lines) = match room < LEAST && room < sentence.len() {
-            true => ("\n  ", 2, wrapped(&sentence, self.width - 2)),
-            false => (gap, indent, wrapped(&sentence, room)),
+        let (first, indent, lines) = if room < LEAST && room < sentence.len() {
+            ("\n  ", 2, wrapped(&sentence, self.width - 2))
+        } else {
+            (gap, indent, wrapped(&sentence, room))
         };
         let lines = lines.join(&format!("\n{:indent$}", ""));
         writeln!(self.out, "{style}{head}{style:#}{first}{lines}\n")
@@ -222,9 +223,10 @@ impl Page<'_> {
                 _ => Style::new(),
             };
             let text = escaped(&item.text);
-            let lines = match item.command {
-                true => vec![text.as_str()],
-                false => wrapped(&text, self.width.saturating_sub(indent)),
+            let lines = if item.command {
+                vec![text.as_str()]
+            } else {
+                wrapped(&text, self.width.saturating_sub(indent))
             };
             for line in lines {
                 writeln!(self.out, "{:indent$}{style}{line}{style:#}", "")?;
@@ -283,9 +285,10 @@ impl Page<'_> {
         let values_width = rows.iter().map(|(.., values)| values.len()).max();
         let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width.unwrap_or(0);
         let narrow = one_line > self.width;
-        let last = match narrow {
-            true => format!("\n  {:index_width$}  values", ""),
-            false => "         ulp  values".to_owned(),
+        let last = if narrow {
+            format!("\n  {:index_width$}  values", "")
+        } else {
+            "         ulp  values".to_owned()
         };
         writeln!(
             self.out,
@@ -293,9 +296,10 @@ impl Page<'_> {
             "index", differences.names[0], differences.names[1], "xor"
         )?;
         for (index, m, ulp, values) in &rows {
-            let last = match narrow {
-                true => format!("\n  {:index_width$}  {values}, {ulp} ulp", ""),
-                false => format!("  {ulp:>10}  {values}"),
+            let last = if narrow {
+                format!("\n  {:index_width$}  {values}, {ulp} ulp", "")
+            } else {
+                format!("  {ulp:>10}  {values}")
             };
             let codes = format!("0x{}  0x{}  0x{}", m.reproduced, m.given, m.xor);
             writeln!(self.out, "  {index:<index_width$}  {codes}{last}")?;
@@ -338,9 +342,10 @@ impl Page<'_> {
     /// Those first that went wrong, by what they have in common; then one line a case.
     fn cases(&mut self, view: &View, layout: Layout) -> io::Result<()> {
         let groups = view.groups();
-        let [kinds, names] = match layout.verbose {
-            true => [usize::MAX; 2],
-            false => [KINDS, NAMES],
+        let [kinds, names] = if layout.verbose {
+            [usize::MAX; 2]
+        } else {
+            [KINDS, NAMES]
         };
         for group in groups.iter().take(kinds) {
             let style = group.cases[0].tone.style();

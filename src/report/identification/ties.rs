@@ -157,9 +157,10 @@ impl std::fmt::Display for Variant {
             _ => "",
         };
         write!(f, "{}{comma}", self.rest)?;
-        match self.slices.is_empty() {
-            true => Ok(()),
-            false => write!(f, "{} slices", runs(&self.slices)),
+        if self.slices.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "{} slices", runs(&self.slices))
         }
     }
 }

@@ -57,9 +57,10 @@ impl Identification {
     /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the
     /// kernel's words allow`.
     fn searched(&self) -> String {
-        let of = match self.architectures.is_empty() {
-            true => String::new(),
-            false => format!(" of {}", self.architectures.join(", ")),
+        let of = if self.architectures.is_empty() {
+            String::new()
+        } else {
+            format!(" of {}", self.architectures.join(", "))
         };
         let models = counted(self.plain, "model");
         let Some(searched) = &self.schedules else {
@@ -135,9 +136,10 @@ impl Identification {
     }
 
     fn strength(&self) -> Vec<Item> {
-        let order = match self.sample.telling_first {
-            true => ", ordered by how near their sums are to a rounding boundary of D",
-            false => "",
+        let order = if self.sample.telling_first {
+            ", ordered by how near their sums are to a rounding boundary of D"
+        } else {
+            ""
         };
         let mut items = vec![Item::new(format!(
             "of a sample of {}{order}, {} distinguish candidates",
@@ -318,9 +320,10 @@ impl Identification {
         };
         let (first, here) = (named(0), named(1));
         // Of a line with one fit it is plain who differs.
-        let (who, it) = match alone {
-            true => (String::new(), "it"),
-            false => (format!("{here} "), here.as_str()),
+        let (who, it) = if alone {
+            (String::new(), "it")
+        } else {
+            (format!("{here} "), here.as_str())
         };
         if !apart.comparable {
             return format!("{who}reads the files in formats other than those of {first}");

@@ -257,16 +257,20 @@ impl Report {
             1 => "the one element examined".to_owned(),
             n => format!("the {} elements examined", grouped(n)),
         };
-        let whose = match alone {
-            true => own,
-            false => format!("{}, which share this arithmetic", listed(&units)),
+        let whose = if alone {
+            own
+        } else {
+            format!("{}, which share this arithmetic", listed(&units))
         };
-        let weigh = |fact: Fact| match alone && same == 0 {
-            true => fact,
-            false => Fact {
-                weight: Weight::Caution,
-                ..fact
-            },
+        let weigh = |fact: Fact| {
+            if alone && same == 0 {
+                fact
+            } else {
+                Fact {
+                    weight: Weight::Caution,
+                    ..fact
+                }
+            }
         };
         let rest = match (others, same) {
             (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
@@ -324,12 +328,15 @@ fn choice(rule: &ProductRule) -> Option<String> {
 /// `one, another and 3 others`
 fn named(alike: &[Alike], rule: &ProductRule) -> String {
     const NAMED: usize = 4;
-    let name = |alike: &Alike| match alike.accumulator == rule.model.arithmetic.accumulator {
-        true => format!("{} {}", alike.architecture, alike.instruction),
-        false => format!(
-            "{} {} (-> {})",
-            alike.architecture, alike.instruction, alike.accumulator
-        ),
+    let name = |alike: &Alike| {
+        if alike.accumulator == rule.model.arithmetic.accumulator {
+            format!("{} {}", alike.architecture, alike.instruction)
+        } else {
+            format!(
+                "{} {} (-> {})",
+                alike.architecture, alike.instruction, alike.accumulator
+            )
+        }
     };
     let mut names: Vec<String> = alike.iter().take(NAMED).map(name).collect();
     if alike.len() > NAMED {

@@ -172,12 +172,11 @@ impl Scheduled {
             let shown = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
             let (alpha, beta) = (&factors.alpha, &factors.beta);
             let text = format!("alpha = {}, beta = {}", shown(alpha), shown(beta));
-            facts.push(
-                match [alpha, beta].iter().any(|factor| factor.value != "1") {
-                    true => Fact::new("factors", text),
-                    false => Fact::detail("factors", text),
-                },
-            );
+            facts.push(if [alpha, beta].iter().any(|factor| factor.value != "1") {
+                Fact::new("factors", text)
+            } else {
+                Fact::detail("factors", text)
+            });
             facts.extend(
                 factors
                     .scale_result
@@ -196,9 +195,10 @@ impl Scheduled {
             .filter_map(|c| c.given_by.as_deref())
             .collect();
         let given: Vec<_> = given.into_iter().collect();
-        let given = match given.is_empty() {
-            true => String::new(),
-            false => format!(", changed by {}", given.join(" ")),
+        let given = if given.is_empty() {
+            String::new()
+        } else {
+            format!(", changed by {}", given.join(" "))
         };
         let text = format!(
             "{}{given}; a matching D confirms this order, a differing D may have another order",

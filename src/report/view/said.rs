@@ -376,9 +376,10 @@ pub fn some(names: &[String], most: usize) -> String {
 /// What a verdict proves, and what it does not, of a rule that captured results prove or not; `drawn` of elements that
 /// nobody chose.
 pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
-    let unproven = match proven {
-        true => "",
-        false => ", which no captured result proves: the agreement is evidence for the rule",
+    let unproven = if proven {
+        ""
+    } else {
+        ", which no captured result proves: the agreement is evidence for the rule"
     };
     match verdict {
         Verdict::Identical => format!(
@@ -387,10 +388,7 @@ pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
              every rule."
         ),
         Verdict::IdenticalInPart => {
-            let others = match drawn {
-                true => "the odds of the draw are the only evidence, and only if nobody could predict the draw",
-                false => "this verdict says nothing",
-            };
+            let others = if drawn { "the odds of the draw are the only evidence, and only if nobody could predict the draw" } else { "this verdict says nothing" };
             format!(
                 "The compared elements follow from these inputs by the rule named above{unproven}. About the others, \
                  {others}."

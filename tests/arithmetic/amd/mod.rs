@@ -125,9 +125,10 @@ fn pairwise(a: &[f32], b: &[f32], c: f32, smallest: f32, group: usize, span: usi
 fn floored(a: &[f64], b: &[f64], c: f32, smallest_exponent: i32, fp8: bool) -> f32 {
     let pow2 = |e: i32| 2f64.powi(e / 2) * 2f64.powi(e - e / 2);
     let split = |x: f64, smallest: i32| {
-        let e = match x == 0.0 {
-            true => smallest,
-            false => ((x.abs().to_bits() >> 52) as i32 - 1023).max(smallest),
+        let e = if x == 0.0 {
+            smallest
+        } else {
+            ((x.abs().to_bits() >> 52) as i32 - 1023).max(smallest)
         };
         (x / pow2(e), e)
     };
@@ -163,22 +164,21 @@ fn floored(a: &[f64], b: &[f64], c: f32, smallest_exponent: i32, fp8: bool) -> f
     if let Some(x) = infinities.first() {
         return f32::INFINITY.copysign(*x as f32);
     }
-    let (sum, e_sum) = match fp8 {
-        false => truncated(&products),
-        true => {
-            let turn = |first| {
-                products
-                    .iter()
-                    .copied()
-                    .skip(first)
-                    .step_by(2)
-                    .collect::<Vec<_>>()
-            };
-            let (even, odd) = (truncated(&turn(0)), truncated(&turn(1)));
-            let e = even.1.max(odd.1);
-            let floor = |(s, f): (f64, i32)| (s * pow2(f - e + 24)).floor() * pow2(-24);
-            (floor(even) + floor(odd), e)
-        }
+    let (sum, e_sum) = if !fp8 {
+        truncated(&products)
+    } else {
+        let turn = |first| {
+            products
+                .iter()
+                .copied()
+                .skip(first)
+                .step_by(2)
+                .collect::<Vec<_>>()
+        };
+        let (even, odd) = (truncated(&turn(0)), truncated(&turn(1)));
+        let e = even.1.max(odd.1);
+        let floor = |(s, f): (f64, i32)| (s * pow2(f - e + 24)).floor() * pow2(-24);
+        (floor(even) + floor(odd), e)
     };
     let (mut s_c, e_c) = split(c.into(), -126);
     let e = e_sum.max(e_c);

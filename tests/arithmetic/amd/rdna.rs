@@ -134,18 +134,16 @@ impl Number {
     /// Units of 2^grid, toward minus infinity.
     fn floored(&self, grid: i64) -> BigInt {
         let scale = BigInt::from(1) << (grid - self.1).unsigned_abs();
-        match grid > self.1 {
-            // Division of big integers goes toward zero.
-            true => {
-                let down = &self.0 / &scale;
-                let exact = &down * &scale == self.0;
-                if exact || self.0.sign() != Sign::Minus {
-                    down
-                } else {
-                    down - 1
-                }
+        if grid > self.1 {
+            let down = &self.0 / &scale;
+            let exact = &down * &scale == self.0;
+            if exact || self.0.sign() != Sign::Minus {
+                down
+            } else {
+                down - 1
             }
-            false => &self.0 * scale,
+        } else {
+            &self.0 * scale
         }
     }
 }
@@ -212,9 +210,10 @@ fn group(generation: u8, operand: Format, acc: Format, pairs: &[(u64, u64)], c: 
         (na != nb, Number(a * b, ea + eb - fraction), ea + eb)
     });
     let products: Vec<_> = products.collect();
-    let addend = match flush_sums && tiny(acc, c) {
-        true => Number(BigInt::ZERO, 0),
-        false => Number::of(acc, c),
+    let addend = if flush_sums && tiny(acc, c) {
+        Number(BigInt::ZERO, 0)
+    } else {
+        Number::of(acc, c)
     };
     let negative = acc.unpack(c).negative;
     let largest = |some: &[(bool, Number, i64)]| {

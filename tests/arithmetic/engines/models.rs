@@ -112,9 +112,10 @@ fn fused(random: &mut Random, accumulator: Format) -> Fused {
             2 => 28,
             _ => random.between(8, 28) as u32,
         },
-        alignment: match odd && random.once_in(2) {
-            true => random.pick(&[Rounding::NearestEven, Rounding::Down]),
-            false => Rounding::TowardZero,
+        alignment: if odd && random.once_in(2) {
+            random.pick(&[Rounding::NearestEven, Rounding::Down])
+        } else {
+            Rounding::TowardZero
         },
         zero_exponent: match random.below(8) {
             0 => random.between(-160, 20),
@@ -133,9 +134,10 @@ fn fused(random: &mut Random, accumulator: Format) -> Fused {
             (false, true) => Rounding::NearestEven,
             (false, false) => Rounding::TowardZero,
         },
-        nan: Code(match half {
-            true => random.pick(&[0x7fff, 0x7e00, 0xfe01]),
-            false => random.pick(&[0x7fff_ffff, 0x7fc0_0000, 0xff80_0001]),
+        nan: Code(if half {
+            random.pick(&[0x7fff, 0x7e00, 0xfe01])
+        } else {
+            random.pick(&[0x7fff_ffff, 0x7fc0_0000, 0xff80_0001])
         }),
     }
 }

@@ -74,9 +74,12 @@ fn case(catalogue: &[Model], random: &mut Random) -> Case {
             random.pick(&KINDS)
         },
         c: random.pick(&ADDENDS),
-        layouts: [(); 3].map(|()| match plain {
-            true => Layout::default(),
-            false => Layout::random(random),
+        layouts: [(); 3].map(|()| {
+            if plain {
+                Layout::default()
+            } else {
+                Layout::random(random)
+            }
         }),
         round_tf32: random.once_in(4),
         seed: random.bits(),

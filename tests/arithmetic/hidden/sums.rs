@@ -16,9 +16,10 @@ use crate::support::hidden::number::{BF16, FP16, Layout, Meaning, TF32};
 fn of_a_run(all: usize, share: usize) -> Vec<usize> {
     let given = std::env::var("TCVERIFY_HIDDEN_MACHINES").unwrap_or_default();
     let first = given.parse().unwrap_or(0) % share;
-    match given == "all" {
-        true => (0..all).collect(),
-        false => (first..all).step_by(share).collect(),
+    if given == "all" {
+        (0..all).collect()
+    } else {
+        (first..all).step_by(share).collect()
     }
 }
 
@@ -164,9 +165,10 @@ impl Exact {
             {
                 return NAN;
             }
-            match a.is_infinite() || b.is_infinite() {
-                true => signs[usize::from(product < 0.0)] = true,
-                false => sum = &sum + &(&Fraction::of(a) * &Fraction::of(b)),
+            if a.is_infinite() || b.is_infinite() {
+                signs[usize::from(product < 0.0)] = true
+            } else {
+                sum = &sum + &(&Fraction::of(a) * &Fraction::of(b))
             }
         }
         match signs {
@@ -175,9 +177,10 @@ impl Exact {
             [_, negative] => return infinity(negative),
         }
         let code = nearest_code(Format::Fp32, 24, self.rounding, sum.is_negative(), &sum);
-        match code == 1 << 31 && !self.minus_zero {
-            true => 0,
-            false => code,
+        if code == 1 << 31 && !self.minus_zero {
+            0
+        } else {
+            code
         }
     }
 

@@ -37,10 +37,7 @@ fn floor(dice: &mut Dice) -> Value {
         "sums": dice.pick(&[1, 2, 4]),
         "fraction_bits": fraction_bits,
         "sum_fraction_bits": fraction_bits + between(dice, 0, 10),
-        "addend_window": match dice.chance(3) {
-            true => Value::Null,
-            false => json!(fraction_bits + between(dice, 0, 4)),
-        },
+        "addend_window": if dice.chance(3) { Value::Null } else { json!(fraction_bits + between(dice, 0, 4)) },
         "zero_exponent": -126,
         "result_fraction_bits": between(dice, 24, 34),
         "rounding": dice.pick(&["rz", "rne"]),

@@ -63,10 +63,13 @@ pub fn code(format: Format, kind: Kind, at: usize, random: &mut Random) -> u64 {
         }
         Kind::Special if random.once_in(3) => tiny(format, random),
         Kind::Special => near(format, -2, 6, random),
-        Kind::Tiny => match random.once_in(2) {
-            true => tiny(format, random),
-            false => format.sign_mask() * (bits & 1),
-        },
+        Kind::Tiny => {
+            if random.once_in(2) {
+                tiny(format, random)
+            } else {
+                format.sign_mask() * (bits & 1)
+            }
+        }
     }
 }
 

@@ -230,9 +230,10 @@ impl Product {
                 let [rows, columns] = shapes[i];
                 let count = self.wish.shape.batch.unwrap_or(1) * rows * columns;
                 // Another schedule's scales: the first one for all.
-                let codes = match self.wish.per == Some(scaling.per) {
-                    true => wide(&scales[i]),
-                    false => vec![scales[i][0].into(); count],
+                let codes = if self.wish.per == Some(scaling.per) {
+                    wide(&scales[i])
+                } else {
+                    vec![scales[i][0].into(); count]
                 };
                 self.tensor(Format::Fp32, rows, columns, &codes)
             });

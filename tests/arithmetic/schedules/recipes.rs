@@ -106,13 +106,15 @@ fn merge(inner: bool, random: &mut Random) -> Merge {
     let one_by_one = matches!(order, Order::Serial | Order::Reverse);
     Merge::Sum {
         order,
-        start: match one_by_one {
-            true => random.pick(&[Start::First, Start::Zero]),
-            false => Start::First,
+        start: if one_by_one {
+            random.pick(&[Start::First, Start::Zero])
+        } else {
+            Start::First
         },
-        partials: match inner {
-            true => Partials::F32,
-            false => random.pick(&[Partials::F32, Partials::Result]),
+        partials: if inner {
+            Partials::F32
+        } else {
+            random.pick(&[Partials::F32, Partials::Result])
         },
     }
 }
@@ -139,9 +141,10 @@ fn split(span: usize, tile: usize, random: &mut Random) -> Option<Level> {
                     parts: shared,
                 }];
                 if random.once_in(2) {
-                    let parts = match random.once_in(2) {
-                        true => Parts::Whole {},
-                        false => counted(span, false, random),
+                    let parts = if random.once_in(2) {
+                        Parts::Whole {}
+                    } else {
+                        counted(span, false, random)
                     };
                     let tiles = Some(random.below(5));
                     groups.insert(0, Group { tiles, parts });
@@ -196,9 +199,10 @@ fn spec(unit: &Unit, random: &mut Random) -> ScheduleSpec {
             .map(|_| [term(random), term(random)])
             .collect(),
     });
-    let inner = match integers {
-        true => Vec::new(),
-        false => inner(span, split_terms.as_ref(), random),
+    let inner = if integers {
+        Vec::new()
+    } else {
+        inner(span, split_terms.as_ref(), random)
     };
     let promoted = inner.iter().find_map(|level| match &level.parts {
         Parts::Blocks { length, .. } => Some(*length),
@@ -236,9 +240,10 @@ fn spec(unit: &Unit, random: &mut Random) -> ScheduleSpec {
         },
         order,
         split_terms,
-        split: match integers {
-            true => None,
-            false => split(span, tile, random),
+        split: if integers {
+            None
+        } else {
+            split(span, tile, random)
         },
         inner,
         scales,
@@ -288,9 +293,12 @@ fn agree(unit: &Unit, draw: usize) -> bool {
     let late = spec.addend == Addend::Epilogue;
     let addend = unit.arithmetic.addend();
     let wish = Wish {
-        c: random.once_in(2).then(|| match late {
-            true => random.pick(&[Fp32, Fp16, Bf16]),
-            false => addend,
+        c: random.once_in(2).then(|| {
+            if late {
+                random.pick(&[Fp32, Fp16, Bf16])
+            } else {
+                addend
+            }
         }),
         bias: !spec.is_in_place() && random.once_in(3),
         per: spec.scales.as_ref().map(|scaling| scaling.per),

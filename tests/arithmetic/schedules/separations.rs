@@ -54,12 +54,13 @@ fn told_apart(names: [&str; 2], unit: &Unit) -> Option<usize> {
         let wish = Wish {
             c: (draw % 2 == 0).then_some(Fp32),
             // Of two schedules whose scales are alpha, or of one, it is 1.
-            alpha: match names
+            alpha: if names
                 .iter()
                 .any(|name| name.starts_with("cublas-ada") || name.starts_with("cublas-nvjet-fp8"))
             {
-                true => ONE,
-                false => random.pick(&[0x3f2a_aaab, 0xbf2a_aaab]),
+                ONE
+            } else {
+                random.pick(&[0x3f2a_aaab, 0xbf2a_aaab])
             },
             beta: 0x3e99_999a,
             result: results[draw % 3],

@@ -152,9 +152,10 @@ pub fn pairwise(sums: &[u32]) -> u32 {
     let half = sums.len().div_ceil(2);
     let mut total = sums[last];
     for i in 0..half.min(last) {
-        let slot = match i + half < last {
-            true => add(sums[i], sums[i + half]),
-            false => sums[i],
+        let slot = if i + half < last {
+            add(sums[i], sums[i + half])
+        } else {
+            sums[i]
         };
         total = add(total, slot);
     }

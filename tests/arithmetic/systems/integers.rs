@@ -149,9 +149,12 @@ fn kernels_agree_with_the_exact_engine() {
         let arithmetic = arithmetic("ampere", instruction, operands);
         let [batch, m, n, k] = [2, 9, 40, 200].map(|most| 1 + random.below(most));
         let mut codes = |count: usize, any: u64, strange: &[u64]| -> Vec<u64> {
-            let mut code = || match random.once_in(3) {
-                true => random.pick(strange),
-                false => random.bits() & any,
+            let mut code = || {
+                if random.once_in(3) {
+                    random.pick(strange)
+                } else {
+                    random.bits() & any
+                }
             };
             (0..count).map(|_| code()).collect()
         };

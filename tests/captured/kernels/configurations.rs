@@ -346,9 +346,10 @@ fn captured_products_follow_from_their_configurations() {
     let serial = wrong(&|product| product.configuration(Some(0)));
     let other = wrong(&|product| {
         let text = product.configuration(None);
-        match text.contains("algo=35") {
-            true => text.replace("algo=35", "algo=60"),
-            false => text.replace("algo=60", "algo=35"),
+        if text.contains("algo=35") {
+            text.replace("algo=35", "algo=60")
+        } else {
+            text.replace("algo=60", "algo=35")
         }
     });
     let unsplit = wrong(&|product| {

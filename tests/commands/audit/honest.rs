@@ -84,9 +84,10 @@ fn lines_give_what_the_whole_gives() {
         let all = population(&folder);
         let drawn = all.min(2000);
         product.opened(&folder, drawn, "");
-        let words = match drawn == all {
-            true => format!("IDENTICAL  all {all} elements of D were drawn"),
-            false => "IDENTICAL IN PART  all 2,000 drawn elements".to_owned(),
+        let words = if drawn == all {
+            format!("IDENTICAL  all {all} elements of D were drawn")
+        } else {
+            "IDENTICAL IN PART  all 2,000 drawn elements".to_owned()
         };
         let run = product.verify(&folder, "").expect(0);
         let said = product.said();

@@ -45,9 +45,10 @@ fn another_order_on_the_same_unit() {
     for line in found["next"].as_array().unwrap().iter().take(2) {
         let check = line.as_str().unwrap().strip_prefix("tcverify ").unwrap();
         folder.tcverify(check).expect(0);
-        let other = match check.contains("d1.npy") {
-            true => check.replace("d1.npy", "d2.npy"),
-            false => check.replace("d2.npy", "d1.npy"),
+        let other = if check.contains("d1.npy") {
+            check.replace("d1.npy", "d2.npy")
+        } else {
+            check.replace("d2.npy", "d1.npy")
         };
         folder.tcverify(&other).expect(1);
     }

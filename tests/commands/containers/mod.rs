@@ -56,9 +56,12 @@ const D: [f32; 4] = [2.0, 12.0, 6.5, 25.5];
 
 /// An archive of `.npy` files by name, stored or deflated.
 pub fn archive(members: &[(&str, Vec<u8>)], deflated: bool) -> Vec<u8> {
-    let member = |(name, bytes): &(&str, Vec<u8>)| match deflated {
-        true => write::Member::deflated(name, bytes),
-        false => write::Member::stored(name, bytes),
+    let member = |(name, bytes): &(&str, Vec<u8>)| {
+        if deflated {
+            write::Member::deflated(name, bytes)
+        } else {
+            write::Member::stored(name, bytes)
+        }
     };
     write::zip(&members.iter().map(member).collect::<Vec<_>>())
 }

@@ -144,9 +144,12 @@ pub fn zip_as(members: &[Member], zip64: bool) -> Vec<u8> {
         file.extend(word(record, 8));
         file.extend(word(1, 4));
     }
-    let shown = |value: u64, width: usize| match zip64 {
-        true => vec![0xff; width],
-        false => word(value, width),
+    let shown = |value: u64, width: usize| {
+        if zip64 {
+            vec![0xff; width]
+        } else {
+            word(value, width)
+        }
     };
     file.extend(b"PK\x05\x06\0\0\0\0");
     file.extend(shown(count, 2));

@@ -103,9 +103,12 @@ impl Product {
 
     /// D of these numbers, rounded once.
     fn finish(&self, numbers: impl IntoIterator<Item = f32>) {
-        let code = |x: f32| match self.narrow {
-            true => to_bf16(x),
-            false => u64::from(x.to_bits()),
+        let code = |x: f32| {
+            if self.narrow {
+                to_bf16(x)
+            } else {
+                u64::from(x.to_bits())
+            }
         };
         let codes: Vec<u64> = numbers.into_iter().map(code).collect();
         self.store(&codes);
@@ -187,9 +190,12 @@ const DAMAGE: [(&str, usize, Damage); 38] = [
         ("", &["relu6"])
     }),
     ("GELU", 1, |p| {
-        p.each(|_, _, x| match x.abs() < 9.0 {
-            true => (f64::from(x) * phi(f64::from(x))) as f32,
-            false => x.max(0.0),
+        p.each(|_, _, x| {
+            if x.abs() < 9.0 {
+                (f64::from(x) * phi(f64::from(x))) as f32
+            } else {
+                x.max(0.0)
+            }
         });
         ("", &["gelu"])
     }),

@@ -15,9 +15,10 @@ fn the_map_is_of_this_house() {
         .map(|entry| {
             let entry = entry.unwrap();
             let name = entry.file_name().into_string().unwrap();
-            match entry.path().is_dir() {
-                true => format!("src/{name}/"),
-                false => format!("src/{name}"),
+            if entry.path().is_dir() {
+                format!("src/{name}/")
+            } else {
+                format!("src/{name}")
             }
         })
         .collect();

@@ -158,9 +158,10 @@ fn console(name: &str, block: &str, folder: &Folder) -> usize {
             matches!(run.code, Some(0 | 1)),
             "{name}: {command}\n{run:?}"
         );
-        let newline = match expected.is_empty() || expected.ends_with('\n') {
-            true => "",
-            false => "\n",
+        let newline = if expected.is_empty() || expected.ends_with('\n') {
+            ""
+        } else {
+            "\n"
         };
         shown(command, &format!("{expected}{newline}"), &run.stdout);
         last = Some(run);
@@ -176,9 +177,10 @@ fn shown(command: &str, shown: &str, real: &str) {
     let mut anywhere = false;
     let mut piece = String::new();
     let mut look = |piece: &str, anywhere: bool| {
-        let at = match anywhere {
-            true => rest.find(piece),
-            false => rest.starts_with(piece).then_some(0),
+        let at = if anywhere {
+            rest.find(piece)
+        } else {
+            rest.starts_with(piece).then_some(0)
         };
         let at = at.unwrap_or_else(|| panic!("{command}\nshows\n{piece}\nbut prints\n{rest}"));
         rest = &rest[at + piece.len()..];

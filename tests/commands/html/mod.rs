@@ -13,9 +13,12 @@ use crate::support::{Folder, Npy, floats, halves};
 pub fn folder(wrong: &dyn Fn(usize, usize) -> bool) -> Folder {
     let folder = Folder::new();
     let a: Vec<f32> = (0..512).map(|i| i as f32).collect();
-    let d = (0..512 * 384).map(|i| match wrong(i / 384, i % 384) {
-        true => -1.5,
-        false => (i / 384) as f32,
+    let d = (0..512 * 384).map(|i| {
+        if wrong(i / 384, i % 384) {
+            -1.5
+        } else {
+            (i / 384) as f32
+        }
     });
     folder.save("a.npy", &Npy::new("<f2", &[512, 1], halves(&a)));
     folder.save("b.npy", &Npy::new("<f2", &[1, 384], halves(&[1.0; 384])));

@@ -51,9 +51,10 @@ impl Session {
     /// What a command wrote.
     fn show(&mut self, file: &str) {
         let text = String::from_utf8(self.folder.read(file)).expect("text");
-        let text = match file.ends_with(".html") {
-            true => text_of_page(&text),
-            false => text,
+        let text = if file.ends_with(".html") {
+            text_of_page(&text)
+        } else {
+            text
         };
         self.add(&format!("--- {file}"), &text);
     }

@@ -178,9 +178,10 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
     let check = Check::in_memory("a100", Format::Fp16);
     let prepare = |wrong: bool| {
         let [a, b, d] = ones();
-        let d = match wrong {
-            false => d,
-            true => Tensor::from_codes(Format::Fp32, vec![2, 2], &[0x4040_0001; 4]),
+        let d = if !wrong {
+            d
+        } else {
+            Tensor::from_codes(Format::Fp32, vec![2, 2], &[0x4040_0001; 4])
         };
         Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap()
     };

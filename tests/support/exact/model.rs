@@ -50,9 +50,10 @@ impl<'a> Reference<'a> {
         // Zeros fill up the instruction, and a sum of -0 and +0 is +0.
         let whole = self.arithmetic.instruction_k.unwrap_or(span);
         let minus_zero = self.arithmetic.accumulator.sign_mask();
-        match code == minus_zero && a.len().next_multiple_of(span) % whole != 0 {
-            true => 0,
-            false => code,
+        if code == minus_zero && a.len().next_multiple_of(span) % whole != 0 {
+            0
+        } else {
+            code
         }
     }
 

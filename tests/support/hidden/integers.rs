@@ -12,9 +12,10 @@ pub struct Integers {
 impl Integers {
     pub fn value(self, code: u64) -> i128 {
         let code = i128::from(code);
-        match self.signed && code >> (self.bits - 1) & 1 == 1 {
-            true => code - (1 << self.bits),
-            false => code,
+        if self.signed && code >> (self.bits - 1) & 1 == 1 {
+            code - (1 << self.bits)
+        } else {
+            code
         }
     }
 }
@@ -132,9 +133,12 @@ impl Unit {
         let n = products.len().div_ceil(self.group);
         let member = |i: usize| -> Vec<i128> {
             let strided = self.order == Order::Strided;
-            let places = (0..self.group).map(|j| match strided {
-                true => i + j * n,
-                false => i * self.group + j,
+            let places = (0..self.group).map(|j| {
+                if strided {
+                    i + j * n
+                } else {
+                    i * self.group + j
+                }
             });
             places.filter_map(|k| products.get(k).copied()).collect()
         };

@@ -189,12 +189,15 @@ impl Machine {
                 Meaning::Infinite { negative: x != y }
             }
             (Meaning::Infinite { negative }, Meaning::Finite(n))
-            | (Meaning::Finite(n), Meaning::Infinite { negative }) => match zero(n) {
-                true => Meaning::Nan,
-                false => Meaning::Infinite {
-                    negative: negative != n.negative,
-                },
-            },
+            | (Meaning::Finite(n), Meaning::Infinite { negative }) => {
+                if zero(n) {
+                    Meaning::Nan
+                } else {
+                    Meaning::Infinite {
+                        negative: negative != n.negative,
+                    }
+                }
+            }
             (Meaning::Finite(x), Meaning::Finite(y)) => Meaning::Finite(Number {
                 negative: x.negative != y.negative,
                 significand: x.significand * y.significand,
@@ -318,15 +321,16 @@ impl Machine {
         }
         let leading = weight + kept.ilog2() as i32;
         if leading > FP32.bias() && extra == 0 {
-            return match self.saturate {
-                true => Sum::Finite(Number {
+            return if self.saturate {
+                Sum::Finite(Number {
                     negative,
                     significand: (1 << 24) - 1,
                     last: FP32.bias() - 23,
                     exponent: FP32.bias(),
                     subnormal: false,
-                }),
-                false => Sum::Infinite { negative },
+                })
+            } else {
+                Sum::Infinite { negative }
             };
         }
         let subnormal = extra == 0 && leading < 1 - FP32.bias();
@@ -361,9 +365,10 @@ impl Machine {
             Sum::Finite(n) => {
                 let exponent = (n.last + n.significand.ilog2() as i32).max(1 - FP32.bias());
                 let shift = n.last - (exponent - 23);
-                let significand = match shift >= 0 {
-                    true => n.significand << shift,
-                    false => n.significand >> -shift,
+                let significand = if shift >= 0 {
+                    n.significand << shift
+                } else {
+                    n.significand >> -shift
                 } as u64;
                 let field = match significand >> 23 {
                     0 => 0,

@@ -88,9 +88,10 @@ impl Unit {
         let short = dice.chance(3);
         let result = if short { operand } else { FP32 };
         let complement = dice.chance(2);
-        let (size, order) = match complement {
-            true => (2, (0..8).collect()),
-            false => (4, dice.pick(&[[0, 1, 2, 3], [0, 2, 1, 3]]).to_vec()),
+        let (size, order) = if complement {
+            (2, (0..8).collect())
+        } else {
+            (4, dice.pick(&[[0, 1, 2, 3], [0, 2, 1, 3]]).to_vec())
         };
         let half = result == FP16;
         let least = match (half, complement) {
@@ -99,9 +100,12 @@ impl Unit {
             (false, false) => -126,
         };
         let other = dice.chance(3);
-        let near = |dice: &mut Dice, right: i32| match other {
-            true => right - 1 + dice.below(3) as i32,
-            false => right,
+        let near = |dice: &mut Dice, right: i32| {
+            if other {
+                right - 1 + dice.below(3) as i32
+            } else {
+                right
+            }
         };
         let top = result.largest_field() << result.fraction_bits;
         let sign = 1u64 << (result.bits() - 1);
@@ -212,9 +216,10 @@ impl Unit {
             last: addend.last,
             sum: addend.exponent,
         };
-        let (total, grid) = match self.complement {
-            true => self.complemented(&terms, addend),
-            false => self.paired(&terms, addend),
+        let (total, grid) = if self.complement {
+            self.complemented(&terms, addend)
+        } else {
+            self.paired(&terms, addend)
         };
         self.rounded(total, grid)
     }

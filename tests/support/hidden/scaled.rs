@@ -89,9 +89,10 @@ impl Unit {
             Scales::Powers => 32,
             Scales::Floats => 16,
         };
-        let fraction = match parts {
-            true => dice.pick(&[25, 30, 34, 35, 37]),
-            false => dice.pick(&[23, 24, 25, 28]),
+        let fraction = if parts {
+            dice.pick(&[25, 30, 34, 35, 37])
+        } else {
+            dice.pick(&[23, 24, 25, 28])
         };
         Unit {
             operands,

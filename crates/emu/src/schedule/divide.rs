@@ -99,9 +99,10 @@ fn known(count: Option<usize>) -> Result<usize, String> {
 
 /// One range, or nothing.
 pub fn part(range: Range<usize>) -> Part {
-    match range.is_empty() {
-        true => Part::new(),
-        false => vec![range],
+    if range.is_empty() {
+        Part::new()
+    } else {
+        vec![range]
     }
 }
 
@@ -130,14 +131,20 @@ fn slices(
     let end = |i: usize| match how {
         SliceLength::Ceil => length.div_ceil(grain).div_ceil(count) * grain * i,
         SliceLength::CeilOfFloor => (length / count).div_ceil(grain) * grain * i,
-        SliceLength::Floor => match i == count {
-            true => length,
-            false => whole / count * grain * i,
-        },
-        SliceLength::Balanced => match i == count {
-            true => length,
-            false => (whole / count * i + i.min(whole % count)) * grain,
-        },
+        SliceLength::Floor => {
+            if i == count {
+                length
+            } else {
+                whole / count * grain * i
+            }
+        }
+        SliceLength::Balanced => {
+            if i == count {
+                length
+            } else {
+                (whole / count * i + i.min(whole % count)) * grain
+            }
+        }
     };
     if how == SliceLength::CeilOfFloor && length < count {
         return Err(format!(

@@ -52,9 +52,10 @@ impl<O: Ops> Finish<'_, O> {
         let integers = [self.accumulator, self.result] == [Format::Int32; 2];
         if integers || self.is_bare() {
             for (out, &sum) in out.iter_mut().zip(sums) {
-                *out = match integers {
-                    true => sum.into(),
-                    false => self.round(sum),
+                *out = if integers {
+                    sum.into()
+                } else {
+                    self.round(sum)
                 };
             }
             return;

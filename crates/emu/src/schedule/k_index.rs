@@ -90,9 +90,10 @@ impl KIndices {
         let first = indices.first().and_then(|index| index.k);
         let Some(first) = first else { return self };
         let plain = |(i, index): (usize, &KIndex)| *index == KIndex::of(first + i);
-        match indices.iter().enumerate().all(plain) {
-            true => KIndices::Range(first..first + indices.len()),
-            false => self,
+        if indices.iter().enumerate().all(plain) {
+            KIndices::Range(first..first + indices.len())
+        } else {
+            self
         }
     }
 

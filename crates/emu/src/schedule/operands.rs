@@ -115,12 +115,11 @@ fn columns(
         }
         for (index, out) in indices.iter().zip(out.chunks_mut(n * width)) {
             let Some(k) = index.k else { continue };
-            let row = match dense {
-                true => &codes[(k - first) * n..(k - first + 1) * n],
-                false => {
-                    plane.read_row(k, 0, &mut codes);
-                    &codes
-                }
+            let row = if dense {
+                &codes[(k - first) * n..(k - first + 1) * n]
+            } else {
+                plane.read_row(k, 0, &mut codes);
+                &codes
             };
             let term = term(index);
             write_codes(

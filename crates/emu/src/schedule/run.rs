@@ -95,9 +95,10 @@ impl<'a, 'r> Run<'a, 'r> {
                 None => {
                     let kept = |uniform: &KTraversal| uniform.root.kept(early);
                     let kept = uniform.as_ref().map_or(1, kept);
-                    let columns = match self.kernel.spec.inner.is_empty() {
-                        true => COLUMNS,
-                        false => SUMMED_COLUMNS,
+                    let columns = if self.kernel.spec.inner.is_empty() {
+                        COLUMNS
+                    } else {
+                        SUMMED_COLUMNS
                     };
                     ((KEPT / kept / columns.min(n)).clamp(1, ROWS), columns)
                 }
@@ -315,13 +316,11 @@ impl<'a, 'r> Run<'a, 'r> {
             ..
         } = self.replay.arithmetic;
         // A sum that nothing rounds on the way must not be read on the way.
-        let panel = match step.rounds() {
-            // Whole instructions, so that none is filled up but the last.
-            true => {
-                let whole = instruction_k.unwrap_or(1).next_multiple_of(step.span());
-                PANEL.next_multiple_of(whole)
-            }
-            false => indices.len(),
+        let panel = if step.rounds() {
+            let whole = instruction_k.unwrap_or(1).next_multiple_of(step.span());
+            PANEL.next_multiple_of(whole)
+        } else {
+            indices.len()
         };
         let mut before: Option<Tensor> = None;
         let mut codes = Vec::new();

@@ -83,9 +83,10 @@ impl Run<'_, '_> {
                     _ => of(self, index),
                 };
                 ops.observe(Observed::Stage(stage));
-                match scaled {
-                    true => self.promote(ops, kernel, problem, (part, &sums), &mut total),
-                    false => self.update(&mut total, &sums, n, add),
+                if scaled {
+                    self.promote(ops, kernel, problem, (part, &sums), &mut total)
+                } else {
+                    self.update(&mut total, &sums, n, add)
                 }
             }
             return total;

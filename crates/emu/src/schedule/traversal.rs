@@ -286,13 +286,12 @@ impl MainLoop<'_> {
             }));
         };
         let first = level.is_promotion() && !promoted;
-        let role = match level.is_promotion() {
-            true => {
-                let at = self.spec.scales.as_ref().map(|scaling| scaling.at);
-                let scaled = first && at == Some(ScaledAt::Promotion);
-                Role::Promotion { scaled }
-            }
-            false => Role::Inner,
+        let role = if level.is_promotion() {
+            let at = self.spec.scales.as_ref().map(|scaling| scaling.at);
+            let scaled = first && at == Some(ScaledAt::Promotion);
+            Role::Promotion { scaled }
+        } else {
+            Role::Inner
         };
         let parts = divide(&level.parts, indices.len(), self.spec.tile_k)?;
         let nodes = parts

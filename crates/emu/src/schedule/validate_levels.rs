@@ -78,9 +78,10 @@ impl ScheduleSpec {
                         parts => self.validate_split(parts)?,
                     }
                 }
-                match groups.is_empty() {
-                    true => refused("split.parts.groups is empty"),
-                    false => Ok(()),
+                if groups.is_empty() {
+                    refused("split.parts.groups is empty")
+                } else {
+                    Ok(())
                 }
             }
             Parts::Ranges { parts } => validate_ranges(parts),

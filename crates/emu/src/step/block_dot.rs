@@ -172,12 +172,13 @@ impl StepKind for BlockDot {
         observer.aligned(largest, grid);
         for (i, term) in terms.iter().enumerate() {
             let first = i * self.part;
-            let source = match first < a.len() {
-                true => Source::Products {
+            let source = if first < a.len() {
+                Source::Products {
                     first,
                     count: self.part.min(a.len() - first),
-                },
-                false => Source::Addend,
+                }
+            } else {
+                Source::Addend
             };
             observer.term(|| term.trace(source, grid, self.alignment));
         }

@@ -157,9 +157,10 @@ impl StepKind for BlockWindow {
         let mut kept: Vec<i128> = Vec::with_capacity(parts.len());
         for (i, part) in parts.iter().enumerate() {
             let reached = |[all, _]: [i32; 2]| !c.is_zero() && c.exponent >= all;
-            let own = match self.addend_cuts && part.exponents.is_some_and(reached) {
-                true => grid.max(by_addend),
-                false => grid,
+            let own = if self.addend_cuts && part.exponents.is_some_and(reached) {
+                grid.max(by_addend)
+            } else {
+                grid
             };
             let cut = part.term(0).align(own, Rounding::TowardZero) << (own - grid);
             kept.push(observer.shifted(Some(i), cut));

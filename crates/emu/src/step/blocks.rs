@@ -78,9 +78,10 @@ impl Blocks {
     }
 
     pub fn summary(&self) -> String {
-        let added = match self.l1_acc {
-            true => ", sums added in memory (the last block starts from their sum)",
-            false => "",
+        let added = if self.l1_acc {
+            ", sums added in memory (the last block starts from their sum)"
+        } else {
+            ""
         };
         let reload = match self.reload {
             Reload::Exact => "",
@@ -170,9 +171,10 @@ pub fn added_in_memory(format: Format, stored: u64, more: u64) -> u64 {
         ..Target::full(format, Rounding::NearestEven)
     };
     let code = target.round(sum < 0, sum.unsigned_abs(), lsb, false);
-    match format.unpack(code).is_below_normal(format) {
-        true => format.zero(sum < 0),
-        false => code,
+    if format.unpack(code).is_below_normal(format) {
+        format.zero(sum < 0)
+    } else {
+        code
     }
 }
 
@@ -197,8 +199,9 @@ pub fn packed(format: Format, code: u64) -> u64 {
         Class::Finite => round_code(format, code, Format::Bf16, Rounding::NearestAway, 0),
         _ => return Format::Bf16.infinity(x.negative).expect("it has one"),
     };
-    match Format::Bf16.unpack(rounded).is_below_normal(Format::Bf16) {
-        true => 0,
-        false => rounded,
+    if Format::Bf16.unpack(rounded).is_below_normal(Format::Bf16) {
+        0
+    } else {
+        rounded
     }
 }

@@ -81,9 +81,10 @@ impl Group {
 
     /// What a trace calls the product of a pair.
     pub(super) fn source(&self, i: usize) -> Source {
-        match i < self.there {
-            true => Source::Product(i),
-            false => Source::Missing,
+        if i < self.there {
+            Source::Product(i)
+        } else {
+            Source::Missing
         }
     }
 }
@@ -275,15 +276,14 @@ impl Groups {
     /// In words: 16 products 4 at a time, 8 to 11 before 4 to 7.
     pub(super) fn summary(&self) -> String {
         let ascending = self.order.iter().copied().eq(0..self.order.len());
-        let order = match ascending {
-            true => "in ascending k".to_owned(),
-            false => {
-                let firsts = self.order.iter().map(|group| {
-                    let first = group * self.size;
-                    format!("{first} to {}", first + self.size - 1)
-                });
-                format!("k {}", firsts.collect::<Vec<_>>().join(", "))
-            }
+        let order = if ascending {
+            "in ascending k".to_owned()
+        } else {
+            let firsts = self.order.iter().map(|group| {
+                let first = group * self.size;
+                format!("{first} to {}", first + self.size - 1)
+            });
+            format!("k {}", firsts.collect::<Vec<_>>().join(", "))
         };
         format!("{} products, {} at a time, {order}", self.span(), self.size)
     }

@@ -71,11 +71,12 @@ pub fn check_zero_exponent(exponent: i32) -> Result<(), String> {
 /// Significant bits of a result.
 pub fn check_precision(precision: u32, accumulator: Format) -> Result<(), String> {
     let most = accumulator.fraction_bits() + 1;
-    match (1..=most).contains(&precision) {
-        true => Ok(()),
-        false => Err(format!(
+    if (1..=most).contains(&precision) {
+        Ok(())
+    } else {
+        Err(format!(
             "precision is {precision}; {accumulator} has 1 to {most} bits"
-        )),
+        ))
     }
 }
 

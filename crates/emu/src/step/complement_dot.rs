@@ -163,9 +163,12 @@ impl ComplementDot {
         observer.aligned(most.max(competes(c_leading)), grid);
 
         // In the frame of C's sign.
-        let term = |negative: bool, units: i128| match negative == c.negative {
-            true => units,
-            false => !units,
+        let term = |negative: bool, units: i128| {
+            if negative == c.negative {
+                units
+            } else {
+                !units
+            }
         };
         let in_place = |units: i128| if c.negative { -units } else { units };
         let mut total = 0;

@@ -41,9 +41,10 @@ impl StepKind for ExactSum {
     fn hypotheses(clues: &super::Clues) -> Vec<ExactSum> {
         let nan = clues.nan;
         let roundings = [Rounding::NearestEven, Rounding::TowardZero];
-        let zeros = match clues.minus_zero {
-            true => &[false][..],
-            false => &[false, true],
+        let zeros = if clues.minus_zero {
+            &[false][..]
+        } else {
+            &[false, true]
         };
         let of = |&group: &usize| {
             roundings.into_iter().flat_map(move |rounding| {
@@ -82,9 +83,10 @@ impl StepKind for ExactSum {
         }
         let target = Target::full(formats.accumulator, self.rounding);
         let result = sum.round(target, self.nan.0);
-        match self.plus_zero {
-            true => without_minus_zero(target.format, result),
-            false => result,
+        if self.plus_zero {
+            without_minus_zero(target.format, result)
+        } else {
+            result
         }
     }
 

@@ -178,9 +178,10 @@ impl FlooredPairs {
             });
         }
         let value = signed(c.negative, c.magnitude);
-        let kept = match floor_to(value.abs(), c.lsb, grid) == 0 && grid > self.least_leading {
-            true => 0,
-            false => floor_to(value, c.lsb, grid),
+        let kept = if floor_to(value.abs(), c.lsb, grid) == 0 && grid > self.least_leading {
+            0
+        } else {
+            floor_to(value, c.lsb, grid)
         };
         let kept = observer.shifted(None, kept);
         let c = Term {

@@ -138,9 +138,10 @@ impl StepKind for Fused {
         };
         let seen = self.seen(sum.unsigned_abs());
         let result = target.round(sum < 0, seen, grid, false);
-        match self.minus_zero {
-            true => result,
-            false => without_minus_zero(accumulator, result),
+        if self.minus_zero {
+            result
+        } else {
+            without_minus_zero(accumulator, result)
         }
     }
 
@@ -156,9 +157,10 @@ impl StepKind for Fused {
                 Some(bits) => format!(" from the leading {bits} of the sum, without a sticky bit"),
                 None => String::new(),
             },
-            match self.minus_zero {
-                true => ", -0 if a negative sum rounds to zero",
-                false => "",
+            if self.minus_zero {
+                ", -0 if a negative sum rounds to zero"
+            } else {
+                ""
             }
         )
     }

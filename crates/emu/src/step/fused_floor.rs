@@ -138,13 +138,12 @@ impl StepKind for FusedFloor {
         let reached = self
             .addend_window
             .is_none_or(|window| c_exponent >= exponent - window as i32);
-        let c = match reached && !c.is_zero() {
-            true => {
-                let coarse = exponent - self.fraction_bits as i32;
-                let value = signed(addend.negative, addend.magnitude);
-                floor_to(value, addend.lsb, coarse) << (coarse - grid)
-            }
-            false => 0,
+        let c = if reached && !c.is_zero() {
+            let coarse = exponent - self.fraction_bits as i32;
+            let value = signed(addend.negative, addend.magnitude);
+            floor_to(value, addend.lsb, coarse) << (coarse - grid)
+        } else {
+            0
         };
         observer.term(|| addend.kept(Source::Addend, c, grid));
         let total = observer.added(products + c);

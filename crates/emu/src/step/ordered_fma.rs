@@ -75,9 +75,10 @@ impl StepKind for OrderedFma {
                 self.span()
             ),
         };
-        let flush = match self.flush {
-            true => ", subnormals flushed to zero",
-            false => "",
+        let flush = if self.flush {
+            ", subnormals flushed to zero"
+        } else {
+            ""
         };
         format!("chain of IEEE fused multiply-adds, rne, {chains}{flush}; NaNs keep their payload")
     }

@@ -65,9 +65,10 @@ impl StepKind for PairwiseFlush {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;
-        let c = match format.unpack(c).is_below_normal(format) {
-            true => format.zero(false),
-            false => c,
+        let c = if format.unpack(c).is_below_normal(format) {
+            format.zero(false)
+        } else {
+            c
         };
         let products: Vec<_> = a
             .iter()
@@ -172,16 +173,18 @@ impl PairwiseFlush {
         let target = Target::full(format, self.rounding);
         let result = fma_through(product, addend, target, self.nan.0, wires);
         let number = format.unpack(result);
-        match number.is_below_normal(format) {
-            true => format.zero(number.negative),
-            false => result,
+        if number.is_below_normal(format) {
+            format.zero(number.negative)
+        } else {
+            result
         }
     }
 }
 
 fn flushed_operand(format: Format, number: &Unpacked) -> Unpacked {
-    match number.is_below_normal(format) {
-        true => format.unpack(format.zero(false)),
-        false => *number,
+    if number.is_below_normal(format) {
+        format.unpack(format.zero(false))
+    } else {
+        *number
     }
 }

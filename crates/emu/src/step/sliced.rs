@@ -402,9 +402,10 @@ impl Sliced {
             observer.aligned(grid, lsb);
             let mut sum = 0;
             for (i, product) in all.iter().enumerate() {
-                let signed = match product.negative {
-                    true => -(product.magnitude as i128),
-                    false => product.magnitude as i128,
+                let signed = if product.negative {
+                    -(product.magnitude as i128)
+                } else {
+                    product.magnitude as i128
                 };
                 let kept = match (counts, product.exponent) {
                     (Some(largest), Some(own)) => {
@@ -416,9 +417,10 @@ impl Sliced {
                 let kept = observer.shifted(Some(begin + i), kept);
                 let exponent = product.exponent.unwrap_or(NEVER);
                 observer.term(|| TermTrace {
-                    source: match i < there {
-                        true => Source::Product(i),
-                        false => Source::Missing,
+                    source: if i < there {
+                        Source::Product(i)
+                    } else {
+                        Source::Missing
                     },
                     negative: product.negative,
                     magnitude: product.magnitude,
@@ -526,14 +528,16 @@ impl Sliced {
         };
         // The slices with their leading bits where the upper ones have theirs.
         let rest = SIGNIFICAND - self.a_slice;
-        let a = match low_a {
-            false => a >> rest,
-            true => (a & ((1 << rest) - 1)) << (2 * self.a_slice - SIGNIFICAND),
+        let a = if !low_a {
+            a >> rest
+        } else {
+            (a & ((1 << rest) - 1)) << (2 * self.a_slice - SIGNIFICAND)
         };
         let mask = (1 << self.b_slice) - 1;
-        let b = match low_b {
-            false => b >> (SIGNIFICAND - self.b_slice),
-            true => b >> (SIGNIFICAND - 2 * self.b_slice) & mask,
+        let b = if !low_b {
+            b >> (SIGNIFICAND - self.b_slice)
+        } else {
+            b >> (SIGNIFICAND - 2 * self.b_slice) & mask
         };
         Product {
             negative,

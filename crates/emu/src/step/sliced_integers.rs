@@ -122,9 +122,10 @@ impl StepKind for SlicedIntegers {
 /// An integer of some of the bits.
 fn slice(x: Unpacked, split: u32, low: bool) -> i64 {
     let low_bits = (1u64 << split) - 1;
-    let kept = match low {
-        true => x.significand & low_bits,
-        false => x.significand & !low_bits,
+    let kept = if low {
+        x.significand & low_bits
+    } else {
+        x.significand & !low_bits
     };
     if x.negative {
         -(kept as i64)

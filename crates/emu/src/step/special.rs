@@ -34,8 +34,9 @@ pub fn special(
 
 /// A result that is never -0.
 pub fn without_minus_zero(format: Format, code: u64) -> u64 {
-    match code == format.zero(true) {
-        true => format.zero(false),
-        false => code,
+    if code == format.zero(true) {
+        format.zero(false)
+    } else {
+        code
     }
 }

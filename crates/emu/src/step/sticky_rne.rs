@@ -440,9 +440,10 @@ impl StickyRne {
         let shift = leading + BELOW - fraction_bits;
         let rounded = shift_right(exact, shift, Rounding::NearestEven, negative);
         let carry = rounded >> (fraction_bits + 1) != 0;
-        let (significand, exponent) = match carry {
-            true => (rounded >> 1, exponent + 1),
-            false => (rounded, exponent),
+        let (significand, exponent) = if carry {
+            (rounded >> 1, exponent + 1)
+        } else {
+            (rounded, exponent)
         };
 
         if exponent > Format::Fp32.max_exponent() {

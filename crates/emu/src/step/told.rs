@@ -38,9 +38,10 @@ impl TraceObserver for Recorder {
 
 fn code(format: Format, number: i64) -> u64 {
     let int32 = u64::from(number as i32 as u32);
-    match format.is_integer() {
-        true => int32 & format.max_code(),
-        false => round_code(Format::Int32, int32, format, Rounding::NearestEven, 0),
+    if format.is_integer() {
+        int32 & format.max_code()
+    } else {
+        round_code(Format::Int32, int32, format, Rounding::NearestEven, 0)
     }
 }
 
@@ -72,9 +73,10 @@ fn terms_are_the_products_and_c() {
             let one = arithmetic
                 .scale
                 .map(|scale| vec![code(scale.format, 1) as u8; count]);
-            let scales = match arithmetic.step.scales_operands() {
-                true => None,
-                false => one.as_ref().map(|one| [&one[..], &one[..]]),
+            let scales = if arithmetic.step.scales_operands() {
+                None
+            } else {
+                one.as_ref().map(|one| [&one[..], &one[..]])
             };
             let mut recorder = Recorder::default();
             let mut carried = arithmetic.step.start(formats, code(formats.addend, 3));

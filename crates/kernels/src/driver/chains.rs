@@ -80,9 +80,10 @@ impl<K: TileKernel> Slab<'_, K> {
             |chain: usize, length: usize| !alone && !from_c(chain) && length <= self.kernel.depth();
         let firsts = [0].into_iter().chain(promotion.ends.iter().copied());
         let lengths = firsts.zip(promotion.ends).map(|(first, last)| last - first);
-        let mut state = match lengths.enumerate().all(|(chain, k)| whole(chain, k)) {
-            true => Vec::new(),
-            false => self.initial_state(columns.clone(), flags),
+        let mut state = if lengths.enumerate().all(|(chain, k)| whole(chain, k)) {
+            Vec::new()
+        } else {
+            self.initial_state(columns.clone(), flags)
         };
         let accumulators = strips * self.padded_rows() * wide;
         let mut main = vec![0u32; if alone { 0 } else { accumulators }];
@@ -110,14 +111,13 @@ impl<K: TileKernel> Slab<'_, K> {
             let pieces = out[columns.clone()].chunks_mut(wide).enumerate();
             for (i, out) in pieces {
                 let at = i * strip + row * wide;
-                match alone {
-                    false => out.copy_from_slice(&main[at..][..out.len()]),
-                    true => {
-                        for (out, &state) in out.iter_mut().zip(&state[at..]) {
-                            match self.code_of(state) {
-                                Some(code) => *out = code,
-                                None => unknown.store(true, Ordering::Relaxed),
-                            }
+                if !alone {
+                    out.copy_from_slice(&main[at..][..out.len()])
+                } else {
+                    for (out, &state) in out.iter_mut().zip(&state[at..]) {
+                        match self.code_of(state) {
+                            Some(code) => *out = code,
+                            None => unknown.store(true, Ordering::Relaxed),
                         }
                     }
                 }

@@ -73,9 +73,10 @@ impl<K: TileKernel> Slab<'_, K> {
             }
         };
         // Where a block of rows is several tasks, it is packed once for all of them.
-        let shared: Vec<K::A> = match tasks.len() > blocks {
-            true => parallel::map(blocks, pack),
-            false => Vec::new(),
+        let shared: Vec<K::A> = if tasks.len() > blocks {
+            parallel::map(blocks, pack)
+        } else {
+            Vec::new()
         };
         let states = self.deal(&tasks, state);
         let (mains, chains) = match main {
@@ -112,13 +113,12 @@ impl<K: TileKernel> Slab<'_, K> {
                     rows: rows.clone(),
                     columns: left..columns.end.min(left + wide),
                 };
-                let state = match scratch.is_empty() {
-                    true => &mut *states[i],
-                    false => {
-                        let size = rows.len().next_multiple_of(kernel.tile().0) * wide;
-                        scratch[..size].fill(kernel.start(0));
-                        &mut scratch[..size]
-                    }
+                let state = if scratch.is_empty() {
+                    &mut *states[i]
+                } else {
+                    let size = rows.len().next_multiple_of(kernel.tile().0) * wide;
+                    scratch[..size].fill(kernel.start(0));
+                    &mut scratch[..size]
                 };
                 let b = match &mut room {
                     Some(room) => {

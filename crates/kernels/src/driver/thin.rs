@@ -29,9 +29,10 @@ impl<K: TileKernel> Slab<'_, K> {
         let strips = columns.len().div_ceil(wide);
         let run = strips.div_ceil(self.tasks);
         // Of a column that lies together in memory short pieces would be read, and of a narrow row, too.
-        let depth = match of_b.codes.has_rows_together() && columns.len() >= wide {
-            true => self.kernel.shallow(),
-            false => self.kernel.depth(),
+        let depth = if of_b.codes.has_rows_together() && columns.len() >= wide {
+            self.kernel.shallow()
+        } else {
+            self.kernel.depth()
         };
         let all = self.context.problem.k;
         let strip = self.padded_rows() * wide;

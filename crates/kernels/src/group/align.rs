@@ -117,9 +117,10 @@ impl<V: Half2> Align<V> for Half2Products<V> {
     unsafe fn new(tile: &Tile) -> Self {
         let plan = tile.plan;
         // If others are counted to the floor as well, none is taken for a zero.
-        let zeros = match plan.tells_zeros() {
-            true => plan.floor,
-            false => plan.floor - 1,
+        let zeros = if plan.tells_zeros() {
+            plan.floor
+        } else {
+            plan.floor - 1
         };
         let lift = tile.half2.as_ref().map_or(0, |half2| half2.lift);
         let base = 15 + plan.fraction_bits + 127 - lift;

@@ -75,9 +75,10 @@ impl Fused for StickyPlan {
 
     fn specials(&self) -> SpecialRule {
         let nan = self.products.nan;
-        match self.masks {
-            true => SpecialRule::Exactly,
-            false => SpecialRule::Zeros { nan },
+        if self.masks {
+            SpecialRule::Exactly
+        } else {
+            SpecialRule::Zeros { nan }
         }
     }
 

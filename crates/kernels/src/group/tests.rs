@@ -151,9 +151,10 @@ fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<
             plan,
             tile: &mut tile,
         };
-        let sound = match half2 {
-            true => run.tile.half2.is_some() && platform.half2(&mut run) == Some(true),
-            false => platform.vectorized(run),
+        let sound = if half2 {
+            run.tile.half2.is_some() && platform.half2(&mut run) == Some(true)
+        } else {
+            platform.vectorized(run)
         };
         sound.then_some(state)
     })

@@ -74,9 +74,10 @@ impl LanePlan {
             return None;
         }
         let top = step.ieee_top && formats.a.specials() == Specials::NanOnly;
-        let specials = match step.masks || top || formats.scale.is_some() {
-            true => SpecialRule::Exactly,
-            false => SpecialRule::Zeros { nan: step.nan },
+        let specials = if step.masks || top || formats.scale.is_some() {
+            SpecialRule::Exactly
+        } else {
+            SpecialRule::Zeros { nan: step.nan }
         };
         Some(LanePlan {
             operands: formats.a,

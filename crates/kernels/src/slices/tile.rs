@@ -74,9 +74,10 @@ impl Blocks {
     /// What becomes of one element; `first`: after the first block.
     fn between(&self, first: bool, i: usize, state: &mut [[i32; ROWS * WIDEST]; 3]) {
         let [main, alone, stored] = state;
-        stored[i] = match first || !self.added {
-            true => main[i],
-            false => added_in_memory(stored[i], alone[i]),
+        stored[i] = if first || !self.added {
+            main[i]
+        } else {
+            added_in_memory(stored[i], alone[i])
         };
         main[i] = stored[i] & (-1 << self.lost_bits);
         alone[i] = 0;
@@ -85,15 +86,19 @@ impl Blocks {
 
 /// IEEE's sum, to nearest even; subnormal numbers are zeros of their sign, and there is one NaN.
 fn added_in_memory(x: i32, y: i32) -> i32 {
-    let flushed = |x: f32| match x.is_subnormal() {
-        true => 0f32.copysign(x),
-        false => x,
+    let flushed = |x: f32| {
+        if x.is_subnormal() {
+            0f32.copysign(x)
+        } else {
+            x
+        }
     };
     let [x, y] = [x, y].map(|code| flushed(f32::from_bits(code as u32)));
     let sum = flushed(x + y);
-    match sum.is_nan() {
-        true => 0x7fc0_0000,
-        false => sum.to_bits() as i32,
+    if sum.is_nan() {
+        0x7fc0_0000
+    } else {
+        sum.to_bits() as i32
     }
 }
 

@@ -33,9 +33,10 @@ pub(super) struct Axes {
 impl Axes {
     /// The row of an array with so many heads and tokens.
     pub fn row(&self, heads: usize, tokens: usize, [batch, head, token]: [usize; 3]) -> usize {
-        match self.heads_first {
-            true => (batch * heads + head) * tokens + token,
-            false => (batch * tokens + token) * heads + head,
+        if self.heads_first {
+            (batch * heads + head) * tokens + token
+        } else {
+            (batch * tokens + token) * heads + head
         }
     }
 
@@ -43,9 +44,10 @@ impl Axes {
     pub fn place(&self, row: usize) -> [usize; 3] {
         let all = self.heads * self.queries;
         let (batch, inside) = (row / all, row % all);
-        match self.heads_first {
-            true => [batch, inside / self.queries, inside % self.queries],
-            false => [batch, inside % self.heads, inside / self.heads],
+        if self.heads_first {
+            [batch, inside / self.queries, inside % self.queries]
+        } else {
+            [batch, inside % self.heads, inside / self.heads]
         }
     }
 }
@@ -84,9 +86,10 @@ impl RowKernel for Kernel<'_> {
         let Axes { heads, queries, .. } = self.at;
         let [batch, _, token] = self.at.place(row);
         let next = queries.min((token / self.tile[0] + 1) * self.tile[0]);
-        match self.at.heads_first {
-            true => row - token + next,
-            false => (batch * queries + next) * heads,
+        if self.at.heads_first {
+            row - token + next
+        } else {
+            (batch * queries + next) * heads
         }
     }
 
@@ -109,9 +112,10 @@ impl RowKernel for Kernel<'_> {
             groups[group].1.push(row);
         }
         for (key, members) in groups {
-            let codes = match self.rule.ftz {
-                true => self.head(Flushing(a), key, &members),
-                false => self.head(a, key, &members),
+            let codes = if self.rule.ftz {
+                self.head(Flushing(a), key, &members)
+            } else {
+                self.head(a, key, &members)
             };
             for (row, codes) in members.into_iter().zip(codes.chunks(dim)) {
                 let at = (row - rows.start) * dim;
@@ -135,13 +139,17 @@ impl Kernel<'_> {
         let tokens: Vec<usize> = rows.iter().map(|&row| self.at.place(row)[2]).collect();
         let kv_head = head / (heads / kv_heads);
         // A causal row ends where the last query would see the last key.
-        let visible = |token: usize| match self.causal {
-            true => (token + 1 + keys).saturating_sub(queries).min(keys),
-            false => keys,
+        let visible = |token: usize| {
+            if self.causal {
+                (token + 1 + keys).saturating_sub(queries).min(keys)
+            } else {
+                keys
+            }
         };
-        let last = match self.causal {
-            true => ((tile + 1) * m + keys).saturating_sub(queries).min(keys),
-            false => keys,
+        let last = if self.causal {
+            ((tile + 1) * m + keys).saturating_sub(queries).min(keys)
+        } else {
+            keys
         };
         let blocks = last.div_ceil(n);
         let masking = match (
@@ -204,9 +212,12 @@ impl Kernel<'_> {
         state: &mut State,
     ) -> Tensor {
         let n = self.tile[1];
-        let ex2 = |x: u32| match self.rule.ftz {
-            true => a.mufu(Function::Ex2, x),
-            false => ex2_approx(a, x, false),
+        let ex2 = |x: u32| {
+            if self.rule.ftz {
+                a.mufu(Function::Ex2, x)
+            } else {
+                ex2_approx(a, x, false)
+            }
         };
         let to = self.q.format;
         let mut codes = Vec::with_capacity(scores.len() * to.bytes());
@@ -236,9 +247,10 @@ impl Kernel<'_> {
                 largest => a.mul(largest, self.scale),
             };
             for s in scores.iter_mut() {
-                let exponent = match self.rule.fused_exponent {
-                    true => a.fma(*s, self.scale, negated(scaled)),
-                    false => a.sub(a.mul(*s, self.scale), scaled),
+                let exponent = if self.rule.fused_exponent {
+                    a.fma(*s, self.scale, negated(scaled))
+                } else {
+                    a.sub(a.mul(*s, self.scale), scaled)
                 };
                 *s = ex2(exponent);
             }
@@ -273,15 +285,16 @@ impl Kernel<'_> {
                 "the sum, its reciprocal, the result times that"
             ));
             let sum = a.add(a.add(s0, s2), a.add(s1, s3));
-            let inverse = match is_nan(sum) || sum << 1 == 0 {
-                true => match self.rule.without_sum {
+            let inverse = if is_nan(sum) || sum << 1 == 0 {
+                match self.rule.without_sum {
                     WithoutSum::One => ONE,
                     WithoutSum::Zero => 0,
-                },
-                false => match self.rule.reciprocal {
+                }
+            } else {
+                match self.rule.reciprocal {
                     Divide::Approx => a.mufu(Function::Rcp, sum),
                     how => divide(a, how, ONE, sum, self.rule.ftz),
-                },
+                }
             };
             let scaled = out[..self.at.dim].iter().enumerate().map(|(i, &o)| {
                 a.column(i);

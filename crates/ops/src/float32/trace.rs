@@ -61,9 +61,10 @@ impl Log {
 
     fn push(&self, event: impl FnOnce() -> Event) {
         let mut events = self.events.borrow_mut();
-        match events.len() < self.room {
-            true => events.push(event()),
-            false => self.lost.set(self.lost.get() + 1),
+        if events.len() < self.room {
+            events.push(event())
+        } else {
+            self.lost.set(self.lost.get() + 1)
         }
     }
 

@@ -21,9 +21,10 @@ pub fn write(desk: &mut Desk) {
         let (mut k, mut out) = (random.below(40) as usize, index % 3 != 0);
         let (mut terms, mut run_sum) = (Vec::new(), 0);
         while k < K {
-            let n = match fixed {
-                true => length,
-                false => lengths[random.below(lengths.len() as u64) as usize],
+            let n = if fixed {
+                length
+            } else {
+                lengths[random.below(lengths.len() as u64) as usize]
             };
             for at in k..(k + n).min(K) {
                 // Toward the limit, or away from it.

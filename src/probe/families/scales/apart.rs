@@ -21,11 +21,11 @@ pub fn write(desk: &mut Desk, scale: Scale) {
                     pen = pen.product(other * block, false, 1, 0).scaled(other, small);
                 }
                 pen = pen.product(i * block, false, 1, 0).scaled(i, big);
-                pen = match i == j {
-                    true => pen.c(true, 1, big),
-                    false => pen
-                        .product(j * block + block / 2, true, 1, 0)
-                        .scaled(j, big),
+                pen = if i == j {
+                    pen.c(true, 1, big)
+                } else {
+                    pen.product(j * block + block / 2, true, 1, 0)
+                        .scaled(j, big)
                 };
                 pen.tag("block-swamp", i as i32, (j as i32) * 100 - small)
                     .done();

@@ -68,9 +68,10 @@ fn addends(desk: &mut Desk, scale: Scale, base: usize) {
                         ),
                     );
                     let pen = pen.cancelling(0, 1, largest).scaled(0, top).c(false, 1, c);
-                    let pen = match of_c > largest {
-                        true => pen.powers([2, 3], true, of_c - 1),
-                        false => pen.product(2, true, 1, of_c),
+                    let pen = if of_c > largest {
+                        pen.powers([2, 3], true, of_c - 1)
+                    } else {
+                        pen.product(2, true, 1, of_c)
                     };
                     small(pen, base, negative, m, value, least, scale.block).done();
                 }

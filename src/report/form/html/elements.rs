@@ -65,13 +65,14 @@ fn bits(format: Format, code: u64, xor: u64) -> Markup {
     let width = 8 * format.bytes() as u32;
     let signed = format.sign_mask() != 0;
     let low = width - u32::from(signed) - format.exponent_bits();
-    let fields = match format.is_integer() {
-        true => vec![("s", width - 1..width), ("f", 0..width - 1)],
-        false => vec![
+    let fields = if format.is_integer() {
+        vec![("s", width - 1..width), ("f", 0..width - 1)]
+    } else {
+        vec![
             ("s", width - 1..width),
             ("e", low..low + format.exponent_bits()),
             ("f", 0..low),
-        ],
+        ]
     };
     let differs = |bit: &u32| xor >> bit & 1 == 1;
     let digits = |run: &[u32]| -> String {

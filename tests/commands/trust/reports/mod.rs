@@ -79,9 +79,10 @@ fn run(folder: &Folder, words: &str) -> Run {
 }
 
 fn absolute(folder: &Folder, word: &str) -> String {
-    match word.ends_with(".npy") || word.ends_with(".json") {
-        true => folder.path(word).display().to_string(),
-        false => word.to_owned(),
+    if word.ends_with(".npy") || word.ends_with(".json") {
+        folder.path(word).display().to_string()
+    } else {
+        word.to_owned()
     }
 }
 

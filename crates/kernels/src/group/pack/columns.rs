@@ -101,9 +101,10 @@ impl Vectorized for Fill<'_> {
         assert_eq!(self.strip.shifts.len(), ACROSS * V::LANES);
         // SAFETY: the same promise.
         unsafe {
-            match self.scales.is_some() || !self.plan.absolute() {
-                true => self.of_width::<V, true>(),
-                false => self.of_width::<V, false>(),
+            if self.scales.is_some() || !self.plan.absolute() {
+                self.of_width::<V, true>()
+            } else {
+                self.of_width::<V, false>()
             }
         }
     }

@@ -170,9 +170,10 @@ impl Vectorized for DecodeRow<'_> {
             special |= move_exponents(scale, scales, row);
         }
         let bounds = bounds(&row.exponents);
-        let shift = match plan.absolute() && plan.accumulator != Format::Fp16 {
-            true => DOWN,
-            false => shift(plan, bounds.1),
+        let shift = if plan.absolute() && plan.accumulator != Format::Fp16 {
+            DOWN
+        } else {
+            shift(plan, bounds.1)
         };
         for (field, &e) in row.fields.iter_mut().zip(&row.exponents) {
             let relative = (127 + TOP + e.max(ZERO / 2) - shift).clamp(0, 255) as u32;
