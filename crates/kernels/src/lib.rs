@@ -5,7 +5,7 @@
 //! * `plan`: which kernel, and its constants.
 //! * `driver`: how a product becomes tiles; `promoted`: accumulators that are added to others on the way;
 //!   `tile`: what a kernel offers.
-//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums. `integers`. `slices`: of significands.
+//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`).
 //! * `native`: instructions of this processor that are judged.
@@ -29,6 +29,7 @@
 //! | `blocks` | 8 for sixteen, and two conversions, two multiplies and two FMAs in FP64 | 36 |
 //! | `sums`, groups whose sum FP64 holds | an FMA of two registers in FP64; per group two additions and three conversions of each | 16 without the ends of groups; about 7 of 4, 4 of 2 |
 //! | `sums`, others and `exact` | two FMAs of two registers in FP64 | 8; a group of 2 doubles the work |
+//! | `double_sums` | 14 of two registers in FP64: a multiplication, an FMA, ten additions, two ands | 1.1 |
 //! | `chain`, FP32 | an FMA | 32 |
 //! | `chain`, FP64 | an FMA of two registers | 16 |
 //! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |
@@ -43,6 +44,7 @@ mod chain;
 mod context;
 mod decode;
 mod dense;
+mod double_sums;
 mod driver;
 mod group;
 mod half;
@@ -111,6 +113,10 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
         Plan::Sum(plan) => match plan.group {
             Some(group) => {
                 let plan = sums::Sum { plan, group };
+                work.with(&DenseKernel { plan, platform })
+            }
+            None if plan.accumulator == Format::Fp64 => {
+                let plan = double_sums::DoubleDot { plan };
                 work.with(&DenseKernel { plan, platform })
             }
             None => {

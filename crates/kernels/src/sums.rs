@@ -21,6 +21,8 @@ use tcverify_num::{Format, Rounding};
 pub struct SumPlan {
     pub a: Format,
     pub b: Format,
+    /// FP32; of sums over all of K FP64, too.
+    pub accumulator: Format,
     /// Products after which C is rounded; none where it only is after all of K.
     pub group: Option<usize>,
     pub nan: u64,
@@ -39,8 +41,18 @@ impl SumPlan {
         } = formats;
         // 48 bits of a product are exact in an FP64, and no exponent is out of its reach.
         let narrow = |format: Format| format.bytes() <= 4;
-        (accumulator == Format::Fp32 && rounding == Rounding::NearestEven && narrow(a) && narrow(b))
-            .then_some(SumPlan { a, b, group, nan })
+        let summed = match accumulator {
+            Format::Fp32 => narrow(a) && narrow(b),
+            Format::Fp64 => group.is_none(),
+            _ => false,
+        };
+        (summed && rounding == Rounding::NearestEven).then_some(SumPlan {
+            a,
+            b,
+            accumulator,
+            group,
+            nan,
+        })
     }
 }
 
@@ -213,7 +225,7 @@ impl Plain for Sum {
     }
 }
 
-/// Of sums over all of K.
+/// Of sums over all of K, rounded to FP32.
 pub struct Dot {
     pub plan: SumPlan,
 }

@@ -199,3 +199,35 @@ fn exact_sums_that_a_far_product_decides() {
     }
     assert_eq!(ties, 190);
 }
+
+/// A tie in FP64 between two products that cancel, and a far product that decides it.
+#[test]
+fn sums_of_doubles_that_a_far_product_decides() {
+    let model = models::named("exact dot fp64*fp64->fp64");
+    let power = |exponent: i32| 2f64.powi(exponent);
+    let mut ties = 0;
+    for exponent in (-1000..=-54).step_by(11) {
+        for large in [-10, 0, 30, 60, 300, 1000] {
+            for sign in [1.0, -1.0] {
+                // 1 + 2^-30 squared has a part that a double loses.
+                let long = (1.0 + power(-30)) * power(large / 2);
+                let (half, rest) = (exponent / 2, exponent - exponent / 2);
+                let row = [long, power(-26), -long, sign * power(half)];
+                let column = [long, power(-27), long, power(rest)];
+                let shape = Shape::new(4, 40, 4);
+                let row = row.map(f64::to_bits).repeat(4);
+                let b: Vec<_> = column.iter().flat_map(|x| [x.to_bits(); 40]).collect();
+                for c in [1.0, 1.0 + f64::EPSILON].map(f64::to_bits) {
+                    let expected = c + u64::from(sign > 0.0);
+                    let c = [c; 160];
+                    let found = product(&model, Engine::Exact, shape, &row, &b, Some(&c));
+                    assert_eq!(found[0], expected, "2^{exponent}");
+                    // What a sum that lost the far product would give.
+                    ties += usize::from(expected != c[0] + (c[0] & 1));
+                    same(&model, shape, &row, &b, &c);
+                }
+            }
+        }
+    }
+    assert_eq!(ties, 1044);
+}
