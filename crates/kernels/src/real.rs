@@ -123,10 +123,22 @@ impl Real for f64 {
                 .for_each(|(out, x)| *out = x.into());
             return;
         }
-        for (i, out) in out.chunks_mut(block.columns).enumerate() {
+        let Block {
+            row,
+            rows,
+            column,
+            columns,
+        } = block;
+        let lines = plane.lines(row..row + rows, column..column + columns);
+        for (i, out) in out.chunks_mut(columns).enumerate() {
+            if let Some(lines) = lines {
+                for (out, bytes) in out.iter_mut().zip(lines.of(i).as_chunks().0) {
+                    *out = f64::from_le_bytes(*bytes);
+                }
+                continue;
+            }
             for (j, out) in out.iter_mut().enumerate() {
-                let code = plane.code(block.row + i, block.column + j);
-                *out = f64::from_bits(code);
+                *out = f64::from_bits(plane.code(row + i, column + j));
             }
         }
     }
