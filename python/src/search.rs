@@ -30,11 +30,11 @@ impl Searched {
             d: asked.d_dtype,
         };
         let (kernel, scale_result) = (asked.kernel.take(), asked.scale_result.take());
-        let operands = if !(asked.a.is_some() && asked.b.is_some()) {
-            None
-        } else {
+        let operands = if asked.a.is_some() && asked.b.is_some() {
             let operands = asked.operands();
             Some(operands.map_err(|error| error::check(py, &error))?)
+        } else {
+            None
         };
         Ok(Searched {
             d,

@@ -332,10 +332,10 @@ impl Arrays {
     /// The problem they make.
     pub fn problem(&self) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
-        let new = if !self.any_k {
-            Problem::new
-        } else {
+        let new = if self.any_k {
             Problem::with_any_k
+        } else {
+            Problem::new
         };
         let (a, b) = (
             self[Role::A].planes(transpose_a),

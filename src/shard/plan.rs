@@ -241,10 +241,10 @@ impl Share {
     pub(super) fn of(prepared: &Prepared, rows: Range<u64>) -> Share {
         let of = |tensor| leaves(tensor, std::slice::from_ref(&rows))[0];
         let arrays = prepared.arrays();
-        let a = if !arrays.transpose()[0] {
-            of(&arrays[Role::A].tensor)
-        } else {
+        let a = if arrays.transpose()[0] {
             turned(prepared.problem().a, &rows)
+        } else {
+            of(&arrays[Role::A].tensor)
         };
         Share {
             rows: [rows.start, rows.end],

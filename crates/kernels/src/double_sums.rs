@@ -25,8 +25,7 @@ const DEPTH: usize = 256;
 /// has rounded. NaN where a part was lost for good.
 type State = [f64; 3];
 
-/// The exponents of a lost part's last bit lie above that of the smallest FP64 if the biased exponents of
-/// the factors add up to this.
+/// No bit of a product lies below the smallest FP64 if the biased exponents of its factors add up to this at least.
 const NOTHING_BELOW: i32 = 2 * 1023 - 1074 + 2 * 52;
 
 impl Plain for DoubleDot {
@@ -51,7 +50,7 @@ impl Plain for DoubleDot {
     }
 
     fn finish(&self, [sum, lost, rounded]: State) -> Option<u64> {
-        // Twice what the errors of `lost` and `rounded` are, and again for those of these two lines.
+        // A quarter of it bounds the error of `lost`; the rest is for what is rounded here and in `rounded`.
         let bound = rounded * (2.0 * f64::EPSILON);
         let [low, high] = [lost - bound, lost + bound].map(|lost| sum + lost + 0.0);
         (low == high && low.is_finite()).then(|| low.to_bits())

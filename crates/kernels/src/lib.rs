@@ -29,7 +29,7 @@
 //! | `blocks` | 8 for sixteen, and two conversions, two multiplies and two FMAs in FP64 | 36 |
 //! | `sums`, groups whose sum FP64 holds | an FMA of two registers in FP64; per group two additions and three conversions of each | 16 without the ends of groups; about 7 of 4, 4 of 2 |
 //! | `sums`, others and `exact` | two FMAs of two registers in FP64 | 8; a group of 2 doubles the work |
-//! | `double_sums` | 14 of two registers in FP64: a multiplication, an FMA, ten additions, two ands | 1.1 |
+//! | `double_sums` | 14 of two registers in FP64: a multiplication, an FMA, ten additions, two ands | 1.3 |
 //! | `chain`, FP32 | an FMA | 32 |
 //! | `chain`, FP64 | an FMA of two registers | 16 |
 //! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |

@@ -123,14 +123,9 @@ impl Real for f64 {
                 .for_each(|(out, x)| *out = x.into());
             return;
         }
-        let Block {
-            row,
-            rows,
-            column,
-            columns,
-        } = block;
-        let lines = plane.lines(row..row + rows, column..column + columns);
-        for (i, out) in out.chunks_mut(columns).enumerate() {
+        let (row, column) = (block.row, block.column);
+        let lines = plane.lines(row..row + block.rows, column..column + block.columns);
+        for (i, out) in out.chunks_mut(block.columns).enumerate() {
             if let Some(lines) = lines {
                 for (out, bytes) in out.iter_mut().zip(lines.of(i).as_chunks().0) {
                     *out = f64::from_le_bytes(*bytes);

@@ -204,10 +204,10 @@ impl<S: Held> TileKernel for SliceKernel<S> {
                 let at = k * ROWS + i % ROWS;
                 // Bytes of which the second, and both of a negative number, are signed.
                 let bytes = |slice: u16| {
-                    if !parts.negative {
-                        slice | 1 << 8
-                    } else {
+                    if parts.negative {
                         slice.wrapping_neg() & 0xff | 0xff00
+                    } else {
+                        slice | 1 << 8
                     }
                 };
                 let both = |half: u16| i32::from(half) << 16 | i32::from(half);

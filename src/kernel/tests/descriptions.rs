@@ -142,10 +142,10 @@ impl Direct<'_> {
         let (short, rest) = all.split_at(first);
         let groups = short.chunks(step).chain(rest.chunks(step));
         groups.fold(Zero, |sum, k| {
-            if self.fields["use_fast_accum"] != false {
-                Instruction(Box::new(sum), k.to_vec())
-            } else {
+            if self.fields["use_fast_accum"] == false {
                 Written.add(sum, Instruction(Box::new(Zero), k.to_vec()))
+            } else {
+                Instruction(Box::new(sum), k.to_vec())
             }
         })
     }

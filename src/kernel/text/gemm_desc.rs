@@ -108,10 +108,10 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
         ("use_fast_accum", fast.is_some()),
     ] {
         if said != algorithm.is_matrix() {
-            return Err(all.rule(if !said {
-                format!("{name} is a matrix instruction, which needs {key}")
-            } else {
+            return Err(all.rule(if said {
                 format!("{key} must be absent or null for {name}, which rounds once per k")
+            } else {
+                format!("{name} is a matrix instruction, which needs {key}")
             }));
         }
     }

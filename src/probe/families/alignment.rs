@@ -14,10 +14,10 @@ pub fn write(desk: &mut Desk) {
                 if m == 5 && negative {
                     continue;
                 }
-                let (sign, depth, far, depth_c) = if !negative {
-                    ("", "depth", "far", "depth-c")
-                } else {
+                let (sign, depth, far, depth_c) = if negative {
                     ("-", "depth-negative", "far-negative", "depth-c-negative")
+                } else {
+                    ("", "depth", "far", "depth-c")
                 };
                 let small = format!("{sign}{m} * 2^{e}");
                 desk.case(format!(

@@ -29,7 +29,9 @@ pub fn write(desk: &mut Desk) {
                 )
                 .done();
         };
-        if d != p - 1 {
+        if d == p - 1 {
+            pair(0, 1);
+        } else {
             for j in 1..K {
                 pair(0, j);
                 pair(j - 1, j);
@@ -37,8 +39,6 @@ pub fn write(desk: &mut Desk) {
             for (i, j) in [(1, 3), (2, 4), (3, 5), (0, 6), (1, 33), (2, 66), (4, 36)] {
                 pair(i, j);
             }
-        } else {
-            pair(0, 1);
         }
     }
     for n in [1usize, 2, 3, 4, 5, 8, 15, 16, 31, 32, 63] {

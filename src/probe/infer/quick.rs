@@ -175,10 +175,10 @@ fn product(a: Unpacked, b: Unpacked, fraction_bits: i32) -> Product {
     let magnitude = (a.significand * b.significand) as i64;
     let exponent = a.exponent + b.exponent;
     Product {
-        value: if a.negative != b.negative {
-            -magnitude
-        } else {
+        value: if a.negative == b.negative {
             magnitude
+        } else {
+            -magnitude
         },
         exponent,
         low: exponent - fraction_bits + magnitude.trailing_zeros() as i32,

@@ -164,9 +164,7 @@ fn floored(a: &[f64], b: &[f64], c: f32, smallest_exponent: i32, fp8: bool) -> f
     if let Some(x) = infinities.first() {
         return f32::INFINITY.copysign(*x as f32);
     }
-    let (sum, e_sum) = if !fp8 {
-        truncated(&products)
-    } else {
+    let (sum, e_sum) = if fp8 {
         let turn = |first| {
             products
                 .iter()
@@ -179,6 +177,8 @@ fn floored(a: &[f64], b: &[f64], c: f32, smallest_exponent: i32, fp8: bool) -> f
         let e = even.1.max(odd.1);
         let floor = |(s, f): (f64, i32)| (s * pow2(f - e + 24)).floor() * pow2(-24);
         (floor(even) + floor(odd), e)
+    } else {
+        truncated(&products)
     };
     let (mut s_c, e_c) = split(c.into(), -126);
     let e = e_sum.max(e_c);

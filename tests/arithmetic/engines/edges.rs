@@ -1,11 +1,12 @@
 //! Sums at the edge of 32 bits, where the kernels must notice.
 
-use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
+use tcverify::emu::step::{Code, ExactDot, Fused, FusedHalves, Step};
 use tcverify::emu::{Arithmetic, Engine, Plan, accelerate};
 use tcverify::num::{Format, Rounding, convert_exact};
 
-use super::case::{Shape, product};
+use super::case::{Case, Shape, product};
 use super::models::{self, Model};
+use super::operands::{Addend, Kind};
 use crate::support::engines::engines;
 
 /// C about 2 from a first step, then 16 products of about 4: in units of the grid more than 2^31.
@@ -230,4 +231,53 @@ fn sums_of_doubles_that_a_far_product_decides() {
         }
     }
     assert_eq!(ties, 276);
+}
+
+/// Products of which a double loses a part that no double holds, as the exponent falls, and a C that cancels the rest.
+#[test]
+fn sums_of_doubles_with_a_part_below_all() {
+    let model = models::named("exact dot fp64*fp64->fp64");
+    let (mut lost, shape) = (0, Shape::new(4, 40, 4));
+    for exponent in -1040..=-940 {
+        for odd in [1, 3, 0x000a_bcde_1235] {
+            let (half, rest) = (exponent / 2, exponent - exponent / 2);
+            let number = |e: i32| f64::from_bits(((e + 1023) as u64) << 52 | odd);
+            let (x, y) = (number(half), number(rest));
+            let c = [(-4.0 * (x * y)).to_bits(); 160];
+            let (a, b) = ([x.to_bits(); 16], [y.to_bits(); 160]);
+            let found = product(&model, Engine::Exact, shape, &a, &b, Some(&c));
+            // What an FMA gives of each product, added.
+            let parts = 4.0 * x.mul_add(y, -(x * y));
+            lost += usize::from(f64::from_bits(found[0]) != parts);
+            same(&model, shape, &a, &b, &c);
+        }
+    }
+    assert!(lost > 20, "only {lost}");
+}
+
+/// Operands of one and of two formats, of all exponents and none, into doubles.
+#[test]
+fn exact_sums_of_narrow_operands_in_doubles() {
+    let step = ExactDot {
+        rounding: Rounding::NearestEven,
+        nan: Code(0x7ff8 << 48),
+    };
+    for operands in [
+        [Format::Fp32, Format::Fp32],
+        [Format::Fp64, Format::Bf16],
+        [Format::E4m3, Format::E5m2],
+    ] {
+        let step = Step::ExactDot(step.clone());
+        let model = Model {
+            name: "into doubles".into(),
+            arithmetic: Arithmetic::plain(operands, Format::Fp64, step),
+        };
+        assert!(accelerate::plan(&model.arithmetic).is_some());
+        for kind in [Kind::Ordinary, Kind::Wide, Kind::OneSpecial] {
+            for c in [Addend::Missing, Addend::Ordinary] {
+                let case = Case::new(&model, Shape::new(9, 70, 300), kind, c, 5);
+                case.check().unwrap();
+            }
+        }
+    }
 }

@@ -220,14 +220,14 @@ fn captured(kernel: Kernel, operand: Layout, k: usize, bf16: bool, seed: u64) ->
     folder.save("a.npy", &file(&a, &[M, k]));
     let rows: Vec<u64> = (0..k * N).map(|i| b[i % N * k + i / N]).collect();
     folder.save("b.npy", &file(&rows, &[k, N]));
-    let d = if !bf16 {
-        Npy::new("<f4", &[M, N], floats(&d))
-    } else {
+    let d = if bf16 {
         Npy::new(
             "<V2",
             &[M, N],
             le16(&d.iter().map(|x| to_bf16(*x)).collect::<Vec<_>>()),
         )
+    } else {
+        Npy::new("<f4", &[M, N], floats(&d))
     };
     folder.save("d.npy", &d);
     folder

@@ -178,10 +178,10 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
     let check = Check::in_memory("a100", Format::Fp16);
     let prepare = |wrong: bool| {
         let [a, b, d] = ones();
-        let d = if !wrong {
-            d
-        } else {
+        let d = if wrong {
             Tensor::from_codes(Format::Fp32, vec![2, 2], &[0x4040_0001; 4])
+        } else {
+            d
         };
         Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap()
     };

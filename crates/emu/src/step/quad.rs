@@ -44,7 +44,7 @@ impl Scaling {
         let halves = |x: &Unpacked| (x.significand << x.exponent) as i64;
         let product = |(a, b): (&Unpacked, &Unpacked)| {
             let p = halves(a) * halves(b);
-            if a.negative != b.negative { -p } else { p }
+            if a.negative == b.negative { p } else { -p }
         };
         let dot: i64 = a.iter().zip(b).map(product).sum();
         if dot == 0 {

@@ -528,16 +528,16 @@ impl Sliced {
         };
         // The slices with their leading bits where the upper ones have theirs.
         let rest = SIGNIFICAND - self.a_slice;
-        let a = if !low_a {
-            a >> rest
-        } else {
+        let a = if low_a {
             (a & ((1 << rest) - 1)) << (2 * self.a_slice - SIGNIFICAND)
+        } else {
+            a >> rest
         };
         let mask = (1 << self.b_slice) - 1;
-        let b = if !low_b {
-            b >> (SIGNIFICAND - self.b_slice)
-        } else {
+        let b = if low_b {
             b >> (SIGNIFICAND - 2 * self.b_slice) & mask
+        } else {
+            b >> (SIGNIFICAND - self.b_slice)
         };
         Product {
             negative,

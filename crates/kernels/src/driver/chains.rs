@@ -111,15 +111,15 @@ impl<K: TileKernel> Slab<'_, K> {
             let pieces = out[columns.clone()].chunks_mut(wide).enumerate();
             for (i, out) in pieces {
                 let at = i * strip + row * wide;
-                if !alone {
-                    out.copy_from_slice(&main[at..][..out.len()])
-                } else {
+                if alone {
                     for (out, &state) in out.iter_mut().zip(&state[at..]) {
                         match self.code_of(state) {
                             Some(code) => *out = code,
                             None => unknown.store(true, Ordering::Relaxed),
                         }
                     }
+                } else {
+                    out.copy_from_slice(&main[at..][..out.len()])
                 }
             }
         });

@@ -127,13 +127,13 @@ impl Fill<'_> {
 
     #[inline(always)]
     unsafe fn fill<V: Vector, const WIDTH: usize, const MOVED: bool>(mut self) -> bool {
-        if !MOVED {
+        if MOVED {
+            // SAFETY: the same promise.
+            unsafe { self.shift::<V, WIDTH>() }
+        } else {
             // Whatever the numbers are, the range suits.
             let format = self.plan.b;
             self.strip.range = range((format.min_exponent(), format.max_exponent()), 0);
-        } else {
-            // SAFETY: the same promise.
-            unsafe { self.shift::<V, WIDTH>() }
         }
         let wide = self.strip.shifts.len();
         for position in self.panel.padding() {
