@@ -31,8 +31,7 @@ use crate::role::Role;
 pub struct Files {
     privacy: Privacy,
     memory: Memory,
-    /// The oldest first.
-    open: Mutex<Vec<Arc<MappedFile>>>,
+    open: Mutex<Open>,
     /// Who opens a path that another thread is opening waits, and finds the file open.
     turns: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
 }
@@ -100,36 +99,25 @@ impl Files {
         let standard = path == Path::new(STDIN);
         let turn = self.turn(path);
         let _turn = locked(&turn);
-        let there = |file: &&Arc<MappedFile>| {
-            if standard {
-                file.path() == path
-            } else {
-                file.is_at(path)
+        let known = self.open().by_path.get(path).map(|(_, file)| file.clone());
+        if let Some(file) = known.filter(|file| standard || file.is_as_it_was()) {
+            // Mapped for want of room, and used by nobody else: there may be room now.
+            if file.is_kept_rightly() || Arc::strong_count(&file) > 2 {
+                return Ok(file);
             }
-        };
-        let mut open = self.open();
-        // Mapped for want of room, and used by nobody: there may be room now.
-        open.retain(|file| file.is_kept_rightly() || Arc::strong_count(file) > 1);
-        if let Some(file) = open.iter().find(there) {
-            return Ok(file.clone());
         }
-        drop(open);
+        self.open().forget(path);
         let file = match stream::open(path)? {
             Some(stream) => MappedFile::of_stream(path, stream::read(stream, &self.memory)?),
             None => self.read(path)?,
         };
         let file = Arc::new(file);
         let mut open = self.open();
-        open.push(file.clone());
-        let mut idle = 0;
-        // The newest stay.
-        for at in (0..open.len()).rev() {
-            if Arc::strong_count(&open[at]) == 1 {
-                idle += open[at].bytes().len() as u64;
-                if idle > self.memory.limits().max_bytes / 4 {
-                    open.remove(at);
-                }
-            }
+        open.keep(file.clone());
+        let most = self.memory.limits().max_bytes / 4;
+        if open.bytes > most {
+            // Half of it, so that the next files find room without a look at all others.
+            open.release(most / 2);
         }
         Ok(file)
     }
@@ -154,13 +142,10 @@ impl Files {
 
     /// Lets go of what nobody uses; whether that was anything.
     fn release(&self) -> bool {
-        let mut open = self.open();
-        let before = open.len();
-        open.retain(|file| Arc::strong_count(file) > 1);
-        open.len() < before
+        self.open().release(0)
     }
 
-    fn open(&self) -> MutexGuard<'_, Vec<Arc<MappedFile>>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         locked(&self.open)
     }
 
@@ -170,6 +155,51 @@ impl Files {
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         turns.entry(path.to_owned()).or_default().clone()
     }
+}
+
+/// Open files, of each path the one opened last. A batch has hundreds of thousands: opening one more looks at no other.
+#[derive(Debug, Default)]
+struct Open {
+    /// With its turn among all that were opened.
+    by_path: HashMap<PathBuf, (u64, Arc<MappedFile>)>,
+    turns: u64,
+    bytes: u64,
+}
+
+impl Open {
+    fn keep(&mut self, file: Arc<MappedFile>) {
+        self.bytes += length(&file);
+        self.turns += 1;
+        let path = file.path().to_owned();
+        self.by_path.insert(path, (self.turns, file));
+    }
+
+    fn forget(&mut self, path: &Path) {
+        if let Some((_, file)) = self.by_path.remove(path) {
+            self.bytes -= length(&file);
+        }
+    }
+
+    /// Lets go of what nobody uses, but for this many bytes of the newest; whether that was anything.
+    fn release(&mut self, spared: u64) -> bool {
+        let files = self.by_path.iter();
+        let idle = files.filter(|(_, (_, file))| Arc::strong_count(file) == 1);
+        let idle = idle.map(|(path, (turn, file))| (*turn, length(file), path.clone()));
+        let mut idle: Vec<(u64, u64, PathBuf)> = idle.collect();
+        idle.sort_unstable();
+        let (mut newer, before) = (0, self.by_path.len());
+        for (_, length, path) in idle.into_iter().rev() {
+            newer += length;
+            if newer > spared {
+                self.forget(&path);
+            }
+        }
+        self.by_path.len() < before
+    }
+}
+
+fn length(file: &MappedFile) -> u64 {
+    file.bytes().len() as u64
 }
 
 /// A panic elsewhere leaves nothing here half done.

@@ -222,11 +222,10 @@ impl MappedFile {
         })
     }
 
-    /// Whether a path leads to this very file, as it was when it was opened.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        let now = std::fs::metadata(path).map(|about| Look::of(&about));
-        self.path == path
-            && now.is_ok_and(|now| matches!(&self.origin, Origin::Disk(look) if *look == now))
+    /// Whether its path still leads to this very file, as it was when it was opened.
+    pub(super) fn is_as_it_was(&self) -> bool {
+        let now = std::fs::metadata(&self.path).map(|about| Look::of(&about));
+        now.is_ok_and(|now| matches!(&self.origin, Origin::Disk(look) if *look == now))
     }
 
     /// Makes sure that the file still has the size and modification time it was opened with.
