@@ -144,24 +144,23 @@ impl Memory {
     /// If that is more than is left, or the system has none.
     pub fn zeroed(&self, length: usize) -> Result<Block, MemoryError> {
         let account = Reserved::new(self, length as u64)?;
-        // Anonymous maps fail instead of ending the process, cost nothing until they are written, and go back to
-        // the system whole. One of no bytes is none.
-        let map = match length {
-            0 => None,
-            _ => Some(
-                MmapMut::map_anon(length).map_err(|source| MemoryError::System {
-                    needed: length as u64,
-                    source,
-                })?,
-            ),
+        let bytes = if length <= FEW {
+            Held::Few(vec![0; length])
+        } else {
+            let failed = |source| MemoryError::System {
+                needed: length as u64,
+                source,
+            };
+            let map = MmapMut::map_anon(length).map_err(failed)?;
+            // Fewer, larger pages; where there are none such, as it was.
+            #[cfg(target_os = "linux")]
+            if length >= 4 << 20 {
+                let _ = map.advise(memmap2::Advice::HugePage);
+            }
+            Held::Map(map)
         };
-        // Fewer, larger pages; where there are none such, as it was.
-        #[cfg(target_os = "linux")]
-        if let Some(map) = map.as_ref().filter(|_| length >= 4 << 20) {
-            let _ = map.advise(memmap2::Advice::HugePage);
-        }
         Ok(Block {
-            map,
+            bytes,
             length,
             _account: account,
         })
@@ -205,9 +204,20 @@ impl Drop for Reserved {
 /// Memory of this process alone.
 #[derive(Debug)]
 pub struct Block {
-    map: Option<MmapMut>,
+    bytes: Held,
     length: usize,
     _account: Reserved,
+}
+
+/// As many bytes come from the heap; a system has some ten thousand maps for a process, a batch more small files.
+const FEW: usize = 1 << 16;
+
+#[derive(Debug)]
+enum Held {
+    Few(Vec<u8>),
+    /// An anonymous map fails instead of ending the process, costs nothing until it is written, and goes back to the
+    /// system whole.
+    Map(MmapMut),
 }
 
 impl Block {
@@ -219,13 +229,19 @@ impl Block {
 
 impl AsRef<[u8]> for Block {
     fn as_ref(&self) -> &[u8] {
-        &self.map.as_deref().unwrap_or_default()[..self.length]
+        match &self.bytes {
+            Held::Few(bytes) => &bytes[..self.length],
+            Held::Map(map) => &map[..self.length],
+        }
     }
 }
 
 impl AsMut<[u8]> for Block {
     fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.map.as_deref_mut().unwrap_or_default()[..self.length]
+        match &mut self.bytes {
+            Held::Few(bytes) => &mut bytes[..self.length],
+            Held::Map(map) => &mut map[..self.length],
+        }
     }
 }
 

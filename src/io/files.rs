@@ -115,7 +115,7 @@ impl Files {
         let mut open = self.open();
         open.keep(file.clone());
         let most = self.memory.limits().max_bytes / 4;
-        if open.bytes > most {
+        if open.cost > most {
             // Half of it, so that the next files find room without a look at all others.
             open.release(most / 2);
         }
@@ -163,12 +163,12 @@ struct Open {
     /// With its turn among all that were opened.
     by_path: HashMap<PathBuf, (u64, Arc<MappedFile>)>,
     turns: u64,
-    bytes: u64,
+    cost: u64,
 }
 
 impl Open {
     fn keep(&mut self, file: Arc<MappedFile>) {
-        self.bytes += length(&file);
+        self.cost += cost(&file);
         self.turns += 1;
         let path = file.path().to_owned();
         self.by_path.insert(path, (self.turns, file));
@@ -176,7 +176,7 @@ impl Open {
 
     fn forget(&mut self, path: &Path) {
         if let Some((_, file)) = self.by_path.remove(path) {
-            self.bytes -= length(&file);
+            self.cost -= cost(&file);
         }
     }
 
@@ -184,12 +184,12 @@ impl Open {
     fn release(&mut self, spared: u64) -> bool {
         let files = self.by_path.iter();
         let idle = files.filter(|(_, (_, file))| Arc::strong_count(file) == 1);
-        let idle = idle.map(|(path, (turn, file))| (*turn, length(file), path.clone()));
+        let idle = idle.map(|(path, (turn, file))| (*turn, cost(file), path.clone()));
         let mut idle: Vec<(u64, u64, PathBuf)> = idle.collect();
         idle.sort_unstable();
         let (mut newer, before) = (0, self.by_path.len());
-        for (_, length, path) in idle.into_iter().rev() {
-            newer += length;
+        for (_, cost, path) in idle.into_iter().rev() {
+            newer += cost;
             if newer > spared {
                 self.forget(&path);
             }
@@ -198,8 +198,9 @@ impl Open {
     }
 }
 
-fn length(file: &MappedFile) -> u64 {
-    file.bytes().len() as u64
+/// What keeping a file counts for. Small ones count for more than they take: reading them again takes no time.
+fn cost(file: &MappedFile) -> u64 {
+    file.bytes().len().max(1 << 18) as u64
 }
 
 /// A panic elsewhere leaves nothing here half done.
