@@ -1,7 +1,7 @@
 //! One element of D: its row of A, its column of B, its C.
 
 use super::estimate::unpacked;
-use crate::emu::step::{Carried, Datapath, Formats, Products, StepKind, TraceObserver};
+use crate::emu::step::{Carried, Datapath, Formats, Products, TraceObserver};
 use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
@@ -158,7 +158,7 @@ impl Element {
                     b: &b,
                     scales,
                 };
-                StepKind::run(step, products, &mut carried, &mut OneSum { before: sum });
+                step.run_in(products, &mut carried, &mut OneSum { before: sum });
             }
             _ => step.run_observed(formats, &a, &b, scales, &mut carried, watch),
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::fault::{Fault, Injector, Place, exponent_field};
 use crate::check::Prepared;
-use crate::emu::step::{Carried, Products, StepKind, scaled};
+use crate::emu::step::{Carried, Products, scaled};
 use crate::emu::{Arithmetic, Replay};
 use crate::num::Unpacked;
 
@@ -114,7 +114,7 @@ impl<'a> Chain<'a> {
                     scales: given.then(|| [&a.scales[here.clone()], &b.scales[here]]),
                 },
             };
-            StepKind::run(step, products, &mut carried, &mut injector);
+            step.run_in(products, &mut carried, &mut injector);
         }
         self.replay.convert(self.finish(&carried))
     }

@@ -8,7 +8,6 @@ use super::fault::{Fault, Injector, Place, Stuck};
 use super::faulty::{Chain, turns};
 use crate::check::Prepared;
 use crate::emu::Arithmetic;
-use crate::emu::step::StepKind;
 use crate::num::Format;
 use crate::words::Word;
 

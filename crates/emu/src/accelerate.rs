@@ -165,6 +165,7 @@ fn sticky(step: &StickyRne, formats: Formats) -> Option<Plan> {
         lanes: step.lanes,
         group: step.group,
         fraction_bits: step.fraction_bits,
+        zero_exponent: step.zero_exponent,
         width,
         hidden_bit,
         masks: step.sparse_mask,

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
 use super::sparse::Pattern;
-use super::step::{Constant, Step, StepKind};
+use super::step::{Constant, ScaleUse, Step};
 use crate::common::printable_ends;
 use crate::num::{Format, Kind, Rounding};
 pub use crate::num::{Formats, Scale};
@@ -372,10 +372,14 @@ impl Arithmetic {
         let formats = self.formats();
         let (a, b) = (formats.a.unpack(0), formats.b.unpack(0));
         let (a, b) = (vec![a; span], vec![b; span]);
+        let one = |scale: Format| (scale.bias() as u8) << scale.fraction_bits();
+        let ones = formats.scale.map(|scale| vec![one(scale.format); span]);
+        let scales = ones.as_deref().map(|ones| [ones; 2]);
+        let scales = scales.filter(|_| self.step.scaling() == ScaleUse::Given);
         let mut code = code;
         for _ in 0..more.div_ceil(span) {
             let mut carried = self.step.start(formats, code);
-            self.step.run(formats, &a, &b, &mut carried);
+            self.step.run_scaled(formats, &a, &b, scales, &mut carried);
             let after = self.step.finish(formats, &carried);
             if after == code {
                 break;
@@ -393,7 +397,7 @@ impl Arithmetic {
 
     /// A finished sum as D has it.
     pub fn converted(&self, code: u64, to: Format) -> u64 {
-        StepKind::converted(&self.step, self.accumulator, code, to)
+        self.step.converted(self.accumulator, code, to)
     }
 
     /// Without scales, C and D of one format.

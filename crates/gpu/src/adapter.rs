@@ -10,11 +10,8 @@ use tcverify_tensor::{Plane, Problem};
 use wgpu::BufferUsages as Usage;
 
 use super::device::{Device, DeviceInfo};
-use super::plan::{CHUNK, QUAD, ShaderPlan};
+use super::plan::{CHUNK, PANEL, QUAD, ShaderPlan};
 use super::shader::{TILE, source};
-
-/// The k of a dispatch.
-const PANEL: usize = 2048;
 
 /// Rows and columns of D of a dispatch, by what an adapter is: a tenth of a second or so each, since systems end programs whose
 /// shaders run for seconds.

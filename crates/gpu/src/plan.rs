@@ -6,6 +6,9 @@ use tcverify_num::{Format, Formats, Kind, Rounding};
 /// The k that a workgroup brings into its memory at a time; a step has to divide it.
 pub(crate) const CHUNK: usize = 32;
 
+/// The k of a dispatch; a scale has all of its own in one.
+pub(crate) const PANEL: usize = 2048;
+
 /// How many k are read together.
 pub(crate) const QUAD: usize = 4;
 
@@ -115,7 +118,8 @@ impl FusedUnit {
         let scaled = formats.scale.is_none_or(|scale| {
             scale.format == Format::Ue8m0
                 && scale.block.is_multiple_of(QUAD)
-                && (CHUNK.is_multiple_of(scale.block) || scale.block.is_multiple_of(CHUNK))
+                && (CHUNK.is_multiple_of(scale.block)
+                    || scale.block.is_multiple_of(CHUNK) && PANEL.is_multiple_of(scale.block))
         });
         narrow(formats.a)
             && narrow(formats.b)

@@ -63,6 +63,7 @@ impl BlockPlan {
             && (24..=36).contains(&fraction_bits)
             // Below every term that the window lets in.
             && step.zero_exponent - fraction_bits <= LOWEST - TERM_BITS
+            && step.zero_exponent <= LOWEST
             && step.zero_exponent >= -160)
             .then_some(BlockPlan {
                 scale,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::platform::{Platform, Vectorized, Wide};
 use super::real::{Block, Real};
-use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::tile::{Operand, Packed, Panel, SpecialRule, StepFallback, TileKernel};
 use super::vector::Vector;
 use tcverify_num::Format;
 
@@ -56,13 +56,6 @@ impl ExponentRange {
         }
         range
     }
-}
-
-/// A panel of k, and to how many it is filled up.
-#[derive(Clone, Debug)]
-pub struct DensePanel {
-    pub k: Range<usize>,
-    pub padded: usize,
 }
 
 /// Arithmetic on plain numbers: a kernel except its packing.
@@ -144,7 +137,7 @@ pub struct DenseKernel<P> {
 
 impl<P: Plain> TileKernel for DenseKernel<P> {
     type State = P::State;
-    type Panel = DensePanel;
+    type Panel = Panel;
     type A = Dense<P::Real>;
     type B = Dense<P::Real>;
 
@@ -172,16 +165,19 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
         self.plan.finish(state)
     }
 
-    fn panel(&self, k: Range<usize>) -> DensePanel {
-        DensePanel {
-            padded: k.len().next_multiple_of(self.plan.group()),
-            k,
-        }
+    fn panel(&self, k: Range<usize>) -> Panel {
+        Panel::filled(k, self.plan.group())
     }
 
-    fn pack_a(&self, panel: &DensePanel, operand: Operand, rows: Range<usize>) -> Dense<P::Real> {
+    fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Dense<P::Real> {
         let ([format, _], count) = (self.plan.formats(), rows.len());
-        let mut a = pack_a(self.platform, format, panel, operand, rows);
+        let mut a = self.platform.wide(PackA {
+            format,
+            panel,
+            operand,
+            rows,
+            values: Vec::new(),
+        });
         let size = panel.padded * ROWS;
         self.plan.prepare(format, &mut a, ROWS, size, count);
         a
@@ -193,20 +189,27 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
 
     fn pack_b(
         &self,
-        panel: &DensePanel,
+        panel: &Panel,
         operand: Operand,
         columns: Range<usize>,
         b: &mut Dense<P::Real>,
     ) {
         let ([_, format], wide, count) = (self.plan.formats(), self.tile().1, columns.len());
-        pack_b(self.platform, format, panel, operand, columns, wide, b);
+        self.platform.wide(PackB {
+            format,
+            panel,
+            operand,
+            columns,
+            wide,
+            b: &mut *b,
+        });
         let size = panel.padded * wide;
         self.plan.prepare(format, b, wide, size, count);
     }
 
     fn run(
         &self,
-        panel: &DensePanel,
+        panel: &Panel,
         a: &Dense<P::Real>,
         strip: usize,
         b: &Dense<P::Real>,
@@ -255,25 +258,9 @@ impl<P: Plain> Vectorized for RunTile<'_, P> {
 }
 
 /// Packs rows of A.
-fn pack_a<T: Real>(
-    platform: Platform,
-    format: Format,
-    panel: &DensePanel,
-    operand: Operand,
-    rows: Range<usize>,
-) -> Dense<T> {
-    platform.wide(PackA {
-        format,
-        panel,
-        operand,
-        rows,
-        values: Vec::new(),
-    })
-}
-
 struct PackA<'a, T> {
     format: Format,
-    panel: &'a DensePanel,
+    panel: &'a Panel,
     operand: Operand<'a>,
     rows: Range<usize>,
     values: Vec<T>,
@@ -284,7 +271,7 @@ impl<T: Real> Wide for PackA<'_, T> {
 
     #[inline(always)]
     fn run(self) -> Dense<T> {
-        let DensePanel { k, padded } = self.panel;
+        let Panel { k, padded } = self.panel;
         let mut values = self.values;
         values.resize(self.rows.len().div_ceil(ROWS) * padded * ROWS, T::default());
         let mut row = vec![T::default(); k.len()];
@@ -310,28 +297,9 @@ impl<T: Real> Wide for PackA<'_, T> {
 }
 
 /// Packs columns of B, a strip of `wide`.
-fn pack_b<T: Real>(
-    platform: Platform,
-    format: Format,
-    panel: &DensePanel,
-    operand: Operand,
-    columns: Range<usize>,
-    wide: usize,
-    b: &mut Dense<T>,
-) {
-    platform.wide(PackB {
-        format,
-        panel,
-        operand,
-        columns,
-        wide,
-        b,
-    });
-}
-
 struct PackB<'a, T> {
     format: Format,
-    panel: &'a DensePanel,
+    panel: &'a Panel,
     operand: Operand<'a>,
     columns: Range<usize>,
     wide: usize,
@@ -343,7 +311,7 @@ impl<T: Real> Wide for PackB<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let DensePanel { k, padded } = self.panel;
+        let Panel { k, padded } = self.panel;
         let (wide, count) = (self.wide, self.columns.len());
         let block = Block {
             row: k.start,

@@ -435,6 +435,7 @@ mod tests {
             lanes: 8,
             group: if format == Format::E2m1 { 32 } else { 16 },
             fraction_bits,
+            zero_exponent: -260,
             width: 30,
             hidden_bit: matches!(rule, LaneRule::TfrAligned | LaneRule::Drl),
             masks: false,

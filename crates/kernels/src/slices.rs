@@ -18,7 +18,7 @@ pub use plan::{Blocks, SlicePlan};
 use self::plan::{NONZERO, ROWS};
 use self::tile::{OF_A, OF_B, RunTile};
 use super::platform::Platform;
-use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::tile::{Operand, Packed, Panel, SpecialRule, StepFallback, TileKernel};
 use super::vector::{ACROSS, WIDEST};
 use tcverify_num::Format;
 
@@ -79,11 +79,6 @@ impl<T> Packed for Sliced<T> {
     fn special(&self) -> &[bool] {
         &[]
     }
-}
-
-pub struct Panel {
-    k: Range<usize>,
-    padded: usize,
 }
 
 /// A number in parts.
@@ -185,10 +180,7 @@ impl<S: Held> TileKernel for SliceKernel<S> {
     }
 
     fn panel(&self, k: Range<usize>) -> Panel {
-        Panel {
-            padded: k.len().next_multiple_of(self.plan.tile),
-            k,
-        }
+        Panel::filled(k, self.plan.tile)
     }
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Sliced<i32> {

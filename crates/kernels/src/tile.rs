@@ -12,6 +12,23 @@ pub struct Operand<'a> {
     pub scales: Option<(Plane<'a>, usize)>,
 }
 
+/// A panel of k, and to how many it is filled up.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    pub k: Range<usize>,
+    pub padded: usize,
+}
+
+impl Panel {
+    /// Filled up to whole steps of so many products.
+    pub fn filled(k: Range<usize>, group: usize) -> Panel {
+        Panel {
+            padded: k.len().next_multiple_of(group),
+            k,
+        }
+    }
+}
+
 /// A kernel: packs operands and multiplies a strip of rows of A by a strip of columns of B over a
 /// panel of k.
 pub trait TileKernel: Sync {

@@ -6,78 +6,59 @@ use serde::{Deserialize, Serialize};
 use super::float32::{Divide, Exponential};
 
 macro_rules! rule {
-    ($($(#[$doc:meta])* $name:ident($kind:ty),)*) => {
+    ($($(#[$doc:meta])* $name:ident($kind:ty) = $word:literal,)*) => {
         /// An operation and how it is computed.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-        #[serde(tag = "operation", rename_all = "snake_case")]
+        #[serde(tag = "operation")]
         pub enum Rule {
-            $($(#[$doc])* $name($kind),)*
+            $($(#[$doc])* #[serde(rename = $word)] $name($kind),)*
+        }
+
+        impl Rule {
+            /// The operation's name.
+            pub fn operation(&self) -> &'static str {
+                match self { $(Rule::$name(_) => $word),* }
+            }
         }
     };
 }
 
 rule! {
     /// `rcp.approx`.
-    RcpApprox(Plain),
+    RcpApprox(Plain) = "rcp_approx",
     /// `rsqrt.approx`.
-    RsqrtApprox(Plain),
+    RsqrtApprox(Plain) = "rsqrt_approx",
     /// `ex2.approx`.
-    Ex2Approx(Plain),
+    Ex2Approx(Plain) = "ex2_approx",
     /// libdevice's `expf`.
-    Expf(Plain),
+    Expf(Plain) = "expf",
     /// libdevice's `exp2f`.
-    Exp2f(Plain),
+    Exp2f(Plain) = "exp2f",
     /// libdevice's `tanhf`.
-    Tanhf(Plain),
+    Tanhf(Plain) = "tanhf",
     /// A quotient, element by element.
-    Div(Division),
+    Div(Division) = "div",
     /// The correctly rounded square root.
-    Sqrt(Plain),
+    Sqrt(Plain) = "sqrt",
     /// A sum, element by element, rounded once to the type.
-    Add(Plain),
+    Add(Plain) = "add",
     /// A number for every column, added and rounded once.
-    Bias(Plain),
-    Silu(Silu),
-    SiluAndMul(SiluAndMul),
+    Bias(Plain) = "bias",
+    Silu(Silu) = "silu",
+    SiluAndMul(SiluAndMul) = "silu_and_mul",
     /// The form with tanh.
-    Gelu(Plain),
-    RmsNorm(RmsNorm),
-    LayerNorm(LayerNorm),
-    Softmax(Softmax),
-    Rope(Rope),
-    QuantizeFp8(Quantize),
-    QuantizeBfp(BlockFloat),
-    Attention(Attention),
+    Gelu(Plain) = "gelu",
+    RmsNorm(RmsNorm) = "rms_norm",
+    LayerNorm(LayerNorm) = "layer_norm",
+    Softmax(Softmax) = "softmax",
+    Rope(Rope) = "rope",
+    QuantizeFp8(Quantize) = "quantize_fp8",
+    QuantizeBfp(BlockFloat) = "quantize_bfp",
+    Attention(Attention) = "attention",
 }
 
 impl Rule {
-    /// The operation's name.
-    pub fn operation(&self) -> &'static str {
-        match self {
-            Rule::RcpApprox(_) => "rcp_approx",
-            Rule::RsqrtApprox(_) => "rsqrt_approx",
-            Rule::Ex2Approx(_) => "ex2_approx",
-            Rule::Expf(_) => "expf",
-            Rule::Exp2f(_) => "exp2f",
-            Rule::Tanhf(_) => "tanhf",
-            Rule::Div(_) => "div",
-            Rule::Sqrt(_) => "sqrt",
-            Rule::Add(_) => "add",
-            Rule::Bias(_) => "bias",
-            Rule::Silu(_) => "silu",
-            Rule::SiluAndMul(_) => "silu_and_mul",
-            Rule::Gelu(_) => "gelu",
-            Rule::RmsNorm(_) => "rms_norm",
-            Rule::LayerNorm(_) => "layer_norm",
-            Rule::Softmax(_) => "softmax",
-            Rule::Rope(_) => "rope",
-            Rule::QuantizeFp8(_) => "quantize_fp8",
-            Rule::QuantizeBfp(_) => "quantize_bfp",
-            Rule::Attention(_) => "attention",
-        }
-    }
-
     /// The arrays that it needs, in the order in which people name them.
     pub fn arrays(&self) -> &'static [&'static str] {
         match self {

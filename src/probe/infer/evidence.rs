@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::quick::{Quick, Zeros};
 use crate::emu::Arithmetic;
-use crate::emu::step::{Code, Formats, Step, StepKind};
+use crate::emu::step::{Code, Formats, Step};
 use crate::probe::suite::{INTEGER_K, K};
 use crate::probe::{Prepared, Suite};
 

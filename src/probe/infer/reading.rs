@@ -1,6 +1,6 @@
 //! What can be read off the answers, if the unit is of the kind that the reading assumes.
 
-use crate::emu::step::{Clues, Code, ScaleUse, Step, StepKind};
+use crate::emu::step::{Clues, Code, ScaleUse, Step};
 use crate::num::{Class, Format};
 use crate::probe::Suite;
 use crate::probe::families::DEEP;

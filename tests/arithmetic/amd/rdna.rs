@@ -53,6 +53,26 @@ fn worked_examples() {
     assert_eq!((first, second), (0x3f00_0000, 0));
 }
 
+/// RDNA 4 narrows the FP32 result to BF16 as it is: its sign stays where its upper half is zero. RDNA 3 flushes it.
+#[test]
+fn a_small_negative_bf16_result() {
+    // -2^-70 * 2^-70, and a lowest product, so that no group comes after it.
+    let (a, b) = (0x9c80, 0x1c80);
+    let mut row = [0u64; 16];
+    let mut column = [0u64; 16];
+    (row[15], column[15]) = (a, b);
+    for wave in ["wmma-wave32", "wmma-wave64"] {
+        let unit = rule("rdna4", wave, Bf16, Bf16);
+        assert_eq!(dot(&unit, &row, &column, 0), 0x8000, "{wave}");
+        let wide = rule("rdna4", wave, Bf16, Fp32);
+        assert_eq!(dot(&wide, &row, &column, 0), 0x8000_0200, "{wave}");
+        // A later group of zeros makes +0 of it, and a product that is missing is such a zero.
+        assert_eq!(dot(&unit, &[a], &[b], 0), 0, "{wave}");
+    }
+    let flushed = rule("rdna3", "wmma", Bf16, Bf16);
+    assert_eq!(dot(&flushed, &row, &column, 0), 0);
+}
+
 /// By the unit, the format of C, and its codes: a NaN operand, an invalid operation, a C of NaN, infinities.
 #[test]
 fn special_values() {
@@ -179,12 +199,12 @@ fn rounded(value: &BigInt, grid: i64, format: Format, flush: bool) -> u64 {
     let code = (BigInt::from(code) + BigInt::from(steps)).to_string();
     let infinity = through.infinity(false).unwrap();
     let code = code.parse::<u64>().unwrap().min(infinity);
-    let code = if through == format { code } else { code >> 16 };
-    match (code, value.sign()) {
+    let code = match (code, value.sign()) {
         (0, _) => 0,
-        (code, Sign::Minus) => format.sign(true) | code,
+        (code, Sign::Minus) => through.sign(true) | code,
         (code, _) => code,
-    }
+    };
+    if through == format { code } else { code >> 16 }
 }
 
 /// One group of finite numbers, as the sheet of either generation says it.

@@ -1,12 +1,15 @@
 //! Sums at the edge of 32 bits, where the kernels must notice.
 
+use serde_json::json;
 use tcverify::emu::step::{Code, ExactDot, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Engine, Plan, accelerate};
+use tcverify::emu::{Arithmetic, Engine, Plan, Problem, Replay, accelerate};
 use tcverify::num::{Format, Rounding, convert_exact};
+use tcverify::tensor::Tensor;
 
 use super::case::{Case, Shape, product};
 use super::models::{self, Model};
 use super::operands::{Addend, Kind};
+use crate::support::case::codes;
 use crate::support::engines::engines;
 
 /// C about 2 from a first step, then 16 products of about 4: in units of the grid more than 2^31.
@@ -280,4 +283,152 @@ fn exact_sums_of_narrow_operands_in_doubles() {
             }
         }
     }
+}
+
+/// A row of A and a column of B, with a scale for each block of them, and C; D has them many times.
+struct Scaled<'a> {
+    a: &'a [u64],
+    b: &'a [u64],
+    scales: [&'a [u64]; 2],
+    c: u64,
+}
+
+impl Scaled<'_> {
+    /// What every engine gives.
+    fn same(&self, arithmetic: &Arithmetic) -> u64 {
+        const SIDE: usize = 64;
+        let scale = arithmetic.scale.expect("it has scales");
+        let rows = |format, line: &[u64]| {
+            Tensor::from_codes(format, vec![SIDE, line.len()], &line.repeat(SIDE))
+        };
+        let [a, x] =
+            [(arithmetic.a, self.a), (scale.format, self.scales[0])].map(|(f, l)| rows(f, l));
+        let [b, y] =
+            [(arithmetic.b, self.b), (scale.format, self.scales[1])].map(|(f, l)| rows(f, l));
+        let c = Tensor::from_codes(
+            arithmetic.accumulator,
+            vec![SIDE; 2],
+            &[self.c; SIDE * SIDE],
+        );
+        let problem = Problem::new(a.planes(), b.planes().transposed(), Some(c.planes())).unwrap();
+        let problem = problem
+            .with_scales(x.planes(), y.planes().transposed(), scale.block)
+            .unwrap();
+        let d = |engine| {
+            let replay = Replay {
+                problem,
+                arithmetic,
+                convert_to: None,
+                engine,
+                kernel: None,
+            };
+            codes(&replay.collect(&|_| {}))
+        };
+        let exact = d(Engine::Exact);
+        for engine in engines() {
+            assert_eq!(
+                d(engine),
+                exact,
+                "{engine:?} {}",
+                arithmetic.canonical_json()
+            );
+        }
+        exact[0]
+    }
+}
+
+fn arithmetic(model: &serde_json::Value) -> Arithmetic {
+    let arithmetic: Arithmetic = serde_json::from_value(model.clone()).unwrap();
+    arithmetic.check().unwrap();
+    arithmetic
+}
+
+/// A line of 32 codes that begins so.
+fn line(first: &[u64]) -> [u64; 32] {
+    std::array::from_fn(|k| first.get(k).copied().unwrap_or_default())
+}
+
+/// A block of zeros competes with an exponent above those of terms: C is cut away.
+#[test]
+fn blocks_beside_zeros_that_compete() {
+    let (a, b) = (line(&[2; 16]), [2; 32]);
+    let found = [-52, -139].map(|zero_exponent| {
+        let unit = json!({
+            "a": "e2m1", "b": "e2m1", "accumulator": "fp32",
+            "scale": {"format": "ue8m0", "block": 16},
+            "step": {
+                "kind": "block_dot", "group": 32, "part": 16, "fraction_bits": 36, "alignment": "rz",
+                "zero_exponent": zero_exponent, "precision": 24, "rounding": "rz", "nan": "7fffffff",
+            },
+        });
+        let scales: [&[u64]; 2] = [&[87, 127]; 2];
+        let c = 0x117f_ffff;
+        Scaled { a: &a, b: &b, scales, c }.same(&arithmetic(&unit))
+    });
+    assert_eq!(found, [0x1980_0000, 0x1980_00ff]);
+}
+
+/// Exponents of lanes wrap at ten bits above a very small one of zero.
+#[test]
+fn lanes_far_above_zero() {
+    let ones = line(&[0x38]);
+    let found = [-2000, -260].map(|zero_exponent| {
+        let unit = json!({
+            "a": "e4m3", "b": "e4m3", "accumulator": "fp32",
+            "scale": {"format": "ue8m0", "block": 32},
+            "step": {
+                "kind": "sticky_rne", "lanes": 8, "group": 16, "width": 25, "fraction_bits": 24,
+                "zero_exponent": zero_exponent, "addend": "value", "pair": "tfr", "scaling": "lane_exponent",
+                "sparse_mask": false, "ieee_top": false, "nan": "7fc00000",
+            },
+        });
+        let scales: [&[u64]; 2] = [&[127]; 2];
+        Scaled { a: &ones, b: &ones, scales, c: 0 }.same(&arithmetic(&unit))
+    });
+    assert_eq!(found, [0, 0x3f80_0000]);
+}
+
+/// The largest scale on a large element of A: it does not fit a byte, nor its value an FP32.
+#[test]
+fn scales_that_lead_out_of_range() {
+    let (a, b) = (line(&[0x7f00]), line(&[0x0080]));
+    let unit = json!({
+        "a": "bf16", "b": "bf16", "accumulator": "fp32",
+        "scale": {"format": "ue8m0", "block": 32},
+        "step": {
+            "kind": "fused", "group": 32, "fraction_bits": 24, "alignment": "rz", "zero_exponent": -133,
+            "precision": 24, "rounding": "rz", "nan": "7fffffff",
+        },
+    });
+    let scales: [&[u64]; 2] = [&[0xfe], &[115]];
+    let found = Scaled {
+        a: &a,
+        b: &b,
+        scales,
+        c: 0,
+    }
+    .same(&arithmetic(&unit));
+    assert_eq!(found, 0x7980_0000);
+}
+
+/// An instruction longer than K, of a unit that is given its scales: it is filled up with zeros of scale one.
+#[test]
+fn blocks_filled_up() {
+    let unit = json!({
+        "a": "e2m1", "b": "e2m1", "accumulator": "fp32", "instruction_k": 128,
+        "scale": {"format": "ue8m0", "block": 16},
+        "step": {
+            "kind": "block_dot", "group": 32, "part": 16, "fraction_bits": 20, "alignment": "rz",
+            "zero_exponent": -100, "precision": 24, "rounding": "rz", "nan": "7fffffff",
+        },
+    });
+    let scales: [&[u64]; 2] = [&[127, 127]; 2];
+    // 1 + 2^-23 loses its last bit, not only to the products.
+    let found = Scaled {
+        a: &line(&[]),
+        b: &line(&[]),
+        scales,
+        c: 0x3f80_0001,
+    };
+    assert_eq!(found.same(&arithmetic(&unit)), 0x3f80_0000);
 }

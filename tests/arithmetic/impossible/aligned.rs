@@ -112,7 +112,12 @@ fn floored_sums() {
             (json!({"result_fraction_bits": 23}), ""),
             (
                 json!({"result_fraction_bits": 22}),
-                "result_fraction_bits is 22, fewer than fp32 has",
+                "result_fraction_bits is 22; it must be 23 to 4096",
+            ),
+            (json!({"result_fraction_bits": 4096}), ""),
+            (
+                json!({"result_fraction_bits": 4097}),
+                "result_fraction_bits is 4097",
             ),
             (json!({"addend_window": 4096}), ""),
             (

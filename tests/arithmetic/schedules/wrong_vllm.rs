@@ -90,26 +90,27 @@ fn scales_of_floats_follow_in_one_order() {
 /// A bias that is not given is +0 in the fma: of a sum of 0 and a negative scale, +0 is left, not -0.
 #[test]
 fn no_bias_is_plus_zero() {
-    let unit = Unit::new("ampere", "mma", Int8, Int32);
-    let right = preset(TENSOR);
-    let wish = Wish {
-        per: right.scales.as_ref().map(|scaling| scaling.per),
-        zero_point: right.zero_point,
-        result: Bf16,
-        ..Wish::plain(shape(2, 3, 40), Kind::Normal)
-    };
-    let mut product = Product::draw(&unit, wish, &mut Random::named("no bias"));
-    product.a.fill(0);
-    product.zero_points = Some([vec![0; 2], vec![0; 3]]);
-    product.scales = Some([vec![(-1f32).to_bits(); 2], vec![1f32.to_bits(); 3]]);
-    let mut other = right.clone();
-    other.epilogue.bias = BiasAdded::Fused;
-    for engine in engines() {
-        assert_eq!(product.replay(&unit, &right, engine), [0; 6]);
-        assert_eq!(product.replay(&unit, &other, engine), [0x8000; 6]);
-    }
-    product.wish.result = Fp32;
-    for engine in engines() {
-        assert_eq!(product.replay(&unit, &right, engine), [0; 6]);
+    let mut floats = preset("vllm-scaled-mm");
+    floats.epilogue.bias = BiasAdded::FusedOrZero;
+    for (unit, right) in [
+        (Unit::new("ampere", "mma", Int8, Int32), preset(TENSOR)),
+        (Unit::new("hopper", "wgmma", E4m3, Fp32), floats),
+    ] {
+        let wish = Wish {
+            per: right.scales.as_ref().map(|scaling| scaling.per),
+            zero_point: right.zero_point,
+            result: Bf16,
+            ..Wish::plain(shape(2, 3, 40), Kind::Normal)
+        };
+        let mut product = Product::draw(&unit, wish, &mut Random::named("no bias"));
+        product.a.fill(0);
+        product.zero_points = right.zero_point.map(|_| [vec![0; 2], vec![0; 3]]);
+        product.scales = Some([vec![(-1f32).to_bits(); 2], vec![1f32.to_bits(); 3]]);
+        let mut other = right.clone();
+        other.epilogue.bias = BiasAdded::Fused;
+        for engine in engines() {
+            assert_eq!(product.replay(&unit, &right, engine), [0; 6]);
+            assert_eq!(product.replay(&unit, &other, engine), [0x8000; 6]);
+        }
     }
 }

@@ -167,7 +167,7 @@ fn faults_stay_in_screening() {
                 .filter(|line| line.starts_with("impl"))
                 .filter(|line| line.contains("Datapath for") || line.contains("FmaWires for"));
             datapaths.extend(all.map(|line| format!("{name}: {line}")));
-            if text.contains("StepKind::run(") {
+            if text.contains(".run_in(") {
                 runners.push(name);
             }
         }

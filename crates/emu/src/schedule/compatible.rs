@@ -111,6 +111,13 @@ impl Kernel<'_> {
                 "this instruction's D cannot feed the C of the next one, so it cannot be chained over K".into(),
             );
         }
+        // They are copied as words of at most 32 bits.
+        if let Some(wide) = [arithmetic.a, arithmetic.b]
+            .iter()
+            .find(|of| of.bytes() > 4)
+        {
+            return Err(format!("schedules support no operands of {wide}"));
+        }
         if accumulator == Format::Int32 {
             if spec.split.is_some() || !spec.inner.is_empty() {
                 return Err(

@@ -113,7 +113,8 @@ impl<O: Ops> Finish<'_, O> {
             }
             return true;
         };
-        if add_zero || alpha != ONE {
+        let adds_zero = add_zero || spec.epilogue.bias == BiasAdded::FusedOrZero;
+        if adds_zero || alpha != ONE {
             return false;
         }
         let a = values.scale_a(scaling.per, place.batch, place.row_of(row), 0);

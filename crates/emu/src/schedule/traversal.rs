@@ -97,6 +97,9 @@ impl Node {
     }
 }
 
+/// Zeros that fill parts up to whole tiles: no kernel has more, and each is listed.
+const MOST_ZEROS: usize = 1 << 22;
+
 impl KTraversal {
     /// The traversal of `k` for a unit that adds `span` products in a step. Tiles of D differ only if
     /// the split says so.
@@ -117,6 +120,21 @@ impl KTraversal {
             });
         };
         let parts = parts_of(spec, &split.parts, k, tile)?;
+        if let Some(tile) = spec.tile_k {
+            let filled = |part: &Part| {
+                part.iter()
+                    .map(ExactSizeIterator::len)
+                    .sum::<usize>()
+                    .next_multiple_of(tile)
+            };
+            let filled = parts.iter().map(filled).fold(0, usize::saturating_add);
+            if filled.saturating_sub(k) > MOST_ZEROS {
+                return Err(format!(
+                    "{} parts of K are filled up to tiles of {tile} k; limit: {MOST_ZEROS} zeros",
+                    parts.len()
+                ));
+            }
+        }
         let omitted = omitted(&parts, k);
         let nodes: Result<Vec<Node>, String> = parts.into_iter().map(node).collect();
         Ok(KTraversal {

@@ -102,7 +102,7 @@ pub(super) fn leading(magnitude: u128, lsb: i32) -> Option<i32> {
 }
 
 /// `total * 2^lsb` to the accumulator's format, to nearest even: BF16 is the upper half of the FP32 result,
-/// which is not rounded again. A result of zero is +0.
+/// which is not rounded again. An FP32 or FP16 result of zero is +0.
 pub(super) fn round(format: Format, total: i128, lsb: i32, flush: bool) -> u64 {
     let through = match format {
         Format::Bf16 => Format::Fp32,
@@ -112,12 +112,12 @@ pub(super) fn round(format: Format, total: i128, lsb: i32, flush: bool) -> u64 {
     let target = Target::full(through, Rounding::NearestEven);
     let code = target.round(total < 0, magnitude, lsb, false);
     let vanishes = flush && is_tiny(through, magnitude, lsb);
-    let code = match format {
-        _ if vanishes => 0,
-        Format::Bf16 => code >> 16,
-        _ => code,
-    };
-    without_minus_zero(format, code)
+    let code = without_minus_zero(through, if vanishes { 0 } else { code });
+    if format == Format::Bf16 {
+        code >> 16
+    } else {
+        code
+    }
 }
 
 /// Whether a number lies below the format's smallest normal one once it is rounded as if exponents had no end.

@@ -181,9 +181,10 @@ impl StepKind for FusedFloor {
                 self.fraction_bits, self.sum_fraction_bits
             ));
         }
-        if self.result_fraction_bits < accumulator.fraction_bits() {
+        let least = accumulator.fraction_bits();
+        if !(least..=4096).contains(&self.result_fraction_bits) {
             return Err(format!(
-                "result_fraction_bits is {}, fewer than {accumulator} has",
+                "result_fraction_bits is {}; it must be {least} to 4096",
                 self.result_fraction_bits
             ));
         }

@@ -14,7 +14,9 @@ pub trait StepKind {
 
     /// Adds at most `span` products to `c`; missing ones are zero products. Tells `observer` what
     /// happens on the way.
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64;
+    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64
+    where
+        Self: Sized;
 
     /// One line for people: kind and meaning.
     fn summary(&self) -> String;
@@ -92,7 +94,10 @@ pub trait StepKind {
     }
 
     /// [`StepKind::add`] to what [`StepKind::start`] of the same step gave.
-    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath)
+    where
+        Self: Sized,
+    {
         let Carried::Code(c) = carried else {
             unreachable!("carried by another kind of step")
         };

@@ -39,6 +39,8 @@ mod told;
 mod trace;
 mod wires;
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
@@ -72,13 +74,13 @@ pub use trace::{Source, TermTrace, TraceObserver};
 pub(crate) use wires::fma_bits;
 
 pub use crate::num::Formats;
-use crate::num::{Class, Format, Kind, Rounding, Unpacked};
+use crate::num::{Class, Format, Kind, Unpacked};
 
 macro_rules! kinds {
     ($($kind:ident),* $(,)?) => {
-        /// One step of a model: consumes up to [`Step::span`] products and an accumulator, returns the
-        /// next accumulator. A dot product is a chain of steps over consecutive k: [`Step::start`],
-        /// [`Step::run`] as often as needed, [`Step::finish`].
+        /// One step of a model: consumes up to [`StepKind::span`] products and an accumulator, returns the
+        /// next accumulator. A dot product is a chain of steps over consecutive k: [`StepKind::start`],
+        /// [`Step::run`] as often as needed, [`StepKind::finish`].
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[serde(tag = "kind", rename_all = "snake_case")]
@@ -101,78 +103,30 @@ macro_rules! kinds {
             }
         }
 
-        /// Hands every question on to the kind that the step is of.
-        impl StepKind for Step {
-            fn span(&self) -> usize {
-                match self { $(Step::$kind(step) => step.span()),* }
-            }
-
-            fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+        impl Step {
+            /// [`StepKind::add`] of its kind.
+            pub fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
             }
 
-            fn summary(&self) -> String {
-                match self { $(Step::$kind(step) => step.summary()),* }
-            }
-
-            fn check(&self, formats: Formats) -> Result<(), String> {
-                match self { $(Step::$kind(step) => step.check(formats)),* }
-            }
-
-            fn unit(&self, formats: Formats) -> Unit {
-                match self { $(Step::$kind(step) => step.unit(formats)),* }
-            }
-
-            fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
-                match self { $(Step::$kind(step) => step.values(constant, k)),* }
-            }
-
-            fn follow(&mut self, changed: &str) {
-                match self { $(Step::$kind(step) => step.follow(changed)),* }
-            }
-
-            fn takes_integers(&self) -> bool {
-                match self { $(Step::$kind(step) => step.takes_integers()),* }
-            }
-
-            fn takes_other_addends(&self) -> bool {
-                match self { $(Step::$kind(step) => step.takes_other_addends()),* }
-            }
-
-            fn scaling(&self) -> ScaleUse {
-                match self { $(Step::$kind(step) => step.scaling()),* }
-            }
-
-            fn rounds(&self) -> bool {
-                match self { $(Step::$kind(step) => step.rounds()),* }
-            }
-
-            fn notices_zeros(&self, formats: Formats) -> bool {
-                match self { $(Step::$kind(step) => step.notices_zeros(formats)),* }
-            }
-
-            fn has_schedules(&self) -> bool {
-                match self { $(Step::$kind(step) => step.has_schedules()),* }
-            }
-
-            fn rounds_results(&self, to: Format) -> Option<Rounding> {
-                match self { $(Step::$kind(step) => step.rounds_results(to)),* }
-            }
-
-            fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
-                match self { $(Step::$kind(step) => step.converted(from, code, to)),* }
-            }
-
-            fn start(&self, formats: Formats, c: u64) -> Carried {
-                match self { $(Step::$kind(step) => step.start(formats, c)),* }
-            }
-
-            fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
+            /// [`StepKind::run`] of its kind.
+            pub fn run_in(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
                 match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
             }
+        }
 
-            fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
-                match self { $(Step::$kind(step) => step.finish(formats, carried)),* }
+        /// Every other question is one to its kind.
+        impl Deref for Step {
+            type Target = dyn StepKind;
+
+            fn deref(&self) -> &Self::Target {
+                match self { $(Step::$kind(step) => step),* }
+            }
+        }
+
+        impl DerefMut for Step {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self { $(Step::$kind(step) => step),* }
             }
         }
     };
@@ -209,36 +163,10 @@ pub struct Constant {
 }
 
 impl Step {
-    /// How many products one step takes.
-    pub fn span(&self) -> usize {
-        StepKind::span(self)
-    }
-
     /// Whether a scale, a power of two, only moves the exponents of its operands: [`scaled`] ones
     /// then are all that [`Step::run`] has to be given.
     pub fn scales_operands(&self) -> bool {
         self.scaling() == ScaleUse::MoveExponents
-    }
-
-    /// Whether a chain is rounded on its way, so that it can be read and taken up again anywhere between
-    /// two steps.
-    pub fn rounds(&self) -> bool {
-        StepKind::rounds(self)
-    }
-
-    /// Whether steps of zero products alone can change what a step has returned: -0 becomes +0 in most cases.
-    pub fn notices_zeros(&self, formats: Formats) -> bool {
-        StepKind::notices_zeros(self, formats)
-    }
-
-    /// Whether we know schedules of libraries' kernels for such units.
-    pub fn has_schedules(&self) -> bool {
-        StepKind::has_schedules(self)
-    }
-
-    /// How a finished sum is rounded to D's format, where that is another; none if nobody knows.
-    pub fn rounds_results(&self, to: Format) -> Option<Rounding> {
-        StepKind::rounds_results(self, to)
     }
 
     /// Whether the accumulator's format has to be said: units that have several, none of them the usual one.
@@ -246,13 +174,8 @@ impl Step {
         matches!(self, Step::Sliced(_))
     }
 
-    /// The chain's beginning.
-    pub fn start(&self, formats: Formats, c: u64) -> Carried {
-        StepKind::start(self, formats, c)
-    }
-
-    /// Adds the products of `a` and `b`, at most [`Step::span`] of them; missing ones are zero
-    /// products. `carried` is what [`Step::start`] of the same step gave.
+    /// Adds the products of `a` and `b`, at most [`StepKind::span`] of them; missing ones are zero
+    /// products. `carried` is what [`StepKind::start`] of the same step gave.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], carried: &mut Carried) {
         self.run_scaled(formats, a, b, None, carried);
     }
@@ -285,17 +208,7 @@ impl Step {
             b,
             scales,
         };
-        StepKind::run(self, products, carried, &mut Sound(observer));
-    }
-
-    /// The chain's result, a code of the accumulator's format.
-    pub fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
-        StepKind::finish(self, formats, carried)
-    }
-
-    /// One line for people: kind and meaning.
-    pub fn summary(&self) -> String {
-        StepKind::summary(self)
+        self.run_in(products, carried, &mut Sound(observer));
     }
 
     /// Refuses formats and constants that no machine has.
@@ -326,7 +239,7 @@ impl Step {
             (ScaleUse::None, Some(_)) => return Err("this step takes no scales".into()),
             (ScaleUse::MoveExponents | ScaleUse::Given, _) | (_, None) => {}
         }
-        StepKind::check(self, formats)
+        (**self).check(formats)
     }
 
     /// Every constant of the step, in order of its JSON.

@@ -14,9 +14,9 @@ use std::ops::Range;
 pub use plan::{LanePlan, LaneRule, LaneStep};
 
 use self::kernel::Tile;
-use self::pack::{Lines, Panel, ROWS};
+use self::pack::{Lines, ROWS};
 use super::platform::Platform;
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::tile::{Operand, Panel, SpecialRule, StepFallback, TileKernel};
 use super::vector::ACROSS;
 
 /// The k of a panel, at least: numbers and exponents of a strip of B take 64 KiB.
@@ -61,10 +61,7 @@ impl TileKernel for LaneKernel {
     }
 
     fn panel(&self, k: Range<usize>) -> Panel {
-        Panel {
-            padded: k.len().next_multiple_of(self.plan.group()),
-            k,
-        }
+        Panel::filled(k, self.plan.group())
     }
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Lines {

@@ -6,17 +6,11 @@ use std::ops::Range;
 use super::plan::{LanePlan, LaneRule, Span};
 use crate::decode::Decoder;
 use crate::platform::{Platform, Wide};
-use crate::tile::{Operand, Packed};
+use crate::tile::{Operand, Packed, Panel};
 use tcverify_tensor::Plane;
 
 /// Rows of a strip of A.
 pub const ROWS: usize = 4;
-
-/// A panel of k, and to how many it is filled up.
-pub struct Panel {
-    pub k: Range<usize>,
-    pub padded: usize,
-}
 
 /// Added to exponents of B, so that those of products are positive.
 pub const BIAS: i32 = 64;

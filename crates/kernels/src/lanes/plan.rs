@@ -39,6 +39,7 @@ pub struct LaneStep {
     pub lanes: usize,
     pub group: usize,
     pub fraction_bits: u32,
+    pub zero_exponent: i32,
     /// Bits of the unit's accumulator.
     pub width: u32,
     pub hidden_bit: bool,
@@ -69,7 +70,9 @@ impl LanePlan {
             && step.group == lanes * if quads { 4 } else { 2 }
             && (23..=26).contains(&step.fraction_bits)
             && step.width <= 30
-            && largest < 1 << step.width;
+            && largest < 1 << step.width
+            // Ten bits hold what an exponent in `EXPONENTS` exceeds it by.
+            && (quads || formats.scale.is_none() || step.zero_exponent > EXPONENTS[1] - (1 << 10));
         if !possible {
             return None;
         }

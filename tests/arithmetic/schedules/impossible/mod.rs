@@ -4,7 +4,10 @@ mod levels;
 mod scales;
 
 use serde_json::{Value, json};
-use tcverify::emu::schedule::ScheduleSpec;
+use tcverify::emu::schedule::{Kernel, ScheduleSpec};
+use tcverify::emu::{Arithmetic, Problem};
+use tcverify::num::Format;
+use tcverify::tensor::Tensor;
 
 /// The plain chain with these fields: refused in a sentence with these words, or taken where there are none.
 fn said(fields: &Value, words: &str) {
@@ -54,4 +57,44 @@ fn serial(parts: Value) -> Value {
 
 fn promoted(length: usize) -> Value {
     merged(blocks(length), json!("serial"), "zero")
+}
+
+/// What a schedule says of a product of fp64 or fp32 operands, of this K.
+fn about(operands: &str, tile_k: usize, split: Value, k: usize) -> Result<(), String> {
+    let unit: Arithmetic = serde_json::from_value(json!({
+        "a": operands, "b": operands, "accumulator": "fp32",
+        "step": {"kind": "fma_chain", "rounding": "rne", "nan": "7fffffff"},
+    }))
+    .expect("a unit");
+    let mut spec = json!({
+        "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff",
+        "tile_k": tile_k,
+    });
+    if !split.is_null() {
+        spec["split"] = split;
+    }
+    let spec: ScheduleSpec = serde_json::from_value(spec).expect("a spec");
+    spec.validate().expect("a kernel could follow it");
+    let line = Tensor::from_codes(unit.a, vec![1, k], &vec![0; k]);
+    let problem = Problem::new(line.planes(), line.planes().transposed(), None).expect("they fit");
+    Kernel::check_compatible(&spec, &unit, &problem, Format::Fp32)
+}
+
+#[test]
+fn operands_wider_than_words() {
+    assert_eq!(about("fp32", 64, Value::Null, 100), Ok(()));
+    let refused = about("fp64", 64, Value::Null, 100).unwrap_err();
+    assert_eq!(refused, "schedules support no operands of fp64");
+}
+
+/// Each of a thousand parts of one k, filled up to a million.
+#[test]
+fn zeros_without_end() {
+    let split = || serial(slices(json!(1024), json!(1)));
+    assert_eq!(about("fp32", 64, split(), 1024), Ok(()));
+    let refused = about("fp32", 1 << 20, split(), 1024).unwrap_err();
+    assert!(
+        refused.starts_with("1024 parts of K are filled up"),
+        "{refused}"
+    );
 }

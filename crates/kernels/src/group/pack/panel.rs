@@ -44,7 +44,7 @@ impl Exponents {
     /// * relative exponents of products stay so high above the floor that a nonzero result, at
     ///   least `2^-F` of the common exponent, does too;
     /// * FP32 results neither underflow into subnormals nor reach infinity;
-    /// * no column is so far above what its shift can be (with scales only) that its exponents have no gap.
+    /// * no row or column is so far above what its shift can be (with scales only) that its exponents have no gap.
     pub fn suits(self, other: Exponents, plan: &GroupPlan, k: usize) -> bool {
         // FP16 has absolute exponents of at most five bits.
         plan.accumulator == Format::Fp16 || self.within(other, plan.fraction_bits, k)
@@ -59,7 +59,7 @@ impl Exponents {
         127 + self.relative_low + other.relative_low >= 2 * f + 2
             && self.low + other.low - f >= -126
             && self.high + other.high + growth <= 125
-            && other.high <= FARTHEST + TOP
+            && self.high.max(other.high) <= FARTHEST + TOP
     }
 }
 
