@@ -253,8 +253,8 @@ impl OperationRule {
 pub struct PathRule {
     /// Whether files may lie outside the folder of the cases: absolute paths, `..`, standard input.
     pub outside: bool,
-    /// Whether a path may lead through a link: to an array (`link.npz#x`, too), a model, the manifest, a folder of
-    /// cases, `case.json` or `index.json`.
+    /// Whether a path may lead through a link: to an array (`link.npz#x`, too), a model, the manifest, a case's
+    /// folder, `case.json` or `index.json`.
     pub links: bool,
     /// Whether operands may be `generate:SEED:CLASS:SHAPE`.
     pub generated: bool,

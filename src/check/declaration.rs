@@ -29,12 +29,12 @@ macro_rules! product_fields {
                 /// Format of B, if it differs from A's
                 #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = operand_format())]
                 dtype_b: Format,
-                /// Format the instruction accumulates in and returns: f32 (default), f16, f64 for FP64, s32 for
-                /// integers
+                /// Format the instruction accumulates in and returns: f32 (default), f16 or bf16; f64 for FP64, s32
+                /// for integers
                 #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = accumulator_format())]
                 acc: Format,
-                /// Format of C, if it differs from D's (gpgpu-sim; a kernel's epilogue) and the file does not
-                /// state it
+                /// Format of C, if it differs from the accumulator's (gpgpu-sim; a kernel's epilogue) and the file
+                /// does not state it
                 #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_float())]
                 c_dtype: Format,
                 /// Format of the scales of --scale-a and --scale-b: ue8m0 or ue4m3
@@ -183,8 +183,9 @@ macro_rules! product_fields {
             /// What D should be, and what a report says of an identical D.
             #[command()]
             ResultArgs {
-                /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest even; a
-                /// schedule's epilogue also allows fp8. Needed only if the file does not state it
+                /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest (ties to
+                /// even; Tenstorrent's bf16: away); a schedule's epilogue also allows fp8. Needed only if the file
+                /// does not state it
                 #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
                 d_dtype: Format,
                 /// Judge by the SHA-256 of D's canonical payload instead of a file
@@ -265,7 +266,7 @@ macro_rules! product_fields {
             #[command()]
             EngineArgs {
                 /// Engine: "fast" (vector kernels, and the exact engine where they do not apply), "exact", or "gpu"
-                /// (see 'tcverify engines'). All give the same bits
+                /// for 'check' and 'replay' ('tcverify engines'). All give the same bits
                 #[arg(
                     long,
                     value_name = "WHICH",
@@ -291,7 +292,8 @@ macro_rules! product_fields {
                 #[arg(long, value_name = "SB.npy", help_heading = "Operands")]
                 scale_b: Source,
                 /// Metadata of a compressed A, which holds only the kept columns (2:4 sparsity, mma.sp): words of
-                /// 4-bit selectors. K is then the uncompressed one, and B has all rows
+                /// 4-bit selectors. K is then the uncompressed one, and B has all rows. Only 'check', 'replay' and
+                /// 'explain' use it
                 #[arg(long, value_name = "META.npy", help_heading = "Operands")]
                 sparse_a: Source,
                 /// Layout of the metadata: "words" (default; the selectors of a row in sequence) or "cutlass" (as in

@@ -7,7 +7,7 @@ words! {
     pub enum Strictness {
         /// Exactly these bits
         Exact = "exact",
-        /// Any NaN for a NaN; either zero for a zero
+        /// Any NaN (--nan), either zero (--zero)
         Any = "any",
     }
 }

@@ -81,8 +81,8 @@ pub struct Verify {
     #[arg(long, value_name = "REPORT.json")]
     report: Option<PathBuf>,
 
-    /// SHA-256 of the model or rule that must have judged: 'model.sha256' of a report, or 'operation.sha256'
-    /// for an operation
+    /// SHA-256 of the model or rule that must have judged: 'rule.model.sha256' of a report, or 'rule.sha256' for
+    /// an operation
     #[arg(long, value_name = "SHA256", value_parser = parse_sha256)]
     model_sha256: Option<String>,
 

@@ -42,7 +42,7 @@ Examples:
   schedule files, nothing outside their folder, no links
     tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
 
-Exit codes: 0 all identical; 2 if a case could not be judged, if no case was judged, or if all agree but some\nproducts that ran were not recorded; else 1.")]
+Exit codes: 0 if all that was compared is identical; 2 if a case could not be judged, if no case was judged, or if\nall agree but some products that ran were not recorded; else 1.")]
 pub struct BatchArgs {
     /// Manifest (tcverify.manifest/1), or a folder of case folders, each with a case.json and
     /// arrays

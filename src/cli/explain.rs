@@ -98,8 +98,8 @@ pub struct ShownProduct {
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 
-    /// More steps to show in full, counted from 1: 3,5-8 or "all"; by default those that change
-    /// something
+    /// More steps to show in full, counted from 1: 3,5-8 or "all". The first, the last and the remarkable ones are
+    /// always shown
     #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
     steps: Option<Wish>,
 

@@ -18,7 +18,7 @@ use crate::role::Role;
 /// Write an operand that a seed determines
 ///
 /// Whoever knows seed, class and shape can make the same operand, so that a big product needs no files:
-/// 'check' and 'replay' take generate:SEED:CLASS:SHAPE in place of A, B, C and scales.
+/// commands that read a product take generate:SEED:CLASS:SHAPE in place of its operands.
 /// docs/generator.md specifies the generator.
 #[derive(Args)]
 #[command(after_long_help = "\

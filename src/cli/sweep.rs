@@ -44,7 +44,7 @@ pub struct Sweep {
     #[arg(long, value_name = "LIST", value_parser = blocks)]
     blocks: Option<Blocks>,
 
-    /// Engine; both give the same bits
+    /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 

@@ -121,7 +121,7 @@ pub struct Discrimination {
     /// How many other arithmetics there are, each counted once under all its names.
     pub others: u64,
     /// Other arithmetics that give the same bits on these elements, best known first: `architecture`, `instruction`
-    /// (the best known name), `accumulator`, `evidence`, `sha256` (as `model.sha256`).
+    /// (the best known name), `accumulator`, `evidence`, `sha256` (as `rule.model.sha256`).
     pub same: Vec<Alike>,
 }
 
@@ -142,7 +142,7 @@ pub struct Alike {
     pub instruction: String,
     pub accumulator: Format,
     pub evidence: Evidence,
-    /// As `model.sha256`.
+    /// As `rule.model.sha256`.
     pub sha256: String,
 }
 

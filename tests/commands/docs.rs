@@ -104,7 +104,7 @@ fn fields() -> String {
     let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
     for field in Fields::about() {
         let words = field.about.split(' ').map(|word| {
-            let bare = word.trim_matches(|c: char| ",;.()".contains(c));
+            let bare = word.trim_matches(|c: char| ",;:.()".contains(c));
             let named = bare.strip_prefix("--").map(|name| name.replace('-', "_"));
             match named.filter(|name| Fields::NAMES.contains(&name.as_str())) {
                 Some(name) => word.replace(bare, &format!("`{name}`")),
@@ -112,6 +112,7 @@ fn fields() -> String {
             }
         });
         let about = words.collect::<Vec<_>>().join(" ").replace('|', "\\|");
+        assert!(!about.contains("--"), "an option among fields: {about}");
         writeln!(text, "| `{}` | {} | {about} |", field.name, field.value).unwrap();
     }
     text
@@ -137,6 +138,24 @@ fn python_has_every_field() {
         });
         format!("{before}{BEGIN}{}{END}{after}", lines.collect::<String>())
     });
+}
+
+/// The library shows no type of them, so their names are read in the source.
+#[test]
+fn the_page_of_reports_has_every_shape_of_a_place() {
+    let source = read("src/diagnose/place.rs");
+    let (names, _) = source.split_once("\n    }\n").expect("the names first");
+    let names = names.split("=> \"").skip(1);
+    let names: Vec<_> = names.filter_map(|rest| rest.split('"').next()).collect();
+    assert!(names.len() >= 7, "{names:?}");
+    let page = read("docs/report-format.md");
+    let (_, table) = page
+        .split_once("\n| `shape` of a place |")
+        .expect("a table");
+    let (table, _) = table.split_once("\n\n").expect("its end");
+    for name in names {
+        assert!(table.contains(&format!("`{name}`")), "{name}");
+    }
 }
 
 #[test]

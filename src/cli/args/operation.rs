@@ -56,11 +56,11 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "MxN", help_heading = "Parameters")]
     tile: Option<String>,
 
-    /// Result to judge: residual (fused rms_norm), scale (quantize_fp8); by default y
+    /// Result to judge, not a file: residual (fused rms_norm), scale (quantize_fp8); by default y
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     output: Option<String>,
 
-    /// Engine; both give the same bits
+    /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here
     #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
     engine: EngineChoice,
 }

@@ -96,7 +96,7 @@ pub struct PlanArgs {
     json: bool,
 }
 
-/// List kernel families, and whether their order is proven, compared, published or unknown
+/// List kernel families, and whether their order is captured, compared, published or unknown
 #[derive(Args)]
 pub struct List {
     /// Print JSON
@@ -254,7 +254,7 @@ impl List {
             }
             writeln!(
                 out,
-                "proven: this project's tests replay captured outputs. compared: outputs of a GPU were compared\n\
+                "captured: this project's tests replay captured outputs. compared: outputs of a GPU were compared\n\
                  byte by byte, by the source named. published: written in source code or documentation.\n\
                  'tcverify kernels explain TEXT' reads a log line, a configuration or a name."
             )
@@ -270,6 +270,7 @@ pub struct Same {
     #[arg(value_name = "TEXT")]
     one: String,
 
+    /// The other text, likewise
     #[arg(value_name = "OTHER")]
     other: String,
 
