@@ -7,8 +7,7 @@ use super::trial::{Stored, Work};
 use super::whole::whole;
 use crate::report::Stack;
 
-use super::local::{self, Fault};
-use super::{Area, Ask, Case, Finding, Found, Hypothesis, Placed, place, stored};
+use super::{Area, Ask, Case, Finding, Found, Hypothesis, Placed, local, place, stored};
 
 /// Groups that are told.
 const TOLD: usize = 16;
@@ -38,19 +37,21 @@ pub fn by_group(
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
     for group in groups.iter().take(TOLD) {
-        let area = area(group);
-        let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
-        if faults.is_empty() {
-            places.extend(placed(group, size, only));
-        }
-        for Fault { mut found, placed } in faults {
-            if !placed {
-                found.text = format!("{}: {}", place::place(group, size), found.text);
+        for part in local::parts(case, group, (controls, only), [computing, scheduling]) {
+            let of = &part.group;
+            let all = of.mismatches == case.comparison.mismatches;
+            if part.found.is_empty() {
+                places.extend(placed(of, size, all));
             }
-            // What would be asked for all of D holds for a part.
-            found.ask = Ask::Nothing;
-            let place = (!only).then(|| area.clone());
-            findings.push(Finding::of(found, group.mismatches, place));
+            for mut found in part.found {
+                if !part.placed {
+                    found.text = format!("{}: {}", place::place(of, size), found.text);
+                }
+                // What would be asked for all of D holds for a part.
+                found.ask = Ask::Nothing;
+                let place = (!all).then(|| area(of));
+                findings.push(Finding::of(found, of.mismatches, place));
+            }
         }
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.mismatches));

@@ -77,23 +77,22 @@ impl Line {
     }
 
     /// Every flip, but of these bits, that gives what is stored in the line: first elements that differ,
-    /// with what they should be, then elements that do not.
+    /// with what they should be, then elements that do not. None if the work was spent before one was found.
     pub fn flips(
         &self,
         replay: &Replay,
         (different, equal): (&[(Stored, u64)], &[Stored]),
         without: u64,
         work: &Work,
-    ) -> Vec<Flip> {
-        let Some(likely) = self.likely(replay, different, without, work) else {
-            return Vec::new();
-        };
+    ) -> Option<Vec<Flip>> {
+        let likely = self.likely(replay, different, without, work)?;
         let all: Vec<Stored> = different
             .iter()
             .map(|(s, _)| *s)
             .chain(equal.iter().copied())
             .collect();
         let at: Vec<Element> = all.iter().map(|stored| stored.at).collect();
+        let mut spent = false;
         let gives = |flip: &Flip| {
             let code = self.code(replay, flip.k) ^ 1 << flip.bit;
             let lots = [1, all.len()];
@@ -101,7 +100,9 @@ impl Line {
             lots.iter().all(|&end| {
                 let cost = (end - done) as u64 * replay.problem.k as u64;
                 let given = all[done..end].iter().map(|stored| stored.given);
-                let fits = work.spend(cost)
+                let affords = work.spend(cost);
+                spent |= !affords;
+                let fits = affords
                     && self
                         .with(replay, flip.k, code, &at[done..end])
                         .into_iter()
@@ -110,7 +111,8 @@ impl Line {
                 fits
             })
         };
-        likely.into_iter().filter(gives).collect()
+        let flips: Vec<Flip> = likely.into_iter().filter(gives).collect();
+        (!spent || !flips.is_empty()).then_some(flips)
     }
 
     /// Flips that would move the elements about as far as they are off.

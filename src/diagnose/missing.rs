@@ -26,7 +26,10 @@ const ESTIMATED: usize = 8;
 pub fn missing(case: &Case, trial: &Trial) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
-    if problem.k > MAX_SEARCHED_K || problem.k < 2 {
+    if problem.k < 2 {
+        return Err("there is one product");
+    }
+    if problem.k > MAX_SEARCHED_K {
         return Err("K is too long");
     }
     if replay.format().is_integer() || replay.arithmetic.scale.is_some() {
