@@ -1,13 +1,12 @@
 //! Findings on groups of mismatches, where no one computation gives all of D.
 
-use super::case::capital;
 use super::group::{Group, Shape, Size};
 use super::grouping::groups;
 use super::trial::{Stored, Work};
 use super::whole::whole;
-use crate::report::Stack;
+use crate::report::{CauseArea, Place, Stack, capital};
 
-use super::{Area, Ask, Case, Finding, Found, Hypothesis, Placed, local, place, stored};
+use super::{Ask, Case, Finding, Found, Hypothesis, local, place, stored};
 
 /// Groups that are told.
 const TOLD: usize = 16;
@@ -17,7 +16,7 @@ pub fn by_group(
     case: &Case,
     controls: &[Stored],
     [computing, scheduling]: [&Work; 2],
-) -> (Vec<Finding>, Vec<Placed>) {
+) -> (Vec<Finding>, Vec<Place>) {
     let Some(stacks) = &case.spread.stacks else {
         let found = everywhere(case);
         if found.is_none() {
@@ -58,16 +57,16 @@ pub fn by_group(
     (findings, places)
 }
 
-fn area(group: &Group) -> Area {
-    Area {
-        shape: group.shape.name(),
+fn area(group: &Group) -> CauseArea {
+    CauseArea {
+        shape: group.shape.name().into(),
         rows: group.rows,
         columns: group.columns,
     }
 }
 
-fn placed(group: &Group, size: Size, only: bool) -> Option<Placed> {
-    place::alone(group, size, only).map(|text| Placed {
+fn placed(group: &Group, size: Size, only: bool) -> Option<Place> {
+    place::alone(group, size, only).map(|text| Place {
         sentence: format!("{}.", capital(&text)),
         mismatches: group.mismatches,
         area: area(group),
@@ -75,7 +74,7 @@ fn placed(group: &Group, size: Size, only: bool) -> Option<Placed> {
 }
 
 /// Where mismatches lie, of which nothing else is known.
-pub fn places(stacks: &[Stack], size: Size) -> Vec<Placed> {
+pub fn places(stacks: &[Stack], size: Size) -> Vec<Place> {
     let groups = groups(stacks, size);
     let only = groups.len() == 1;
     let told = groups.iter().take(TOLD);
@@ -102,8 +101,8 @@ fn lone(
         let first = lone().map(|group| side(group)[0]).min().unwrap_or(0);
         [first, lone().map(|group| side(group)[1]).max().unwrap_or(0)]
     };
-    let place = Area {
-        shape: Shape::Scattered.name(),
+    let place = CauseArea {
+        shape: Shape::Scattered.name().into(),
         rows: bound(|group| group.rows),
         columns: bound(|group| group.columns),
     };

@@ -30,10 +30,6 @@ pub struct Flip {
 }
 
 impl Line {
-    fn format(&self, replay: &Replay) -> Format {
-        [replay.arithmetic.a, replay.arithmetic.b][self.side]
-    }
-
     pub fn code(&self, replay: &Replay, k: usize) -> u64 {
         let problem = &replay.problem;
         match self.side {
@@ -56,23 +52,7 @@ impl Line {
             .map(|k| self.code(replay, k))
             .collect();
         codes[k] = code;
-        let shape = match self.side {
-            0 => vec![1, codes.len()],
-            _ => vec![codes.len(), 1],
-        };
-        let line = Tensor::from_codes(self.format(replay), shape, &codes);
-        let one = |at: &Element| {
-            altered(replay, at, |problem| match self.side {
-                0 => Problem {
-                    a: line.planes(),
-                    ..problem
-                },
-                _ => Problem {
-                    b: line.planes(),
-                    ..problem
-                },
-            })
-        };
+        let one = |at: &Element| with_line(replay, at, self.side, &codes);
         at.iter().map(one).collect()
     }
 
@@ -123,7 +103,7 @@ impl Line {
         without: u64,
         work: &Work,
     ) -> Option<Vec<Flip>> {
-        let format = self.format(replay);
+        let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
         let bits = format.width();
         let k = replay.problem.k;
         let told = &different[..different.len().min(ESTIMATED)];
@@ -176,8 +156,30 @@ impl Line {
     }
 }
 
+/// An element of D whose row of A (side 0) or column of B has these codes.
+pub fn with_line(replay: &Replay, at: &Element, side: usize, codes: &[u64]) -> u64 {
+    let (format, shape) = match side {
+        0 => (replay.arithmetic.a, vec![1, codes.len()]),
+        _ => (replay.arithmetic.b, vec![codes.len(), 1]),
+    };
+    let line = Tensor::from_codes(format, shape, codes);
+    altered(replay, at, |mut problem| {
+        *[&mut problem.a, &mut problem.b][side] = line.planes();
+        problem
+    })
+}
+
+/// An element of D whose C is this code.
+pub fn with_addend(replay: &Replay, at: &Element, (format, code): (Format, u64)) -> u64 {
+    let c = Tensor::from_codes(format, vec![1, 1], &[code]);
+    altered(replay, at, |problem| Problem {
+        c: Some(c.planes()),
+        ..problem
+    })
+}
+
 /// An element of D as a product of its own, of other operands.
-pub fn altered<'a>(
+fn altered<'a>(
     replay: &Replay<'a>,
     at: &Element,
     change: impl FnOnce(Problem<'a>) -> Problem<'a>,

@@ -1,11 +1,10 @@
 //! Products that are missing from every element of a trial: one of them, a step, a slice of K.
 
 use super::estimate::{noise, value};
-use super::inputs::altered;
+use super::inputs::with_line;
 use super::trial::{Tested, Trial};
 use super::{Case, Element as Operands, Hypothesis, MAX_SEARCHED_K};
-use crate::emu::{Element, Problem, Replay};
-use crate::tensor::Tensor;
+use crate::emu::{Element, Replay};
 
 /// What is tried.
 pub const TRIED: &str = "a missing product, step or slice of K";
@@ -132,11 +131,7 @@ fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64
             }
         };
         let codes: Vec<u64> = (0..replay.problem.k).map(code).collect();
-        let row = Tensor::from_codes(replay.arithmetic.a, vec![1, codes.len()], &codes);
-        altered(replay, at, |problem| Problem {
-            a: row.planes(),
-            ..problem
-        })
+        with_line(replay, at, 0, &codes)
     };
     at.iter().map(one).collect()
 }

@@ -1,7 +1,7 @@
 //! One element of D: what else could have come to its place. An element of other rows, of operands of
 //! which a bit was flipped, of another schedule.
 
-use super::inputs::{Line, altered};
+use super::inputs::{Line, with_addend};
 use super::schedule::{may_lose, multiplied};
 use super::single::MAX_NAMED;
 use super::trial::{SPENT, Stored, Work};
@@ -9,7 +9,6 @@ use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
-use crate::tensor::Tensor;
 
 /// Rows and columns, in either direction, whose elements could have come here.
 const NEAR: usize = 16;
@@ -76,7 +75,8 @@ impl Single<'_> {
         let emu::Element { batch, row, column } = self.at;
         let format = c.tensor().format();
         let own = c.plane(batch).code(row, column);
-        let flipped = |&bit: &u32| self.alone(Some(own ^ 1 << bit)) == self.given.code;
+        let with = |code: u64| with_addend(self.replay, &self.at, (format, code));
+        let flipped = |&bit: &u32| with(own ^ 1 << bit) == self.given.code;
         let bits: Vec<u32> = (0..format.width()).filter(flipped).collect();
         let bit = *bits.first()?;
         let more = match bits.len() {
@@ -85,18 +85,6 @@ impl Single<'_> {
         };
         let text = format!("bit {bit} of C[{row}, {column}] was flipped{more}");
         Some(Found::new(Hypothesis::InputFlipped, text).at([row, column, bit as usize]))
-    }
-
-    /// The element, C's being another.
-    fn alone(&self, c: Option<u64>) -> u64 {
-        let planes = self.replay.problem.c.zip(c);
-        let c = planes.map(|(planes, code)| {
-            Tensor::from_codes(planes.tensor().format(), vec![1, 1], &[code])
-        });
-        altered(self.replay, &self.at, |problem| emu::Problem {
-            c: c.as_ref().map(Tensor::planes),
-            ..problem
-        })
     }
 
     /// Elements of rows and columns nearby; or why none were tried.
