@@ -307,11 +307,8 @@ fn a_missing_tile_tells_nothing_of_others() {
         }
     }
     let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
-    let conditions = fleet.gpus.iter().map(|gpu| gpu.condition);
-    assert_eq!(
-        conditions.collect::<Vec<_>>()[..2],
-        [Condition::Alike, Condition::AnotherKernel]
-    );
+    let other = |n: usize| fleet.gpus[n].condition == Condition::AnotherKernel;
+    assert!(!other(0) && other(1), "{:?}", fleet.gpus[1]);
 }
 
 /// Who left an instruction out says why, as one whose rehearsal failed: that is no clean GPU, and no faulty one.
