@@ -10,10 +10,10 @@ use super::subject::Diagnosed;
 use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Tf32Input};
 use crate::candidates::Name;
-use crate::diagnose::{Area, Ask, Case, Diagnosis, Finding, Placed, diagnose};
+use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
 use crate::emu::Catalogue;
 use crate::num::Format;
-use crate::report::{Cause, CauseArea, Conclusion, Place};
+use crate::report::{Cause, Conclusion};
 use crate::role::Role;
 
 impl Prepared {
@@ -56,11 +56,11 @@ impl Prepared {
             sentence: finding.sentence,
             at: finding.at,
             mismatches: finding.mismatches,
-            area: finding.place.map(CauseArea::from),
+            area: finding.place,
         };
         Diagnosed {
             causes: findings.into_iter().map(cause).collect(),
-            places: places.into_iter().map(Place::from).collect(),
+            places,
             tried: tried.into_iter().map(Into::into).collect(),
             untried: untried.into_iter().map(Into::into).collect(),
         }
@@ -164,26 +164,6 @@ impl Prepared {
             }
         }
         Some(check)
-    }
-}
-
-impl From<Placed> for Place {
-    fn from(placed: Placed) -> Place {
-        Place {
-            sentence: placed.sentence,
-            mismatches: placed.mismatches,
-            area: placed.area.into(),
-        }
-    }
-}
-
-impl From<Area> for CauseArea {
-    fn from(area: Area) -> CauseArea {
-        CauseArea {
-            shape: area.shape.into(),
-            rows: area.rows,
-            columns: area.columns,
-        }
     }
 }
 

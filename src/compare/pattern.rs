@@ -1,8 +1,8 @@
 //! What the places of the differences say by themselves, and what they cannot.
 
-use crate::diagnose::Placed;
+use crate::diagnose::Size;
 use crate::num::Format;
-use crate::report::{Comparison, Explained, Spread, capital, grouped, of};
+use crate::report::{Comparison, Explained, Place, Spread, capital, grouped, of};
 
 /// Rows that are equal before the first difference, to be worth a word.
 const PREFIX: usize = 8;
@@ -10,19 +10,11 @@ const PREFIX: usize = 8;
 /// Differences that may have a bit in common by chance.
 const BY_CHANCE: usize = 4;
 
-/// Rows and columns of a matrix, and matrices.
-#[derive(Clone, Copy)]
-pub struct Size {
-    pub m: usize,
-    pub n: usize,
-    pub batches: usize,
-}
-
 /// Sentences, each true of these differences; what is explained, if anything was searched for.
 pub fn lines(
     format: Format,
     (c, spread): (&Comparison, &Spread),
-    places: &[Placed],
+    places: &[Place],
     (size, explained): (Size, Option<Explained>),
 ) -> Vec<String> {
     let mut lines = Vec::new();

@@ -1,12 +1,12 @@
 //! A comparison, from files to its report.
 
-use super::pattern::{self, Size};
+use super::pattern;
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
 use super::side::{Side as Found, is_faulty, judged, prepared};
 use super::{exact, kernels, relation, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
-use crate::diagnose::{self, Placed};
+use crate::diagnose;
 use crate::identify::IdentifyError;
 use crate::io::{self, payload_sha256};
 use crate::report::{
@@ -116,7 +116,7 @@ impl Compare {
             operands,
             differences: (&found.comparison).into(),
             pattern,
-            places: places.into_iter().map(Place::from).collect(),
+            places,
             correctly_rounded,
             kernels,
             side_by_side,
@@ -350,17 +350,16 @@ fn digest(
     Ok(Some(payload_sha256(&tensor)))
 }
 
-fn size(pair: &Pair) -> Size {
+fn size(pair: &Pair) -> diagnose::Size {
     let planes = pair.read[0].tensor.planes();
-    Size {
+    diagnose::Size {
         m: planes.rows(),
         n: planes.columns(),
         batches: planes.batches(),
     }
 }
 
-fn places(pair: &Pair, found: &Conclusion) -> Vec<Placed> {
-    let Size { m, n, batches } = size(pair);
+fn places(pair: &Pair, found: &Conclusion) -> Vec<Place> {
     let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
-    diagnose::places(stacks, diagnose::Size { m, n, batches })
+    diagnose::places(stacks, size(pair))
 }

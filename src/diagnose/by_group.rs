@@ -1,14 +1,12 @@
 //! Findings on groups of mismatches, where no one computation gives all of D.
 
-use super::case::capital;
 use super::group::{Group, Shape, Size};
 use super::grouping::groups;
 use super::trial::{Stored, Work};
 use super::whole::whole;
-use crate::report::Stack;
+use crate::report::{CauseArea, Place, Stack, capital};
 
-use super::local::{self, Fault};
-use super::{Area, Ask, Case, Finding, Found, Hypothesis, Placed, place, stored};
+use super::{Ask, Case, Finding, Found, Hypothesis, local, place, stored};
 
 /// Groups that are told.
 const TOLD: usize = 16;
@@ -18,7 +16,7 @@ pub fn by_group(
     case: &Case,
     controls: &[Stored],
     [computing, scheduling]: [&Work; 2],
-) -> (Vec<Finding>, Vec<Placed>) {
+) -> (Vec<Finding>, Vec<Place>) {
     let Some(stacks) = &case.spread.stacks else {
         let found = everywhere(case);
         if found.is_none() {
@@ -38,35 +36,37 @@ pub fn by_group(
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
     for group in groups.iter().take(TOLD) {
-        let area = area(group);
-        let faults = local::faults(case, group, (controls, only), [computing, scheduling]);
-        if faults.is_empty() {
-            places.extend(placed(group, size, only));
-        }
-        for Fault { mut found, placed } in faults {
-            if !placed {
-                found.text = format!("{}: {}", place::place(group, size), found.text);
+        for part in local::parts(case, group, (controls, only), [computing, scheduling]) {
+            let of = &part.group;
+            let all = of.mismatches == case.comparison.mismatches;
+            if part.found.is_empty() {
+                places.extend(placed(of, size, all));
             }
-            // What would be asked for all of D holds for a part.
-            found.ask = Ask::Nothing;
-            let place = (!only).then(|| area.clone());
-            findings.push(Finding::of(found, group.mismatches, place));
+            for mut found in part.found {
+                if !part.placed {
+                    found.text = format!("{}: {}", place::place(of, size), found.text);
+                }
+                // What would be asked for all of D holds for a part.
+                found.ask = Ask::Nothing;
+                let place = (!all).then(|| area(of));
+                findings.push(Finding::of(found, of.mismatches, place));
+            }
         }
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.mismatches));
     (findings, places)
 }
 
-fn area(group: &Group) -> Area {
-    Area {
-        shape: group.shape.name(),
+fn area(group: &Group) -> CauseArea {
+    CauseArea {
+        shape: group.shape.name().into(),
         rows: group.rows,
         columns: group.columns,
     }
 }
 
-fn placed(group: &Group, size: Size, only: bool) -> Option<Placed> {
-    place::alone(group, size, only).map(|text| Placed {
+fn placed(group: &Group, size: Size, only: bool) -> Option<Place> {
+    place::alone(group, size, only).map(|text| Place {
         sentence: format!("{}.", capital(&text)),
         mismatches: group.mismatches,
         area: area(group),
@@ -74,7 +74,7 @@ fn placed(group: &Group, size: Size, only: bool) -> Option<Placed> {
 }
 
 /// Where mismatches lie, of which nothing else is known.
-pub fn places(stacks: &[Stack], size: Size) -> Vec<Placed> {
+pub fn places(stacks: &[Stack], size: Size) -> Vec<Place> {
     let groups = groups(stacks, size);
     let only = groups.len() == 1;
     let told = groups.iter().take(TOLD);
@@ -101,8 +101,8 @@ fn lone(
         let first = lone().map(|group| side(group)[0]).min().unwrap_or(0);
         [first, lone().map(|group| side(group)[1]).max().unwrap_or(0)]
     };
-    let place = Area {
-        shape: Shape::Scattered.name(),
+    let place = CauseArea {
+        shape: Shape::Scattered.name().into(),
         rows: bound(|group| group.rows),
         columns: bound(|group| group.columns),
     };

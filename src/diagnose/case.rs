@@ -8,7 +8,7 @@ use super::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::Format;
 use crate::random::mix;
-use crate::report::{Comparison, Policy, Seen, Spread, Stack};
+use crate::report::{CauseArea, Comparison, Policy, Seen, Spread, Stack, capital};
 use crate::tensor::Tensor;
 
 /// Matching elements that computations are tested on where few mismatches tell them apart.
@@ -47,11 +47,11 @@ pub struct Finding {
     /// The mismatches it explains.
     pub mismatches: u64,
     /// Where they are, if it does not explain all.
-    pub place: Option<Area>,
+    pub place: Option<CauseArea>,
 }
 
 impl Finding {
-    pub(super) fn of(found: Found, mismatches: u64, place: Option<Area>) -> Finding {
+    pub(super) fn of(found: Found, mismatches: u64, place: Option<CauseArea>) -> Finding {
         Finding {
             kind: found.hypothesis.name(),
             sentence: format!("{}.", capital(&found.text)),
@@ -61,23 +61,6 @@ impl Finding {
             place,
         }
     }
-}
-
-/// A group of mismatches of which only the place is known.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
-    /// For people, with a full stop.
-    pub sentence: String,
-    pub mismatches: u64,
-    pub area: Area,
-}
-
-/// The place of a group of mismatches: first, and one past the last; rows count on from matrix to matrix.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Area {
-    pub shape: &'static str,
-    pub rows: [usize; 2],
-    pub columns: [usize; 2],
 }
 
 impl Case<'_> {
@@ -158,11 +141,4 @@ impl Case<'_> {
         }
         controls
     }
-}
-
-/// A sentence begins with a capital letter.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -1,11 +1,12 @@
 //! Another computation that gives D.
 
+use super::inputs::with_addend;
 use super::trial::{Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
 use crate::emu::{Element, Evidence, Problem, Replay};
 use crate::num::{Format, Rounding, Target, fma, result_code};
-use crate::tensor::{Planes, Tensor};
+use crate::tensor::Planes;
 
 /// Models that a sentence names.
 const NAMED: usize = 4;
@@ -193,7 +194,7 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     if way == Way::Doubled {
         let doubled = |at: &Element| {
             let twice = sum((addend, code(at)), (addend, code(at)));
-            finished(started(&chain, at, twice))
+            finished(with_addend(&chain, at, (addend, twice)))
         };
         return at.iter().map(doubled).collect();
     }
@@ -210,23 +211,6 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     added
         .map(|(product, at)| finished(sum((addend, code(at)), (accumulator, product))))
         .collect()
-}
-
-/// One element whose chain starts with this code.
-fn started(chain: &Replay, at: &Element, start: u64) -> u64 {
-    let c = Tensor::from_codes(chain.arithmetic.addend(), vec![1, 1], &[start]);
-    let problem = chain.problem.matrix(at.batch);
-    let problem = problem.part(at.row..at.row + 1, at.column..at.column + 1);
-    let problem = Problem {
-        c: Some(c.planes()),
-        ..problem
-    };
-    let first = Element {
-        batch: 0,
-        row: 0,
-        column: 0,
-    };
-    Replay { problem, ..*chain }.elements(&[first])[0]
 }
 
 /// `x + y` in the format of `y`, rounded once to nearest even; integers wrap.

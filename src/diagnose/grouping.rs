@@ -156,7 +156,8 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
     Some((shape, bound.stacks, outside))
 }
 
-fn clipped(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Option<Stack> {
+/// What of a stack lies in a rectangle.
+pub fn clipped(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Option<Stack> {
     let both = |one: [usize; 2], other: [usize; 2]| {
         let both = [one[0].max(other[0]), one[1].min(other[1])];
         (both[0] < both[1]).then_some(both)

@@ -30,10 +30,6 @@ pub struct Flip {
 }
 
 impl Line {
-    fn format(&self, replay: &Replay) -> Format {
-        [replay.arithmetic.a, replay.arithmetic.b][self.side]
-    }
-
     pub fn code(&self, replay: &Replay, k: usize) -> u64 {
         let problem = &replay.problem;
         match self.side {
@@ -56,44 +52,27 @@ impl Line {
             .map(|k| self.code(replay, k))
             .collect();
         codes[k] = code;
-        let shape = match self.side {
-            0 => vec![1, codes.len()],
-            _ => vec![codes.len(), 1],
-        };
-        let line = Tensor::from_codes(self.format(replay), shape, &codes);
-        let one = |at: &Element| {
-            altered(replay, at, |problem| match self.side {
-                0 => Problem {
-                    a: line.planes(),
-                    ..problem
-                },
-                _ => Problem {
-                    b: line.planes(),
-                    ..problem
-                },
-            })
-        };
+        let one = |at: &Element| with_line(replay, at, self.side, &codes);
         at.iter().map(one).collect()
     }
 
     /// Every flip, but of these bits, that gives what is stored in the line: first elements that differ,
-    /// with what they should be, then elements that do not.
+    /// with what they should be, then elements that do not. None if the work was spent before one was found.
     pub fn flips(
         &self,
         replay: &Replay,
         (different, equal): (&[(Stored, u64)], &[Stored]),
         without: u64,
         work: &Work,
-    ) -> Vec<Flip> {
-        let Some(likely) = self.likely(replay, different, without, work) else {
-            return Vec::new();
-        };
+    ) -> Option<Vec<Flip>> {
+        let likely = self.likely(replay, different, without, work)?;
         let all: Vec<Stored> = different
             .iter()
             .map(|(s, _)| *s)
             .chain(equal.iter().copied())
             .collect();
         let at: Vec<Element> = all.iter().map(|stored| stored.at).collect();
+        let mut spent = false;
         let gives = |flip: &Flip| {
             let code = self.code(replay, flip.k) ^ 1 << flip.bit;
             let lots = [1, all.len()];
@@ -101,7 +80,9 @@ impl Line {
             lots.iter().all(|&end| {
                 let cost = (end - done) as u64 * replay.problem.k as u64;
                 let given = all[done..end].iter().map(|stored| stored.given);
-                let fits = work.spend(cost)
+                let affords = work.spend(cost);
+                spent |= !affords;
+                let fits = affords
                     && self
                         .with(replay, flip.k, code, &at[done..end])
                         .into_iter()
@@ -110,7 +91,8 @@ impl Line {
                 fits
             })
         };
-        likely.into_iter().filter(gives).collect()
+        let flips: Vec<Flip> = likely.into_iter().filter(gives).collect();
+        (!spent || !flips.is_empty()).then_some(flips)
     }
 
     /// Flips that would move the elements about as far as they are off.
@@ -121,7 +103,7 @@ impl Line {
         without: u64,
         work: &Work,
     ) -> Option<Vec<Flip>> {
-        let format = self.format(replay);
+        let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
         let bits = format.width();
         let k = replay.problem.k;
         let told = &different[..different.len().min(ESTIMATED)];
@@ -174,8 +156,30 @@ impl Line {
     }
 }
 
+/// An element of D whose row of A (side 0) or column of B has these codes.
+pub fn with_line(replay: &Replay, at: &Element, side: usize, codes: &[u64]) -> u64 {
+    let (format, shape) = match side {
+        0 => (replay.arithmetic.a, vec![1, codes.len()]),
+        _ => (replay.arithmetic.b, vec![codes.len(), 1]),
+    };
+    let line = Tensor::from_codes(format, shape, codes);
+    altered(replay, at, |mut problem| {
+        *[&mut problem.a, &mut problem.b][side] = line.planes();
+        problem
+    })
+}
+
+/// An element of D whose C is this code.
+pub fn with_addend(replay: &Replay, at: &Element, (format, code): (Format, u64)) -> u64 {
+    let c = Tensor::from_codes(format, vec![1, 1], &[code]);
+    altered(replay, at, |problem| Problem {
+        c: Some(c.planes()),
+        ..problem
+    })
+}
+
 /// An element of D as a product of its own, of other operands.
-pub fn altered<'a>(
+fn altered<'a>(
     replay: &Replay<'a>,
     at: &Element,
     change: impl FnOnce(Problem<'a>) -> Problem<'a>,

@@ -3,11 +3,12 @@
 use super::case::SAMPLE;
 use super::estimate::{noise, value};
 use super::group::{Group, Shape};
+use super::grouping::clipped;
 use super::inputs::Line;
 use super::trial::{Stored, Work};
 use super::whole::whole;
 use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
-use super::{computed, matrices, missing, partial, permuted, place, schedule, stored, trial};
+use super::{computed, matrices, missing, partial, permuted, schedule, stored, trial};
 use crate::emu::Element;
 use crate::num::Number;
 use crate::random::mix;
@@ -28,26 +29,35 @@ const BESIDE: usize = 64;
 /// Up to this K the chain of a single element is taken apart.
 const SHORT_K: usize = 1024;
 
-/// What fits a group.
-pub struct Fault {
-    pub found: Found,
+/// A part of a group, and what fits it.
+pub struct Part {
+    pub group: Group,
+    pub found: Vec<Found>,
     /// Its words say where.
     pub placed: bool,
 }
 
-/// What fits the group; of several that do, the first that is likely. `only`: there is no other.
-pub fn faults(
+impl Part {
+    fn of(group: &Group, found: impl IntoIterator<Item = Found>) -> Part {
+        Part {
+            group: group.clone(),
+            found: found.into_iter().collect(),
+            placed: false,
+        }
+    }
+}
+
+/// What fits the group, or single lines of it and the rest; of several that do, the first that is likely. `only`: there is
+/// no other group.
+pub fn parts(
     case: &Case,
     group: &Group,
     (controls, only): (&[Stored], bool),
-    [computing, scheduling]: [&Work; 2],
-) -> Vec<Fault> {
-    let unplaced = |found: Found| Fault {
-        found,
-        placed: false,
-    };
+    works: [&Work; 2],
+) -> Vec<Part> {
+    let [computing, _] = works;
     if let Some(found) = stored::alike(case, group) {
-        return vec![unplaced(found)];
+        return vec![Part::of(group, [found])];
     }
     let different: Vec<Stored> = group
         .sample(SAMPLE)
@@ -59,13 +69,16 @@ pub fn faults(
         [stored::FLIPPED, INPUTS]
             .iter()
             .for_each(|what| ledger.leave(what, trial::SPENT));
-        return Vec::new();
+        return vec![Part::of(group, [])];
     }
     let pairs = reproduced(case, &different);
     if group.shape == Shape::Element {
-        return element(case, pairs[0], only, computing)
-            .into_iter()
-            .collect();
+        let found = element(case, pairs[0], only, computing);
+        let placed = found.as_ref().is_some_and(|(_, placed)| *placed);
+        return vec![Part {
+            placed,
+            ..Part::of(group, found.map(|(found, _)| found))
+        }];
     }
     let format = case.replay.format();
     if let Some(bit) = stored::flipped_bit(format, &pairs) {
@@ -74,24 +87,36 @@ pub fn faults(
             "only bit {bit} ({field}) differs, in all {} tested elements",
             pairs.len()
         );
-        return vec![unplaced(
-            Found::new(Hypothesis::BitFlipped, text).at([bit as usize]),
-        )];
+        let found = Found::new(Hypothesis::BitFlipped, text).at([bit as usize]);
+        return vec![Part::of(group, [found])];
     }
     computing.ledger.refute(stored::FLIPPED);
-    if let Some(faults) = lines(case, group, computing) {
-        return faults;
+    let (mut parts, rest) = lines(case, group, computing);
+    if let Some(rest) = rest {
+        let found = together(case, &rest, (controls, only), works);
+        parts.push(Part::of(&rest, found));
     }
+    parts
+}
+
+/// What one computation of all of the group fits.
+fn together(
+    case: &Case,
+    group: &Group,
+    (controls, only): (&[Stored], bool),
+    works: [&Work; 2],
+) -> Vec<Found> {
+    let different = group.sample(SAMPLE).into_iter();
+    let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
     // Whatever is scattered is of all of D; what has a place is judged there.
     let beside = match group.shape {
         Shape::Scattered if only => return Vec::new(),
         Shape::Scattered => controls.to_vec(),
         _ => beside(case, group),
     };
-    let trials = [computing, scheduling].map(|work| case.trial(&different, &beside, work));
+    let trials = works.map(|work| case.trial(&different, &beside, work));
     if group.shape == Shape::Scattered {
-        let found = whole(case, &trials).into_iter().map(unplaced);
-        return found.collect();
+        return whole(case, &trials);
     }
     let [computing, scheduling] = &trials;
     let tests: [&dyn Fn() -> Vec<Found>; 8] = [
@@ -116,7 +141,7 @@ pub fn faults(
         .iter()
         .map(|test| test())
         .find(|found| !found.is_empty());
-    found.into_iter().flatten().take(1).map(unplaced).collect()
+    found.into_iter().flatten().take(1).collect()
 }
 
 /// Elements with what they should be.
@@ -155,74 +180,102 @@ fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     beside
 }
 
-/// Bits of A in rows, of B in columns; of every line its own. None if a line has none.
-fn lines(case: &Case, group: &Group, work: &Work) -> Option<Vec<Fault>> {
+/// Bits of A in rows, of B in columns; of every line its own. Lines that have none are left together.
+fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) {
     let size = case.size();
-    let (side, lines) = match &group.shape {
-        Shape::Rows { lines, .. } => (0, lines),
-        Shape::Columns { lines, .. } => (1, lines),
-        _ => return None,
+    let (side, lines, dense) = match &group.shape {
+        Shape::Rows { lines, dense } => (0, lines, *dense),
+        Shape::Columns { lines, dense } => (1, lines, *dense),
+        _ => return (Vec::new(), Some(group.clone())),
     };
     if lines.len() > LINES {
         work.ledger.leave(INPUTS, "many rows or columns differ");
-        return None;
+        return (Vec::new(), Some(group.clone()));
     }
-    let fault = |&number: &usize| {
-        let length = [size.m, size.n][side];
-        let (batch, index) = (number / length, number % length);
-        let line = Line { side, batch, index };
-        let of_line = Group::new(Shape::of_lines(side, vec![number], true), Vec::new());
-        let stacks = group.stacks.iter().filter(|stack| {
-            // Stacks of lines are one line thick.
-            of_line.covers([stack.rows[0], stack.columns[0]], size)
+    let of_lines = |numbers: Vec<usize>| {
+        let stacks = numbers.iter().flat_map(|number| {
+            let [rows, columns] = match side {
+                0 => [[*number, number + 1], [0, size.n]],
+                _ => {
+                    let (batch, column) = (number / size.n, number % size.n);
+                    [[batch * size.m, (batch + 1) * size.m], [column, column + 1]]
+                }
+            };
+            let clip = move |stack| clipped(stack, rows, columns);
+            group.stacks.iter().filter_map(clip)
         });
-        let one = Group::new(of_line.shape.clone(), stacks.copied().collect());
-        let different = one.sample(SAMPLE).into_iter();
-        let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
-        let pairs = reproduced(case, &different);
-        let beside = beside(case, &one);
-        let flips = line.flips(&case.replay, (&pairs, &beside), 0, work);
-        let flip = flips.first()?;
-        let [row, column] = line.place(flip.k);
-        let name = ["A", "B"][side];
-        let tested = pairs.len() + beside.len();
-        let matrix = match size.batches {
-            1 => String::new(),
-            _ => format!(" of matrix {batch}"),
-        };
-        let others = match flips.len() {
-            1 => String::new(),
-            n => format!("; {} other flips of the line do, too", n - 1),
-        };
-        let text = format!(
-            "{}: bit {} of {name}[{row}, {column}]{matrix} was flipped during the computation: this gives all \
-             {tested} tested elements there, bit for bit ({} that differ and {} that do not){others}",
-            place::place(&one, size),
-            flip.bit,
-            pairs.len(),
-            beside.len()
-        );
-        let at = [row, column, flip.bit as usize];
-        let found = Found::new(Hypothesis::InputFlipped, text).at(at);
-        Some(Fault {
-            found,
-            placed: true,
-        })
+        let stacks = stacks.collect();
+        Group::new(Shape::of_lines(side, numbers, dense), stacks)
     };
-    let found: Option<Vec<Fault>> = lines.iter().map(fault).collect();
-    if found.is_none() {
+    let (mut parts, mut rest) = (Vec::new(), Vec::new());
+    for &number in lines {
+        let one = of_lines(vec![number]);
+        match flipped(case, &one, (side, number), work) {
+            Ok(Some(found)) => parts.push(Part::of(&one, [found])),
+            Ok(None) => rest.push(number),
+            Err(why) => {
+                work.ledger.leave(INPUTS, why);
+                rest.push(number);
+            }
+        }
+    }
+    if parts.is_empty() {
         work.ledger.refute(INPUTS);
     }
-    found
+    let rest = (!rest.is_empty()).then(|| of_lines(rest));
+    (parts, rest)
 }
 
-/// One element alone.
+/// A bit of one line of A (side 0) or of B.
+fn flipped(
+    case: &Case,
+    one: &Group,
+    (side, number): (usize, usize),
+    work: &Work,
+) -> Result<Option<Found>, &'static str> {
+    let size = case.size();
+    let length = [size.m, size.n][side];
+    let (batch, index) = (number / length, number % length);
+    let line = Line { side, batch, index };
+    let different = one.sample(SAMPLE).into_iter();
+    let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
+    let pairs = reproduced(case, &different);
+    let beside = beside(case, one);
+    let flips = line
+        .flips(&case.replay, (&pairs, &beside), 0, work)
+        .ok_or(trial::SPENT)?;
+    let Some(flip) = flips.first() else {
+        return Ok(None);
+    };
+    let [row, column] = line.place(flip.k);
+    let name = ["A", "B"][side];
+    let tested = pairs.len() + beside.len();
+    let matrix = match size.batches {
+        1 => String::new(),
+        _ => format!(" of matrix {batch}"),
+    };
+    let others = match flips.len() {
+        1 => String::new(),
+        n => format!("; {} other flips of the line do, too", n - 1),
+    };
+    let text = format!(
+        "bit {} of {name}[{row}, {column}]{matrix} was flipped during the computation: this gives all {tested} tested \
+         elements there, bit for bit ({} that differ and {} that do not){others}",
+        flip.bit,
+        pairs.len(),
+        beside.len()
+    );
+    let at = [row, column, flip.bit as usize];
+    Ok(Some(Found::new(Hypothesis::InputFlipped, text).at(at)))
+}
+
+/// One element alone: what fits it, and whether its words say where.
 fn element(
     case: &Case,
     (stored, reproduced): (Stored, u64),
     only: bool,
     work: &Work,
-) -> Option<Fault> {
+) -> Option<(Found, bool)> {
     let format = case.replay.format();
     let Element { batch, row, column } = stored.at;
     let problem = &case.replay.problem;
@@ -246,10 +299,7 @@ fn element(
             return None;
         }
         let found = Found::new(Hypothesis::BitFlipped, format!("{what}: {place}"));
-        return Some(Fault {
-            found: found.at([bit as usize]),
-            placed: true,
-        });
+        return Some((found.at([bit as usize]), true));
     }
     // In few bits too much fits by chance.
     let cost = (problem.k * problem.k) as u64;
@@ -290,10 +340,7 @@ fn element(
         work.ledger.refute(missing::TRIED);
         work.ledger.leave(INPUTS, "see the next command");
     }
-    found.map(|found| Fault {
-        found,
-        placed: false,
-    })
+    found.map(|found| (found, false))
 }
 
 /// Whether an element is off by no more than another order of adding up can make of it.

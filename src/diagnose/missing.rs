@@ -1,11 +1,10 @@
 //! Products that are missing from every element of a trial: one of them, a step, a slice of K.
 
 use super::estimate::{noise, value};
-use super::inputs::altered;
+use super::inputs::with_line;
 use super::trial::{Tested, Trial};
 use super::{Case, Element as Operands, Hypothesis, MAX_SEARCHED_K};
-use crate::emu::{Element, Problem, Replay};
-use crate::tensor::Tensor;
+use crate::emu::{Element, Replay};
 
 /// What is tried.
 pub const TRIED: &str = "a missing product, step or slice of K";
@@ -26,7 +25,10 @@ const ESTIMATED: usize = 8;
 pub fn missing(case: &Case, trial: &Trial) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
-    if problem.k > MAX_SEARCHED_K || problem.k < 2 {
+    if problem.k < 2 {
+        return Err("there is one product");
+    }
+    if problem.k > MAX_SEARCHED_K {
         return Err("K is too long");
     }
     if replay.format().is_integer() || replay.arithmetic.scale.is_some() {
@@ -129,11 +131,7 @@ fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64
             }
         };
         let codes: Vec<u64> = (0..replay.problem.k).map(code).collect();
-        let row = Tensor::from_codes(replay.arithmetic.a, vec![1, codes.len()], &codes);
-        altered(replay, at, |problem| Problem {
-            a: row.planes(),
-            ..problem
-        })
+        with_line(replay, at, 0, &codes)
     };
     at.iter().map(one).collect()
 }

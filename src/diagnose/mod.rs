@@ -33,7 +33,7 @@ mod trial;
 mod whole;
 
 pub use by_group::places;
-pub use case::{Area, Case, Finding, Placed};
+pub use case::{Case, Finding};
 pub use element::{Change, Element};
 pub use group::Size;
 pub use hypothesis::{Ask, Found, Hypothesis, is_fault};
@@ -43,7 +43,7 @@ pub use trial::WORK;
 use std::rc::Rc;
 
 use crate::emu::{Catalogue, Replay};
-use crate::report::{Comparison, Policy, Spread};
+use crate::report::{Comparison, Place, Policy, Spread};
 use crate::tensor::Tensor;
 use by_group::by_group;
 use trial::{Stored, Work};
@@ -55,7 +55,7 @@ pub struct Diagnosis {
     /// What explains most comes first.
     pub findings: Vec<Finding>,
     /// Groups of mismatches of which only the place is known, the largest first.
-    pub places: Vec<Placed>,
+    pub places: Vec<Place>,
     /// What was tried on this D and refuted, for people.
     pub tried: Vec<&'static str>,
     /// What was not tried, each with the reason.

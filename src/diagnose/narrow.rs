@@ -99,7 +99,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         if codes.len() >= DISTINCT && 2 * wide.count() > case.spread.different.len() {
             let count = all.len();
             return vec![saying(format!(
-                "{held}. All {count} tested elements are such numbers, but none equals the model's result, so the \
+                "{held}. All {count} tested elements are such numbers, but not all equal the model's result, so the \
                  kernel or model also differs"
             ))];
         }

@@ -1,15 +1,14 @@
 //! One element of D: what else could have come to its place. An element of other rows, of operands of
 //! which a bit was flipped, of another schedule.
 
-use super::inputs::{Line, altered};
-use super::schedule::multiplied;
+use super::inputs::{Line, with_addend};
+use super::schedule::{may_lose, multiplied};
 use super::single::MAX_NAMED;
-use super::trial::{Stored, Work};
+use super::trial::{SPENT, Stored, Work};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
-use crate::tensor::Tensor;
 
 /// Rows and columns, in either direction, whose elements could have come here.
 const NEAR: usize = 16;
@@ -20,62 +19,54 @@ impl Single<'_> {
         self.given.format.bytes() < self.replay.arithmetic.accumulator.bytes()
     }
 
-    /// A flipped bit of A, B or C. Turned signs are those of products.
-    pub(super) fn inputs(&self, found: &mut Vec<Found>, skipped: &mut Vec<String>) {
+    /// A flipped bit of A or B; or why none was tried. Turned signs are those of products.
+    pub(super) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
         let replay = self.replay;
-        let problem = &replay.problem;
-        let why = match () {
-            () if self.is_narrow() => Some("D has so few bits that some flip always fits"),
-            () if replay.arithmetic.scale.is_some() => Some("operands have scales"),
-            () if problem.k > MAX_SEARCHED_K && self.chain.is_none() => Some("K is too long"),
-            () => None,
+        match () {
+            () if self.is_narrow() => return Err("D has so few bits that some flip always fits"),
+            () if replay.arithmetic.scale.is_some() => return Err("operands have scales"),
+            () if replay.problem.k > MAX_SEARCHED_K => return Err("K is too long"),
+            () => {}
+        }
+        let stored = Stored {
+            at: self.at,
+            given: self.given.code,
         };
-        if let Some(why) = why {
-            skipped.push(format!("a flipped bit of A or B: {why}"));
-        } else if problem.k <= MAX_SEARCHED_K {
-            let stored = Stored {
-                at: self.at,
-                given: self.given.code,
+        let work = Work::new(WORK);
+        for side in [0, 1] {
+            let line = Line {
+                side,
+                batch: self.at.batch,
+                index: [self.at.row, self.at.column][side],
             };
-            let work = Work::new(WORK);
-            for side in [0, 1] {
-                let line = Line {
-                    side,
-                    batch: self.at.batch,
-                    index: [self.at.row, self.at.column][side],
-                };
-                let format = [replay.arithmetic.a, replay.arithmetic.b][side];
-                let different = [(stored, self.reproduced.code)];
-                let sign = if self.chain.is_some() {
-                    format.sign_mask()
-                } else {
-                    0
-                };
-                let flips = line.flips(replay, (&different, &[]), sign, &work);
-                let Some(flip) = flips.first() else { continue };
-                let [row, column] = line.place(flip.k);
-                let name = ["A", "B"][side];
-                let more = match flips.len() {
-                    1 => String::new(),
-                    n => format!(
-                        " (or one of {} other flips of its {})",
-                        n - 1,
-                        ["row", "column"][side]
-                    ),
-                };
-                let text = format!(
-                    "bit {} of {name}[{row}, {column}] was flipped{more}",
-                    flip.bit
-                );
-                let at = [row, column, flip.bit as usize];
-                found.push(Found::new(Hypothesis::InputFlipped, text).at(at));
-            }
+            let format = [replay.arithmetic.a, replay.arithmetic.b][side];
+            let different = [(stored, self.reproduced.code)];
+            let sign = if self.chain.is_some() {
+                format.sign_mask()
+            } else {
+                0
+            };
+            let flips = line.flips(replay, (&different, &[]), sign, &work);
+            let flips = flips.ok_or(SPENT)?;
+            let Some(flip) = flips.first() else { continue };
+            let [row, column] = line.place(flip.k);
+            let name = ["A", "B"][side];
+            let more = match flips.len() {
+                1 => String::new(),
+                n => format!(
+                    " (or one of {} other flips of its {})",
+                    n - 1,
+                    ["row", "column"][side]
+                ),
+            };
+            let text = format!(
+                "bit {} of {name}[{row}, {column}] was flipped{more}",
+                flip.bit
+            );
+            let at = [row, column, flip.bit as usize];
+            found.push(Found::new(Hypothesis::InputFlipped, text).at(at));
         }
-        // Some flip of C's exponent is as good as none of it.
-        let omitted = |found: &Found| found.hypothesis == Hypothesis::COmitted;
-        if !found.iter().any(omitted) {
-            found.extend(self.c_flipped());
-        }
+        Ok(())
     }
 
     /// A bit of C's element.
@@ -84,7 +75,8 @@ impl Single<'_> {
         let emu::Element { batch, row, column } = self.at;
         let format = c.tensor().format();
         let own = c.plane(batch).code(row, column);
-        let flipped = |&bit: &u32| self.alone(Some(own ^ 1 << bit)) == self.given.code;
+        let with = |code: u64| with_addend(self.replay, &self.at, (format, code));
+        let flipped = |&bit: &u32| with(own ^ 1 << bit) == self.given.code;
         let bits: Vec<u32> = (0..format.width()).filter(flipped).collect();
         let bit = *bits.first()?;
         let more = match bits.len() {
@@ -95,34 +87,19 @@ impl Single<'_> {
         Some(Found::new(Hypothesis::InputFlipped, text).at([row, column, bit as usize]))
     }
 
-    /// The element, C's being another.
-    fn alone(&self, c: Option<u64>) -> u64 {
-        let planes = self.replay.problem.c.zip(c);
-        let c = planes.map(|(planes, code)| {
-            Tensor::from_codes(planes.tensor().format(), vec![1, 1], &[code])
-        });
-        altered(self.replay, &self.at, |problem| emu::Problem {
-            c: c.as_ref().map(Tensor::planes),
-            ..problem
-        })
-    }
-
-    /// Elements of rows and columns nearby.
+    /// Elements of rows and columns nearby; or why none were tried.
     pub(super) fn neighbours(
         &self,
         work: &Work,
         found: &mut Vec<Found>,
-        skipped: &mut Vec<String>,
-    ) {
+    ) -> Result<(), &'static str> {
         let problem = &self.replay.problem;
         if self.is_narrow() {
-            skipped
-                .push("nearby rows and columns: D has so few bits that some fit by chance".into());
-            return;
+            return Err("D has so few bits that some fit by chance");
         }
         let value = self.given.value();
         if value.is_zero() || value.finite().is_none() {
-            return;
+            return Err("D is zero, infinite or NaN, as others may be by chance");
         }
         for (side, length) in [(0, problem.m), (1, problem.n)] {
             let own = [self.at.row, self.at.column][side];
@@ -135,8 +112,7 @@ impl Single<'_> {
                 .map(|&place| Stored::moved(self.at, side, place));
             let at: Vec<_> = there.collect();
             if !work.spend(at.len() as u64 * problem.k as u64) {
-                skipped.push("nearby rows and columns: K is too long".into());
-                return;
+                return Err("K is too long");
             }
             let codes = self.replay.elements(&at);
             let place = near
@@ -149,14 +125,20 @@ impl Single<'_> {
                 found.push(Found::new(hypothesis, text).at([place]));
             }
         }
+        Ok(())
     }
 
-    /// Another schedule, or none.
-    pub(super) fn schedules(&self, work: &Work, found: &mut Vec<Found>, skipped: &mut Vec<String>) {
+    /// Another schedule, or none; or why some were not tried.
+    pub(super) fn schedules(
+        &self,
+        work: &Work,
+        found: &mut Vec<Found>,
+    ) -> Result<(), &'static str> {
         let replay = self.replay;
         if replay.kernel.is_some_and(multiplied) {
-            return;
+            return Err("sums are multiplied by numbers of one kernel");
         }
+        let mut tried = Ok(());
         let values = Values::default();
         let mut names = Vec::new();
         let mut losing = Vec::new();
@@ -180,7 +162,7 @@ impl Single<'_> {
             }
             let other = Replay { kernel, ..*replay };
             if !work.spend(replay.problem.k as u64) {
-                skipped.push("some of the other schedules: K is too long".into());
+                tried = Err("K is too long for some of them");
                 break;
             }
             if other.elements(&[self.at])[0] != self.given.code {
@@ -200,9 +182,13 @@ impl Single<'_> {
         if let Some((lost, _)) = losing.first() {
             let same = losing.iter().filter(|(count, _)| count == lost);
             let names: Vec<_> = same.take(MAX_NAMED).map(|(_, name)| &name[..]).collect();
+            let defect = if may_lose(replay.problem.k, *lost) {
+                ", a known defect of cuBLAS's split nvjet kernels (ALGO 66)"
+            } else {
+                ""
+            };
             let text = format!(
-                "D omits the last {lost} k, a known defect of cuBLAS's split nvjet kernels (ALGO 66): it is the \
-                result of {}",
+                "D omits the last {lost} k{defect}: it is the result of {}",
                 names.join(", ")
             );
             found.push(Found::new(Hypothesis::LostTail, text));
@@ -210,7 +196,7 @@ impl Single<'_> {
         // Kernels that add C last are not others.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
         if count == 0 || found.iter().any(last) {
-            return;
+            return tried;
         }
         let more = match count - names.len() {
             0 => String::new(),
@@ -221,5 +207,6 @@ impl Single<'_> {
             names.join(", ")
         );
         found.push(Found::new(Hypothesis::OtherSchedule, text));
+        tried
     }
 }

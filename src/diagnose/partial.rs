@@ -1,5 +1,6 @@
 //! Chains that stopped before the end of K.
 
+use super::schedule::may_lose;
 use super::single::stops;
 use super::trial::{SPENT, Tested, Trial};
 use super::{Case, Element, Hypothesis, MAX_SEARCHED_K};
@@ -52,10 +53,14 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Tested {
         return Ok(Vec::new());
     };
     let k = case.replay.problem.k;
+    let lost = k - count;
+    let known = if may_lose(k, lost) {
+        " (cuBLAS's split nvjet kernels, ALGO 66, are known to drop such a remainder of K)"
+    } else {
+        ""
+    };
     let what = format!(
-        "The last {} of {k} products are missing from every element: D is the sum of the first {count} (cuBLAS's \
-         split nvjet kernels, ALGO 66, are known to drop the remainder of K modulo 64)",
-        k - count
+        "The last {lost} of {k} products are missing from every element: D is the sum of the first {count}{known}"
     );
     Ok(vec![trial.found(Hypothesis::LostTail, what).at([count])])
 }

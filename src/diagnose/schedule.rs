@@ -20,6 +20,7 @@ const COUNTED: usize = 100;
 
 /// Slices of K whose tail may be lost.
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
+const TILES: [usize; 2] = [64, 128];
 
 /// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
 /// multiplied by other numbers, which belong to one schedule.
@@ -107,6 +108,17 @@ pub fn multiplied(kernel: Kernel) -> bool {
     !kernel.values.is_neutral() || kernel.values.has_scales()
 }
 
+/// Whether slices of such tiles do not reach the last `lost` of `k`.
+fn loses(k: usize, lost: usize, [slices, tile]: [usize; 2]) -> bool {
+    (1..slices.min(k)).contains(&lost) && k % (tile * slices) == lost
+}
+
+/// Whether some number of slices does not.
+pub fn may_lose(k: usize, lost: usize) -> bool {
+    let mut slices = SLICES;
+    slices.any(|slices| TILES.iter().any(|&tile| loses(k, lost, [slices, tile])))
+}
+
 /// Slices of whole tiles that do not reach the end of K. A defect of cuBLAS's split K (nvjet, algorithm
 /// 66) with tiles of 64, or of 128 for FP8: its slices have floor(K / s) rounded up to tiles.
 pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
@@ -116,9 +128,9 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
         return None;
     }
     for slices in SLICES {
-        for tile in [64, 128] {
+        for tile in TILES {
             let lost = problem.k % (tile * slices);
-            if lost == 0 || lost >= slices || problem.k <= lost {
+            if !loses(problem.k, lost, [slices, tile]) {
                 continue;
             }
             let spec = ScheduleSpec {

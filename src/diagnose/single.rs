@@ -55,36 +55,41 @@ impl Single<'_> {
         let mut tried = Vec::new();
         if let Some(chain) = &self.chain {
             if chain.element.k() <= MAX_SEARCHED_K {
-                found.extend(self.faults())
+                found.extend(self.faults());
+                tried.push("a chain that stopped early, a missing step or product, a product of the other sign");
             } else {
                 skipped.push(format!(
-                "a chain that stopped early, a missing step, a missing or flipped product, a flipped bit of A or \
-                 B: K is {}; limit: {MAX_SEARCHED_K}",
-                chain.element.k()
-            ))
+                    "a chain that stopped early, a missing step, a missing or flipped product: K is {}; limit: \
+                     {MAX_SEARCHED_K}",
+                    chain.element.k()
+                ));
             }
-            tried.push("a chain that stopped early, a missing step or product, a product of the other sign");
             self.c_elsewhere(chain, &mut found);
             tried.push("C left out or added last");
         }
         self.flipped_bit(&mut found);
         self.narrower(&mut found);
         tried.push("a flipped bit, fewer bits");
-        self.inputs(&mut found, &mut skipped);
         let work = Work::new(WORK);
-        self.neighbours(&work, &mut found, &mut skipped);
-        if self.is_narrow() {
-            tried.push("a flipped bit of C")
-        } else {
-            tried.push("a flipped bit of A, B or C, rows and columns nearby")
+        let mut note = |what, was: Result<(), &str>| match was {
+            Ok(()) => tried.push(what),
+            Err(why) => skipped.push(format!("{what}: {why}")),
+        };
+        note("a flipped bit of A or B", self.inputs(&mut found));
+        // Some flip of C's exponent is as good as none of it.
+        let omitted = |found: &Found| found.hypothesis == Hypothesis::COmitted;
+        if self.replay.problem.c.is_some() && !found.iter().any(omitted) {
+            found.extend(self.c_flipped());
+            note("a flipped bit of C", Ok(()));
         }
+        let neighbours = self.neighbours(&work, &mut found);
+        note("rows and columns nearby", neighbours);
         if let Some(chain) = &self.chain {
             self.references(chain, &mut found);
             self.other_models(chain, &mut found);
-            tried.push("IEEE multiply-adds, the exact value, other models");
+            note("IEEE multiply-adds, the exact value, other models", Ok(()));
         }
-        self.schedules(&work, &mut found, &mut skipped);
-        tried.push("other schedules");
+        note("other schedules", self.schedules(&work, &mut found));
         Search {
             found,
             tried,
@@ -151,15 +156,15 @@ impl Single<'_> {
 
     /// Whether a code of the accumulator's format ends as D.
     fn gives(&self, code: u64) -> bool {
-        self.converted(self.replay.arithmetic.accumulator, code) == Some(self.given.code)
+        let ours = self.replay.arithmetic;
+        self.converted(&ours.step, ours.accumulator, code) == Some(self.given.code)
     }
 
-    fn converted(&self, from: Format, code: u64) -> Option<u64> {
+    fn converted(&self, step: &Step, from: Format, code: u64) -> Option<u64> {
         let to = self.given.format;
         if from == to {
             return Some(code);
         }
-        let step = &self.replay.arithmetic.step;
         let rounds = from == Format::Fp32 && matches!(to, Format::Fp16 | Format::Bf16);
         (rounds && step.rounds_results(to).is_some()).then(|| step.converted(from, code, to))
     }
@@ -322,7 +327,7 @@ impl Single<'_> {
 
     fn references(&self, chain: &Chain, found: &mut Vec<Found>) {
         if let Some((format, code)) = chain.element.ieee_chain()
-            && self.converted(format, code) == Some(self.given.code)
+            && self.converted(&self.replay.arithmetic.step, format, code) == Some(self.given.code)
         {
             let text = format!(
                 "D is the result of a chain of IEEE {} multiply-adds, k ascending, RNE",
@@ -366,7 +371,8 @@ impl Single<'_> {
                     let other = Element::new(&self.replay.problem, &other, position);
                     let code = other.finish_from(0, other.c, None);
                     let accumulator = rule.accumulator;
-                    if self.converted(accumulator, code) == Some(self.given.code) {
+                    let step = &rule.step;
+                    if self.converted(step, accumulator, code) == Some(self.given.code) {
                         let mut name = format!("{} {}", architecture.name, instruction.name);
                         if accumulator != ours.accumulator {
                             name += &format!(" with {accumulator} accumulation");

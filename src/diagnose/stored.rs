@@ -98,6 +98,8 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     }
     let what = match looked_at.len() {
         SOME => format!("every one of {} tested elements", grouped(SOME as u64)),
+        // Of a large area only those were looked at.
+        1.. if whole => "every element that differs".to_owned(),
         _ => "every element".to_owned(),
     };
     let text = of_code(&what, case.replay.format(), code);

@@ -80,22 +80,20 @@ impl Bench<'_> {
             return known.clone();
         }
         let ready = &self.ready[&failure.product];
-        let tile = failure
+        // Of a D without a tile nothing is concluded: another GPU may have returned one.
+        let (index, payload) = failure
             .tiles
             .iter()
-            .find_map(|tile| Some((tile.index, tile.bytes()?)));
-        let found = tile.and_then(|(index, payload)| {
-            let given = (index, &payload[..]);
-            // What has explained another product, with this one's operands.
-            let again = self.known.iter().find_map(|other| {
-                let other = other.of(&ready.prepared.spelled_out());
-                let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);
-                fits.then_some(other)
-            });
-            again.or_else(|| {
-                kernel_of::other(&ready.prepared, &ready.tiles, given, failure.d_sha256)
-            })
+            .find_map(|tile| Some((tile.index, tile.bytes()?)))?;
+        let given = (index, &payload[..]);
+        // What has explained another product, with this one's operands.
+        let again = self.known.iter().find_map(|other| {
+            let other = other.of(&ready.prepared.spelled_out());
+            let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);
+            fits.then_some(other)
         });
+        let found = again
+            .or_else(|| kernel_of::other(&ready.prepared, &ready.tiles, given, failure.d_sha256));
         let name = found.as_ref().map(|other| other.name.clone());
         if let Some(other) = found
             && !self.known.iter().any(|known| known.name == other.name)

@@ -95,6 +95,12 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
     if results.wrong() > results.compared() {
         return Err("more results were wrong than were compared".into());
     }
+    if results
+        .halves
+        .is_some_and(|[first, second]| first.checked_add(second) != Some(results.wrong()))
+    {
+        return Err("has other counts of wrong results in its halves than in all".into());
+    }
     if results.stopped && results.failures.is_empty() {
         return Err("stopped at a difference, and lists none".into());
     }

@@ -226,9 +226,12 @@ impl Bench<'_> {
             .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let beside = |case: String| format!("{folder}{case}");
         let (condition, said) = self.condition(&results, &mut wrong, (evidence, &whole));
-        let mut products_wrong: Vec<_> =
-            results.failures.iter().map(|f| f.product.clone()).collect();
-        products_wrong.dedup();
+        let mut products_wrong: Vec<String> = Vec::new();
+        for failure in &results.failures {
+            if !products_wrong.contains(&failure.product) {
+                products_wrong.push(failure.product.clone());
+            }
+        }
         Ok(Gpu {
             results: path,
             condition,

@@ -113,9 +113,13 @@ pub fn fault(
             several => format!("any of {} bits", several.len()),
         };
         let tried = match place {
+            Some(_) if broken.tried => {
+                "no stuck or inverted bit, no lost number (always or in few steps of an element) and no inverted \
+                 neighbouring bits give enough of a sample of them"
+            }
             Some(_) => {
-                "no stuck bit, no inverted bit or neighbouring bits, and no lost number gives one of them, always or in \
-                 one or two steps of an element"
+                "their products are computed under a schedule, in which no fault can be injected, so none was searched \
+                 for"
             }
             None => {
                 "they do not share one lane, row or column pattern, so no single fault was searched for"
@@ -215,7 +219,9 @@ fn grows(results: &Results) -> String {
 /// From which temperature on, if cooler runs of the same were right.
 fn heat(results: &Results, wrong: &Wrong) -> String {
     match (&results.readings, wrong.temperature_c) {
-        (Some(readings), Some([coolest, _])) if readings.temperature_c[0] + 5 <= coolest => {
+        (Some(readings), Some([coolest, _]))
+            if readings.temperature_c[0] + 5 <= coolest && were_right(results) =>
+        {
             format!(
                 ", only at {coolest} °C and above (correct results from {} °C on)",
                 readings.temperature_c[0]
@@ -223,4 +229,25 @@ fn heat(results: &Results, wrong: &Wrong) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Whether every product that was wrong was also right where it was wrong: what always is may only have been run late.
+fn were_right(results: &Results) -> bool {
+    results.failures.iter().all(|failure| {
+        let same = results.failures.iter();
+        let same = same.filter(|other| other.product == failure.product);
+        let mut sms: Vec<u32> = same.clone().flat_map(|other| other.sms.clone()).collect();
+        sms.sort_unstable();
+        sms.dedup();
+        let wrong = same.fold(results.more_failures, |all, other| {
+            all.saturating_add(other.times)
+        });
+        results.ran(&failure.product).is_some_and(|ran| {
+            let there = match ran.sms {
+                0 => ran.compared,
+                all => ran.compared / u64::from(all) * sms.len() as u64,
+            };
+            wrong < there
+        })
+    })
 }

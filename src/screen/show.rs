@@ -25,7 +25,7 @@ pub fn prometheus(fleet: &Fleet, out: &mut dyn Write) -> io::Result<()> {
     let gauges: [(&str, &str, Value); 3] = [
         (
             "tcverify_screen_faulty",
-            "1 if the GPU computes wrong results results",
+            "1 if the GPU computes wrong results",
             |gpu| u64::from(gpu.condition.faulty()),
         ),
         (

@@ -120,6 +120,8 @@ pub struct Broken {
     pub acts: Option<Acts>,
     /// Wrong elements that they give.
     pub explained: usize,
+    /// Whether faults could be injected into any of the products.
+    pub tried: bool,
 }
 
 /// Elements of products of one unit.
@@ -135,6 +137,16 @@ const PAIRS: usize = 16;
 /// The faults that give the most wrong elements: always, which have to leave right what is right; or now and then, in one
 /// step of each or in two.
 pub fn broken(units: &[Unit]) -> Broken {
+    Broken {
+        tried: units
+            .iter()
+            .flatten()
+            .any(|(prepared, _)| Chain::of(prepared).is_some()),
+        ..most(units)
+    }
+}
+
+fn most(units: &[Unit]) -> Broken {
     let total: usize = units.iter().map(|unit| wrong(unit).len()).sum();
     let of = |counted: fn(&Unit) -> Vec<(Fault, usize)>, acts| {
         let mut scores: Vec<(Fault, usize)> = Vec::new();
@@ -234,6 +246,7 @@ fn best(scores: Vec<(Fault, usize)>, acts: Acts) -> Broken {
         fits: fits.map(|(fault, _)| fault).collect(),
         acts: Some(acts),
         explained,
+        tried: true,
     }
 }
 

@@ -246,9 +246,13 @@ impl Suite {
         if suite.products.is_empty() {
             return Err(fault("has no products".into()));
         }
+        let mut names = std::collections::BTreeSet::new();
         for product in &suite.products {
             let named = |reason| fault(format!("{}: {reason}", printable(&product.name)));
             product.validate().map_err(named)?;
+            if !names.insert(&product.name) {
+                return Err(named("appears twice".into()));
+            }
         }
         if suite.challenge.is_some() && !suite.says_nothing() {
             return Err(fault("is a challenge, and says what is right".into()));

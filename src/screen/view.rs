@@ -119,7 +119,9 @@ fn shown(gpu: &Gpu) -> Case {
         by: measured(gpu),
         class: "tcverify.screen".to_owned(),
         next: fault.filter(|_| !right).map(|fault| {
-            let sms = gpu.wrong.sms_seen.max(1);
+            let faulty = gpu.wrong.sms.first();
+            let sms = faulty.map_or(1, |(sm, _)| *sm as usize + 1);
+            let sms = sms.max(gpu.wrong.sms_seen);
             format!("tcverify screen run SUITE.json --device simulated --sms {sms} --inject {fault} -o OUT.json")
         }),
         card: (!right).then(|| card(gpu)),

@@ -138,7 +138,7 @@ fn group_text(x: &Answers) -> Option<String> {
     let group = match adding(x)? {
         Adding::Exact => return Some(format!("all (of {K})")),
         Adding::OneByOne => 1,
-        Adding::ExactGroups => (1..=64).find(|&j| lost(x, 0, j) != Some(0))? as usize,
+        Adding::ExactGroups => first_apart(x)? as usize,
         // C meets the first group.
         Adding::Pairs => 1 + missing(x, "swamp-c", 0, 0)?,
         Adding::Aligned => group(x)?,
@@ -165,13 +165,22 @@ fn adding(x: &Answers) -> Option<Adding> {
         return Some(Adding::Aligned);
     };
     Some(match (next, lost(x, 0, 2)?, lost(x, 2, 3)?) {
-        (0, 0, _) if (1..=64).all(|j| lost(x, 0, j) == Some(0)) => Adding::Exact,
+        (0, 0, _) if first_apart(x).is_none() => Adding::Exact,
         (0, 0, _) => Adding::ExactGroups,
         (0, _, 0) if missing(x, "swamp-c", 0, 0) == Some(0) => Adding::ExactGroups,
         (0, _, 0) => Adding::Pairs,
         (0, ..) => Adding::OneByOne,
         _ => Adding::Aligned,
     })
+}
+
+/// The first k that is not added exactly with those before it.
+fn first_apart(x: &Answers) -> Option<i32> {
+    let half = K as i32 / 2;
+    // Of pairs further apart there are no cases, but of neighbours.
+    let pairs = (1..=half).map(|j| (0, j));
+    let mut all = pairs.chain((half + 1..K as i32).map(|j| (j - 1, j)));
+    all.find(|&(i, j)| lost(x, i, j) != Some(0)).map(|(_, j)| j)
 }
 
 /// Small terms that a large pair swallowed.

@@ -124,10 +124,15 @@ impl Finding {
         match self.determined() {
             true if shown.is_empty() => "no other value fits the rest of the model".to_owned(),
             true => refuted,
-            false => format!(
-                "not determined: {} each give all answers; {refuted}",
-                self.allowed()
-            ),
+            false => {
+                let allowed = self.allowed();
+                let run = if allowed.contains(" to ") {
+                    " (of a run its ends and some between were tried)"
+                } else {
+                    ""
+                };
+                format!("not determined: {allowed} each give all answers{run}; {refuted}")
+            }
         }
     }
 }

@@ -219,7 +219,8 @@ fn each(evidence: &Evidence, step: &Step, mut finding: Finding, values: &[Value]
 }
 
 /// Integers that give all answers are taken to lie in one run about the value found, whose ends are
-/// searched for by halving; values outside are tried too, near the run all and further away some.
+/// searched for by halving; values outside are tried too: all of up to 1,000, of more those near the run and
+/// some further away.
 fn integer(
     evidence: &Evidence,
     step: &Step,
@@ -246,7 +247,7 @@ fn integer(
         if n == value {
         } else if run.contains(&i) {
             finding.others.push(Value::from(n));
-        } else if distance <= 40 || distance % 61 == 0 {
+        } else if possible.len() < 1000 || distance <= 40 || distance % 61 == 0 {
             let Some(candidate) = with(n) else { continue };
             match evidence.first_miss(&candidate) {
                 None => finding.others.push(Value::from(n)),

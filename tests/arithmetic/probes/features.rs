@@ -5,7 +5,7 @@ use tcverify::num::Format::{self, *};
 use tcverify::probe::features::features;
 use tcverify::probe::replay;
 
-use super::machine::suite;
+use super::machine::{arithmetic, suite};
 
 #[track_caller]
 fn cell(arch: &str, format: Format, accumulator: Format, key: &str) -> String {
@@ -157,6 +157,25 @@ fn other_kinds_look_different() {
         Bf16,
         &[("carries", "wraps with 8 products and C")],
     );
+}
+
+/// Exact groups are as large as the suite can show.
+#[test]
+fn large_exact_groups() {
+    let suite = suite(Fp16, Fp16, Fp32);
+    for (group, text) in [
+        (64, "64"),
+        (128, "128"),
+        (200, "200"),
+        (256, "all (of 256)"),
+    ] {
+        let step =
+            format!(r#"{{"kind":"exact_sum","group":{group},"rounding":"rne","nan":"7fc00000"}}"#);
+        let machine = arithmetic([Fp16, Fp16, Fp32], &step);
+        let all = features(&suite, &replay::answers(&machine, &suite.cases));
+        let cell = all.into_iter().find(|f| f.key == "group").unwrap();
+        assert_eq!(cell.value, text);
+    }
 }
 
 /// PTX: without .satfinite sums of integers wrap around, with it they are clamped.

@@ -1,6 +1,6 @@
 //! One bit of an operand was another when the product was computed; rows that moved.
 
-use super::{causes, codes, first, folder, kinds, put, replay, save, says};
+use super::{causes, codes, first, folder, kinds, places, put, replay, save, says};
 use crate::support::Folder;
 use serde_json::json;
 
@@ -54,6 +54,41 @@ fn a_bit_of_several_rows() {
         [&causes[0]["at"], &causes[1]["at"]],
         [&json!([3, 7, 12]), &json!([30, 111, 11])]
     );
+}
+
+/// Each counts its own elements, also where rows touch.
+#[test]
+fn a_bit_of_each_of_two_rows() {
+    for (row, other) in [(10, 11), (10, 30)] {
+        let folder = computed_with("a", &[([row, 7], 1 << 13), ([other, 90], 1 << 12)]);
+        let causes = causes(&folder, CHECK);
+        assert_eq!(kinds(&causes), ["input_flipped", "input_flipped"]);
+        for (cause, at) in causes.iter().zip([[row, 7, 13], [other, 90, 12]]) {
+            assert_eq!(cause["at"], json!(at));
+            assert_eq!(cause["mismatches"], SIZE[1]);
+            assert_eq!(cause["area"]["rows"], json!([at[0], at[0] + 1]));
+        }
+    }
+}
+
+/// A row with another fault hides none.
+#[test]
+fn a_bit_of_one_of_two_rows() {
+    for other in [11, 30] {
+        let flips = [
+            ([10, 7], 1 << 13),
+            ([other, 90], 1 << 12),
+            ([other, 9], 1 << 12),
+        ];
+        let folder = computed_with("a", &flips);
+        let causes = causes(&folder, CHECK);
+        assert_eq!(kinds(&causes), ["input_flipped"]);
+        assert_eq!(causes[0]["at"], json!([10, 7, 13]));
+        assert_eq!(causes[0]["mismatches"], SIZE[1]);
+        let places = places(&folder, CHECK);
+        assert_eq!(places.len(), 1, "{places:#?}");
+        says(&places[0], &format!("row {other}."));
+    }
 }
 
 /// Two bits of a row are no flipped bit.

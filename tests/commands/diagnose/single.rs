@@ -110,3 +110,22 @@ fn a_schedule_is_named_and_nothing_that_was_tried_is_told() {
         "{text}"
     );
 }
+
+/// What is skipped is not told as tried.
+#[test]
+fn what_a_long_k_leaves_out() {
+    let folder = folder("fp16", [2, 2, 9000], 17);
+    let product = "--arch a100 --dtype fp16 a.npy b.npy";
+    replay(&folder, product, "d.npy");
+    let mut d = codes(&folder, "d.npy", 4);
+    d[0] ^= 0x155;
+    save(&folder, "<f4", &[2, 2], 4, &d);
+    let run = folder.tcverify(&format!("explain {product} d.npy --at 0,0 --json"));
+    let search = run.expect(1).json()["search"].clone();
+    let tried = search["tried"].to_string();
+    let skipped = search["skipped"].to_string();
+    for what in ["a chain that stopped early", "a flipped bit of A or B"] {
+        assert!(!tried.contains(what) && skipped.contains(what), "{search}");
+    }
+    assert!(!tried.contains("bit of C"), "{search}");
+}

@@ -241,10 +241,47 @@ fn a_lost_tail_of_k() {
         );
         assert_eq!(cause["at"], json!([left]), "{cause}");
         says(&cause, &format!("last {lost} of {k} products are missing"));
-        says(&cause, "ALGO 66");
+        // Fewer k than slices of 64 were lost.
+        let sentence = cause["sentence"].as_str().unwrap();
+        assert_eq!(sentence.contains("ALGO 66"), k == 584, "{sentence}");
         assert_eq!(
             options.is_empty(),
             !cause["sentence"].as_str().unwrap().contains("9 slices")
         );
     }
+}
+
+/// A function that leaves every examined element as it is explains none of the others.
+#[test]
+fn what_no_examined_element_tells() {
+    let folder = folder("fp16", [200, 200, 64], 13);
+    for name in ["a.npy", "b.npy"] {
+        let positive = codes(&folder, name, 2).into_iter();
+        let positive: Vec<u64> = positive.map(|code| code & 0x7fff).collect();
+        put(&folder, name, name, 2, &positive);
+    }
+    replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
+    let mut d = codes(&folder, "d.npy", 4);
+    // Every third row that is examined is a multiple of 25.
+    for i in 0..40 {
+        d[(25 * (i % 8) + 5) * 200 + 37 * i % 200] ^= 0x0005_a5a5 + i as u64;
+    }
+    save(&folder, "<f4", &[200, 200], 4, &d);
+    let causes = causes(&folder, "--arch a100 --dtype fp16 a.npy b.npy d.npy");
+    assert_eq!(kinds(&causes), [""; 0]);
+}
+
+/// There is no K shorter than 1.
+#[test]
+fn one_product() {
+    let folder = folder("fp16", [64, 64, 1], 13);
+    replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
+    let mut d = codes(&folder, "d.npy", 4);
+    for i in 0..60 {
+        d[(i * 37 % 64) * 64 + i * 13 % 64] ^= 3 + 2 * (i as u64 % 5);
+    }
+    save(&folder, "<f4", &[64, 64], 4, &d);
+    let run = folder.tcverify("check --arch a100 --dtype fp16 a.npy b.npy d.npy");
+    let run = run.expect(1).stdout;
+    assert!(!run.contains("K is too long"), "{run}");
 }

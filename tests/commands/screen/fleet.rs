@@ -3,7 +3,8 @@
 use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
 use tcverify::screen::{
-    Condition, Fleet, Injection, Kind, Level, Place, Results, Simulated, Suite, judge, simulate,
+    Condition, Failure, Fleet, Injection, Kind, Level, Place, Results, Simulated, Suite, WrongTile,
+    judge, simulate,
 };
 
 use super::{folder, suite};
@@ -218,6 +219,7 @@ fn what_has_no_pattern_is_marginal() {
             let placed = results.failures.into_iter();
             placed.filter(|failure| !failure.sms.is_empty())
         }));
+    of_one[0].1.halves = None;
     let fleet = judge(&suite, suite.id(), of_one, &[]).unwrap();
     let gpu = &fleet.gpus[0];
     assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
@@ -227,6 +229,86 @@ fn what_has_no_pattern_is_marginal() {
         gpu.said
     );
     assert!(gpu.wrong.fits.is_empty());
+}
+
+/// Products that are wrong whenever they run may only have been run late: heat is not the reason.
+#[test]
+fn what_is_always_wrong_does_not_need_heat() {
+    let suite = suite("v100", Level::Quick);
+    let mut late = results(&suite, &[device("n0", Some("adder:bit=9,lane=1,sm=2"))]);
+    let results = &mut late[0].1;
+    results.failures.retain(|failure| !failure.sms.is_empty());
+    results.halves = None;
+    results.readings.as_mut().unwrap().temperature_c = [30, 60];
+    for failure in &mut results.failures {
+        failure.temperature_c = Some([60, 60]);
+    }
+    let fleet = judge(&suite, suite.id(), late, &[]).unwrap();
+    let gpu = &fleet.gpus[0];
+    assert_eq!(gpu.condition, Condition::Stuck, "{gpu:?}");
+    assert!(!gpu.said.contains("and above"), "{}", gpu.said);
+}
+
+/// Under a schedule no fault is injected, and none is told as tried.
+#[test]
+fn a_schedule_is_not_searched() {
+    let suite = suite("h100", Level::Quick);
+    let folder = Folder::new();
+    let product = "--arch h100 --dtype tf32 --schedule cutlass-splitk-serial --split-k 2";
+    let operands = "generate:11:normal:256x256 generate:11:normal:256x256";
+    let replay = format!("replay {product} {operands} -q -o d.npy");
+    folder.tcverify(&replay).expect(0);
+    let d = folder.read("d.npy");
+    let d = &d[d.len() - 4 * 256 * 256..];
+    let mut tile = Vec::new();
+    for row in 0..32 {
+        tile.extend(&d[4 * 256 * row..][..4 * 32]);
+    }
+    for i in (0..32 * 32).filter(|i| i / 32 % 8 == 1 && i % 8 / 2 == 1) {
+        tile[4 * i + 1] |= 1 << 5;
+    }
+    let mut results = results(&suite, &[device("n0", None)]);
+    let hex = tile.iter().map(|byte| format!("{byte:02x}"));
+    results[0].1.halves = None;
+    results[0].1.failures.push(Failure {
+        product: "library.tf32".into(),
+        d_sha256: tcverify::commit::Hash([7; 32]),
+        times: 1,
+        sms: Vec::new(),
+        temperature_c: None,
+        tiles_different: 1,
+        tiles: vec![WrongTile {
+            index: 0,
+            payload: Some(hex.collect()),
+        }],
+        case: None,
+    });
+    let fleet = judge(&suite, suite.id(), results, &[]).unwrap();
+    let gpu = &fleet.gpus[0];
+    assert_eq!(gpu.condition, Condition::Marginal, "{gpu:?}");
+    let said = "under a schedule, in which no fault can be injected";
+    assert!(gpu.said.contains(said), "{}", gpu.said);
+}
+
+/// A GPU whose result holds no tile does not hide what another GPU's tile tells.
+#[test]
+fn a_missing_tile_tells_nothing_of_others() {
+    let suite = suite("a100", Level::Quick);
+    let devices = [
+        device("n0", Some("model:v100")),
+        device("n1", Some("model:v100")),
+        device("n2", None),
+        device("n3", None),
+    ];
+    let mut all = results(&suite, &devices);
+    for failure in &mut all[0].1.failures {
+        for tile in &mut failure.tiles {
+            tile.payload = None;
+        }
+    }
+    let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
+    let other = |n: usize| fleet.gpus[n].condition == Condition::AnotherKernel;
+    assert!(!other(0) && other(1), "{:?}", fleet.gpus[1]);
 }
 
 /// Who left an instruction out says why, as one whose rehearsal failed: that is no clean GPU, and no faulty one.
@@ -369,7 +451,7 @@ fn single_faults_are_named() {
             "rounding:bit=20+22+25,stuck=flip,lane=3,sm=0",
             Condition::Marginal,
             false,
-            "no stuck bit, no inverted bit or neighbouring bits, and no lost number",
+            "no stuck or inverted bit, no lost number (always or in few steps of an element)",
         ),
     ] {
         let fleet = judged(&suite, &[device("n", Some(inject))]);

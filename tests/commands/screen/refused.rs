@@ -54,6 +54,17 @@ fn suites_that_ask_for_too_much() {
     }
 }
 
+/// Of two products of one name nobody knows which one was run.
+#[test]
+fn names_that_appear_twice() {
+    let folder = folder();
+    let (mut suite, _) = Suite::read(&folder.path("suite.json")).unwrap();
+    suite.products.push(suite.products[0].clone());
+    folder.write("twice.json", suite.text().unwrap());
+    let run = folder.tcverify("screen run twice.json --device simulated -o out.json");
+    run.refuses(&["twice.json", "appears twice"]);
+}
+
 #[test]
 fn results_that_are_none() {
     let folder = folder();
@@ -110,7 +121,7 @@ fn results_that_are_none() {
     judge("suite.json", "o.json").refuses(&["reports a correct D", "wrong"]);
     // Whatever else cannot be.
     type Change = fn(&mut Results);
-    let changes: [(&str, Change); 16] = [
+    let changes: [(&str, Change); 17] = [
         ("a tile 99", |r| r.failures[0].tiles[0].index = 99),
         ("compares nothing", |r| {
             r.runs.clear();
@@ -140,6 +151,9 @@ fn results_that_are_none() {
         }),
         ("not the SMs that ran it", |r| r.failures[0].sms = vec![77]),
         ("wrong tiles of 0", |r| r.failures[0].tiles_different = 0),
+        ("other counts of wrong results", |r| {
+            r.halves = Some([0, 100_000])
+        }),
         ("lists none", |r| {
             r.failures.clear();
             r.stopped = true;
