@@ -87,14 +87,14 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     };
     // Kernels of sm_80 run on later GPUs as well.
     let built_for = Some(Said::stated(capability, first));
-    if *family != cutlass::FAMILY {
-        draft.settings.capability = built_for;
-    } else {
+    if *family == cutlass::FAMILY {
         draft.settings.oldest = built_for;
         draft.notes.push(
             "the partial tile is assumed to come first, as in the kernels that were compared"
                 .into(),
         );
+    } else {
+        draft.settings.capability = built_for;
     }
     draft.family(family, How::Derived, "its name")?;
     let settings = &mut draft.settings;
