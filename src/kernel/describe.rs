@@ -183,21 +183,13 @@ impl Plan {
         match &slice.lanes[..] {
             [lane] => {
                 let tile = self.tile.map_or(0, |tile| k % tile.k);
-                // Looked for only where there is one: a long K has very many groups.
-                let partial = || {
-                    let mut groups = lane.groups().enumerate();
-                    groups.find(|(_, group)| group.len() < lane.instruction_k)
-                };
-                let residue = match tile {
-                    0 => String::new(),
-                    residue => match partial() {
-                        Some((i, group)) => format!(
-                            "; residue {residue}: instruction {i} has {} of {} k",
-                            group.len(),
-                            lane.instruction_k
-                        ),
-                        None => format!("; residue {residue}"),
-                    },
+                let residue = match (tile, lane.partial()) {
+                    (0, _) => String::new(),
+                    (residue, Some((i, length))) => format!(
+                        "; residue {residue}: instruction {i} has {length} of {} k",
+                        lane.instruction_k
+                    ),
+                    (residue, None) => format!("; residue {residue}"),
                 };
                 format!("{k} k, {}{residue}", lane.describe())
             }

@@ -615,6 +615,15 @@ fn amd_has_no_description() {
 /// A K near the limit has more groups than anybody counts.
 #[test]
 fn lines_of_a_long_sum_are_short_work() {
-    let plan = plan("algo=66,stages=35,dtype=bf16,splitK=1", 1 << 39);
-    assert_eq!(plan.slice_lines(4).len(), 1);
+    let line = |k| {
+        plan("algo=66,stages=35,dtype=bf16,splitK=1", k)
+            .slice_lines(4)
+            .concat()
+    };
+    assert!(!line(1 << 39).contains("residue"));
+    let odd = line((1 << 39) + 40);
+    assert!(
+        odd.contains("residue 40: instruction 34359738370 has 8 of 16 k"),
+        "{odd}"
+    );
 }

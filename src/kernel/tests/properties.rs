@@ -72,6 +72,9 @@ proptest! {
                     }
                 }
                 prop_assert_eq!(count, lane.len());
+                let mut groups = lane.groups().enumerate();
+                let partial = groups.find(|(_, group)| group.len() < lane.instruction_k);
+                prop_assert_eq!(lane.partial(), partial.map(|(i, group)| (i, group.len())));
             }
         }
         let covered = plan.lost.map_or(k, |lost| lost.first);
