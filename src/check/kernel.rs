@@ -12,7 +12,7 @@ use crate::emu::schedule::Schedule;
 use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, hex, printable, read_text};
 use crate::kernel::{
     self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Partition, Plan,
-    Scheme, Shape, TableQuery,
+    Scheme, Shape, TableQuery, Token,
 };
 use crate::num::Format;
 use crate::report::{KernelSetting, KernelWords};
@@ -127,13 +127,11 @@ struct Shapes {
 }
 
 /// A product that the library may have been asked for.
-struct Product {
-    shape: Shape,
-    batches: usize,
+pub(crate) struct Product {
+    pub shape: Shape,
+    pub batches: usize,
     /// One B for all of A's matrices.
-    shared: bool,
-    /// Whether A's and B's K is one number.
-    multiplies: bool,
+    pub shared: bool,
 }
 
 impl Shapes {
@@ -160,28 +158,37 @@ impl Shapes {
         })
     }
 
-    /// The product of operands that are stored so.
-    fn product(&self, turned: [bool; 2]) -> Product {
+    /// A's and B's sizes if they are stored so.
+    fn sizes(&self, turned: [bool; 2]) -> [[usize; 2]; 2] {
         let matrix = |shape: &[usize], turned: bool| match (&shape[shape.len() - 2..], turned) {
             (&[rows, columns], false) | (&[columns, rows], true) => [rows, columns],
             _ => unreachable!("two sizes"),
         };
-        let [m, k] = matrix(&self.a, turned[0]);
-        let [k_of_b, n] = matrix(&self.b, turned[1]);
+        [matrix(&self.a, turned[0]), matrix(&self.b, turned[1])]
+    }
+
+    /// Whether A's and B's K is one number if they are stored so.
+    fn multiply(&self, turned: [bool; 2]) -> bool {
+        let [[_, k], [k_of_b, _]] = self.sizes(turned);
+        k == k_of_b
+    }
+
+    /// The product of operands that are stored so.
+    fn product(&self, turned: [bool; 2]) -> Product {
+        let [[m, k], [_, n]] = self.sizes(turned);
         Product {
             shape: Shape { m, n, k },
             batches: self.a[..self.a.len() - 2].iter().product(),
             shared: self.b.len() == 2 && self.a.len() > 2,
-            multiplies: k == k_of_b,
         }
     }
 
     /// How operands may be stored: as is said; or, where they do not multiply and nobody said it, in
     /// any way in which they do.
     fn ways(&self) -> Vec<[bool; 2]> {
-        let as_said = self.product(self.turned).multiplies || self.turned != [false; 2];
+        let as_said = self.multiply(self.turned) || self.turned != [false; 2];
         let others = [[false, true], [true, false], [true, true]].into_iter();
-        let others = others.filter(|&turned| !as_said && self.product(turned).multiplies);
+        let others = others.filter(|&turned| !as_said && self.multiply(turned));
         [self.turned].into_iter().chain(others).collect()
     }
 
@@ -206,7 +213,7 @@ impl Product {
     }
 
     /// The shape under which a text is about this product.
-    fn under(&self, reading: &KernelReading) -> Result<Shape, KernelError> {
+    pub fn under(&self, reading: &KernelReading) -> Result<Shape, KernelError> {
         let mut first = None;
         for (shape, batches) in self.asked() {
             match reading.is_about(shape) {
@@ -370,14 +377,14 @@ fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, Kerne
                 continue;
             }
         };
-        let formats = |reading: &KernelReading| {
-            let operands = reading.settings.operands.value();
+        let formats = |shape| {
+            let operands = reading.operands(shape);
             let result = reading.settings.result.value();
             operands.is_none_or(|formats| options.operands.is_none_or(|asked| asked == formats))
                 && result.is_none_or(|format| options.result.is_none_or(|asked| asked == format))
         };
         let product = shapes.product(shapes.under(&reading));
-        if product.under(&reading).is_ok() && formats(&reading) {
+        if product.under(&reading).is_ok_and(formats) {
             fitting.push((line, reading))
         } else {
             others.extend(reading.product)
@@ -449,16 +456,7 @@ pub(crate) fn words(
         family: plan.family.into(),
         order: plan.summary(),
         settings: plan.settings.rows().into_iter().map(setting).collect(),
-        unknown: reading
-            .unknown()
-            .map(|token| {
-                if token.value.is_empty() {
-                    token.key.clone()
-                } else {
-                    format!("{}={}", token.key, token.value)
-                }
-            })
-            .collect(),
+        unknown: reading.unknown().map(Token::text).collect(),
         assumed: plan.assumed.clone(),
         notes: reading.notes.clone(),
         defect: plan.lost.map(|lost| lost.sentence()),

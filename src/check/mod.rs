@@ -66,7 +66,7 @@ pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
 pub use judge::{Judge, Judged, Trace};
 pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
-pub(crate) use kernel::{said as kernel_fault, words as kernel_words};
+pub(crate) use kernel::{Product as KernelProduct, said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
     BoundOperation, Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation,

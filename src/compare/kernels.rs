@@ -46,10 +46,12 @@ pub fn compared(
             )
         };
         let reading = kernel::read(text).map_err(said)?;
-        Ok::<_, CheckError>(reading.plan(&shape, &options))
+        let plan = reading.plan(&shape, &options);
+        Ok::<_, CheckError>((reading, plan))
     };
-    let found = match (plan(0, left)?, plan(1, right)?) {
-        (Ok(one), Ok(other)) => kernel::differing(&[one, other], None),
+    let ((left, one), (right, other)) = (plan(0, left)?, plan(1, right)?);
+    let found = match (one, other) {
+        (Ok(one), Ok(other)) => kernel::differing(&[left, right], &[one, other], None),
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
     Ok(Some(match found {

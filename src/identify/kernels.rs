@@ -4,11 +4,13 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::readings::Captured;
+use super::readings::{Captured, Readings};
 use super::request::Formats;
 use super::schedules::{RESULTS, Supposed};
 use crate::candidates::{Candidate, Guess};
-use crate::check::{CheckError, KernelAnswers, KernelRequest, KernelSaid, ScheduleRequest};
+use crate::check::{
+    CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSaid, ScheduleRequest,
+};
 use crate::check::{ScheduleSource, kernel_fault, kernel_words};
 use crate::emu::Catalogue;
 use crate::emu::schedule::{Addend, KTraversal, Kernel, Overrides, Schedule, TileOfD};
@@ -47,20 +49,19 @@ impl Kernels {
         let reading = kernel::read(said.text()).map_err(fault)?;
         let problem = captured.problem(captured.any(), None);
         let problem = problem.expect("shapes were checked");
-        let batches = problem.batches();
-        if let Some(batch) = reading.batch.filter(|&batch| batch != batches) {
-            return Err(fault(KernelError::WrongBatch {
-                text: batch,
-                asked: batches,
-            }));
-        }
-        let shape = Shape {
-            m: problem.m,
-            n: problem.n,
-            k: problem.k,
+        let dimensions = |readings: &Readings| readings.source.header().shape.len();
+        let product = KernelProduct {
+            shape: Shape {
+                m: problem.m,
+                n: problem.n,
+                k: problem.k,
+            },
+            batches: problem.batches(),
+            shared: dimensions(&captured.b) == 2 && dimensions(&captured.a) > 2,
         };
+        let shape = product.under(&reading).map_err(fault)?;
         let mut options = Options {
-            operands: Some(operands(&reading, formats, captured)?),
+            operands: Some(operands(&reading, shape, formats, captured)?),
             result: formats.d,
             ..Options::default()
         };
@@ -295,11 +296,12 @@ fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
 /// Formats of A and B: as the text says, as is said beside it, or as the files say.
 fn operands(
     reading: &KernelReading,
+    shape: Shape,
     formats: Formats,
     captured: &Captured,
 ) -> Result<[Format; 2], CheckError> {
     let given = formats.a.map(|a| [a, formats.b.unwrap_or(a)]);
-    let said = reading.settings.operands.value();
+    let said = reading.operands(shape);
     if let (None, Some(said)) = (given, said) {
         for (name, format, readings) in [("A", said[0], &captured.a), ("B", said[1], &captured.b)] {
             if !readings.has(format) {

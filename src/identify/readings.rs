@@ -12,6 +12,7 @@ use crate::tensor::{Planes, Tensor};
 
 /// An array in each of its possible formats; one at least.
 pub struct Readings {
+    pub role: Role,
     pub source: io::Source,
     tensors: BTreeMap<Format, Tensor>,
 }
@@ -65,6 +66,7 @@ impl Readings {
         }
         match reason {
             _ if !tensors.is_empty() => Ok(Readings {
+                role,
                 source: file,
                 tensors,
             }),

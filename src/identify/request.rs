@@ -52,8 +52,8 @@ pub struct Limits {
     /// Elements of the sample.
     pub sample: usize,
     pub seed: u64,
-    /// Multiply-adds of the exact engine that everything together may take; those of vector kernels
-    /// count as fewer.
+    /// Multiply-adds of the exact engine that the tests of candidates may take together, and half of them once
+    /// more to search for epilogues; those of vector kernels count as fewer.
     pub budget: u64,
     /// Nothing is replayed in full.
     pub quick: bool,

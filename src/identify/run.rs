@@ -167,7 +167,7 @@ impl Prepared {
         found.sort(&candidates, FIRST);
         for readings in captured.all() {
             let unchanged = readings.source.file().confirm_unchanged();
-            unchanged.map_err(CheckError::file("a"))?;
+            unchanged.map_err(CheckError::file(readings.role.field()))?;
         }
         Ok(Searched {
             candidates,

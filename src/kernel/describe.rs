@@ -1,7 +1,7 @@
 //! Plans for people.
 
 use super::{Cut, How, Kept, LostTail, MergeOrder, Plan, Residue, Said, Settings, Slice, Start};
-use crate::num::Format;
+use crate::num::{Format, Kind};
 use crate::words::Word as _;
 
 impl Settings {
@@ -87,7 +87,8 @@ impl Plan {
                     Start::Zero => ", from +0",
                 };
                 parts.push(format!(
-                    "added to an f32 sum every {} k{from}",
+                    "added to an {} sum every {} k{from}",
+                    self.sums(),
                     restart.every
                 ));
             }
@@ -122,8 +123,8 @@ impl Plan {
     }
 
     /// How the sums of slices meet, in words.
-    pub fn merge_text(&self) -> &'static str {
-        match (self.merge.order, self.merge.kept) {
+    pub fn merge_text(&self) -> String {
+        let words = match (self.merge.order, self.merge.kept) {
             (MergeOrder::Alone, Kept::Result) => "one sum, rounded to the format of D",
             (MergeOrder::Alone, Kept::As(Format::Fp16)) => "one sum, rounded to FP16",
             (MergeOrder::Alone, Kept::As(_)) => "one sum, rounded to BF16",
@@ -140,6 +141,17 @@ impl Plan {
             (MergeOrder::AscendingFromZero, Kept::F32) => "added in f32 in order, from +0",
             (MergeOrder::Ascending, Kept::F32) => "added in f32 in order, from the first",
             (_, Kept::Result) => "each rounded to D's format, added in f32 in order",
+        };
+        words.replace("f32", self.sums())
+    }
+
+    /// The format of sums.
+    fn sums(&self) -> &'static str {
+        let operand = self.settings.operand();
+        match operand.map(Format::kind) {
+            Some(Kind::Signed | Kind::Unsigned) => "int32",
+            _ if operand == Some(Format::Fp64) => "f64",
+            _ => "f32",
         }
     }
 
@@ -171,13 +183,7 @@ impl Plan {
         match &slice.lanes[..] {
             [lane] => {
                 let tile = self.tile.map_or(0, |tile| k % tile.k);
-                let partial = lane
-                    .groups()
-                    .enumerate()
-                    .filter(|(_, group)| group.len() < lane.instruction_k)
-                    .map(|(i, group)| (i, group.len()))
-                    .next();
-                let residue = match (tile, partial) {
+                let residue = match (tile, lane.partial()) {
                     (0, _) => String::new(),
                     (residue, Some((i, length))) => format!(
                         "; residue {residue}: instruction {i} has {length} of {} k",

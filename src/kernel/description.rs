@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::family::Library;
 use super::{
     Algorithm, Cut, Dealt, IfSaid, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue,
     Restart, Start, read,
@@ -54,6 +55,9 @@ impl Plan {
             Format::Tf32 => (Format::Fp32, "TF32"),
             _ => (a, "IEEE"),
         };
+        if self.family().own.library == Library::HipblasLt {
+            return Err(no("it has no name for AMD's instructions"));
+        }
         let instruction = self.model().instruction;
         let algorithm = instruction.ok_or_else(|| missing("the GPU", why, "arch"))?;
         let known = Algorithm::ALL
@@ -64,6 +68,9 @@ impl Plan {
                 "GEMMDesc has no name for the instruction {algorithm}"
             )));
         };
+        if operand == Format::Fp64 {
+            return Err(no("its sums are FP64"));
+        }
         let is_integer = matches!(operand, Format::Int8 | Format::Uint8);
         let sums = if is_integer { "int32" } else { "float32" };
         let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();

@@ -94,10 +94,9 @@ impl Options {
         if gpus.is_empty() || gpus.contains(&said.value) {
             return Ok(());
         }
-        let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
         Err(KernelError::WrongGpu {
             text: format!("a kernel of {} ({})", said.value, said.from),
-            asked: names.join(" or "),
+            asked: Capability::any_of(gpus),
         })
     }
 }

@@ -2,9 +2,11 @@
 
 use super::family::{Family, Library, Request, nvjet};
 use super::{
-    Compute, How, IfSaid, Kept, KernelError, KernelReading, LostTail, Open, Options, Plan, Said,
-    Scheme, Shape,
+    Capability, Compute, How, IfSaid, Kept, KernelError, KernelReading, LostTail, Open, Options,
+    Plan, Said, Scheme, Settings, Shape,
 };
+use crate::emu::Catalogue;
+use crate::num::Format;
 
 /// K of which plans are made: larger ones are not a product of a GPU.
 const MAX_K: usize = 1 << 40;
@@ -73,6 +75,31 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
     Ok(())
 }
 
+/// Refuses a GPU of another maker, and references, which no library has kernels for.
+fn confirm_vendor(family: &Family, options: &Options) -> Result<(), KernelError> {
+    let wrong = |text: String, asked: String| Err(KernelError::WrongGpu { text, asked });
+    let other = options.other_gpu.as_deref();
+    if family.own.library != Library::HipblasLt {
+        return match other {
+            Some(gpu) => wrong(format!("NVIDIA's kernels ({})", family.title), gpu.into()),
+            None => Ok(()),
+        };
+    }
+    let named: Vec<_> = options.capability.iter().chain(&options.one_of).collect();
+    if !named.is_empty() {
+        return wrong("an AMD GPU's kernel".into(), Capability::any_of(named));
+    }
+    // LLVM calls AMD's GPUs gfx and a number.
+    let is_amd = |gpu: &str| {
+        let found = Catalogue::builtin().find(gpu);
+        found.is_ok_and(|found| found.also.iter().any(|name| name.starts_with("gfx")))
+    };
+    match other {
+        Some(gpu) if !is_amd(gpu) => wrong("an AMD GPU's kernel".into(), gpu.into()),
+        _ => Ok(()),
+    }
+}
+
 impl KernelReading {
     /// The settings that a plan needs and neither the text nor these answers give.
     ///
@@ -98,21 +125,9 @@ impl KernelReading {
             _ => {}
         }
         self.is_about(shape)?;
-        let settings = options.applied(&self.settings)?;
+        let settings = options.applied(&self.settings_for(shape))?;
         let family = self.family.value;
-        let is_amd = family.own.library == Library::HipblasLt;
-        if let Some(gpu) = options.other_gpu.clone().filter(|_| !is_amd) {
-            return Err(KernelError::WrongGpu {
-                text: format!("NVIDIA's kernels ({})", family.title),
-                asked: gpu,
-            });
-        }
-        if let Some(capability) = options.capability.filter(|_| is_amd) {
-            return Err(KernelError::WrongGpu {
-                text: "an AMD GPU's kernel".into(),
-                asked: capability.to_string(),
-            });
-        }
+        confirm_vendor(family, options)?;
         let compute = settings.compute.value();
         if compute == Some(Compute::F16) {
             return Err(KernelError::unknown(
@@ -127,12 +142,15 @@ impl KernelReading {
                 ask: open.ask,
             });
         }
+        // Some kernels ask which side of D is one: that of the launch, whichever way round the request is.
         let request = Request {
             settings,
-            shape,
+            shape: self.product.unwrap_or(shape),
             options,
         };
+        request.confirm_age(family)?;
         let mut plan = (family.plan)(&request)?;
+        plan.shape = shape;
         passed_over(&mut plan, family, options)?;
         let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
         if !unknown.is_empty() {
@@ -166,6 +184,22 @@ impl KernelReading {
         } else {
             Err(KernelError::WrongShape { text, asked: shape })
         }
+    }
+
+    /// Formats of A and B of a request for this shape.
+    pub fn operands(&self, shape: Shape) -> Option<[Format; 2]> {
+        self.settings_for(shape).operands.value()
+    }
+
+    /// The operands of the transposed product change places.
+    fn settings_for(&self, shape: Shape) -> Settings {
+        let mut settings = self.settings.clone();
+        if self.product.is_some_and(|text| text != shape)
+            && let Some(said) = &mut settings.operands
+        {
+            said.value.reverse();
+        }
+        settings
     }
 
     /// The k at the end of K that the kernel drops, by a known defect of split nvjet kernels. Also

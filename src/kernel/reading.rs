@@ -70,6 +70,17 @@ pub struct Token {
     pub source: Option<&'static str>,
 }
 
+impl Token {
+    /// As the text has it.
+    pub fn text(&self) -> String {
+        if self.value.is_empty() {
+            self.key.clone()
+        } else {
+            format!("{}={}", self.key, self.value)
+        }
+    }
+}
+
 /// A text, read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelReading {

@@ -1,6 +1,6 @@
 //! Whether two kernel texts mean the same order of sums.
 
-use super::{IfSaid, KernelError, Plan};
+use super::{IfSaid, KernelError, KernelReading, Plan, Token};
 use crate::emu::Catalogue;
 use crate::emu::schedule::WithoutC;
 
@@ -8,8 +8,23 @@ use crate::emu::schedule::WithoutC;
 ///
 /// # Errors
 /// If one of the plans cannot be completed.
-pub fn differing(plans: &[Plan; 2], gpu: Option<&str>) -> Result<Vec<String>, KernelError> {
+pub fn differing(
+    readings: &[KernelReading; 2],
+    plans: &[Plan; 2],
+    gpu: Option<&str>,
+) -> Result<Vec<String>, KernelError> {
     let mut all = Vec::new();
+    let [one, other] = readings
+        .each_ref()
+        .map(|reading| reading.unknown().map(Token::text).collect::<Vec<_>>());
+    let of_one = one.iter().filter(|word| !other.contains(word));
+    let words: Vec<_> = of_one
+        .chain(other.iter().filter(|word| !one.contains(word)))
+        .map(String::as_str)
+        .collect();
+    if !words.is_empty() {
+        all.push(format!("words that are not known ({})", words.join(", ")));
+    }
     let [one, other] = plans;
     let format = |plan: &Plan| {
         let of = plan.settings.result.value();

@@ -38,6 +38,11 @@ impl Plan {
                 ),
             });
         }
+        if self.settings.operand() == Some(Format::Fp64) {
+            return Err(KernelError::NoSchedule {
+                why: "its sums are FP64, and schedules add in f32".into(),
+            });
+        }
         let mut spec = ScheduleSpec {
             addend: Addend::Epilogue,
             epilogue: self.epilogue(family)?,
@@ -160,7 +165,7 @@ impl Plan {
         }
     }
 
-    fn family(&self) -> &'static Family {
+    pub(super) fn family(&self) -> &'static Family {
         Family::find(self.family).expect("planned by one")
     }
 

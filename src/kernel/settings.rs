@@ -45,6 +45,12 @@ impl Capability {
         let number = number(digits)?;
         (number >= 50).then(|| Capability::new(number / 10, number % 10))
     }
+
+    /// `sm_80 or sm_86`.
+    pub(super) fn any_of<'c>(all: impl IntoIterator<Item = &'c Capability>) -> String {
+        let names: Vec<_> = all.into_iter().map(ToString::to_string).collect();
+        names.join(" or ")
+    }
 }
 
 fn number(text: &str) -> Option<u32> {
@@ -271,6 +277,9 @@ pub struct Settings {
     pub algo: Option<Said<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capability: Option<Said<Capability>>,
+    /// The oldest GPU that runs it: the one that it was built for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Said<Capability>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operands: Option<Said<[Format; 2]>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -127,48 +127,15 @@ impl Stages {
 }
 
 /// Tiles with ids up to 35: rows and columns of D in column-major order.
-const FIRST_TILES: [[u32; 2]; 36] = [
-    [0, 0],
-    [8, 8],
-    [8, 16],
-    [16, 8],
-    [8, 32],
-    [16, 16],
-    [32, 8],
-    [8, 64],
-    [16, 32],
-    [32, 16],
-    [64, 8],
-    [32, 32],
-    [32, 64],
-    [64, 32],
-    [32, 128],
-    [64, 64],
-    [128, 32],
-    [64, 128],
-    [128, 64],
-    [64, 256],
-    [128, 128],
-    [256, 64],
-    [64, 512],
-    [128, 256],
-    [256, 128],
-    [512, 64],
-    [64, 96],
-    [96, 64],
-    [96, 128],
-    [128, 160],
-    [160, 128],
-    [192, 128],
-    [128, 192],
-    [128, 96],
-    [32, 256],
-    [256, 32],
-];
+const FIRST_TILES: &str = "\
+    0x0 8x8 8x16 16x8 8x32 16x16 32x8 8x64 16x32 32x16 64x8 32x32 32x64 64x32 32x128 64x64 \
+    128x32 64x128 128x64 64x256 128x128 256x64 64x512 128x256 256x128 512x64 64x96 96x64 96x128 \
+    128x160 160x128 192x128 128x192 128x96 32x256 256x32";
 
 /// All tiles by id. The header lists them one by one; from 36 on they follow two rules.
 static TILES: LazyLock<Vec<[u32; 2]>> = LazyLock::new(|| {
-    let mut tiles = FIRST_TILES.to_vec();
+    let first = FIRST_TILES.split(' ');
+    let mut tiles: Vec<[u32; 2]> = first.map(|tile| numbers(tile).expect("two")).collect();
     let mut family = |row_step: u32, column_step: u32, most: u32| {
         for rows in (row_step..=768).step_by(row_step as usize) {
             for columns in (column_step..=768).step_by(column_step as usize) {
@@ -275,7 +242,24 @@ mod tests {
     fn tiles_follow_the_rules_of_the_header() {
         let checks = [
             (1, [8, 8]),
+            (2, [8, 16]),
+            (5, [16, 16]),
+            (8, [16, 32]),
+            (11, [32, 32]),
+            (14, [32, 128]),
+            (15, [64, 64]),
+            (17, [64, 128]),
             (18, [128, 64]),
+            (20, [128, 128]),
+            (22, [64, 512]),
+            (24, [256, 128]),
+            (25, [512, 64]),
+            (26, [64, 96]),
+            (28, [96, 128]),
+            (29, [128, 160]),
+            (31, [192, 128]),
+            (33, [128, 96]),
+            (34, [32, 256]),
             (35, [256, 32]),
             (36, [8, 128]),
             (312, [64, 16]),

@@ -133,10 +133,16 @@ impl Explain {
         let mut rows = Vec::new();
         for (line, launch) in kernel::launches(&text) {
             let reading = kernel::read(launch);
-            let plan = reading.as_ref().map_err(Clone::clone).and_then(|reading| {
-                let shape = reading.product.unwrap_or(Shape { m: 0, n: 0, k: 0 });
-                reading.plan(&shape, &options)
-            });
+            let plan = match &reading {
+                Err(error) => Err(error.to_string()),
+                Ok(reading) => match reading.product {
+                    None => Err("the line does not state the product's shape".into()),
+                    Some(shape) => {
+                        let plan = reading.plan(&shape, &options);
+                        plan.map_err(|error| error.to_string())
+                    }
+                },
+            };
             rows.push((line, reading, plan));
         }
         ensure!(
@@ -150,7 +156,7 @@ impl Explain {
                 "line": line,
                 "reading": reading.as_ref().ok(),
                 "order": plan.as_ref().ok().map(Plan::summary),
-                "error": plan.as_ref().err().map(ToString::to_string),
+                "error": plan.as_ref().err(),
             })
         });
         show::either(self.json, &document.collect::<Vec<_>>(), |out| {
@@ -294,9 +300,11 @@ impl Same {
         let Some(shape) = self.shape.or(said) else {
             bail!("neither text states the product's shape; give --shape MxNxK");
         };
-        let [one, other] = readings.map(|reading| reading.plan(&shape, &options));
+        let [one, other] = readings
+            .each_ref()
+            .map(|reading| reading.plan(&shape, &options));
         let plans = [one.map_err(in_options)?, other.map_err(in_options)?];
-        let differing = kernel::differing(&plans, self.open.gpu())?;
+        let differing = kernel::differing(&readings, &plans, self.open.gpu())?;
         let same = differing.is_empty();
         let document = json!({ "same_bits": same, "differing": differing });
         show::either(self.json, &document, |out| {

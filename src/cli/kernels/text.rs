@@ -28,14 +28,8 @@ pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
 
 pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
     head(reading, out)?;
-    let of = |token: &kernel::Token| {
-        if token.value.is_empty() {
-            token.key.clone()
-        } else {
-            format!("{}={}", token.key, token.value)
-        }
-    };
-    let width = reading.tokens.iter().map(|token| of(token).chars().count());
+    let words = reading.tokens.iter().map(kernel::Token::text);
+    let width = words.map(|word| word.chars().count());
     let width = width.max().unwrap_or(0).clamp(8, 44);
     writeln!(out)?;
     for token in &reading.tokens {
@@ -43,7 +37,7 @@ pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()>
             (Some(known), Some(source)) => format!(" [{known}: {source}]"),
             _ => String::new(),
         };
-        let (word, status) = (of(token), token.status.name());
+        let (word, status) = (token.text(), token.status.name());
         writeln!(
             out,
             "  {word:<width$}  {status:<8} {}{known}",

@@ -163,14 +163,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             stride: splits * TILE,
             end: k,
         };
-        let traversal = Traversal {
-            spans: Some(span)
-                .filter(|span| span.start < k)
-                .into_iter()
-                .collect(),
-            instruction_k: 32,
-            restart: None,
-        };
+        let traversal = Traversal::of_spans([span], 32);
         Slice::chain(if said.value {
             traversal
         } else {

@@ -4,8 +4,8 @@ use super::{
     Coverage, Family, Issues, Own, Request, Tried, chunks, common_needs, scheme_needs, sliced,
 };
 use crate::emu::Evidence::{Compared, Published};
-use crate::kernel::plan::{Residue, Span, Sum};
-use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
+use crate::kernel::plan::{Residue, Span};
+use crate::kernel::{Cut, Fact, How, IfSaid, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
 use crate::kernel::{Settings, Slice, Start, Tile, Transposed, Traversal};
 
@@ -91,8 +91,10 @@ fn needs(settings: &Settings) -> Vec<Open> {
 /// K of a tile and of an instruction: stated, or as the table of stages has them.
 fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
     let stated = settings.tile_k.value();
-    let id = settings.stages.value();
-    let (tile, instruction) = match id {
+    // What nobody said are no stages, not those of id 0.
+    let said = settings.stages.as_ref();
+    let said = said.filter(|said| said.how != How::Assumed);
+    let (tile, instruction) = match said.map(|said| said.value) {
         // Kernels "...s1688...".
         Some(0) => (Some(32), Some(8)),
         Some(7..=12 | 25) => (Some(32), Some(16)),
@@ -100,6 +102,8 @@ fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
         Some(19..=24) => (Some(128), Some(16)),
         _ => (None, None),
     };
+    // A tile that the stages do not have is of another kernel.
+    let instruction = instruction.filter(|_| stated.is_none() || stated == tile);
     // The table is of operands of 16 bits.
     let by_format = match settings.operand().map(|format| format.bytes()) {
         Some(4) => Some(8),
@@ -260,16 +264,7 @@ pub(super) fn striped(
             stride: tile_k,
             end: range.end,
         };
-        let spans = [Span::of(head.clone()), body];
-        let spans = spans.into_iter().filter(|span| span.start < span.end);
-        Traversal {
-            spans: spans.collect(),
-            instruction_k,
-            restart: None,
-        }
+        Traversal::of_spans([Span::of(head), body], instruction_k)
     };
-    Slice {
-        lanes: (0..warps).map(lane).collect(),
-        join: Sum::ascending(Start::First, warps),
-    }
+    Slice::shared((0..warps).map(lane), Join::Left(Start::First))
 }

@@ -2,7 +2,6 @@
 
 use super::{Coverage, Family, Own, Request, Tried};
 use crate::emu::Evidence::Compared;
-use crate::kernel::plan::Sum;
 use crate::kernel::{Fact, Join, Sharing};
 use crate::kernel::{KernelError, Open, Plan, Settings, Slice, Start, Traversal};
 
@@ -67,14 +66,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     let mut plan = request.plan(&FAMILY);
     request.assume_as_compared(&mut plan, "gemmSN");
+    let join = Join::Left(Start::Zero);
     plan.sharing = vec![Sharing {
         lanes: threads,
         dealt: None,
-        join: Join::Left(Start::Zero),
+        join,
     }];
-    plan.slices = vec![Slice {
-        lanes: (0..threads).map(lane).collect(),
-        join: Sum::ascending(Start::Zero, threads),
-    }];
+    plan.slices = vec![Slice::shared((0..threads).map(lane), join)];
     Ok(plan)
 }

@@ -2,10 +2,10 @@
 
 use super::{Coverage, Family, Own, Request, Tried, chunks};
 use crate::emu::Evidence::Compared;
-use crate::kernel::plan::{Span, Sum};
+use crate::kernel::plan::Span;
 use crate::kernel::{Capability, Cut, Fact, IfSaid, Join, Sharing};
+use crate::kernel::{How, Said, Settings, Slice, Start, Traversal};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
-use crate::kernel::{Settings, Slice, Start, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "gemv",
@@ -42,12 +42,8 @@ pub static FAMILY: Family = Family {
     plan,
 };
 
-/// How lanes add up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tree {
-    Left,
-    Butterfly,
-}
+/// From left to right.
+const LEFT: Join = Join::Left(Start::First);
 
 /// How K is dealt out to lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,15 +53,15 @@ struct Dealing {
     lanes: usize,
     /// Tiles of a chain; None is all of them.
     tiles: Option<usize>,
-    tree: Tree,
+    join: Join,
 }
 
-const fn deal(vector: usize, lanes: usize, tiles: usize, tree: Tree) -> Dealing {
+const fn deal(vector: usize, lanes: usize, tiles: usize, join: Join) -> Dealing {
     Dealing {
         vector: if vector == 0 { None } else { Some(vector) },
         lanes,
         tiles: if tiles == 0 { None } else { Some(tiles) },
-        tree,
+        join,
     }
 }
 
@@ -80,11 +76,11 @@ impl Dealing {
 /// Custom options and what they mean on sm_100; those in the second list mean it on sm_90 only. A vector of
 /// 0 stands for contiguous pieces.
 const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
-    use Tree::{Butterfly, Left};
+    use Join::Butterfly;
     [
-        (deal(1, 1, 0, Left), &[0, 6, 7, 8, 84], &[]),
-        (deal(1, 16, 16, Left), &[12, 13, 14], &[]),
-        (deal(1, 16, 32, Left), &[11], &[]),
+        (deal(1, 1, 0, LEFT), &[0, 6, 7, 8, 84], &[]),
+        (deal(1, 16, 16, LEFT), &[12, 13, 14], &[]),
+        (deal(1, 16, 32, LEFT), &[11], &[]),
         (deal(4, 32, 0, Butterfly), &[10], &[]),
         (deal(1, 2, 0, Butterfly), &[49, 57, 63, 95], &[]),
         (deal(1, 4, 0, Butterfly), &[41, 51, 59, 65, 69], &[111]),
@@ -100,12 +96,11 @@ const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
 };
 
 fn dealing(custom: u32, capability: Capability) -> Option<Dealing> {
-    use Tree::Left;
     let (sm_90, sm_103) = (Capability::new(9, 0), Capability::new(10, 3));
     match custom {
-        0 if capability == sm_90 => return Some(deal(1, 1, 512, Left)),
-        7 | 8 if capability == sm_90 => return Some(deal(1, 1, 256, Left)),
-        8 if capability == sm_103 => return Some(deal(1, 1, 256, Left)),
+        0 if capability == sm_90 => return Some(deal(1, 1, 512, LEFT)),
+        7 | 8 if capability == sm_90 => return Some(deal(1, 1, 256, LEFT)),
+        8 if capability == sm_103 => return Some(deal(1, 1, 256, LEFT)),
         _ => {}
     }
     let has = |row: &&(Dealing, &[u32], &[u32])| {
@@ -160,6 +155,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         ));
     }
     let mut plan = request.plan(&FAMILY);
+    let one = || Said::new(1, How::Assumed, "the text does not state it");
+    plan.settings.split_k.get_or_insert_with(one);
     let splits = request.splits()?;
     if custom == 5 {
         if splits > 1 || shape.m != 1 {
@@ -171,7 +168,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         plan.sharing = vec![Sharing {
             lanes: 32,
             dealt: None,
-            join: Join::Left(Start::First),
+            join: LEFT,
         }];
         plan.slices = vec![pieces_of_sixteen(k)];
         return Ok(plan);
@@ -193,10 +190,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     plan.sharing = vec![Sharing {
         lanes: dealing.lanes,
         dealt: Some(dealing.vector_of(chunk)),
-        join: match dealing.tree {
-            Tree::Left => Join::Left(Start::First),
-            Tree::Butterfly => Join::Butterfly,
-        },
+        join: dealing.join,
     }];
     plan.slices = chunks(chunk, k, splits)
         .map(|range| dealt(dealing, range, chunk))
@@ -236,7 +230,7 @@ fn warps_must_suffice(request: &Request, plan: &mut Plan) -> Result<(), KernelEr
 
 fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice {
     let Dealing {
-        lanes, tiles, tree, ..
+        lanes, tiles, join, ..
     } = dealing;
     let vector = dealing.vector_of(chunk);
     let lane = |lane: usize| {
@@ -252,13 +246,7 @@ fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice
             None => chain,
         }
     };
-    Slice {
-        lanes: (0..lanes).map(lane).collect(),
-        join: match tree {
-            Tree::Left => Sum::ascending(Start::First, lanes),
-            Tree::Butterfly => Sum::Butterfly((0..lanes).map(Sum::Term).collect()),
-        },
-    }
+    Slice::shared((0..lanes).map(lane), join)
 }
 
 /// Custom option 5: 32 lanes, each with a piece of K, chains of 16.
@@ -268,10 +256,7 @@ fn pieces_of_sixteen(k: usize) -> Slice {
         let range = (lane * piece).min(k)..((lane + 1) * piece).min(k);
         Traversal::of(range, 1).restarting(16, Start::First)
     };
-    Slice {
-        lanes: (0..32).map(lane).collect(),
-        join: Sum::ascending(Start::First, 32),
-    }
+    Slice::shared((0..32).map(lane), LEFT)
 }
 
 #[cfg(test)]

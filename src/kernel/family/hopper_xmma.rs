@@ -4,7 +4,8 @@ use super::{Coverage, Family, Own, Request, Tried, common_needs, sliced};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
-    Cut, Fact, IfSaid, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile, Traversal,
+    Capability, Cut, Fact, IfSaid, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile,
+    Traversal,
 };
 
 pub static FAMILY: Family = Family {
@@ -24,7 +25,10 @@ pub static FAMILY: Family = Family {
         source: "logs",
     }],
     tried: Tried::NAMED,
-    own: Own::CUBLAS,
+    own: Own {
+        oldest: Some(Capability::new(9, 0)),
+        ..Own::CUBLAS
+    },
     needs,
     plan,
 };

@@ -22,7 +22,7 @@ pub static FAMILY: Family = Family {
     }],
     tried: Tried::unnamed("magma_sgemmEx_kernel"),
     own: Own {
-        names: &["magma_"],
+        names: &["magma_sgemmEx"],
         never_split: true,
         ..Own::CUBLAS
     },

@@ -85,6 +85,8 @@ pub(super) struct Own {
     pub custom_decides: bool,
     /// The one GPU that its kernels are of.
     pub gpu: Option<Capability>,
+    /// The oldest GPU that runs them, where a text need not say it.
+    pub oldest: Option<Capability>,
     /// What its kernels issue on tensor cores.
     pub issues: Issues,
     /// Whether its epilogue was compared as well: that of others is concluded from it.
@@ -100,6 +102,7 @@ impl Own {
         has_warps_of_k: false,
         custom_decides: true,
         gpu: None,
+        oldest: None,
         issues: Issues::First,
         epilogue_compared: false,
     };
@@ -243,16 +246,32 @@ impl Request<'_> {
         }
     }
 
+    /// Refuses GPUs older than the kernel: later ones run it, unless the text or the family says the one.
+    pub fn confirm_age(&self, family: &Family) -> Result<(), KernelError> {
+        let said = self.settings.oldest.as_ref();
+        let own = family.own.oldest.map(|oldest| (oldest, family.id));
+        let Some((oldest, from)) = said.map(|said| (said.value, &*said.from)).or(own) else {
+            return Ok(());
+        };
+        let gpus = self.gpus();
+        if gpus.is_empty() || gpus.iter().any(|gpu| *gpu >= oldest) {
+            return Ok(());
+        }
+        Err(KernelError::WrongGpu {
+            text: format!("a kernel of {oldest} and later ({from})"),
+            asked: Capability::any_of(&gpus),
+        })
+    }
+
     /// Where kernels were compared on sm_90, sm_100 and sm_103 alone, that another GPU sums as they do is an
     /// assumption.
     pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
         let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
         let gpus = self.gpus();
         if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
-            let names: Vec<_> = gpus.iter().map(ToString::to_string).collect();
             plan.assumed.push(format!(
                 "{} adds in the same order as sm_90, sm_100 and sm_103, where {kernels} kernels were compared",
-                names.join(" or ")
+                Capability::any_of(&gpus)
             ));
         }
     }

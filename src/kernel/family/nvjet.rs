@@ -91,6 +91,7 @@ pub static FAMILY: Family = Family {
     },
     own: Own {
         custom_decides: false,
+        oldest: Some(SM_90),
         ..Own::CUBLAS
     },
     needs,
@@ -155,15 +156,6 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "only FP16, BF16 and FP8 have been compared",
         ));
     };
-    let gpus = request.gpus();
-    if let Some(oldest) = gpus.first()
-        && gpus.iter().all(|gpu| *gpu < SM_90)
-    {
-        return Err(KernelError::WrongGpu {
-            text: "a kernel of Hopper and later (nvjet)".into(),
-            asked: oldest.to_string(),
-        });
-    }
     if let Some(tile) = &settings.tile_k
         && tile.value != grain
     {

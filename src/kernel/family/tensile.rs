@@ -2,7 +2,7 @@
 
 use super::{Coverage, Family, Issues, Library, Own, Request, Tried};
 use crate::emu::Evidence::Published;
-use crate::kernel::plan::{Residue, Span, Sum};
+use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Tensile, Tile, Traversal};
@@ -86,11 +86,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .depth_u
         .or_else(|| settings.tile_k.value())
         .expect("asked for before");
-    let groups = fields
-        .global_split_u
-        .or_else(|| settings.split_k.value())
-        .unwrap_or(1)
-        .max(1);
+    let groups = settings.split_k.value().unwrap_or(1);
     if groups > 1 && fields.single_buffer == Some(true) {
         return Err(KernelError::Undetermined {
             why: "GlobalSplitUAlgorithm SingleBuffer adds atomically, in the order in which groups finish".into(),
@@ -132,9 +128,14 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             0
         }
     };
-    if fields.local_split_u.is_none() {
-        plan.assumed
-            .push("LocalSplitU 1: the text does not state it".into());
+    for (name, said) in [
+        ("GlobalSplitU", settings.split_k.is_some()),
+        ("LocalSplitU", fields.local_split_u.is_some()),
+    ] {
+        if !said {
+            plan.assumed
+                .push(format!("{name} 1: the text does not state it"));
+        }
     }
     let instruction_k = settings.instruction_k.value();
     let instruction_k = instruction_k.unwrap_or_else(|| {
@@ -142,16 +143,20 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             .push("instructions of 16 k: the text names none, so the model's own applies".into());
         16
     });
+    if stripes > 1 && !(depth / stripes).is_multiple_of(instruction_k) {
+        return Err(KernelError::unknown(
+            format!(
+                "kernels whose {stripes} groups share iterations of {depth} k, with instructions of {instruction_k} k"
+            ),
+            "a stripe must be a whole number of instructions",
+        ));
+    }
     request.few(groups.saturating_mul(stripes))?;
     let slice = |group: usize| {
         let spans = turns(k, depth, groups, group, fields.coalesced == Some(true));
         let spans = rotated(spans, depth, rotation);
         match stripes {
-            1 => Slice::chain(Traversal {
-                spans,
-                instruction_k,
-                restart: None,
-            }),
+            1 => Slice::chain(Traversal::of_spans(spans, instruction_k)),
             _ => striped(&spans, depth, stripes, instruction_k),
         }
     };
@@ -258,14 +263,7 @@ fn striped(spans: &[Span], depth: usize, stripes: usize, instruction_k: usize) -
             stride: if span.is_range() { depth } else { span.stride },
             end: span.end,
         };
-        Traversal {
-            spans: spans.iter().map(of).collect(),
-            instruction_k,
-            restart: None,
-        }
+        Traversal::of_spans(spans.iter().map(of), instruction_k)
     };
-    Slice {
-        lanes: (0..stripes).map(lane).collect(),
-        join: Sum::ascending(Start::First, stripes),
-    }
+    Slice::shared((0..stripes).map(lane), Join::Left(Start::First))
 }

@@ -136,12 +136,31 @@ pub struct LostTail {
     pub first: usize,
 }
 
+impl Join {
+    /// The additions of so many lanes.
+    pub fn sum(self, lanes: usize) -> Sum {
+        match self {
+            Join::Left(from) => Sum::ascending(from, lanes),
+            Join::Butterfly => Sum::Butterfly((0..lanes).map(Sum::Term).collect()),
+        }
+    }
+}
+
 impl Slice {
     /// One accumulator.
     pub fn chain(traversal: Traversal) -> Slice {
         Slice {
             lanes: vec![traversal],
             join: Sum::Term(0),
+        }
+    }
+
+    /// Lanes and how they add up.
+    pub fn shared(lanes: impl IntoIterator<Item = Traversal>, join: Join) -> Slice {
+        let lanes: Vec<_> = lanes.into_iter().collect();
+        Slice {
+            join: join.sum(lanes.len()),
+            lanes,
         }
     }
 }

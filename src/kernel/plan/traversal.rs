@@ -141,6 +141,25 @@ impl Traversal {
         })
     }
 
+    /// The first instruction that is not full, and how many k it has; without counting through all of them.
+    pub fn partial(&self) -> Option<(usize, usize)> {
+        let step = self.instruction_k;
+        let mut before = 0;
+        for span in &self.spans {
+            let first = span.width.min(span.end.saturating_sub(span.start));
+            let full = if first.is_multiple_of(step) {
+                span.len()
+            } else {
+                first
+            };
+            before += full / step;
+            if !full.is_multiple_of(step) {
+                return Some((before, full % step));
+            }
+        }
+        None
+    }
+
     /// How many k.
     pub fn len(&self) -> usize {
         self.spans.iter().map(|span| span.len()).sum()

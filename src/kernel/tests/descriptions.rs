@@ -562,3 +562,68 @@ fn plans_are_written_as_descriptions() {
         [true, false].map(|fast| planned(&matrix(json!({"use_fast_accum": fast})), 64).unwrap());
     assert!(!one.is_one_sum_with(&other).unwrap());
 }
+
+/// FP64 is neither described nor scheduled as f32, and words name what sums are kept in.
+#[test]
+fn sums_are_named() {
+    let options = Options {
+        capability: Some(Capability::new(8, 0)),
+        split_k: Some(4),
+        scheme: Some(Scheme::ComputeType),
+        result: None,
+        ..Options::default()
+    };
+    let of = |text: &str| read(text).unwrap().plan(&shape(64), &options).unwrap();
+    let double = of("cutlass_80_tensorop_d884gemm_64x64_16x3_nn_align1");
+    assert!(
+        double.summary().contains("added in f64 in order"),
+        "{}",
+        double.summary()
+    );
+    assert!(matches!(
+        double.gemm_desc(),
+        Err(KernelError::NoDescription { .. })
+    ));
+    assert!(matches!(
+        double.schedule(),
+        Err(KernelError::NoSchedule { .. })
+    ));
+    let integers = of("cutlass_80_tensorop_i16832gemm_s8_128x128_64x4_tn_align16");
+    assert!(
+        integers.summary().contains("added in int32 in order"),
+        "{}",
+        integers.summary()
+    );
+}
+
+#[test]
+fn amd_has_no_description() {
+    let mut options = Options {
+        operands: Some([Format::Fp16; 2]),
+        result: Some(Format::Fp16),
+        ..Options::default()
+    };
+    options.on("cdna3").unwrap();
+    let text = "DepthU=32,GSU=1,LSU=1,SU=0,MatrixInstruction=16x16x16";
+    let plan = read(text).unwrap().plan(&shape(64), &options).unwrap();
+    assert!(matches!(
+        plan.gemm_desc(),
+        Err(KernelError::NoDescription { .. })
+    ));
+}
+
+/// A K near the limit has more groups than anybody counts.
+#[test]
+fn lines_of_a_long_sum_are_short_work() {
+    let line = |k| {
+        plan("algo=66,stages=35,dtype=bf16,splitK=1", k)
+            .slice_lines(4)
+            .concat()
+    };
+    assert!(!line(1 << 39).contains("residue"));
+    let odd = line((1 << 39) + 40);
+    assert!(
+        odd.contains("residue 40: instruction 34359738370 has 8 of 16 k"),
+        "{odd}"
+    );
+}

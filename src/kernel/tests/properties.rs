@@ -72,6 +72,9 @@ proptest! {
                     }
                 }
                 prop_assert_eq!(count, lane.len());
+                let mut groups = lane.groups().enumerate();
+                let partial = groups.find(|(_, group)| group.len() < lane.instruction_k);
+                prop_assert_eq!(lane.partial(), partial.map(|(i, group)| (i, group.len())));
             }
         }
         let covered = plan.lost.map_or(k, |lost| lost.first);
@@ -152,6 +155,24 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in any::<String>()) {
         let _ = read(&text);
+    }
+
+    #[test]
+    fn any_words_of_a_name_are_read_or_refused(
+        first in proptest::sample::select(&[
+            "sm", "smart", "sm9", "sm80", "sm90", "nvjet", "cutlass", "ampere", "Cijk_Ailk_Bljk", "magma",
+        ][..]),
+        words in proptest::collection::vec(proptest::sample::select(&[
+            "xmma_gemm", "gemm", "s16816gemm", "dgemm", "f16f16", "f16f32", "tilesize64x64x64", "tilesize1x1x0",
+            "tensor16x8x16", "64x64", "64x0", "80", "tst", "bias", "splitK", "TNT", "tn", "HHS", "MT64x64x32",
+            "MI16x16x16x1", "GSU0", "GSU4", "LSU4", "SU0", "WG16", "8", "sliced1x2", "kernel", "",
+        ][..]), 0..12),
+        k in 1usize..5000,
+    ) {
+        let text = [&[first], &words[..]].concat().join("_");
+        if let Ok(reading) = read(&text) {
+            let _ = reading.plan(&Shape { m: 1, n: 7, k }, &Options::default());
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
         words.map(pair).collect()
     };
     fill(&mut draft, &words)?;
-    Ok(draft.finished())
+    draft.finished()
 }
 
 /// The pieces between separators, except those within `[...]`.
@@ -88,7 +88,7 @@ pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelE
         draft.unknown(key, value);
     }
     if draft.settings.tensile.is_some() {
-        tensile::finish(draft);
+        tensile::finish(draft)?;
     } else if draft.settings.algo.is_some() {
         let left_out = "absent: the library's default";
         defaults(draft, How::Assumed, left_out);

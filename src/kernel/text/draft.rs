@@ -70,8 +70,25 @@ impl Draft {
     }
 
     /// Says the family; two words must not name two.
-    pub fn family(&mut self, family: &'static Family, how: How, from: &str) {
-        self.family = Some(Said::new(family, how, printable(from)));
+    pub fn family(
+        &mut self,
+        family: &'static Family,
+        how: How,
+        from: &str,
+    ) -> Result<(), KernelError> {
+        let from = printable(from);
+        if let Some(said) = &self.family
+            && !said.value.is_unknown()
+            && *said.value != *family
+        {
+            return Err(KernelError::Twice {
+                key: "the family of kernels".into(),
+                first: format!("{} ({})", said.value.id, said.from),
+                second: format!("{} ({from})", family.id),
+            });
+        }
+        self.family = Some(Said::new(family, how, from));
+        Ok(())
     }
 
     /// The tile of D that a block of threads computes, of so many rows and columns.
@@ -93,19 +110,28 @@ impl Draft {
         self.used(token, "", "layouts of A and B, column-major");
     }
 
-    pub fn finished(mut self) -> KernelReading {
-        if self.settings.tile_k.is_none()
-            && let Some(stages) = &self.settings.stages
+    pub fn finished(mut self) -> Result<KernelReading, KernelError> {
+        if let Some(stages) = &self.settings.stages
             && let Some(known) = crate::kernel::Stages::of_id(stages.value)
             && let Some(k) = known.k
         {
             let from = format!("stages {}", known.name());
-            self.settings.tile_k = Some(Said::new(k, How::Derived, from));
+            match &self.settings.tile_k {
+                Some(said) if said.value != k => {
+                    return Err(KernelError::Twice {
+                        key: "K of a tile".into(),
+                        first: from,
+                        second: said.from.clone(),
+                    });
+                }
+                Some(_) => {}
+                None => self.settings.tile_k = Some(Said::new(k, How::Derived, from)),
+            }
         }
         let family = self.family.unwrap_or_else(|| {
             Said::new(&unknown::FAMILY, How::Assumed, "the text names no family")
         });
-        KernelReading {
+        Ok(KernelReading {
             kind: self.kind,
             facts: family.value.facts.to_vec(),
             family,
@@ -114,7 +140,7 @@ impl Draft {
             settings: self.settings,
             tokens: self.tokens,
             notes: self.notes,
-        }
+        })
     }
 }
 

@@ -39,7 +39,7 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let id = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.algo, id, key, value)?;
             let family = Family::of_algo(id);
-            draft.family(family, How::Derived, &format!("{key}={value}"));
+            draft.family(family, How::Derived, &format!("{key}={value}"))?;
             format!("family of kernels: {}", family.title)
         }
         "tile" | "tileid" => {
@@ -141,7 +141,7 @@ pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelE
         "family" => {
             let family = Family::find(value);
             let family = family.ok_or_else(wrong("one of 'tcverify kernels list'"))?;
-            draft.family(family, How::Stated, &format!("{key}={value}"));
+            draft.family(family, How::Stated, &format!("{key}={value}"))?;
             format!("family of kernels: {}", family.title)
         }
         "tilek" => {

@@ -145,7 +145,7 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     planned(&all, sums, output, precision)?;
 
     let mut draft = Draft::new(TextKind::GemmDesc);
-    draft.family(&gemm_desc::FAMILY, How::Derived, "its keys");
+    draft.family(&gemm_desc::FAMILY, How::Derived, "its keys")?;
     let settings = &mut draft.settings;
     let operand = match precision {
         Precision::Tf32 => Format::Tf32,
@@ -175,7 +175,7 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
             (None, None) => {}
         }
     }
-    Ok(draft.finished())
+    draft.finished()
 }
 
 fn is_integer(format: Format) -> bool {

@@ -1,7 +1,11 @@
 //! `key=value key=[key=value ...] ...`: the form of cuBLASLt's log lines.
 
+use std::collections::HashSet;
+
 use crate::io::printable;
 use crate::kernel::KernelError;
+
+pub const FORM: &str = "cuBLASLt log line";
 
 /// One `key=value`; a group's value is what its brackets hold.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,15 +15,20 @@ pub struct Pair<'t> {
     pub is_group: bool,
 }
 
-/// The pairs of a line, in order. A word without `=` is a key without a value.
+/// The pairs of a line or group, in order; no key comes twice. A word without `=` is a key without a value.
 pub fn pairs(text: &str) -> Result<Vec<Pair<'_>>, KernelError> {
     let mut pairs = Vec::new();
+    let mut seen = HashSet::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let end = rest
             .find(|c: char| c == '=' || c.is_whitespace())
             .unwrap_or(rest.len());
         let key = &rest[..end];
+        if !seen.insert(key) {
+            let why = format!("\"{}\" appears twice", printable(key));
+            return Err(KernelError::syntax(FORM, why));
+        }
         let after = &rest[end..];
         let Some(after) = after.strip_prefix('=') else {
             pairs.push(Pair {
@@ -34,7 +43,7 @@ pub fn pairs(text: &str) -> Result<Vec<Pair<'_>>, KernelError> {
             Some(inside) => {
                 let close = closing(inside).ok_or_else(|| {
                     KernelError::syntax(
-                        "cuBLASLt log line",
+                        FORM,
                         format!(
                             "\"{}=[\" is not closed; the line may be cut off",
                             printable(key)
@@ -92,4 +101,5 @@ fn groups_and_words_are_told_apart() {
         ]
     );
     assert!(pairs("a=[b").is_err());
+    assert!(pairs("a=1 b=2 a=1").is_err());
 }

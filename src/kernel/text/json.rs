@@ -26,7 +26,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let mut draft = Draft::new(TextKind::Attributes);
     let words = words(&object)?;
     configuration::fill(&mut draft, &words)?;
-    Ok(draft.finished())
+    draft.finished()
 }
 
 /// Scalars as words.

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, number, once};
 use super::fields::{accumulation, algorithm, boolean, defaults};
-use super::groups::pairs;
+use super::groups::{FORM, pairs};
 use crate::emu::Evidence::Published;
 use crate::io::printable;
 use crate::kernel::{
@@ -11,7 +11,6 @@ use crate::kernel::{
 };
 use crate::num::Format;
 
-const FORM: &str = "cuBLASLt log line";
 const DIMENSION: &str = "a dimension of the product, column-major";
 
 pub fn looks_like_one(text: &str) -> bool {
@@ -81,15 +80,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     }
     let mut layouts: [Layout; 4] = Default::default();
     let mut transposed = Transposed { a: false, b: false };
-    let mut seen = Vec::new();
     for pair in pairs(rest)? {
-        if seen.contains(&pair.key) {
-            return Err(KernelError::syntax(
-                FORM,
-                format!("\"{}\" appears twice", printable(pair.key)),
-            ));
-        }
-        seen.push(pair.key);
         match (pair.key, pair.is_group) {
             ("Adesc" | "Bdesc" | "Cdesc" | "Ddesc", true) => {
                 let which = usize::from(pair.key.as_bytes()[0] - b'A');
@@ -140,7 +131,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     defaults(&mut draft, How::Defaulted, left_out);
     product(&mut draft, &layouts, transposed)?;
     workspace(&mut draft);
-    Ok(draft.finished())
+    draft.finished()
 }
 
 fn factor(key: &str, value: &str) -> String {
@@ -362,16 +353,20 @@ fn product(
         Some(Format::Fp32) if tf32 => Some(Format::Tf32),
         format => format,
     };
-    // Of the row-major product, whose A is the library's B.
+    // Of the row-major product, whose A is the library's B, unless the library's D is row-major itself.
     if let (Some(a), Some(b)) = (operand(a), operand(b)) {
-        settings.operands = Some(Said::stated([b, a], "Bdesc.type, Adesc.type"));
+        settings.operands = Some(if d.row_major {
+            Said::stated([a, b], "Adesc.type, Bdesc.type")
+        } else {
+            Said::stated([b, a], "Bdesc.type, Adesc.type")
+        });
     }
     settings.addend = c.format.map(|format| Said::stated(format, "Cdesc.type"));
     settings.result = d.format.map(|format| Said::stated(format, "Ddesc.type"));
-    let transposed = Transposed {
-        a: transposed.a != a.row_major,
-        b: transposed.b != b.row_major,
-    };
+    let [a, b] = [transposed.a != a.row_major, transposed.b != b.row_major];
+    // A row-major D = AB is a column-major D' = B'A'.
+    let [a, b] = if d.row_major { [!b, !a] } else { [a, b] };
+    let transposed = Transposed { a, b };
     settings.transposed = Some(Said::stated(transposed, "transa, transb"));
     Ok(())
 }

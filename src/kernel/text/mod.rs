@@ -29,7 +29,7 @@ pub const MAX_TEXT: usize = 1 << 16;
 pub(super) fn from_fields(words: &[(String, String)]) -> Result<KernelReading, KernelError> {
     let mut draft = draft::Draft::new(TextKind::Attributes);
     configuration::fill(&mut draft, words)?;
-    Ok(draft.finished())
+    draft.finished()
 }
 
 /// The lines of a cuBLASLt log that launch a product, with their numbers from 1 on.

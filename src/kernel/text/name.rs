@@ -16,7 +16,7 @@ pub fn read(text: &str) -> Result<Option<KernelReading>, KernelError> {
             return tensile::read_name(word).map(Some);
         }
         if one_word(&mut draft, text, word)? {
-            return Ok(Some(draft.finished()));
+            return draft.finished().map(Some);
         }
     }
     Ok(None)
@@ -35,7 +35,7 @@ fn one_word(draft: &mut Draft, text: &str, word: &str) -> Result<bool, KernelErr
         let Some(family) = Family::of_name(word) else {
             return Ok(false);
         };
-        draft.family(family, How::Stated, word);
+        draft.family(family, How::Stated, word)?;
         draft.used(word, "", format!("family of kernels: {}", family.title));
         if family.own.never_split {
             draft.settings.split_k = Some(Said::new(1, How::Derived, "none has been seen split"));

@@ -11,7 +11,7 @@ const NO_BIT: Option<(crate::emu::Evidence, &str)> = Some((Compared, "bitequiv")
 
 pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     let family = &nvjet::FAMILY;
-    draft.family(family, How::Stated, "nvjet");
+    draft.family(family, How::Stated, "nvjet")?;
     draft.used("nvjet", "", format!("family of kernels: {}", family.title));
     let tokens = || word.split('_').skip(1).filter(|token| !token.is_empty());
     let mut sizes = 0;
@@ -39,7 +39,10 @@ fn plain(draft: &mut Draft, token: &str) {
         "2cta" => "two blocks share a tile: does not affect the result",
         "coopA" | "coopB" | "algo2" => "a variant: does not affect the result",
         "bz" => return draft.used(token, "", "probably beta = 0: C is not added"),
-        "bias" => return draft.used(token, "", "a bias is added to the finished sum"),
+        "bias" => {
+            settings.epilogue = Some(Said::stated("BIAS".into(), token));
+            return draft.used(token, "", "a bias is added to the finished sum");
+        }
         "splitK" => {
             settings.scheme = Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
             let meaning =

@@ -156,15 +156,22 @@ fn once_of<T: PartialEq + Copy>(
 }
 
 /// What every reading of Tensile's words ends with.
-pub fn finish(draft: &mut Draft) {
-    draft.family(&tensile::FAMILY, How::Derived, "Tensile's fields");
-    let splits = fields(draft).global_split_u.filter(|splits| *splits > 0);
-    if let Some(splits) = splits {
-        draft.settings.split_k = Some(Said::new(splits, How::Derived, "GlobalSplitU"));
+pub fn finish(draft: &mut Draft) -> Result<(), KernelError> {
+    draft.family(&tensile::FAMILY, How::Derived, "Tensile's fields")?;
+    if let Some(splits) = fields(draft).global_split_u {
+        // 0 turns it off.
+        let text = splits.to_string();
+        once(
+            &mut draft.settings.split_k,
+            splits.max(1),
+            "GlobalSplitU",
+            &text,
+        )?;
     }
     draft.notes.push(
         "AMD's orders are inferred from Tensile's source; no output has been compared".into(),
     );
+    Ok(())
 }
 
 pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
@@ -204,8 +211,8 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
         let transposed = Transposed { a, b };
         draft.settings.transposed = Some(Said::stated(transposed, "Ailk, Bljk"));
     }
-    finish(&mut draft);
-    Ok(draft.finished())
+    finish(&mut draft)?;
+    draft.finished()
 }
 
 fn tokens_of(first: &str, others: &[&str]) -> String {

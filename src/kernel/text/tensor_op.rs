@@ -5,7 +5,7 @@ use super::draft::Draft;
 use crate::emu::Evidence::Published;
 use crate::kernel::family::{cutlass, simt};
 use crate::kernel::tables::numbers;
-use crate::kernel::{Compute, How, KernelError, Said};
+use crate::kernel::{Capability, Compute, How, KernelError, Said};
 use crate::num::Format;
 
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
@@ -124,7 +124,7 @@ fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelErro
     } else {
         &cutlass::FAMILY
     };
-    draft.family(family, How::Stated, token);
+    draft.family(family, How::Stated, token)?;
     let compute = match gemm.sums {
         's' => Compute::F32,
         'h' => Compute::F16,
@@ -164,10 +164,29 @@ fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
     }
 }
 
+/// The GPU that a kernel was written for.
+fn written_for(token: &str) -> Option<Capability> {
+    let number = match token {
+        "maxwell" => 50,
+        "volta" | "70" => 70,
+        "turing" | "75" => 75,
+        "ampere" | "80" => 80,
+        "86" => 86,
+        "89" => 89,
+        "90" => 90,
+        _ => return None,
+    };
+    Some(Capability::new(number / 10, number % 10))
+}
+
 fn plain(draft: &mut Draft, token: &str) {
+    if let Some(oldest) = written_for(token) {
+        draft.settings.oldest = Some(Said::stated(oldest, token));
+        let meaning = "the GPU that the kernel was written for; later ones also run it";
+        return draft.ignored(token, "", meaning, NAMES);
+    }
     let ignored = match token {
-        "ampere" | "volta" | "turing" | "maxwell" | "cutlass" | "70" | "75" | "80" | "86"
-        | "89" | "90" => "the GPU that the kernel was written for; later ones also run it",
+        "cutlass" => "part of the name of its class",
         "tensorop" | "wmma" | "simt" | "stages" | "kernel" => "part of the name of its class",
         "relu" => "part of the name of its class, not an activation in effect",
         "f2f" | "nopad" | "interior" => "how operands are loaded: does not affect the result",

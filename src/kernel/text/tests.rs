@@ -350,7 +350,7 @@ fn other_products_and_gpus_are_refused_in_a_sentence() {
         "{error}"
     );
     let error = plan("algo=66,stages=35,dtype=fp16", shape(8, 8, 300), &gpu(8, 0));
-    assert!(error.contains("Hopper and later"), "{error}");
+    assert!(error.contains("sm_90 and later"), "{error}");
     let error = plan("algo=60,custom=0", shape(8, 8, 300), &gpu(9, 0));
     assert!(error.contains("Ada"), "{error}");
     let other = Options {
@@ -451,4 +451,164 @@ fn what_is_open_can_be_searched() {
         plans("algo=41", shape(8, 8, 640)),
         Err(KernelError::UnknownOrder { .. })
     ));
+}
+
+#[test]
+fn a_text_is_of_one_family() {
+    for text in [
+        "algo=66,family=cutlass,stages=15,dtype=fp16",
+        "algo=66,stages=35,dtype=fp16,DepthU=64",
+        "family=cutlass,DepthU=64",
+    ] {
+        let refused = said(text);
+        assert!(
+            refused.contains("the family of kernels is given twice"),
+            "{refused}"
+        );
+    }
+    assert_eq!(
+        read("algo=66,family=nvjet").unwrap().family.value.id,
+        "nvjet"
+    );
+    // Nobody knows whose ALGO_ID 20 is: whoever asks may say it.
+    assert_eq!(
+        read("algo=20,family=cutlass").unwrap().family.value.id,
+        "cutlass"
+    );
+}
+
+/// What nobody said are not the stages of id 0, whose tiles have 32 k and instructions 8.
+#[test]
+fn stages_that_nobody_said() {
+    let planned = |text: &str| {
+        read(text)
+            .unwrap()
+            .plan(&shape(8, 8, 256), &Options::default())
+    };
+    let text = "algo=21,dtype=bf16,splitK=1";
+    assert!(matches!(
+        planned(text),
+        Err(KernelError::Missing { ask: "tile-k", .. })
+    ));
+    let plan = planned(&format!("{text},tileK=64")).unwrap();
+    assert_eq!(plan.slices[0].lanes[0].instruction_k, 16);
+    assert!(
+        plan.assumed.iter().any(|what| what.contains("16 k")),
+        "{:?}",
+        plan.assumed
+    );
+    let stated = planned(&format!("{text},stages=0")).unwrap();
+    assert_eq!(
+        (
+            stated.tile.unwrap().k,
+            stated.slices[0].lanes[0].instruction_k
+        ),
+        (32, 8)
+    );
+    assert!(said("algo=21,stages=13,tileK=32").contains("K of a tile is given twice"));
+    assert!(read("algo=21,stages=13,tileK=64").is_ok());
+}
+
+/// The groups of a log line, as the line itself, say everything once.
+#[test]
+fn fields_of_groups_are_said_once() {
+    for (once, twice) in [
+        ("Ddesc=[type=R_32F", "Ddesc=[type=R_16BF type=R_32F"),
+        ("transa=OP_T", "transa=OP_T transa=OP_N"),
+        ("numSplitsK=14", "numSplitsK=14 numSplitsK=14"),
+    ] {
+        let text = SPLIT.replace(once, twice);
+        assert_ne!(text, SPLIT);
+        assert!(said(&text).contains("appears twice"), "{twice}");
+    }
+}
+
+/// Library and program see one launch from two sides: what it asks of M and N, and its operands, stay its own.
+#[test]
+fn a_product_has_two_orientations() {
+    let line = |a: &str, b: &str, order: &str| {
+        format!(
+            "algo=[algoId=14 numSplitsK=3] Adesc=[type={a} rows=1 cols=600{order}] \
+             Bdesc=[type={b} rows=600 cols=8{order}] Ddesc=[type=R_16BF rows=1 cols=8{order}] \
+             computeDesc=[computeType=COMPUTE_32F]"
+        )
+    };
+    let (e4m3, e5m2) = ("R_8F_E4M3", "R_8F_E5M2");
+    let of = |text: &str, m, n, operands: Option<[Format; 2]>| {
+        let options = Options {
+            operands,
+            ..Options::default()
+        };
+        read(text).unwrap().plan(&shape(m, n, 600), &options)
+    };
+    let columns = line("R_16BF", "R_16BF", "");
+    assert_eq!(read(&columns).unwrap().product, Some(shape(8, 1, 600)));
+    for (m, n) in [(8, 1), (1, 8)] {
+        let plan = of(&columns, m, n, None).unwrap();
+        assert_eq!(plan.slices[0].lanes.len(), 256, "{m}x{n}");
+        assert_eq!(plan.shape, shape(m, n, 600));
+    }
+    // The library's A is the row-major B, unless its D is row-major.
+    let mixed = [Format::E4m3, Format::E5m2];
+    let turned = [Format::E5m2, Format::E4m3];
+    let columns = line(e4m3, e5m2, "");
+    assert!(of(&columns, 8, 1, Some(turned)).is_ok());
+    assert!(of(&columns, 8, 1, Some(mixed)).is_err());
+    assert!(of(&columns, 1, 8, Some(mixed)).is_ok());
+    assert!(of(&columns, 1, 8, Some(turned)).is_err());
+    let rows = line(e4m3, e5m2, " order=ORDER_ROW");
+    assert_eq!(read(&rows).unwrap().product, Some(shape(1, 8, 600)));
+    assert!(of(&rows, 1, 8, Some(mixed)).is_ok());
+    assert!(of(&rows, 1, 8, Some(turned)).is_err());
+    // Stored as they multiply: neither A nor B is turned.
+    let transposed = read(&rows).unwrap().settings.transposed.value().unwrap();
+    assert_eq!((transposed.a, transposed.b), (false, false));
+}
+
+/// GlobalSplitU 0 is no split, and says so; what is not said is assumed.
+#[test]
+fn splits_of_tensile_are_said() {
+    let with = |text: &str, split_k| {
+        let options = Options {
+            split_k,
+            ..Options::default()
+        };
+        read(text).unwrap().plan(&shape(8, 8, 512), &options)
+    };
+    let of = "DepthU=32,LSU=1,SU=0,MatrixInstruction=16x16x16";
+    let off = format!("{of},GSU=0");
+    assert_eq!(with(&off, None).unwrap().slices.len(), 1);
+    assert!(matches!(
+        with(&off, Some(4)),
+        Err(KernelError::Contradiction { .. })
+    ));
+    assert!(said(&format!("{of},GSU=2,splitK=4")).contains("twice"));
+    let assumed = with(of, None).unwrap().assumed.join("; ");
+    assert!(assumed.contains("GlobalSplitU 1"), "{assumed}");
+    let given = with(of, Some(4)).unwrap();
+    assert_eq!(given.slices.len(), 4);
+    assert!(!given.assumed.join("; ").contains("GlobalSplitU"));
+    let stripes = with(
+        "DepthU=32,LSU=4,GSU=1,SU=0,MatrixInstruction=16x16x16",
+        None,
+    );
+    assert!(
+        stripes
+            .unwrap_err()
+            .to_string()
+            .contains("whole number of instructions")
+    );
+}
+
+#[test]
+fn slices_of_gemv_that_nobody_said() {
+    let options = Options {
+        custom: Some(41),
+        ..Options::default()
+    };
+    let plan = read("gemv2T_kernel_val")
+        .unwrap()
+        .plan(&shape(1, 8, 300), &options);
+    let slices = plan.unwrap().settings.split_k.unwrap();
+    assert_eq!((slices.value, slices.how), (1, How::Assumed));
 }

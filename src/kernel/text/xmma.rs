@@ -10,7 +10,13 @@ use crate::num::Format;
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
 
 pub fn is_one(word: &str) -> bool {
-    word.starts_with("sm") && word.contains("_xmma_gemm_")
+    word.contains("_xmma_gemm_") && built_for(word).is_some()
+}
+
+/// What the name starts with.
+fn built_for(word: &str) -> Option<(&str, Capability)> {
+    let (first, _) = word.split_once('_')?;
+    Some((first, Capability::parse(first)?))
 }
 
 /// Two formats without a separator.
@@ -39,10 +45,8 @@ fn format(text: &str) -> Option<(Format, &str)> {
 
 pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     let mut pairs: Vec<([Format; 2], &str)> = Vec::new();
-    let mut built_for = None;
     for token in word.split('_').filter(|token| !token.is_empty()) {
         if let Some(capability) = Capability::parse(token) {
-            built_for = Some(capability);
             draft.used(token, "", format!("built for {capability}"));
         } else if let Some(formats) = pair(token) {
             pairs.push((formats, token));
@@ -71,7 +75,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             plain(draft, token);
         }
     }
-    let capability = built_for.expect("the name starts with one");
+    let (first, capability) = built_for(word).expect("the name starts with one");
     let fp8 = pairs
         .iter()
         .any(|(formats, _)| matches!(formats[0], Format::E4m3 | Format::E5m2));
@@ -82,20 +86,17 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
         _ => &unknown::FAMILY,
     };
     // Kernels of sm_80 run on later GPUs as well.
-    let runs_later = *family == cutlass::FAMILY;
-    if !runs_later {
-        draft.settings.capability = Some(Said::stated(
-            capability,
-            word.split('_').next().unwrap_or(""),
-        ));
-    }
-    draft.family(family, How::Derived, "its name");
-    if runs_later {
+    let built_for = Some(Said::stated(capability, first));
+    if *family == cutlass::FAMILY {
+        draft.settings.oldest = built_for;
         draft.notes.push(
             "the partial tile is assumed to come first, as in the kernels that were compared"
                 .into(),
         );
+    } else {
+        draft.settings.capability = built_for;
     }
+    draft.family(family, How::Derived, "its name")?;
     let settings = &mut draft.settings;
     if let Some(&([operand, d], token)) = pairs.first() {
         settings.operands = Some(Said::stated([operand; 2], token));

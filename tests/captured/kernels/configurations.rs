@@ -153,7 +153,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         "--shape 32x64x4097",
         &["32x64x4096", "32x64x4097", "another product"],
     );
-    plan(LOG, "--arch a100", &["Hopper and later"]);
+    plan(LOG, "--arch a100", &["sm_90 and later"]);
     plan(
         "algo=21,stages=15,splitK=99,reduction=2",
         "--dtype bf16 --shape 8x8x64",

@@ -42,8 +42,10 @@ fn setting(fit: &Value, name: &str) -> String {
 fn confirm(folder: &Folder, fit: &Value) {
     for name in fit["names"].as_array().expect("a list") {
         let command = name["command"].as_str().expect("a command");
-        let words = command.strip_prefix("tcverify ").expect("one of ours");
-        folder.tcverify(words).expect(0);
+        let words = shlex::split(command).expect("words");
+        folder
+            .words(words[1..].iter().map(String::as_str))
+            .expect(0);
     }
 }
 
@@ -221,6 +223,37 @@ fn a_scale_of_results_is_taken_into_account() {
     assert!(fits(&folder.tcverify(&search).expect(1).json()).is_empty());
     let other = folder.tcverify(&format!("{search} --scale-result 0.38"));
     assert!(fits(&other.expect(1).json()).is_empty());
+}
+
+/// A batch that shares one B is one product for the library.
+#[test]
+fn a_line_about_a_shared_b_is_about_the_batch() {
+    let folder = Folder::new();
+    for (spec, role) in [("1:normal:4x2x64", "a"), ("2:normal:64x8", "b")] {
+        folder
+            .tcverify(&format!(
+                "generate generate:{spec} --dtype bf16 --role {role} -o {role}.npy"
+            ))
+            .expect(0);
+    }
+    let line = "algo=[algoId=66 stages=MATMUL_STAGES_64xAUTO] Adesc=[type=R_16BF rows=8 cols=64] \
+                Bdesc=[type=R_16BF rows=64 cols=8] Ddesc=[type=R_16BF rows=8 cols=8] \
+                computeDesc=[computeType=COMPUTE_32F]";
+    let with = |words: &str| {
+        let (command, files) = words.split_once(' ').expect("two");
+        let kernel = [command, "--arch", "h100", "--kernel", line];
+        folder.words(kernel.into_iter().chain(files.split_whitespace()))
+    };
+    with("replay a.npy b.npy -o d.npy").expect(0);
+    with("check a.npy b.npy d.npy").expect(0);
+    let report = with("identify a.npy b.npy d.npy --json -").expect(0).json();
+    assert_eq!(fits(&report).len(), 1, "{report}");
+    confirm(&folder, &fits(&report)[0]);
+    let other = line
+        .replace("rows=64 cols=8]", "rows=64 cols=6]")
+        .replace("rows=8 cols=8]", "rows=8 cols=6]");
+    let other = ["identify", "--kernel", &other, "a.npy", "b.npy", "d.npy"];
+    folder.words(other).refuses(&["2x8x64", "6x8x64"]);
 }
 
 #[test]

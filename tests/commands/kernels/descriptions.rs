@@ -105,6 +105,25 @@ fn descriptions_are_written_and_compared() {
     let text = same(&own, &mma, &[]).expect(1).stdout;
     assert!(text.contains("wgmma, mma; --arch"), "{text}");
     same(&own, &mma, &["--arch", "h100"]).expect(0);
+    // A bias, and words that nobody knows, may change the bits.
+    let name = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT";
+    same(name, name, &[]).expect(0);
+    let text = same(name, &name.replace("_TNT", "_bias_TNT"), &[])
+        .expect(1)
+        .stdout;
+    assert!(text.contains("the epilogue (NONE, BIAS)"), "{text}");
+    let odd = name.replace("_TNT", "_wobble_TNT");
+    same(&odd, &odd, &[]).expect(0);
+    for pair in [[name, &odd], [&odd, name]] {
+        let text = same(pair[0], pair[1], &[]).expect(1).stdout;
+        assert!(text.contains("words that are not known (wobble)"), "{text}");
+    }
+    let odd = super::LOG.replace("algo=[", "algo=[warpDance=7 ");
+    let text = same(super::LOG, &odd, &["--arch", "h100"]).expect(1).stdout;
+    assert!(
+        text.contains("words that are not known (warpDance=7)"),
+        "{text}"
+    );
     let json = same(&own, &slow, &["--json"]).expect(1).json();
     assert_eq!(json["same_bits"], false);
     let lossy = [

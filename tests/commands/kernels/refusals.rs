@@ -20,7 +20,15 @@ fn what_contradicts_a_text_is_said() {
         "--arch h100",
         &["--kernel", "32x64x4097", "32x64x4096", "another product"],
     );
-    refuses(LOG, "--arch a100", &["Hopper and later"]);
+    refuses(LOG, "--arch a100", &["sm_90 and later"]);
+    let amd = "DepthU=32,GSU=1,LSU=1,SU=0,MatrixInstruction=16x16x16";
+    for gpu in ["a100", "h100", "ieee-fma", "wormhole"] {
+        refuses(
+            amd,
+            &format!("--arch {gpu} --dtype bf16"),
+            &["AMD GPU's kernel"],
+        );
+    }
     refuses(LOG, "--arch mi300x", &["NVIDIA's kernels", "cdna3"]);
     refuses(NVJET, "--arch b200 --split-k 3", &["sm_90", "sm_100"]);
     refuses(

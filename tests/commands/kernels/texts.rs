@@ -344,3 +344,18 @@ fn a_kernel_without_tensor_cores() {
     )
     .refuses(&["instruction is ffma", "wgmma"]);
 }
+
+/// A line without layouts has no product, which is not one of no elements.
+#[test]
+fn lines_of_a_log_that_say_no_product() {
+    let folder = Folder::new();
+    folder.write("lt.log", "algo=[algoId=66 numSplitsK=3]");
+    let text = folder
+        .tcverify("kernels explain --log lt.log")
+        .expect(0)
+        .stdout;
+    assert!(
+        text.contains("line 1: ?, nvjet: no plan: the line does not state the product's shape"),
+        "{text}"
+    );
+}

@@ -147,3 +147,31 @@ fn a_reduction_kernel_says_what_it_adds() {
     );
     assert_eq!(scheme("splitKreduce_kernel"), None);
 }
+
+/// A name starts with a GPU, or is none of these.
+#[test]
+fn names_that_only_look_like_one() {
+    for name in [
+        "sm_xmma_gemm_x",
+        "smart_xmma_gemm_f16f16_f16f32_f32_tn_n",
+        "sm9_xmma_gemm_f16f16_f16f32_f32_tn_n",
+        "magma_lds128_sgemm_kernel",
+    ] {
+        assert!(
+            matches!(read(name), Err(KernelError::Unrecognised { .. })),
+            "{name}"
+        );
+    }
+    assert_eq!(
+        read("magma_sgemmEx_kernel").unwrap().family.value.id,
+        "magma"
+    );
+}
+
+#[test]
+fn a_bias_is_an_epilogue() {
+    let epilogue = |name: &str| read(name).unwrap().settings.epilogue.map(|said| said.value);
+    let name = "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_bias_TNT";
+    assert_eq!(epilogue(name).as_deref(), Some("BIAS"));
+    assert_eq!(epilogue(&name.replace("_bias", "")), None);
+}
