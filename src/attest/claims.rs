@@ -19,6 +19,8 @@ pub enum Standing {
     Accepted,
     /// By a model that is not the catalogue's.
     Claimed,
+    /// By a model that was chosen because it gives D.
+    Chosen,
     /// Of a part of D.
     InPart,
     Different,
@@ -33,6 +35,7 @@ impl Standing {
         match report.verdict {
             Verdict::Different => Standing::Different,
             Verdict::IdenticalInPart => Standing::InPart,
+            Verdict::Identical if report.rule.is_chosen() => Standing::Chosen,
             Verdict::Identical if report.rule.evidence() == Evidence::Claimed => Standing::Claimed,
             Verdict::Identical if accepted => Standing::Accepted,
             Verdict::Identical => Standing::Identical,
@@ -45,6 +48,7 @@ impl Standing {
             Standing::Identical => "tcverify:identical",
             Standing::Accepted => "tcverify:identical-but-for-accepted",
             Standing::Claimed => "tcverify:identical-by-claimed-model",
+            Standing::Chosen => "tcverify:identical-by-chosen-model",
             Standing::InPart => "tcverify:identical-in-part",
             Standing::Different => "tcverify:different",
         }
@@ -53,7 +57,9 @@ impl Standing {
     pub fn result(self) -> TestVerdict {
         match self {
             Standing::Identical => TestVerdict::Passed,
-            Standing::Accepted | Standing::Claimed | Standing::InPart => TestVerdict::Warned,
+            Standing::Accepted | Standing::Claimed | Standing::Chosen | Standing::InPart => {
+                TestVerdict::Warned
+            }
             Standing::Different => TestVerdict::Failed,
         }
     }
@@ -86,6 +92,7 @@ impl Standing {
             Standing::Identical => Some(IDENTICAL),
             Standing::Accepted => Some("TCVERIFY_IDENTICAL_BUT_FOR_ACCEPTED"),
             Standing::Claimed => Some("TCVERIFY_IDENTICAL_BY_CLAIMED_MODEL"),
+            Standing::Chosen => Some("TCVERIFY_IDENTICAL_BY_CHOSEN_MODEL"),
             Standing::InPart => Some("TCVERIFY_IDENTICAL_IN_PART"),
             Standing::Different => None,
         }

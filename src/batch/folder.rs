@@ -49,6 +49,7 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
         allowed(&file)?;
         let few = lookup.admit_number(cases.len() + 1);
         few.map_err(BatchError::document(&file))?;
+        own.push(file.clone());
         let fail = BatchError::document(&file);
         let Object(fields) = text_of(&file).and_then(|text| json(&text)).map_err(fail)?;
         if multiplies_nothing(&fields) {
@@ -61,11 +62,14 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
             place: escaped_path(&file),
             error,
         })?);
-        own.push(file);
     }
-    allowed(&path.join("index.json"))?;
-    let names = cases.iter().map(|case| &case.name).chain(&no_products);
-    index(path, names.map(String::as_str).collect())?;
+    let listing = path.join("index.json");
+    allowed(&listing)?;
+    if listing.exists() {
+        let names = cases.iter().map(|case| &case.name).chain(&no_products);
+        index(&listing, names.map(String::as_str).collect())?;
+        own.push(listing);
+    }
     Ok(Read {
         cases,
         own,
@@ -116,15 +120,10 @@ fn captured_case(
     Ok(Case { k, ..case })
 }
 
-/// Where an `index.json` lists the cases, they must be those that are there: one that was lost would
-/// otherwise pass unnoticed.
-fn index(folder: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
-    let path = folder.join("index.json");
-    if !path.exists() {
-        return Ok(());
-    }
-    let fail = BatchError::document(&path);
-    let listed: Value = text_of(&path).and_then(|text| json(&text)).map_err(&fail)?;
+/// The cases that an `index.json` lists must be those that are there: one that was lost would otherwise pass unnoticed.
+fn index(path: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
+    let fail = BatchError::document(path);
+    let listed: Value = text_of(path).and_then(|text| json(&text)).map_err(&fail)?;
     // A list, or an object with one.
     let listed = listed.as_array().or_else(|| listed["cases"].as_array());
     let listed = listed.ok_or_else(|| fail("lists no cases".into()))?;

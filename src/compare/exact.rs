@@ -27,7 +27,10 @@ pub fn count(
     }
     let format = pair.format();
     let nearest = Target::full(format, Rounding::NearestEven);
-    let mut count = CorrectlyRounded::default();
+    let mut count = CorrectlyRounded {
+        farthest: [Some(0); 2],
+        ..CorrectlyRounded::default()
+    };
     for seen in &found.spread.different {
         let index = unravel(seen.position, &shape, Order::C);
         let explanation = prepared.explain(&index, Wish::default())?;
@@ -41,8 +44,9 @@ pub fn count(
         let codes = pair.codes(seen.position);
         for (side, code) in codes.into_iter().enumerate() {
             count.rounded[side] += u64::from(code == exact);
-            let distance = ulp_distance(format, exact, code).map_or(0, i128::unsigned_abs);
-            count.farthest[side] = count.farthest[side].max(distance);
+            let distance = ulp_distance(format, exact, code).map(i128::unsigned_abs);
+            let farthest = count.farthest[side].zip(distance);
+            count.farthest[side] = farthest.map(|(far, distance)| far.max(distance));
         }
         count.neither += u64::from(!codes.contains(&exact));
     }

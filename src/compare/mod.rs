@@ -5,8 +5,8 @@
 //! Compare ──run──> report::Compared
 //! ```
 //!
-//! * `request`: the type; `results`: two arrays as codes of one format; `pattern`: what the positions of the
-//!   differences tell.
+//! * `request`: the type; `results`: two arrays as codes of one format; `stored`: whether two arrays hold the same;
+//!   `pattern`: what the positions of the differences tell.
 //! * `kernels`: what two libraries say of their kernels; `side`: a search for what gives one of them; `relation`:
 //!   what separates two findings; `exact`: which one is correctly rounded; `traces`: the first difference, step by
 //!   step.
@@ -25,6 +25,7 @@ mod results;
 mod run;
 mod runs;
 mod side;
+mod stored;
 mod traces;
 
 pub use request::{Compare, Held, Hints, Span};

@@ -2,7 +2,7 @@
 
 use crate::diagnose::Size;
 use crate::num::Format;
-use crate::report::{Comparison, Explained, Place, Spread, capital, grouped, of};
+use crate::report::{Comparison, Conclusion, Explained, MismatchMap, Place, Spread, capital, grouped, of};
 
 /// Rows that are equal before the first difference, to be worth a word.
 const PREFIX: usize = 8;
@@ -10,13 +10,16 @@ const PREFIX: usize = 8;
 /// Differences that may have a bit in common by chance.
 const BY_CHANCE: usize = 4;
 
-/// Sentences, each true of these differences; what is explained, if anything was searched for.
+/// Sentences, each true of these differences; what is explained, if anything was searched for, and whether a cause is
+/// known.
 pub fn lines(
     format: Format,
-    (c, spread): (&Comparison, &Spread),
+    found: &Conclusion,
     places: &[Place],
-    (size, explained): (Size, Option<Explained>),
+    size: Size,
+    (explained, caused): (Option<Explained>, bool),
 ) -> Vec<String> {
+    let (c, spread) = (&found.comparison, &found.spread);
     let mut lines = Vec::new();
     if c.classes.zero_sign + c.classes.nan_payload == c.mismatches {
         let what = match (c.classes.zero_sign, c.classes.nan_payload) {
@@ -33,12 +36,18 @@ pub fn lines(
     let has_place = prefix.is_some() || rows.is_some() || bit.is_some() || !places.is_empty();
     lines.extend([prefix, rows, bit].into_iter().flatten());
     if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
-        let [rows, columns] = [of(c.rows_touched, c.rows), of(c.columns_touched, c.columns)];
-        lines.push(format!(
-            "The differences lie in {rows} rows and {columns} columns, and share no row, column, tile or bit. \
-             Another order of additions or another unit gives such differences; a fault in one lane, tile or bit \
-             would show at one place."
-        ));
+        let gathered = found.map.iter().flat_map(MismatchMap::gathered);
+        lines.extend(gathered.map(|at| at.in_words(c.mismatches) + "."));
+        // Of differences in too many places nobody looked for what they share; NaNs come from no order of additions.
+        let scattered = lines.is_empty() && spread.stacks.is_some();
+        if scattered && !caused && c.classes.nan_against_number == 0 {
+            let [rows, columns] = [of(c.rows_touched, c.rows), of(c.columns_touched, c.columns)];
+            lines.push(format!(
+                "The differences lie in {rows} rows and {columns} columns, and share no row, column, tile or bit. \
+                 Another order of additions or another unit gives such differences; a fault in one lane, tile or bit \
+                 would show at one place."
+            ));
+        }
     }
     if explained.is_none() {
         lines.push("Give A and B to learn what computes each result.".to_owned());

@@ -101,6 +101,11 @@ impl Pair {
                 reason: unlike(shapes),
             });
         }
+        if shapes[0].contains(&0) {
+            let name = read[0].array.source.label().display();
+            let reason = format!("{}: it has no elements to compare", shape_text(shapes[0]));
+            return Err(CheckError::array(FIELDS[0], name, reason));
+        }
         let formats = [0, 1].map(|side: usize| read[side].tensor.format());
         if formats[0].is_integer() != formats[1].is_integer() {
             let [left, right] = formats;

@@ -4,11 +4,13 @@ use super::pattern;
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
 use super::side::{Side as Found, is_faulty, judged, prepared};
+use super::stored::Stored;
 use super::{exact, kernels, relation, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose;
 use crate::identify::IdentifyError;
-use crate::io::{self, payload_sha256};
+use crate::io::{self, FaultKind};
+use crate::num::Format;
 use crate::report::{
     Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report,
     ResultFound, Searched, Side, Tool,
@@ -61,7 +63,9 @@ impl Compare {
         };
         let mut reports = [None, None];
         if let Some(other) = unexplained {
-            reports[other] = self.judge_other(&sides, other, (held, inputs_differ), progress)?;
+            let format = pair.stored_wide.or(self.formats[other]);
+            reports[other] =
+                self.judge_other(&sides, (other, format), (held, inputs_differ), progress)?;
         }
         let faulty = || reports.iter().flatten().any(is_faulty);
         let wrong = sides.lossy().or_else(|| unexplained.filter(|_| faulty()));
@@ -81,12 +85,8 @@ impl Compare {
         let pattern = if equal {
             Vec::new()
         } else {
-            pattern::lines(
-                pair.format(),
-                (&found.comparison, &found.spread),
-                &places,
-                (size, explained),
-            )
+            let caused = [&left, &right].iter().any(|side| !side.causes.is_empty());
+            pattern::lines(pair.format(), &found, &places, size, (explained, caused))
         };
         let side_by_side = match (&prepared, found.comparison.first.first()) {
             ([Some(left), Some(right)], Some(first)) if !inputs_differ => {
@@ -155,11 +155,12 @@ impl Compare {
         })
     }
 
-    /// What the rule of the side that is explained says of the other one.
+    /// What the rule of the side that is explained says of the other one, whose format this is if its file does not
+    /// say it; none where that rule gives no results of its format.
     fn judge_other(
         &self,
         sides: &Sides,
-        other: usize,
+        (other, format): (usize, Option<Format>),
         (held, inputs_differ): (&Held, bool),
         progress: &dyn Progress,
     ) -> Result<Option<Report>, CheckError> {
@@ -170,8 +171,17 @@ impl Compare {
         if inputs_differ || self.rows != [None, None] {
             return Ok(None);
         }
+        let mut check = check.clone();
+        check.d_dtype = format;
         let result = (&self.results[other], held[other].get(&Role::D));
-        judged(check, result, &held[1 - other], progress).map(Some)
+        match judged(check, result, &held[1 - other], progress) {
+            Ok(report) => Ok(Some(report)),
+            Err(error @ CheckError::Interrupted) => Err(error),
+            Err(CheckError::File { field, error }) if error.fault.kind == FaultKind::Changed => {
+                Err(CheckError::File { field, error })
+            }
+            Err(_) => Ok(None),
+        }
     }
 
     /// The checks of what is told, read.
@@ -206,21 +216,28 @@ impl Compare {
                 continue;
             }
             let rows = |side: usize| self.rows[side].as_ref().filter(|_| by_rows);
-            let array = |side: usize| held[side].get(role);
-            let Some(first) = digest(*role, (one, array(0)), rows(0))? else {
+            let format = match *role {
+                Role::A => self.operand_formats[0],
+                Role::B => self.operand_formats[1].or(self.operand_formats[0]),
+                _ => None,
+            };
+            let array = |side: usize, source| {
+                stored((*role, format), (source, held[side].get(role)), rows(side))
+            };
+            let Some(first) = array(0, one)? else {
                 continue;
             };
             let one_file = one == other && *one != Source::Memory;
             let second = if one_file && self.rows[0] == self.rows[1] {
                 Some(first.clone())
             } else {
-                digest(*role, (other, array(1)), rows(1))?
+                array(1, other)?
             };
             let Some(second) = second else { continue };
             pairs.push(OperandPair {
                 role: role.field(),
-                same: first == second,
-                payload_sha256: [first, second],
+                same: first.same(&second),
+                payload_sha256: [first.sha256, second.sha256],
             });
         }
         Ok(pairs)
@@ -329,25 +346,31 @@ impl Sides {
     }
 }
 
-/// SHA-256 of an operand's elements as they are stored, or of these rows of them; none of what is generated.
-fn digest(
-    role: Role,
+/// An operand, or these rows of it; none of what is generated in a format that nobody says.
+fn stored(
+    (role, format): (Role, Option<Format>),
     (source, held): (&Source, Option<&io::Source>),
     rows: Option<&Span>,
-) -> Result<Option<String>, CheckError> {
-    let array = match (source.path(), held) {
-        (Some(path), _) => io::Source::open(path).map_err(CheckError::file(role.field()))?,
-        (None, Some(held)) => held.clone(),
-        (None, None) => return Ok(None),
+) -> Result<Option<Stored>, CheckError> {
+    let array = match (source, held, format) {
+        (Source::File(path), ..) => io::Source::open(path),
+        (Source::Generated(spec), _, Some(format)) => {
+            let name = spec.to_string();
+            io::Files::default().generated(name.as_ref(), spec, format, role)
+        }
+        (Source::Memory, Some(held), _) => Ok(held.clone()),
+        _ => return Ok(None),
     };
-    let tensor = array.tensor(array.header().descr.as_stored());
+    let array = array.map_err(CheckError::file(role.field()))?;
+    let Some(rows) = rows else {
+        let stored = Stored::of(&array).map_err(CheckError::file(role.field()))?;
+        return Ok(Some(stored));
+    };
+    let tensor = array.tensor(array.as_stored());
     let tensor = tensor.map_err(CheckError::file(role.field()))?;
-    let tensor = match rows {
-        None => tensor,
-        Some(rows) => results::part(&tensor, rows)
-            .map_err(|reason| CheckError::array(role.field(), source, reason))?,
-    };
-    Ok(Some(payload_sha256(&tensor)))
+    let tensor = results::part(&tensor, rows)
+        .map_err(|reason| CheckError::array(role.field(), source, reason))?;
+    Ok(Some(Stored::part(&array, &tensor)))
 }
 
 fn size(pair: &Pair) -> diagnose::Size {

@@ -59,12 +59,11 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
 /// # Errors
 /// If the check cannot be run on it.
 pub fn judged(
-    check: &Check,
+    mut check: Check,
     result: (&Source, Option<&io::Source>),
     held: &ByRole<io::Source>,
     progress: &dyn Progress,
 ) -> Result<Report, CheckError> {
-    let mut check = check.clone();
     check.claim = Claim::Tensor(result.0.clone());
     let mut held = held.clone();
     held.remove(&Role::D);

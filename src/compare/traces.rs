@@ -34,7 +34,7 @@ pub fn side_by_side(
     let (left, right) = (left?, right?);
     let parting = parting(&left, &right);
     let common = |of: &Explanation, other: &Explanation| {
-        let there = |k: usize| other.reached.is_empty() || other.reached.iter().any(|at| at.0 == k);
+        let there = |k: usize| other.reached.is_empty() || after(other, k).is_some();
         reached(of, there)
     };
     let sums = [common(&left, &right), common(&right, &left)];
@@ -119,6 +119,13 @@ fn rounded(number: Number) -> Reached {
     }
 }
 
+/// The sum after so many products, if a step of the chain ends there: they ascend.
+fn after(explanation: &Explanation, products: usize) -> Option<u64> {
+    let reached = &explanation.reached;
+    let at = reached.binary_search_by_key(&products, |(k, _)| *k);
+    Some(reached[at.ok()?].1)
+}
+
 /// Where two chains over the same steps part.
 fn parting(left: &Explanation, right: &Explanation) -> Option<Parting> {
     let formats = [left, right].map(|of| of.computed.format);
@@ -126,8 +133,8 @@ fn parting(left: &Explanation, right: &Explanation) -> Option<Parting> {
         return None;
     }
     let (products, codes) = left.reached.iter().find_map(|(k, code)| {
-        let (_, there) = right.reached.iter().find(|(at, _)| at == k)?;
-        (code != there).then_some((*k, [*code, *there]))
+        let there = after(right, *k)?;
+        (*code != there).then_some((*k, [*code, there]))
     })?;
     let numbers = codes.map(|code| Number::new(formats[0], code));
     Some(Parting {

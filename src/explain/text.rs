@@ -49,25 +49,7 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let model = &e.model;
-    let arithmetic = &model.arithmetic;
-    let scale = arithmetic
-        .scale
-        .map_or(String::new(), |scale| format!(", scales {scale}"));
-    let addend = arithmetic
-        .addend
-        .map_or(String::new(), |addend| format!(", C {addend}"));
-    row(
-        out,
-        "model",
-        &format!(
-            "{} {}, {}*{}{scale}{addend} -> {}",
-            model.architecture,
-            model.instruction,
-            arithmetic.a,
-            arithmetic.b,
-            arithmetic.accumulator
-        ),
-    )?;
+    row(out, "model", &model.line(None))?;
     row(out, "", &model.summary)?;
     if let Some(kernel) = &e.kernel {
         let schedule = &kernel.schedule;

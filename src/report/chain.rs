@@ -98,8 +98,11 @@ impl Chain {
     pub fn sentences(&self) -> Vec<String> {
         let names = |names: &[String]| names.join(", ");
         let mut said = vec![format!(
-            "{} arrays are results of other steps; {} linked {} identical",
-            grouped(self.links.len() as u64),
+            "{} of other steps; {} linked {} identical",
+            match self.links.len() {
+                1 => "1 array is a result".to_owned(),
+                n => format!("{} arrays are results", grouped(n as u64)),
+            },
             grouped(self.identical.len() as u64),
             if self.identical.len() == 1 {
                 "step is"

@@ -230,8 +230,8 @@ pub struct CorrectlyRounded {
     /// Left, right.
     pub rounded: [u64; 2],
     pub neither: u64,
-    /// The largest distance from it, in ulps: left, right.
-    pub farthest: [u128; 2],
+    /// The largest distance from it, in ulps: left, right; null where a NaN has none.
+    pub farthest: [Option<u128>; 2],
 }
 
 /// What two texts of libraries say of the order of sums.

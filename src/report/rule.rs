@@ -100,6 +100,11 @@ impl Rule {
         }
     }
 
+    /// Whether a model was chosen because it gives the result.
+    pub fn is_chosen(&self) -> bool {
+        self.product().is_some_and(|rule| rule.chosen.is_some())
+    }
+
     /// How it is known.
     pub fn evidence(&self) -> Evidence {
         match self {

@@ -259,7 +259,8 @@ fn another_selection_differs() {
         .tcverify(&format!("{check} other.npy"))
         .expect(1);
     assert!(
-        run.stdout.contains("causes, because A is compressed"),
+        run.stdout
+            .contains("not tried: causes, because A is compressed"),
         "{}",
         run.stdout
     );

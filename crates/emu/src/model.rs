@@ -339,6 +339,18 @@ pub struct Arithmetic {
 }
 
 impl Arithmetic {
+    /// Its formats: `fp16*fp16, C fp32 -> fp32`.
+    pub fn in_words(&self) -> String {
+        let scale = self
+            .scale
+            .map_or(String::new(), |scale| format!(", scales {scale}"));
+        let addend = self
+            .addend
+            .map_or(String::new(), |addend| format!(", C {addend}"));
+        let (a, b, accumulator) = (self.a, self.b, self.accumulator);
+        format!("{a}*{b}{scale}{addend} -> {accumulator}")
+    }
+
     pub fn of(rule: &Rule, [a, b]: [Format; 2]) -> Arithmetic {
         let bare = Arithmetic {
             a,

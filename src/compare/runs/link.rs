@@ -22,7 +22,12 @@ pub fn links(left: &[Step], right: &[Step]) -> (Vec<Link>, [Vec<usize>; 2]) {
             by: LinkedBy::Name,
         });
     });
-    let by_operands = |step: &Step| (step.kind().to_owned(), step.operands.clone());
+    let digests = |step: &Step| {
+        let operands = step.operands.iter();
+        let digests = operands.map(|(role, held)| (*role, held.sha256.clone()));
+        digests.collect::<Vec<_>>()
+    };
+    let by_operands = |step: &Step| (step.kind().to_owned(), digests(step));
     let alone = linked(left, right, unnamed, by_operands, |at| {
         links.push(Link {
             at,

@@ -13,7 +13,7 @@ use crate::identify::IdentifyError;
 use crate::io::Outputs;
 use crate::report::{
     COMPARED_RUNS, ComparedRuns, ComparedStep, Differing, Explanations, RunCompared, RunsVerdict,
-    StepResult, Tool,
+    Side, StepResult, Tool,
 };
 use crate::role::Role;
 
@@ -48,18 +48,23 @@ impl CompareRuns {
             }
             let both = [&left.steps[link.at[0]], &right.steps[link.at[1]]];
             let mut step = self.compared(both, &link, &made);
-            if step.result.begins() && explained < self.explain {
+            // Where no element is known to differ, there is nothing to search for.
+            let differs = step.result.begins() && step.differences.is_some();
+            if differs && explained < self.explain {
                 explained += 1;
                 match self.explained(both, progress) {
                     Ok(found) => step.explanations = found,
                     Err(IdentifyError::Operands(CheckError::Interrupted)) => {
                         return Err(interrupted());
                     }
-                    Err(error) => step.reason = Some(error.to_string()),
+                    Err(error) => {
+                        let reasons = step.reason.into_iter().chain([error.to_string()]);
+                        step.reason = Some(reasons.collect::<Vec<_>>().join("; "));
+                    }
                 }
             }
             // Who made what a later step reads; of two that made the same, the first.
-            let results = both.map(|step| step.result.clone());
+            let results = both.map(|step| step.result.sha256.clone());
             made.entry(results).or_insert_with(|| step.name.clone());
             steps.push(step);
         }
@@ -121,19 +126,23 @@ impl CompareRuns {
         let roles: std::collections::BTreeSet<Role> = roles.copied().collect();
         for role in roles {
             let both = [left.operands.get(&role), right.operands.get(&role)];
-            if both[0] == both[1] {
+            if let [Some(one), Some(other)] = both
+                && one.same(other)
+            {
                 continue;
             }
             differing.push(role.field().to_owned());
             if let [Some(one), Some(other)] = both {
-                let maker = made.get(&[one.clone(), other.clone()]);
+                let maker = made.get(&[one.sha256.clone(), other.sha256.clone()]);
                 from.extend(
                     maker.map(|maker| format!("{} is the result of {maker}", role.field())),
                 );
             }
         }
         let of_one_kind = left.kind() == right.kind();
-        let (result, differences, reason) = match (left.result == right.result, of_one_kind) {
+        // Of two results without elements nothing is equal: no check takes one.
+        let equal = left.result.same(&right.result) && left.result.has_elements();
+        let (result, differences, reason) = match (equal, of_one_kind) {
             (_, false) => {
                 let reason = format!("{} on the left, {} on the right", left.kind(), right.kind());
                 (StepResult::Unknown, None, Some(reason))
@@ -156,7 +165,7 @@ impl CompareRuns {
         }
     }
 
-    /// Results whose digests differ, element by element.
+    /// Results that are not stored alike, element by element.
     fn differing(
         &self,
         both: [&Step; 2],
@@ -177,10 +186,21 @@ impl CompareRuns {
             Err(error) => (StepResult::Unknown, None, Some(error.to_string())),
             Ok(pair) => {
                 let found = pair.compare(self.max_mismatches);
-                match found.comparison.mismatches {
+                let rounded = |how: &str| {
+                    let side = Side::BOTH[pair.rounded?].name();
+                    let format = pair.format();
+                    Some(format!("{how} after the {side} one is rounded to {format}"))
+                };
+                match (found.comparison.mismatches, pair.rounded) {
                     // Another layout in memory, or a format that a file of the same numbers says otherwise.
-                    0 => (StepResult::Equal, None, None),
-                    _ => (differs, Some((&found.comparison).into()), None),
+                    (0, None) => (StepResult::Equal, None, None),
+                    // Steps behind this one read other bits.
+                    (0, Some(_)) => (differs, None, rounded("equal")),
+                    _ => (
+                        differs,
+                        Some((&found.comparison).into()),
+                        rounded("compared"),
+                    ),
                 }
             }
         }

@@ -1,45 +1,52 @@
 //! A step of a run: what it is, and its arrays by what they hold.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::batch::Case;
 use crate::check::{CheckError, Claimed, Request, Source};
-use crate::io::{self, Files, payload_sha256};
+use crate::compare::stored::Stored;
+use crate::io::{self, Files};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
 
 /// One case.
 pub struct Step {
     pub case: Case,
-    /// SHA-256 of the operands as they are stored.
-    pub operands: ByRole<String>,
-    /// SHA-256 of the result.
-    pub result: String,
+    pub operands: ByRole<Stored>,
+    pub result: Stored,
 }
 
 /// Digests of files that are read more than once.
 #[derive(Default)]
 pub struct Digests {
     files: Files,
-    known: BTreeMap<PathBuf, String>,
+    known: BTreeMap<PathBuf, (Stored, Option<Format>)>,
 }
 
 impl Step {
     /// # Errors
     /// If an array cannot be read.
     pub fn of(case: Case, digests: &mut Digests) -> Result<Step, CheckError> {
+        let said = match &case.request {
+            Request::Product(check) => check.d_dtype,
+            Request::Operation(_) => None,
+        };
         let result = match case.request.claimed()? {
-            Claimed::Digest(sha256) => sha256,
-            Claimed::Array(role, source) => digests.of(role, &source)?,
+            Claimed::Digest(sha256) => Stored {
+                sha256,
+                shape: None,
+                format: said,
+            },
+            Claimed::Array(role, source) => digests.of(role, &source, said)?,
             Claimed::Nothing => unreachable!("a case has a result"),
         };
         let mut operands = ByRole::new();
         for (role, source) in case.request.sources() {
             if !role.is_result() {
-                operands.insert(role, digests.of(role, &source)?);
+                operands.insert(role, digests.of(role, &source, None)?);
             }
         }
         Ok(Step {
@@ -86,18 +93,39 @@ impl Step {
 }
 
 impl Digests {
-    fn of(&mut self, role: Role, source: &Source) -> Result<String, CheckError> {
+    /// The format of codes is what is `said` of them.
+    fn of(
+        &mut self,
+        role: Role,
+        source: &Source,
+        said: Option<Format>,
+    ) -> Result<Stored, CheckError> {
         let Some(path) = source.path() else {
-            return Ok(source.to_string());
+            return Ok(Stored {
+                sha256: source.to_string(),
+                shape: None,
+                format: None,
+            });
         };
-        if let Some(known) = self.known.get(path) {
-            return Ok(known.clone());
-        }
+        let (stored, numbers) = match self.known.get(path) {
+            Some(known) => known.clone(),
+            None => self.read(role, path)?,
+        };
+        // Integers of an operand are the codes that its product says they are.
+        let numbers = numbers.filter(|_| role.is_result());
+        Ok(Stored {
+            format: stored.format.or(said).or(numbers),
+            ..stored
+        })
+    }
+
+    /// What a file holds, and the format of its integers as numbers.
+    fn read(&mut self, role: Role, path: &Path) -> Result<(Stored, Option<Format>), CheckError> {
         let file = self.files.source(path);
         let file: io::Source = file.map_err(CheckError::file(role.field()))?;
-        let tensor = file.tensor(file.header().descr.as_stored());
-        let sha256 = payload_sha256(&tensor.map_err(CheckError::file(role.field()))?);
-        self.known.insert(path.to_owned(), sha256.clone());
-        Ok(sha256)
+        let stored = Stored::of(&file).map_err(CheckError::file(role.field()))?;
+        let read = (stored, file.header().descr.number_format());
+        self.known.insert(path.to_owned(), read.clone());
+        Ok(read)
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Batch, CaseVerdict};
-use crate::report::view::grouped;
+use crate::report::view::{counted, grouped};
 
 /// What a recording saw of a program. A call that may hold products counts as one product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Covered {
     pub recorded: u64,
     /// The others.
     pub left_out: Vec<LeftOut>,
+    /// Recorded ones that no case is of: somebody took it out.
+    #[serde(skip)]
+    absent: u64,
 }
 
 impl Coverage {
@@ -111,7 +114,11 @@ impl Covered {
 
     /// What was left out, a line each.
     pub(in crate::report) fn lines(&self) -> impl Iterator<Item = String> {
-        self.left_out.iter().map(|one| {
+        let absent = (self.absent > 0).then(|| {
+            let absent = counted(self.absent as usize, "product");
+            format!("recorded, but not among the cases: {absent}")
+        });
+        let left_out = self.left_out.iter().map(|one| {
             let LeftOut {
                 op, module, why, ..
             } = one;
@@ -129,13 +136,15 @@ impl Covered {
                 module => format!(" in {module}"),
             };
             format!("{word}: {op}{calls}{place}: {why}")
-        })
+        });
+        left_out.chain(absent)
     }
 }
 
 impl Batch {
     /// The same, as the verdict on a recording. `products` are the cases, in their order, that are products.
     pub fn cover(&mut self, coverage: Coverage, products: &[bool]) {
+        let cases = products.iter().filter(|product| **product).count();
         let judged = self.cases.iter().zip(products);
         let judged =
             judged.filter(|(case, product)| **product && case.verdict != CaseVerdict::Unjudged);
@@ -149,6 +158,7 @@ impl Batch {
             seen,
             recorded,
             left_out,
+            absent: recorded.saturating_sub(cases as u64),
         };
         if !covered.is_whole() {
             self.verdict = self.verdict.max(CaseVerdict::IdenticalInPart);

@@ -2,9 +2,9 @@
 
 use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
 use crate::emu::shape_text;
-use crate::report::view::said::all;
+use crate::report::view::said::{all, card, percent};
 use crate::report::view::{
-    self, Card, Differences, Digest, Fact, Section, Tone, View, capital, differences, grouped, of,
+    self, Differences, Digest, Fact, Section, Tone, View, capital, differences, grouped, of,
 };
 use crate::report::{Bucket, Cause, Identified};
 
@@ -25,7 +25,12 @@ impl Compared {
             qualified: self.qualified(),
             sentence: if equal {
                 format!(
-                    "all {elements} elements have the same bits{}",
+                    "all {elements} elements{} have the same bits{}",
+                    if self.rows.is_some() {
+                        " of the chosen rows"
+                    } else {
+                        ""
+                    },
                     self.rounding()
                 )
             } else {
@@ -37,7 +42,7 @@ impl Compared {
             figures: self.figures(),
             differences: self.drawn(),
             sections: vec![self.results(), self.inputs()],
-            proves: self.proves().to_owned(),
+            proves: self.proves(),
             test: [
                 "tcverify".to_owned(),
                 "tcverify.compare".to_owned(),
@@ -49,7 +54,7 @@ impl Compared {
 
     fn tone(&self) -> Tone {
         match (self.verdict, self.wrong) {
-            (Answer::Equal, _) if self.rounded.is_none() => Tone::Good,
+            (Answer::Equal, _) if self.rounded.is_none() && self.rows.is_none() => Tone::Good,
             (Answer::Equal, _) => Tone::Part,
             (Answer::Different, None) if self.explained == Some(Explained::Both) => Tone::Part,
             _ => Tone::Bad,
@@ -68,17 +73,21 @@ impl Compared {
         let wrong = self
             .wrong
             .map_or(String::new(), |side| format!(", {} is wrong", side.name()));
-        format!("{explained}{wrong}")
+        let part = match self.rows {
+            Some(_) if self.verdict == Answer::Equal => ", in the chosen rows",
+            _ => "",
+        };
+        format!("{explained}{part}{wrong}")
     }
 
     /// How many differ, and how far.
     fn difference(&self) -> String {
         let d = &self.differences;
-        let percent = match d.mismatch_percent {
-            0.0 => "< 0.000001".to_owned(),
-            percent => format!("{percent}"),
-        };
-        let far = match (d.histogram.as_slice(), median(&d.histogram)) {
+        let percent = percent(d.mismatch_percent);
+        let far = match (
+            d.histogram.as_slice(),
+            median(&d.histogram, self.mismatch_count),
+        ) {
             ([only], _) if only.from == only.to && only.count == self.mismatch_count => {
                 format!(", all by {} ulp", only.from)
             }
@@ -86,7 +95,7 @@ impl Compared {
             _ => String::new(),
         };
         format!(
-            "{} elements differ ({percent} %){far}{}",
+            "{} elements differ ({percent}){far}{}",
             of(self.mismatch_count, d.elements),
             self.rounding()
         )
@@ -328,10 +337,14 @@ impl Compared {
     fn exact(&self) -> Option<Fact> {
         let count = self.correctly_rounded.as_ref()?;
         let [left, right] = count.rounded.map(grouped);
-        let [far_left, far_right] = count.farthest;
+        let far = |side: usize, unit: &str| match count.farthest[side] {
+            Some(far) => format!("at most {far}{unit}"),
+            None => "some are NaN".to_owned(),
+        };
+        let (far_left, far_right) = (far(0, " ulp away"), far(1, ""));
         let line = format!(
-            "of {} differing elements the left has the correctly rounded sum in {left} (at most {far_left} ulp away), the \
-             right in {right} (at most {far_right}), neither in {}",
+            "of {} differing elements the left has the correctly rounded sum in {left} ({far_left}), the right in {right} \
+             ({far_right}), neither in {}",
             grouped(count.elements),
             grouped(count.neither)
         );
@@ -347,26 +360,7 @@ impl Compared {
             ..Section::default()
         };
         for (side, found) in self.sides() {
-            let input = &found.input;
-            let digest = |part, sha256: &String| Digest {
-                of: side.name().to_owned(),
-                part,
-                sha256: sha256.clone(),
-                about: String::new(),
-            };
-            section.cards.push(Card {
-                name: side.name().to_owned(),
-                path: input.path.clone(),
-                facts: vec![Fact::detail(
-                    "array",
-                    format!("{} {}", shape_text(&input.shape), input.format),
-                )],
-                digests: vec![
-                    digest("file", &input.file_sha256),
-                    digest("data", &input.payload_sha256),
-                ],
-                ..Card::default()
-            });
+            section.cards.push(card(side.name(), false, &found.input));
         }
         for pair in &self.operands {
             let role = pair.role.to_uppercase();
@@ -388,11 +382,25 @@ impl Compared {
         section
     }
 
-    fn proves(&self) -> &'static str {
-        match (self.verdict, self.explained) {
+    fn proves(&self) -> String {
+        let said = match (self.verdict, self.explained) {
             (Answer::Equal, _) => {
-                "Both files hold the same bits. That does not show that they are correct: 'tcverify check' replays \
-                one."
+                let held = match (&self.rows, self.rounded) {
+                    (None, None) => "Both files hold the same bits.".to_owned(),
+                    (None, Some(_)) => {
+                        format!(
+                            "Both results have the same bits{}; the files differ.",
+                            self.rounding()
+                        )
+                    }
+                    (Some(_), _) => format!(
+                        "The chosen rows have the same bits{}. Other rows were not compared.",
+                        self.rounding()
+                    ),
+                };
+                return format!(
+                    "{held} That does not show that they are correct: 'tcverify check' replays one."
+                );
             }
             (Answer::InputsDiffer, _) => {
                 "Different operands give different results: this is no evidence of an error in a GPU or a library."
@@ -411,7 +419,8 @@ impl Compared {
             (_, None) => {
                 "The files differ. Without A and B, this does not show which is correct, or why."
             }
-        }
+        };
+        said.to_owned()
     }
 }
 
@@ -487,13 +496,13 @@ impl Identified {
     }
 }
 
-/// The distance that half of the differences do not exceed: the end of its bucket.
-fn median(histogram: &[Bucket]) -> Option<String> {
-    let all: u64 = histogram.iter().map(|bucket| bucket.count).sum();
+/// The distance that half of all differences do not exceed: the end of its bucket; none where too many have no distance,
+/// as a NaN has none.
+fn median(histogram: &[Bucket], all: u64) -> Option<String> {
     let mut so_far = 0;
     for bucket in histogram {
         so_far += bucket.count;
-        if 2 * so_far >= all && all > 0 {
+        if 2 * so_far >= all {
             let to = u64::try_from(bucket.to);
             return Some(to.map_or(bucket.to.to_string(), view::grouped));
         }

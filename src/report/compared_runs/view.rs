@@ -3,7 +3,11 @@
 use super::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
+use crate::report::view::said::{percent, some};
 use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped, of};
+
+/// Names of steps that are shown.
+const SHOWN: usize = 5;
 
 impl ComparedRuns {
     /// What it says.
@@ -49,6 +53,9 @@ impl ComparedRuns {
         let Some(first) = self.first.map(|at| (at, &self.steps[at])) else {
             let alone = self.left.alone.len() + self.right.alone.len();
             return match (self.verdict, alone) {
+                (RunsVerdict::Equal, _) if steps == 1 => {
+                    "the one step has the same bits".to_owned()
+                }
                 (RunsVerdict::Equal, _) => {
                     format!("all {} steps have the same bits", grouped(steps))
                 }
@@ -133,8 +140,8 @@ impl ComparedRuns {
         let first = self.first?;
         let later = &self.steps[first + 1..];
         let of_result = |result| later.iter().filter(move |step| step.result == result);
-        let begins: Vec<&str> = of_result(StepResult::Begins)
-            .map(|s| s.name.as_str())
+        let begins: Vec<String> = of_result(StepResult::Begins)
+            .map(|step| step.name.clone())
             .collect();
         let mut lines = Vec::new();
         match of_result(StepResult::Inherits).count() {
@@ -149,16 +156,10 @@ impl ComparedRuns {
             n => lines.push(format!("{} with the same bits", counted(n, "step"))),
         }
         if !begins.is_empty() {
-            let shown: Vec<&str> = begins.iter().copied().take(5).collect();
-            let more = if begins.len() > shown.len() {
-                " ..."
-            } else {
-                ""
-            };
             lines.push(format!(
-                "{} with the same operands but a different result: {}{more}",
+                "{} with the same operands but a different result: {}",
                 counted(begins.len(), "step"),
-                shown.join(", ")
+                some(&begins, SHOWN)
             ));
         }
         let mut lines = lines.into_iter();
@@ -218,18 +219,12 @@ impl ComparedRuns {
 
 impl RunCompared {
     fn alone(&self, side: &str) -> Option<Fact> {
-        let shown: Vec<&str> = self.alone.iter().map(String::as_str).take(5).collect();
-        let more = if self.alone.len() > shown.len() {
-            " ..."
-        } else {
-            ""
-        };
         let said = format!(
-            "{} only in the {side} run: {}{more}",
+            "{} only in the {side} run: {}",
             counted(self.alone.len(), "step"),
-            shown.join(", ")
+            some(&self.alone, SHOWN)
         );
-        (!shown.is_empty()).then(|| Fact::caution("alone", said))
+        (!self.alone.is_empty()).then(|| Fact::caution("alone", said))
     }
 }
 
@@ -240,7 +235,7 @@ impl ComparedStep {
             None => String::new(),
             Some(d) => {
                 let count = of(d.mismatches, d.elements);
-                format!(": {count} elements ({} %)", d.mismatch_percent)
+                format!(": {count} elements ({})", percent(d.mismatch_percent))
             }
         }
     }
@@ -250,9 +245,9 @@ impl ComparedStep {
             (StepResult::Equal, _) => "the same bits".to_owned(),
             (StepResult::Unknown, _) => "not compared".to_owned(),
             (_, Some(d)) => format!(
-                "{} elements differ ({} %)",
+                "{} elements differ ({})",
                 of(d.mismatches, d.elements),
-                d.mismatch_percent
+                percent(d.mismatch_percent)
             ),
             (_, None) => "the results have other digests".to_owned(),
         };

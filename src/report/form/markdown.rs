@@ -36,7 +36,9 @@ impl View {
         }
         if !self.next.is_empty() {
             writeln!(out, "\n**Next:**")?;
-            block("sh", &self.next.join("\n"), out)?;
+            for next in &self.next {
+                block("sh", next, out)?;
+            }
         }
         if !self.cases.is_empty() {
             self.case_rows(out)?;

@@ -101,7 +101,7 @@ fn outline(items: &[Item]) -> Markup {
         ul {
             @for item in items {
                 li {
-                    @if item.command { code { (text(&item.text)) } } @else { (text(&item.text)) }
+                    @if item.command { code { (text(&item.text)) } } @else { (text(item.text.trim_start_matches("- "))) }
                     @if !item.under.is_empty() { (outline(&item.under)) }
                 }
             }

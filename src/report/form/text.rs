@@ -141,6 +141,7 @@ impl View {
     pub fn brief(&self, out: &mut dyn Write) -> io::Result<()> {
         let style = self.tone.style();
         let by = match self.about.first() {
+            Some(about) if self.evidence.is_empty() => format!("; {about}"),
             Some(rule) => format!("; {rule} ({})", self.evidence),
             None => String::new(),
         };

@@ -28,7 +28,7 @@ impl Identification {
         if !self.others.is_empty() {
             let first = counted(self.sample.first, "sampled element");
             let heading = format!(
-                "Others, ordered by agreement in the first {first} elements; each count is of the elements tested"
+                "Others, ordered by agreement in the first {first}; each count is of the elements tested"
             );
             sections.push(section("others", &heading, self.rest(limit)));
         }
@@ -401,8 +401,6 @@ impl Identified {
     /// `fp16*fp16 -> fp32, rounded to bf16`.
     pub fn formats(&self) -> String {
         let a = &self.arithmetic;
-        let scale = a.scale.map_or(String::new(), |s| format!(", scales {s}"));
-        let addend = a.addend.map_or(String::new(), |c| format!(", C {c}"));
         let rounded = self
             .rounded_to
             .map_or(String::new(), |f| format!(", rounded to {f}"));
@@ -410,12 +408,6 @@ impl Identified {
             Step::Sliced(step) => step.blocks.map(|blocks| blocks.summary()),
             _ => None,
         };
-        format!(
-            "{}*{}{scale}{addend} -> {}{rounded}{}",
-            a.a,
-            a.b,
-            a.accumulator,
-            blocks.unwrap_or_default()
-        )
+        format!("{}{rounded}{}", a.in_words(), blocks.unwrap_or_default())
     }
 }

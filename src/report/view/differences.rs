@@ -9,17 +9,7 @@ use crate::report::{self, Bucket, Comparison, Mismatch, Outcome};
 /// Mismatches so few that each is pointed at.
 const FEW: u64 = 8;
 
-/// The comparison of a result in which some elements differ.
-pub fn of_result(
-    outcome: &Outcome,
-    (causes, places): (&[report::Cause], &[report::Place]),
-    (result, format, shape): (&str, Format, &[usize]),
-) -> Option<Differences> {
-    let c = compared(outcome)?;
-    of_comparison(c, (causes, places), (result, format, shape))
-}
-
-/// The same for a comparison.
+/// A comparison of a result in which some elements differ.
 pub fn of_comparison(
     c: &Comparison,
     (causes, places): (&[report::Cause], &[report::Place]),
@@ -135,10 +125,7 @@ pub fn nothing(
     };
     match (tried, untried) {
         ([], []) => None,
-        ([], _) => Some(format!(
-            "no cause of {this} was searched for: {}",
-            untried.join("; ")
-        )),
+        ([], _) => Some(format!("not tried: {}", untried.join("; "))),
         _ => Some(format!(
             "none of the hypotheses tried gives {this}: {}{not}",
             tried.join("; ")

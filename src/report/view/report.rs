@@ -1,8 +1,6 @@
 //! The view of a report.
 
-use super::said::{
-    all, card, grouped, low_bits, proves, qualified, reproduced, sampled, sentence, some,
-};
+use super::said::{all, bare, card, grouped, low_bits, proves, reproduced, sampled, some};
 use super::{Digest, Fact, Section, Trace, View, Weight, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
@@ -46,8 +44,7 @@ impl Report {
             }
         };
         sections.extend([self.inputs_section(&about), self.replay_section(result)]);
-        let same = self.verdict == Verdict::Identical;
-        let said = sentence(&self.outcome, same, sample, shape, result);
+        let said = self.sentence();
         let proven = evidence == Evidence::Captured;
         let believed = self.believed();
         View {
@@ -57,7 +54,7 @@ impl Report {
             qualified: format!(
                 "{}{}{}",
                 self.rule.qualified(self.verdict),
-                qualified(&self.outcome, sample, shape, result),
+                self.qualified(),
                 believed.map_or(String::new(), Merged::qualified)
             ),
             sentence: match believed {
@@ -69,11 +66,10 @@ impl Report {
             causes: differences::causes(&self.causes),
             tried: differences::nothing(&self.tried, &self.untried, result),
             figures,
-            differences: differences::of_result(
-                &self.outcome,
-                (&self.causes, &self.places),
-                (result, produced.format, shape),
-            ),
+            differences: differences::compared(&self.outcome).and_then(|comparison| {
+                let told = (result, produced.format, shape);
+                differences::of_comparison(comparison, (&self.causes, &self.places), told)
+            }),
             trace: Some(Trace {
                 text: String::new(),
                 how,
@@ -100,7 +96,7 @@ impl Report {
     }
 
     /// What sentences call the result.
-    fn called(&self) -> &str {
+    pub(super) fn called(&self) -> &str {
         match self.reproduced.output.as_deref() {
             None => "D",
             Some("y") => "the result",
@@ -232,7 +228,7 @@ impl Report {
             ),
             ..Digest::new("root", &tree.root)
         }));
-        let bare = result.strip_prefix("the ").unwrap_or(result);
+        let bare = bare(result);
         Section {
             id: "replay",
             heading: format!("The reproduced {bare}"),

@@ -34,7 +34,7 @@ impl Rule {
     /// What follows a verdict by it.
     pub(super) fn qualified(&self, verdict: Verdict) -> &'static str {
         match self {
-            Rule::Product(rule) if rule.chosen.is_some() => ", model chosen to fit D",
+            Rule::Product(_) if self.is_chosen() => ", model chosen to fit D",
             Rule::Product(_) => "",
             Rule::Operation(_) if verdict == Verdict::Different => "",
             Rule::Operation(rule) => match rule.evidence {
@@ -109,19 +109,14 @@ impl Product {
 impl Model {
     /// Architecture, instruction and formats.
     pub fn line(&self, conversion: Option<&Conversion>) -> String {
-        let arithmetic = &self.arithmetic;
         let conversion = conversion.map_or(String::new(), |c| {
             format!(", rounded {} to {}", c.rounding, c.to)
         });
-        let scale = arithmetic
-            .scale
-            .map_or(String::new(), |scale| format!(", scales {scale}"));
-        let addend = arithmetic
-            .addend
-            .map_or(String::new(), |addend| format!(", C {addend}"));
         format!(
-            "{} {}, {}*{}{scale}{addend} -> {}{conversion}",
-            self.architecture, self.instruction, arithmetic.a, arithmetic.b, arithmetic.accumulator
+            "{} {}, {}{conversion}",
+            self.architecture,
+            self.instruction,
+            self.arithmetic.in_words()
         )
     }
 

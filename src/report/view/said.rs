@@ -2,7 +2,9 @@
 
 use super::{Card, Constant, Digest, Fact, Weight};
 use crate::emu::{Evidence, shape_text};
-use crate::report::{self, Comparison, Input, Missed, ModelFile, Outcome, Sampled, Verdict};
+use crate::report::{
+    self, Comparison, Input, Missed, ModelFile, Outcome, Report, Sampled, Verdict,
+};
 
 /// A sentence that begins one.
 pub fn capital(text: &str) -> String {
@@ -44,34 +46,18 @@ pub fn of(part: u64, all: u64) -> String {
     format!("{} of {}", grouped(part), grouped(all))
 }
 
+/// The share of elements that differ, if any do.
+pub fn percent(percent: f64) -> String {
+    // Six decimals would show a lone mismatch among billions as none.
+    match percent {
+        0.0 => "< 0.000001 %".to_owned(),
+        percent => format!("{percent} %"),
+    }
+}
+
 /// How many elements an array of this shape has.
 pub fn all(shape: &[usize]) -> u64 {
     shape.iter().map(|&n| n as u64).product()
-}
-
-/// How much of a result a verdict is about, and what it lets pass, to follow it.
-pub fn qualified(
-    outcome: &Outcome,
-    sample: Option<&Sampled>,
-    shape: &[usize],
-    result: &str,
-) -> String {
-    let mut title = String::new();
-    let Outcome::Elements { comparison, .. } = outcome else {
-        return title;
-    };
-    if sample.is_some() {
-        title += &format!(
-            ", {} of {result} compared",
-            share(comparison.elements, all(shape))
-        );
-    }
-    match comparison.accepted {
-        0 => {}
-        1 => title += ", 1 element accepted by tolerance",
-        n => title += &format!(", {} elements accepted by tolerance", grouped(n)),
-    }
-    title
 }
 
 /// A part in percent; less than all is never 100, more than nothing never 0.
@@ -92,60 +78,74 @@ fn share(part: u64, all: u64) -> String {
     )
 }
 
-/// What came out, without the verdict itself.
-pub fn sentence(
-    outcome: &Outcome,
-    same: bool,
-    sample: Option<&Sampled>,
-    shape: &[usize],
-    result: &str,
-) -> String {
-    let comparison = match outcome {
-        Outcome::Digest { .. } if same => {
-            return format!("the reproduced {} has the expected digest", bare(result));
+impl Report {
+    /// How much of a result the verdict is about, and what it lets pass, to follow it.
+    pub(super) fn qualified(&self) -> String {
+        let mut title = String::new();
+        let Outcome::Elements { comparison, .. } = &self.outcome else {
+            return title;
+        };
+        if self.reproduced.sample.is_some() {
+            let part = share(comparison.elements, all(&self.reproduced.shape));
+            title += &format!(", {part} of {} compared", self.called());
         }
-        Outcome::Digest { .. } => {
-            return format!("the reproduced {} has a different digest", bare(result));
+        match comparison.accepted {
+            0 => {}
+            1 => title += ", 1 element accepted by tolerance",
+            n => title += &format!(", {} elements accepted by tolerance", grouped(n)),
         }
-        Outcome::Elements { comparison, .. } => comparison,
-    };
-    let (which, whose) = match sample {
-        None => ("", format!("of {result}")),
-        Some(sample) => {
-            let drawn = if sample.seed.is_none() {
-                "chosen "
-            } else {
-                "sampled "
-            };
-            (drawn, format!("of the {} of {result}", grouped(all(shape))))
+        title
+    }
+
+    /// What came out, without the verdict itself.
+    pub(super) fn sentence(&self) -> String {
+        let result = self.called();
+        let comparison = match &self.outcome {
+            Outcome::Digest { .. } => {
+                let what = if self.verdict == Verdict::Identical {
+                    "the expected"
+                } else {
+                    "a different"
+                };
+                return format!("the reproduced {} has {what} digest", bare(result));
+            }
+            Outcome::Elements { comparison, .. } => comparison,
+        };
+        let (which, whose) = match &self.reproduced.sample {
+            None => ("", format!("of {result}")),
+            Some(sample) => {
+                let drawn = if sample.seed.is_none() {
+                    "chosen "
+                } else {
+                    "sampled "
+                };
+                let all = grouped(all(&self.reproduced.shape));
+                (drawn, format!("of the {all} of {result}"))
+            }
+        };
+        match (comparison.mismatches, comparison.elements) {
+            (0, 1) => format!(
+                "the one {which}element {whose} is reproduced{}",
+                accepted(comparison)
+            ),
+            (0, n) => format!(
+                "all {} {which}elements {whose} are reproduced{}",
+                grouped(n),
+                accepted(comparison)
+            ),
+            (_, 1) => format!("the one {which}element {whose} differs"),
+            (mismatches, elements) => format!(
+                "{} {which}elements {whose} differ ({}){}",
+                of(mismatches, elements),
+                percent(comparison.mismatch_percent),
+                accepted(comparison)
+            ),
         }
-    };
-    match (comparison.mismatches, comparison.elements) {
-        (0, 1) => format!(
-            "the one {which}element {whose} is reproduced{}",
-            accepted(comparison)
-        ),
-        (0, n) => format!(
-            "all {} {which}elements {whose} are reproduced{}",
-            grouped(n),
-            accepted(comparison)
-        ),
-        (_, 1) => format!("the one {which}element {whose} differs"),
-        (mismatches, elements) => format!(
-            "{} {which}elements {whose} differ ({} %){}",
-            of(mismatches, elements),
-            // Six decimals would show a lone mismatch among billions as none.
-            match comparison.mismatch_percent {
-                0.0 => "< 0.000001".to_owned(),
-                percent => format!("{percent}"),
-            },
-            accepted(comparison)
-        ),
     }
 }
 
 /// `the result` as `result`
-fn bare(result: &str) -> &str {
+pub(super) fn bare(result: &str) -> &str {
     result.strip_prefix("the ").unwrap_or(result)
 }
 

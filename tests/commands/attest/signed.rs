@@ -87,6 +87,12 @@ fn what_is_less_is_not_called_passed() {
             "tcverify:identical-by-claimed-model",
         ),
         (
+            "--arch auto --dtype fp16 a.npy b.npy d.npy".to_owned(),
+            0,
+            "WARNED",
+            "tcverify:identical-by-chosen-model",
+        ),
+        (
             format!("{PRODUCT} bad.npy"),
             1,
             "FAILED",

@@ -68,6 +68,31 @@ fn junit_markdown_and_annotations() {
     );
 }
 
+/// A case that somebody took out of a recording is seen by a CI server, too.
+#[test]
+fn a_case_that_was_taken_out() {
+    let folder = small();
+    let manifest = json!({
+        "schema": "tcverify.manifest/1",
+        "defaults": usual(),
+        "coverage": {"seen": 3, "recorded": 3},
+        "cases": [{"name": "one"}],
+    });
+    folder.write("cases.json", manifest.to_string());
+    let words = "batch cases.json --junit r.xml --markdown r.md";
+    let run = folder.tcverify(words).expect(0);
+    assert!(run.stdout.starts_with("IDENTICAL IN PART"), "{run:?}");
+    for name in ["r.xml", "r.md"] {
+        let text = String::from_utf8(folder.read(name)).unwrap();
+        let said = "recorded, but not among the cases: 2 products";
+        assert!(text.contains(said), "{text}");
+    }
+    let text = String::from_utf8(folder.read("r.xml")).unwrap();
+    let xml = roxmltree::Document::parse(&text).unwrap();
+    let count = |name| xml.descendants().filter(|n| n.has_tag_name(name)).count();
+    assert_eq!([count("testcase"), count("skipped")], [2, 1]);
+}
+
 #[test]
 fn inputs_are_not_written_over() {
     let folder = small();

@@ -252,7 +252,17 @@ fn folders_of_cases() {
     folder.tcverify("batch all").refuses(&["index.json", "two"]);
     folder.write("all/index.json", "[]");
     folder.tcverify("batch all").refuses(&["index.json", "one"]);
-    folder.write("all/index.json", r#"[{"case": "one"}]"#);
+    // What multiplies nothing is passed over, but it was read.
+    std::fs::create_dir(folder.path("all/two")).unwrap();
+    folder.write("all/two/case.json", r#"{"instruction": "pacr"}"#);
+    folder.write("all/index.json", r#"[{"case": "one"}, {"case": "two"}]"#);
+    for name in ["all/index.json", "all/one/case.json", "all/two/case.json"] {
+        let before = folder.read(name);
+        folder
+            .tcverify(&format!("batch all --json {name}"))
+            .refuses(&[name]);
+        assert_eq!(folder.read(name), before);
+    }
     folder.tcverify("batch all").expect(0);
     std::fs::create_dir(folder.path("all/empty")).unwrap();
     folder.tcverify("batch all").refuses(&["empty/case.json"]);

@@ -2,6 +2,7 @@
 
 use super::{compare, made, says};
 use crate::support::{Folder, Npy, floats};
+use serde_json::Value;
 
 fn folder() -> Folder {
     made(&[
@@ -18,7 +19,14 @@ fn folder() -> Folder {
 fn the_same_sums_rounded() {
     let folder = folder();
     let (text, found) = compare(&folder, "fp32.npy bf16.npy", 0);
-    says(&text, &["EQUAL", "after the left one is rounded to bf16"]);
+    says(
+        &text,
+        &[
+            "EQUAL, AFTER ROUNDING",
+            "after the left one is rounded to bf16",
+            "the files differ",
+        ],
+    );
     assert_eq!(
         (&found["rounded"], &found["format"]),
         (&"left".into(), &"bf16".into())
@@ -28,6 +36,132 @@ fn the_same_sums_rounded() {
     folder.write("wrong.npy", bytes);
     let (_, found) = compare(&folder, "fp32.npy wrong.npy", 1);
     assert_eq!(found["mismatch_count"], 1);
+    let (text, _) = compare(&folder, "fp32.npy fp32.npy", 0);
+    says(&text, &["Both files hold the same bits"]);
+    let (text, _) = compare(&folder, "fp32.npy fp32.npy --rows1 3:7 --rows2 3:7", 0);
+    says(
+        &text,
+        &["EQUAL, IN THE CHOSEN ROWS", "Other rows were not compared"],
+    );
+}
+
+/// Operands that are generated, or of another type, are operands.
+#[test]
+fn generated_operands_that_differ() {
+    let folder = folder();
+    let [a, b] = ["generate:1:normal:32x64", "generate:2:normal:64x48"];
+    let words = format!("fp32.npy other.npy {a} {b} --dtype bf16 --arch h100");
+    let another = format!("{words} --a2 generate:5:normal:32x64");
+    let (text, found) = compare(&folder, &another, 1);
+    says(
+        &text,
+        &["INPUTS DIFFER", "A differs between left and right"],
+    );
+    assert_eq!(found["verdict"], "inputs_differ");
+    // What is generated is what a file of the same numbers holds.
+    let (_, found) = compare(&folder, &format!("{words} --a2 a.npy"), 1);
+    assert_eq!(found["verdict"], "different");
+    assert_eq!(found["operands"][0]["same"], true);
+}
+
+/// The rule of one side says nothing of a result that its format does not hold.
+#[test]
+fn the_other_result_is_of_a_wider_format() {
+    let folder = made(&[
+        "generate generate:1:normal:16x64 --dtype fp16 --role a -o a.npy",
+        "generate generate:2:normal:64x16 --dtype fp16 --role b -o b.npy",
+        "replay --arch h100 --dtype fp16 --d-dtype fp16 a.npy b.npy -o d.npy",
+    ]);
+    let numbers: Vec<f32> = (0..256).map(|i| 0.1 + i as f32).collect();
+    folder.save("wide.npy", &Npy::new("<f4", &[16, 16], floats(&numbers)));
+    let words = "d.npy wide.npy a.npy b.npy --dtype fp16 --arch h100";
+    let (_, found) = compare(&folder, words, 1);
+    assert_eq!(
+        (&found["explained"], &found["rounded"]),
+        (&"left".into(), &"right".into())
+    );
+}
+
+/// Half of all differences is not half of those that have a distance.
+#[test]
+fn distances_of_nans() {
+    let folder = Folder::new();
+    let save = |name: &str, number: &dyn Fn(usize) -> f32| {
+        let numbers: Vec<f32> = (0..100).map(number).collect();
+        folder.save(name, &Npy::new("<f4", &[10, 10], floats(&numbers)));
+    };
+    let next = f32::from_bits(1f32.to_bits() + 1);
+    save("ones.npy", &|_| 1.0);
+    save("nans.npy", &|i| if i == 0 { next } else { f32::NAN });
+    save("next.npy", &|i| if i == 0 { f32::NAN } else { next });
+    let (text, _) = compare(&folder, "ones.npy nans.npy", 1);
+    assert!(!text.stdout.contains("half of them"), "{text:?}");
+    let (text, _) = compare(&folder, "ones.npy next.npy", 1);
+    says(&text, &["half of them by 1 ulp or less"]);
+}
+
+/// A NaN is not near the exact sum.
+#[test]
+fn a_nan_is_no_distance_away() {
+    let folder = folder();
+    let mut numbers = vec![f32::NAN; 32 * 48];
+    numbers[7] = 1.0;
+    folder.save("nan.npy", &Npy::new("<f4", &[32, 48], floats(&numbers)));
+    let (text, found) = compare(&folder, "fp32.npy nan.npy a.npy b.npy --arch h100", 1);
+    says(&text, &["the right in 0 (some are NaN)"]);
+    assert_eq!(found["correctly_rounded"]["farthest"][1], Value::Null);
+    assert!(found["correctly_rounded"]["farthest"][0].is_number());
+}
+
+/// Where too many places differ to be grouped, and where NaNs do, nothing is said that was not looked at.
+#[test]
+fn a_pattern_is_only_denied_where_none_was_found() {
+    let folder = Folder::new();
+    let save = |name: &str, shape: [usize; 2], number: &dyn Fn(usize, usize) -> f32| {
+        let [m, n] = shape;
+        let all = (0..m).flat_map(|row| (0..n).map(move |column| number(row, column)));
+        let numbers: Vec<f32> = all.collect();
+        folder.save(name, &Npy::new("<f4", &shape, floats(&numbers)));
+    };
+    let denied = "share no row, column, tile or bit";
+    let large = [1024, 512];
+    save("large.npy", large, &|_, _| 1.0);
+    save("lane.npy", large, &|row, column| {
+        let hit = row % 8 == 3 && column % 2 == 0;
+        f32::from_bits(
+            1f32.to_bits()
+                ^ if hit {
+                    1 + (column as u32 >> 1) % 50
+                } else {
+                    0
+                },
+        )
+    });
+    let (text, _) = compare(&folder, "large.npy lane.npy", 1);
+    says(&text, &["mismatches lie at row mod 8 = 3"]);
+    assert!(!text.stdout.contains(denied), "{text:?}");
+    let small = [16, 16];
+    let scattered = |row, column| [(0, 1), (3, 9), (9, 4)].contains(&(row, column));
+    save("small.npy", small, &|_, _| 1.0);
+    save("nan.npy", small, &|row, column| {
+        if scattered(row, column) {
+            f32::NAN
+        } else {
+            1.0
+        }
+    });
+    save("off.npy", small, &|row, column| {
+        let bits = if scattered(row, column) {
+            1 + row as u32
+        } else {
+            0
+        };
+        f32::from_bits(1f32.to_bits() ^ bits)
+    });
+    let (text, _) = compare(&folder, "small.npy nan.npy", 1);
+    assert!(!text.stdout.contains(denied), "{text:?}");
+    let (text, _) = compare(&folder, "small.npy off.npy", 1);
+    says(&text, &[denied]);
 }
 
 /// Numbers that were widened to be saved count in their own format.
@@ -81,10 +215,24 @@ fn every_form_says_it() {
         }
         assert!(!text.contains("reproduced"), "{name} speaks of a replay");
     }
+    let markdown = String::from_utf8(folder.read("r.md")).unwrap();
+    // Each command stands in a block of its own.
+    for command in ["tcverify check ", "tcverify explain "] {
+        let blocks = markdown.matches(&format!("```sh\n{command}")).count();
+        assert_eq!(blocks, 2, "{markdown}");
+    }
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    for purpose in [
+        "To replay one of the results:",
+        "To explain the first mismatch:",
+    ] {
+        assert_eq!(page.matches(purpose).count(), 2, "{purpose}");
+    }
     let brief = folder
         .tcverify("compare --brief fp32.npy other.npy")
         .expect(1);
     assert!(brief.stdout.starts_with("DIFFERENT  "), "{}", brief.stdout);
+    assert!(brief.stdout.ends_with("in fp32\n"), "{}", brief.stdout);
 }
 
 /// Two runs give the same bytes.
@@ -112,7 +260,12 @@ fn what_cannot_be_compared_is_refused() {
         "whole.npy",
         &Npy::new("<i4", &[32, 48], vec![0; 4 * 32 * 48]),
     );
+    for (name, shape) in [("no-columns.npy", [4, 0]), ("no-rows.npy", [0, 4])] {
+        folder.save(name, &Npy::new("<f4", &shape, Vec::new()));
+    }
     for (words, said) in [
+        ("no-columns.npy no-columns.npy", &["it has no elements"][..]),
+        ("no-rows.npy no-rows.npy", &["it has no elements"]),
         ("fp32.npy codes.npy", &["left is 32x48", "right is 2x2"][..]),
         ("fp32.npy wide.npy", &["is one of them transposed?"]),
         (

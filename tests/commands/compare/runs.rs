@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{compare, made, says};
-use crate::support::Folder;
+use crate::support::{Folder, Npy};
 
 /// Products that another unit or order gives, an operation between them, and what reads its result.
 fn two_runs() -> Folder {
@@ -99,6 +99,84 @@ fn equal_runs_and_other_names() {
     );
     assert_eq!(found["steps"][2]["linked_by"], "operands");
     assert_eq!(found["steps"][2]["right_name"], "layer.down");
+}
+
+/// One run keeps sums that the other one has rounded: what reads them reads other bits.
+#[test]
+fn a_rounded_result_is_not_the_same() {
+    let folder = two_runs();
+    folder
+        .tcverify("replay --arch a100 --dtype bf16 x.npy w.npy -o wide.npy")
+        .expect(0);
+    write(
+        &folder,
+        "wide.json",
+        &steps("wide.npy", "o.npy", ["up", "down"]),
+    );
+    let (text, found) = compare(&folder, "wide.json run1.json", 1);
+    let said = "equal after the left one is rounded to bf16";
+    says(&text, &["up is the first that differs", said]);
+    assert_eq!(found["verdict"], "different");
+    let up = &found["steps"][1];
+    assert_eq!(
+        (&up["result"], &up["reason"], &up["explanations"]),
+        (&json!("begins"), &json!(said), &Value::Null)
+    );
+    // With differences beside the rounding, both are said.
+    write(
+        &folder,
+        "wide2.json",
+        &steps("wide.npy", "o.npy", ["up", "down"]),
+    );
+    let (_, found) = compare(&folder, "wide2.json run2.json", 1);
+    assert_eq!(
+        found["steps"][1]["reason"],
+        "compared after the left one is rounded to bf16"
+    );
+}
+
+/// The same bytes are other numbers in another shape or format.
+#[test]
+fn bytes_alone_do_not_make_results_equal() {
+    let folder = two_runs();
+    let numbers: Vec<u8> = (0..=255).flat_map(|i| [i, 1, 2, 63]).collect();
+    for (name, descr, shape) in [
+        ("d.npy", "<f4", &[16, 16][..]),
+        ("shape.npy", "<f4", &[8, 32]),
+        ("format.npy", "<i4", &[16, 16]),
+        ("empty.npy", "<f4", &[0, 16]),
+    ] {
+        let count = 4 * shape.iter().product::<usize>();
+        folder.save(name, &Npy::new(descr, shape, numbers[..count].to_vec()));
+    }
+    let run = |name: &str, a: &str, d: &str| {
+        let step =
+            json!([{"name": "one", "arch": "a100", "dtype": "bf16", "a": a, "b": "w.npy", "d": d}]);
+        write(&folder, name, &step);
+    };
+    run("one.json", "x.npy", "d.npy");
+    run("empty.json", "x.npy", "empty.npy");
+    for (other, reason) in [
+        ("shape.npy", "left is 16x16, right is 8x32"),
+        ("format.npy", "left holds fp32, right holds int32"),
+    ] {
+        run("other.json", "x.npy", other);
+        let found = folder.tcverify("compare one.json other.json --json -");
+        let said = found.expect(2).stdout;
+        assert!(said.contains("\"result\": \"unknown\""), "{said}");
+        assert!(said.contains(reason), "{said}");
+    }
+    let found = folder.tcverify("compare empty.json empty.json --json -");
+    let said = found.expect(2).stdout;
+    assert!(said.contains("it has no elements to compare"), "{said}");
+    // An operand of another shape is another operand.
+    let x = folder.read("x.npy");
+    let elements = x[x.len() - 2 * 16 * 512..].to_vec();
+    folder.save("turned.npy", &Npy::new("<V2", &[32, 256], elements));
+    run("other.json", "turned.npy", "d.npy");
+    let (text, found) = compare(&folder, "one.json other.json", 0);
+    says(&text, &["EQUAL  the one step has the same bits"]);
+    assert_eq!(found["steps"][0]["differing_operands"], json!(["a"]));
 }
 
 #[test]

@@ -166,7 +166,7 @@ pub fn plain(map: &MismatchMap) -> Markup {
             aria-label="Where the mismatches lie" shape-rendering="crispEdges" {
             @for (x, y, w, fill) in squares { rect x=(x) y=(y) width=(w) height=(side) fill=(fill) {} }
         } (LINE)
-        div.s { "D, " (grouped(map.rows as u64)) " rows by " (grouped(map.columns as u64)) " columns; a square is " (unit)
+        div.s { (grouped(map.rows as u64)) " rows by " (grouped(map.columns as u64)) " columns; a square is " (unit)
             ". The fullest has " (grouped(most)) "." }
     }
 }
@@ -176,23 +176,12 @@ fn period(gathered: &Gathered, all: u64) -> Markup {
     let Gathered {
         side,
         period,
-        held,
         counts,
+        ..
     } = gathered;
     let side = ["row", "column"][*side];
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let mut named: Vec<_> = (0..*period)
-        .filter(|&i| counts[i] * *period as u64 >= 4 * all)
-        .collect();
-    named.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
-    let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
-    let more = if named.len() > 4 { ", \u{2026}" } else { "" };
-    let words = format!(
-        "{} of {} mismatches lie at {side} mod {period} = {}{more}",
-        grouped(*held),
-        grouped(all),
-        listed.join(", ")
-    );
+    let words = gathered.in_words(all);
     let height = |count: u64| (count as f64 / most as f64 * 38.0).max(2.0);
     let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     html! {

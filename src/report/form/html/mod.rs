@@ -122,10 +122,7 @@ impl View {
                         @if let Some(command) = &cause.command { p.hint { "To check all of it:" } (shell(command)) } } (LINE)
                 }
                 @if let Some(tried) = &self.tried { p { (text(&capital(tried))) "." } }
-                @for (i, next) in self.next.iter().enumerate() {
-                    p.hint { @if i == 0 { "To explain the first mismatch:" } @else { "To search for another model or \
-                        schedule:" } } (shell(next))
-                }
+                @for next in &self.next { p.hint { (purpose(next)) } (shell(next)) }
             },
         )
     }
@@ -194,11 +191,20 @@ impl View {
                 p.hint #shown aria-live="polite" {}
                 table.cases {
                     thead { tr { th scope="col" { (self.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
-                        th scope="col" { @if self.noun == "case" { "model" } @else { "measured" } } } } (LINE)
+                        th scope="col" { (self.by()) } } } (LINE)
                     tbody { (LINE) @for (place, case) in cases { (row(place, case)) (LINE) } }
                 }
             },
         )
+    }
+
+    /// The heading of the column that says by what something was judged.
+    fn by(&self) -> &'static str {
+        match self.noun {
+            "case" => "model",
+            "step" => "kind",
+            _ => "measured",
+        }
     }
 
     /// What else is known of those that went wrong.
@@ -272,6 +278,16 @@ pub(super) fn rank(tone: Tone) -> u8 {
     }
 }
 
+/// What a command is for.
+fn purpose(command: &str) -> &'static str {
+    match command.split(' ').nth(1) {
+        Some("explain") => "To explain the first mismatch:",
+        Some("identify") => "To search for another model or schedule:",
+        Some("check") => "To replay one of the results:",
+        _ => "Next:",
+    }
+}
+
 /// What is to be copied.
 fn shell(command: &str) -> Markup {
     html! { pre.command tabindex="0" { (text(command)) } }
@@ -338,12 +354,17 @@ fn linked(case: &Case) -> Markup {
     } }
 }
 
-/// What a fragment of an address may hold.
+/// What a fragment of an address may hold: of no two names the same.
 fn anchor(name: &str) -> String {
-    let plain = name
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    format!("of-{}", plain.collect::<String>())
+    let mut anchor = "of-".to_owned();
+    for c in name.chars() {
+        match c {
+            '-' | '.' | '_' => anchor.push(c),
+            c if c.is_ascii_alphanumeric() => anchor.push(c),
+            c => anchor += &format!("~{:x}~", u32::from(c)),
+        }
+    }
+    anchor
 }
 
 fn square(case: &Case) -> Markup {
@@ -370,5 +391,21 @@ fn row(place: usize, case: &Case) -> Markup {
             td { (lines(&case.said)) }
             td { (text(&case.by)) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::anchor;
+
+    #[test]
+    fn no_two_names_have_one_anchor() {
+        let names = [
+            "a b", "a-b", "a~b", "a~20~b", "a_b", "a.b", "ab", "\u{e9}", "",
+        ];
+        let anchors: std::collections::BTreeSet<_> =
+            names.iter().map(|name| anchor(name)).collect();
+        assert_eq!(anchors.len(), names.len());
+        assert_eq!(anchor("host-0.x_1"), "of-host-0.x_1");
     }
 }

@@ -1,0 +1,46 @@
+//! Whether two arrays hold the same, by their digests.
+
+use crate::io::{self, FileError, payload_sha256};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+/// What an array holds, as far as it is known.
+#[derive(Clone)]
+pub struct Stored {
+    /// SHA-256 of the elements as they are stored.
+    pub sha256: String,
+    /// Without a file nothing says these two.
+    pub shape: Option<Vec<usize>>,
+    pub format: Option<Format>,
+}
+
+impl Stored {
+    /// All of an array, whose type may say its format.
+    pub fn of(array: &io::Source) -> Result<Stored, FileError> {
+        let tensor = array.tensor(array.as_stored())?;
+        Ok(Stored::part(array, &tensor))
+    }
+
+    /// This part of an array.
+    pub fn part(array: &io::Source, tensor: &Tensor) -> Stored {
+        Stored {
+            sha256: payload_sha256(tensor),
+            shape: Some(tensor.shape().to_vec()),
+            format: array.header().descr.own_format(),
+        }
+    }
+
+    /// Bytes alone do not make two arrays the same: they may be elements of another format, or of another shape.
+    pub fn same(&self, other: &Stored) -> bool {
+        fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+            one.zip(other).is_none_or(|(one, other)| one == other)
+        }
+        self.sha256 == other.sha256
+            && agree(self.shape.as_ref(), other.shape.as_ref())
+            && agree(self.format.as_ref(), other.format.as_ref())
+    }
+
+    pub fn has_elements(&self) -> bool {
+        !self.shape.iter().flatten().any(|axis| *axis == 0)
+    }
+}
