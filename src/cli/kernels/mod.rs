@@ -8,13 +8,13 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use super::args::Unsaid;
+use super::args::{Unsaid, said};
 use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
+use crate::check::Fields;
 use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
 use crate::kernel::{
-    self, Accumulation, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
-    TableQuery,
+    self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
 };
 use crate::num::Format;
 
@@ -355,34 +355,18 @@ impl OpenArgs {
     }
 
     fn options(&self) -> Result<Options> {
-        let unsaid = &self.unsaid;
-        let mut options = Options {
-            operands: self.dtype.map(|a| [a, self.dtype_b.unwrap_or(a)]),
-            result: self.d_dtype,
+        let mut fields = Fields {
+            arch: self.arch.clone(),
+            dtype: self.dtype,
+            dtype_b: self.dtype_b,
+            d_dtype: self.d_dtype,
             split_k: self.split_k,
-            scheme: unsaid.reduction,
-            partition: unsaid.partition,
             tile_k: self.tile_k,
             instruction_k: self.instruction_k,
-            custom: unsaid.custom,
-            fast_accumulation: unsaid.accumulation.map(|how| how == Accumulation::Fast),
-            multiprocessors: unsaid.multiprocessors,
-            rotation: unsaid.rotation,
-            whole_tail: unsaid.whole_tail == Some(true),
-            ..Options::default()
+            ..Fields::default()
         };
-        let sizes = [
-            ("--split-k", self.split_k),
-            ("--tile-k", self.tile_k),
-            ("--instruction-k", self.instruction_k),
-        ];
-        if let Some((option, _)) = sizes.iter().find(|(_, size)| *size == Some(0)) {
-            bail!("{option} must be at least 1");
-        }
-        if let Some(name) = &self.arch {
-            options.on(name)?;
-        }
-        Ok(options)
+        let options = self.unsaid.fill(&mut fields);
+        said(options.and_then(|()| fields.kernel_options()))
     }
 }
 
