@@ -118,7 +118,8 @@ class Cut:
         if self.name == "d":
             return (batch * m + row) // self.block_rows
         inner = column if self.name in ("b", "scale_b") else row
-        return batch * self.per_matrix + inner if self.per_matrix else 0
+        # One B may belong to all matrices of A.
+        return (batch * self.per_matrix + inner) % self.count if self.per_matrix else 0
 
     def bytes(self, line: int) -> int:
         if self.name == "d":

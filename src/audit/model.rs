@@ -111,6 +111,7 @@ impl ProductModel {
         let model = check
             .model
             .select(inputs.contains_key(&Role::ScaleA), &scheduling)?;
+        let model = check.model.between_blocks(model, product.k)?;
         let sha256 = model.arithmetic.sha256();
         if sha256 != committed.to_string() {
             return Err(AuditError::ProvesNothing(format!(

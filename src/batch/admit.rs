@@ -150,9 +150,10 @@ impl Policy {
 
     /// What of the result is compared, how, and how much of it is listed.
     fn admit_compared(&self, request: &Request) -> Result<(), CheckError> {
-        let (result, digest) = match request {
-            Request::Product(_) => ("D", "d_digest"),
-            Request::Operation(_) => ("the result", "y_digest"),
+        let result = request.called();
+        let digest = match request {
+            Request::Product(_) => "d_digest",
+            Request::Operation(_) => "y_digest",
         };
         let scope = request.scope()?;
         let parts = [

@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Opens a file, makes the operand that is generated, or takes it from memory.
-pub(super) fn open(
+fn open(
     role: Role,
     source: &Source,
     format: Format,
@@ -196,8 +196,8 @@ pub(super) fn open(
     opened.map_err(CheckError::file(field))
 }
 
-/// Numbers that an epilogue reads as f32: of the format the file names, or that is said.
-fn read_float(
+/// Numbers that an epilogue or an operation reads as f32: of the format the file names, or that is said.
+pub(super) fn read_float(
     (role, source): (Role, &Source),
     (said_by, said): (&'static str, Option<Format>),
     generated: Format,

@@ -75,6 +75,14 @@ impl Request {
         }
     }
 
+    /// What sentences call the result.
+    pub fn called(&self) -> &'static str {
+        match self {
+            Request::Product(_) => "D",
+            Request::Operation(_) => "the result",
+        }
+    }
+
     /// The same, computed by the CPU.
     #[must_use]
     pub fn on_cpu(self) -> Request {

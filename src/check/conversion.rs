@@ -17,6 +17,13 @@ use crate::num::Format;
 use crate::report::Policy;
 use crate::role::Role;
 
+/// A struct with fields that another one has by the same names.
+macro_rules! taken {
+    ($kind:ident of $from:ident: $($name:ident)*; $($rest:tt)*) => {
+        $kind { $($name: $from.$name,)* $($rest)* }
+    };
+}
+
 impl Fields {
     /// What a library says of the kernel, if that is where the order comes from.
     fn kernel_said(&self) -> Option<KernelSaid> {
@@ -37,15 +44,8 @@ impl Fields {
         let kernel = self.kernel_said().map(|said| {
             Box::new(KernelRequest {
                 said,
-                answers: KernelAnswers {
-                    reduction: self.reduction,
-                    partition: self.partition,
-                    custom: self.custom,
-                    accumulation: self.accumulation,
-                    multiprocessors: self.multiprocessors,
-                    rotation: self.rotation,
-                    whole_tail: self.whole_tail == Some(true),
-                },
+                answers: taken!(KernelAnswers of self: reduction partition custom accumulation multiprocessors rotation;
+                    whole_tail: self.whole_tail == Some(true)),
             })
         });
         let from = match (&self.schedule, &self.schedule_file, kernel) {
@@ -56,22 +56,8 @@ impl Fields {
         };
         ScheduleRequest {
             from,
-            overrides: Overrides {
-                tile_k: self.tile_k,
-                residue: self.residue,
-                instruction_k: self.instruction_k,
-                split_k: self.split_k,
-                split: self.split,
-                grain: self.grain,
-                partials: self.partials,
-                sum_order: self.sum_order,
-                workers: self.workers,
-                promote: self.promote,
-                alpha: self.alpha,
-                beta: self.beta,
-                scale_result: self.scale_result,
-                activation: self.activation,
-            },
+            overrides: taken!(Overrides of self: tile_k residue instruction_k split_k split grain partials sum_order workers
+                promote alpha beta scale_result activation;),
         }
     }
 
@@ -232,22 +218,16 @@ impl TryFrom<Fields> for Check {
         }
         Ok(Check {
             operands: operands?,
-            model: ModelRequest {
-                from,
-                dtype: dtype.ok_or_else(missing("dtype"))?,
-                dtype_b,
-                instruction: fields.instruction,
-                acc: fields.acc,
-                c_dtype: fields.c_dtype,
-                scale_dtype: fields.scale_dtype,
-                scale_block: fields.scale_block,
-                ttnn: TtnnRequest {
-                    text: fields.ttnn,
-                    in0_block_w: fields.in0_block_w,
-                    packer_l1_acc: fields.packer_l1_acc == Some(true),
-                    reload: fields.reload,
-                },
-            },
+            model: taken!(ModelRequest of fields: acc c_dtype scale_dtype instruction scale_block;
+            from,
+            dtype: dtype.ok_or_else(missing("dtype"))?,
+            dtype_b,
+            ttnn: TtnnRequest {
+                text: fields.ttnn,
+                in0_block_w: fields.in0_block_w,
+                packer_l1_acc: fields.packer_l1_acc == Some(true),
+                reload: fields.reload,
+            }),
             schedule,
             claim,
             d_dtype: fields.d_dtype,
@@ -316,16 +296,15 @@ impl From<Check> for Fields {
             Some(Seed::Beacon { commitment, beacon }) => (None, Some(commitment), Some(beacon)),
         };
         let overrides = schedule.overrides;
+        let fields = taken!(Fields of overrides: tile_k residue instruction_k split_k split grain partials sum_order workers
+            promote alpha beta scale_result activation;
+            ..Fields::default());
+        let fields = taken!(Fields of answers: reduction partition custom accumulation multiprocessors rotation; ..fields);
+        let fields = taken!(Fields of model: dtype_b acc c_dtype scale_dtype instruction scale_block; ..fields);
         let mut fields = Fields {
             arch,
             model: model_file,
             dtype: Some(model.dtype),
-            dtype_b: model.dtype_b,
-            acc: model.acc,
-            c_dtype: model.c_dtype,
-            scale_dtype: model.scale_dtype,
-            instruction: model.instruction,
-            scale_block: model.scale_block,
             ttnn: model.ttnn.text,
             in0_block_w: model.ttnn.in0_block_w,
             packer_l1_acc: some(model.ttnn.packer_l1_acc),
@@ -336,27 +315,7 @@ impl From<Check> for Fields {
             kernel_log,
             kernel_table,
             workspace: table_workspace,
-            reduction: answers.reduction,
-            partition: answers.partition,
-            custom: answers.custom,
-            accumulation: answers.accumulation,
-            multiprocessors: answers.multiprocessors,
-            rotation: answers.rotation,
             whole_tail: some(answers.whole_tail),
-            tile_k: overrides.tile_k,
-            residue: overrides.residue,
-            instruction_k: overrides.instruction_k,
-            split: overrides.split,
-            split_k: overrides.split_k,
-            grain: overrides.grain,
-            partials: overrides.partials,
-            sum_order: overrides.sum_order,
-            workers: overrides.workers,
-            promote: overrides.promote,
-            alpha: overrides.alpha,
-            beta: overrides.beta,
-            scale_result: overrides.scale_result,
-            activation: overrides.activation,
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,
             d_digest,
@@ -383,7 +342,7 @@ impl From<Check> for Fields {
             sparse_layout: (operands.sparse_layout != SparseLayout::Words)
                 .then_some(operands.sparse_layout),
             d,
-            ..Fields::default()
+            ..fields
         };
         for (role, source) in operands.arrays {
             if let Some(field) = fields.array(role) {

@@ -230,6 +230,42 @@ impl Product {
     }
 }
 
+impl Fields {
+    /// What they say of a kernel beside its words, as planning takes it.
+    pub fn kernel_options(&self) -> Result<Options, CheckError> {
+        let mut options = Options {
+            operands: self.dtype.map(|a| [a, self.dtype_b.unwrap_or(a)]),
+            result: self.d_dtype,
+            split_k: self.split_k,
+            tile_k: self.tile_k,
+            instruction_k: self.instruction_k,
+            scheme: self.reduction,
+            partition: self.partition,
+            custom: self.custom,
+            fast_accumulation: self.accumulation.map(|how| how == Accumulation::Fast),
+            multiprocessors: self.multiprocessors,
+            rotation: self.rotation,
+            whole_tail: self.whole_tail == Some(true),
+            ..Options::default()
+        };
+        for (field, size) in [
+            ("split_k", self.split_k),
+            ("tile_k", self.tile_k),
+            ("instruction_k", self.instruction_k),
+        ] {
+            if size == Some(0) {
+                let reason = format!("`{field}` is 0; it must be at least 1");
+                return Err(CheckError::request(field, reason));
+            }
+        }
+        if let Some(name) = &self.arch {
+            let known = options.on(name);
+            known.map_err(CheckError::of("arch"))?;
+        }
+        Ok(options)
+    }
+}
+
 impl KernelRequest {
     /// The order of the sums, its model and D's format; what the text says of A's and B's layout is taken
     /// over where the files do not multiply otherwise.
@@ -239,7 +275,7 @@ impl KernelRequest {
         from: &mut Reader,
     ) -> Result<(Schedule, Planned), CheckError> {
         let field = self.said.field();
-        let options = self.options(check)?;
+        let options = Fields::from(check.clone()).kernel_options()?;
         let shapes = Shapes::of(check, from)?;
         let content = self.said.content()?;
         let (reading, place) = self.reading(&content, &shapes, &options, check)?;
@@ -273,43 +309,6 @@ impl KernelRequest {
             epilogue: plan.settings.epilogue.map(|said| said.value),
         };
         Ok((schedule, planned))
-    }
-
-    /// The answers as planning takes them.
-    fn options(&self, check: &Check) -> Result<Options, CheckError> {
-        let overrides = &check.schedule.overrides;
-        let model = &check.model;
-        let answers = &self.answers;
-        let mut options = Options {
-            operands: Some([model.dtype, model.dtype_b.unwrap_or(model.dtype)]),
-            result: check.d_dtype,
-            split_k: overrides.split_k,
-            tile_k: overrides.tile_k,
-            instruction_k: overrides.instruction_k,
-            scheme: answers.reduction,
-            partition: answers.partition,
-            custom: answers.custom,
-            fast_accumulation: answers.accumulation.map(|how| how == Accumulation::Fast),
-            multiprocessors: answers.multiprocessors,
-            rotation: answers.rotation,
-            whole_tail: answers.whole_tail,
-            ..Options::default()
-        };
-        for (field, size) in [
-            ("split_k", overrides.split_k),
-            ("tile_k", overrides.tile_k),
-            ("instruction_k", overrides.instruction_k),
-        ] {
-            if size == Some(0) {
-                let reason = format!("`{field}` is 0; it must be at least 1");
-                return Err(CheckError::request(field, reason));
-            }
-        }
-        if let super::request::ModelSource::Catalogue(name) = &model.from {
-            let known = options.on(name);
-            known.map_err(CheckError::of("arch"))?;
-        }
-        Ok(options)
     }
 
     /// The words about this product, and where in a file they stand.

@@ -10,6 +10,7 @@ use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
 use crate::io::{Fault, FileError, MAX_DOCUMENT, hex, read_text};
+use crate::report;
 
 /// A rule of an architecture, of the catalogue's or of a file's.
 #[derive(Clone, Debug)]
@@ -31,11 +32,6 @@ impl Model {
         Some((path.display().to_string(), sha256.clone()))
     }
 
-    /// The rule with an arithmetic that a request has changed.
-    pub(super) fn with(self, arithmetic: Arithmetic) -> Model {
-        Model { arithmetic, ..self }
-    }
-
     /// The rule's sparse form.
     pub(super) fn of_compressed(self) -> Result<Model, CheckError> {
         let choice = self.choice();
@@ -53,6 +49,18 @@ impl Model {
             compressed: true,
             ..self
         })
+    }
+
+    /// The rule as requests of any K and any A begin with it.
+    pub(super) fn basis(&self) -> report::Model {
+        let choice = self.choice();
+        let Arithmetic { a, b, .. } = choice.arithmetic;
+        let choice = Choice {
+            arithmetic: Arithmetic::of(choice.rule, [a, b]),
+            compressed: false,
+            ..choice
+        };
+        report::Model::of(&choice, self.file())
     }
 
     /// How many elements of A are kept, if it is compressed.
@@ -132,6 +140,18 @@ impl ModelRequest {
             compressed: false,
             architecture,
             file,
+        })
+    }
+}
+
+impl ModelRequest {
+    /// The same rule with what happens between blocks of this K.
+    pub(crate) fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
+        let ttnn = self.ttnn.read(self.dtype)?;
+        let arithmetic = self.ttnn.between_blocks(&ttnn, model.arithmetic, k)?;
+        Ok(Model {
+            arithmetic,
+            ..model
         })
     }
 }

@@ -143,9 +143,7 @@ impl Prepared {
         };
         let device = check.engine.adapter().map(Gpu::open).transpose();
         let device = device.map_err(CheckError::of("engine"))?;
-        let ttnn = &check.model.ttnn;
-        let changed = ttnn.between_blocks(&ttnn.read(check.model.dtype)?, arithmetic.clone(), k)?;
-        let model = model.with(changed);
+        let model = check.model.between_blocks(model, k)?;
         if let Some(d) = d {
             arrays.insert(Role::D, d);
         }

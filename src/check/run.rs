@@ -175,10 +175,8 @@ impl Subject for Prepared {
         Ok(match self.scheduling.said_sha256() {
             // What a kernel's words make of a product is known when its operands are.
             Some(said) => basis_of(&self.model.file().map(|(_, sha256)| sha256), &said),
-            None => basis_of(
-                &Model::of(&self.choice(), self.model.file()),
-                &self.scheduling.schedule,
-            ),
+            // Blocks of K and a compressed A are of the request's words.
+            None => basis_of(&self.model.basis(), &self.scheduling.schedule),
         })
     }
 }
@@ -203,9 +201,6 @@ impl Check {
         }
         let scheduling = self.schedule.resolve()?;
         let model = self.model.select(self.operands.has_scales(), &scheduling)?;
-        Ok(basis_of(
-            &Model::of(&model.choice(), model.file()),
-            &scheduling.schedule,
-        ))
+        Ok(basis_of(&model.basis(), &scheduling.schedule))
     }
 }

@@ -9,7 +9,7 @@ use super::kernel::Planned;
 use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
-use crate::io::{Fault, FileError, MAX_DOCUMENT, read_text};
+use crate::io::{Fault, FileError, MAX_DOCUMENT, printable, read_text};
 use crate::num::Format;
 use crate::report::KernelWords;
 
@@ -38,6 +38,7 @@ impl Scheduling {
             alpha: given.alpha,
             beta: given.beta,
             scale_result: given.scale_result,
+            activation: given.activation,
             ..Overrides::default()
         };
         let mut scheduling = Scheduling::changed(schedule, &factors)?;
@@ -138,7 +139,8 @@ impl Scheduling {
     /// Refuses a bias that no source publishes a place for, and what a kernel's words leave no place for.
     ///
     /// # Errors
-    /// If there is one and the split is serial; or the words say an epilogue without it, or in another order.
+    /// If there is one and the split is serial; or the words say an epilogue without it or without the activation, or
+    /// in another order.
     pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
         if bias && self.spec().is_in_place() {
             let reason = "`bias` with a serial split: no source says in which slice it is added";
@@ -148,6 +150,13 @@ impl Scheduling {
             .kernel
             .as_ref()
             .and_then(|kernel| kernel.epilogue.as_deref());
+        if let (Some(said), Some(_)) = (said, self.spec().epilogue.function) {
+            let reason = format!(
+                "`activation`: what the library says of `kernel` has epilogue {}, without an activation",
+                printable(said)
+            );
+            return Err(CheckError::request("activation", reason));
+        }
         let (field, reason) = match said {
             Some("NONE") if bias => (
                 "bias",

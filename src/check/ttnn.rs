@@ -1,5 +1,7 @@
 //! What ttnn says of a Tenstorrent kernel: fidelity, accumulator, and how K is taken in blocks.
 
+use std::collections::BTreeSet;
+
 use super::error::CheckError;
 use crate::emu::Arithmetic;
 use crate::emu::step::{Blocks, Reload, Sliced, Step};
@@ -108,6 +110,10 @@ impl TtnnRequest {
             let reason = format!("`in0_block_w` is {field}, but `ttnn` says {text}");
             return Err(CheckError::request("in0_block_w", reason));
         }
+        if self.packer_l1_acc && said.packer_l1_acc == Some(false) {
+            let reason = "`packer_l1_acc` is given, but `ttnn` says False";
+            return Err(CheckError::request("packer_l1_acc", reason));
+        }
         let narrow = match operands.exponent_bits() {
             5 => Format::Fp16,
             _ => Format::Bf16,
@@ -137,7 +143,8 @@ impl TtnnRequest {
             return Ok(arithmetic);
         }
         let Step::Sliced(step) = &arithmetic.step else {
-            if matches!(arithmetic.step, Step::SlicedIntegers(_)) && self.in0_block_w.is_none() {
+            let only_text = self.in0_block_w.is_none() && self.reload.is_none();
+            if matches!(arithmetic.step, Step::SlicedIntegers(_)) && only_text {
                 return Ok(arithmetic);
             }
             let reason = match arithmetic.step {
@@ -146,10 +153,10 @@ impl TtnnRequest {
                 }
                 _ => "it applies only to Tenstorrent's units (wormhole, blackhole)",
             };
-            let field = if self.text.is_some() {
-                "ttnn"
-            } else {
-                "in0_block_w"
+            let field = match (&self.text, self.in0_block_w) {
+                (Some(_), _) => "ttnn",
+                (None, Some(_)) => "in0_block_w",
+                (None, None) => "reload",
             };
             return Err(CheckError::request(field, format!("`{field}`: {reason}")));
         };
@@ -158,7 +165,7 @@ impl TtnnRequest {
         let tiles = k.div_ceil(TILE);
         let Some(width) = ttnn.in0_block_w else {
             // One tile is one block, whatever their width.
-            return if self.text.is_some() && tiles > 1 {
+            return if tiles > 1 {
                 Err(fault(format!(
                     "K is {k}, {tiles} tiles, but the number of tiles per block is missing; take it from the program \
                  config ('tcverify identify' tries all)"
@@ -203,8 +210,11 @@ impl TtnnRequest {
 /// Reads calls such as `WormholeComputeKernelConfig(math_fidelity=MathFidelity.HiFi2, ...)`, as they are written or printed.
 fn said(text: &str) -> Result<Said, String> {
     let mut said = Said::default();
-    let mut read = false;
+    let mut read = BTreeSet::new();
     for (name, value) in arguments(text)? {
+        if !SILENT.contains(&name.as_str()) && read.contains(&name) {
+            return Err(format!("{} is there twice", printable(&name)));
+        }
         let yes = || match value.to_ascii_lowercase().as_str() {
             "true" | "1" => Ok(true),
             "false" | "0" => Ok(false),
@@ -256,9 +266,9 @@ fn said(text: &str) -> Result<Said, String> {
                 ));
             }
         }
-        read = true;
+        read.insert(name);
     }
-    if !read {
+    if read.is_empty() {
         return Err(
             "it has no argument of a ttnn configuration, such as math_fidelity=MathFidelity.HiFi2"
                 .into(),
@@ -358,6 +368,10 @@ mod tests {
             ("f)", "unmatched closing parenthesis"),
             ("f(fp32_dest_acc_en=maybe)", "True or False"),
             ("f(stochastic=1)", "not known"),
+            (
+                "f(math_fidelity=LoFi, fp32_dest_acc_en=True, packer_l1_acc=True), g(math_fidelity=HiFi4)",
+                "math_fidelity is there twice",
+            ),
             ("f(fused_activation=RELU)", "activation"),
         ] {
             let refused = said(text).expect_err(text);

@@ -14,9 +14,10 @@ use super::commit::WholeArgs;
 use super::documents::pretty;
 use super::log::{WitnessArgs, bytes, unproven};
 use super::reports::{PageArgs, ReportArgs};
+use super::values::word;
 use super::{Ending, refuted, show};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
-use crate::check::{Check, Fields, Request, Source, read_commitment};
+use crate::check::{Check, Fields, Request, Source, Tf32Input, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::{grouped, write_json};
@@ -235,6 +236,16 @@ pub struct AuditedProduct {
     #[command(flatten)]
     schedule: ScheduleArgs,
 
+    /// How the committed operands were made of FP32: as for 'check'. Your own copies of A and B are read like that
+    #[arg(
+        long,
+        value_name = "HOW",
+        help_heading = "Own copies",
+        default_value = "truncate",
+        value_parser = word::<Tf32Input>()
+    )]
+    tf32_input: Tf32Input,
+
     /// Your own copy of A, stored like the committed one; it must have the committed root
     #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
     a: Option<PathBuf>,
@@ -261,6 +272,7 @@ impl Audited for AuditedProduct {
         let fields = Fields {
             a: Some(Source::Memory),
             b: Some(Source::Memory),
+            tf32_input: Some(self.tf32_input),
             ..said(arithmetic(&self.model, &self.schedule))?
         };
         // Said of arrays that are in the commitment.
@@ -376,10 +388,7 @@ impl<W: Words> Open<W> {
             unchanged.map_err(|error| std::io::Error::other(error.to_string()))
         })?;
         if !self.quiet && self.file.as_os_str() != "-" {
-            let called = match request {
-                Request::Product(_) => "D",
-                Request::Operation(_) => "the result",
-            };
+            let called = request.called();
             let elements = grouped(challenge.elements.len() as u64);
             let bytes = grouped(opening.bytes());
             show::print(|out| {
@@ -421,7 +430,11 @@ impl<W: Audited> Verify<W> {
         let (commitment, sha256) = &committed;
         let model = answered(AuditModel::new(&request, commitment), &self.commitment)?;
         let files = self.memory.files();
-        let (own, opened) = own(&copies, &files, commitment)?;
+        let nearest = match &request {
+            Request::Product(check) => check.operands.tf32_input == Tf32Input::Nearest,
+            Request::Operation(_) => false,
+        };
+        let (own, opened) = own(&copies, nearest, &files, commitment)?;
         let name = || escaped_path(&self.opening);
         let opening = files.file(&self.opening).with_context(name)?;
         let proven = Proven::new(commitment, &challenge, opening.bytes(), &own);
@@ -436,8 +449,8 @@ impl<W: Audited> Verify<W> {
         let name = self.commitment.display().to_string();
         let view = report.view(&name);
         let claims = || Ok(Some(report.claims(&name)));
-        self.report
-            .tell(reports, &view, |out| write_json(&report, out), claims)?;
+        let forms = &self.report.forms;
+        forms.tell(reports, &view, |out| write_json(&report, out), claims)?;
         Ok(report.verdict.into())
     }
 
@@ -460,9 +473,11 @@ impl<W: Audited> Verify<W> {
     }
 }
 
-/// The auditor's own arrays, in the committed formats, and the files that they are in.
+/// The auditor's own arrays, in the committed formats, and the files that they are in. Those that are multiplied may
+/// have been rounded to the nearest TF32.
 fn own(
     copies: &[(Role, PathBuf)],
+    nearest: bool,
     files: &Files,
     commitment: &Commitment,
 ) -> Result<(OwnCopies, Vec<crate::io::Source>)> {
@@ -477,7 +492,16 @@ fn own(
             );
         };
         let source = files.source(path)?;
-        own.insert(*role, source.tensor(input.format)?);
+        let tensor = source.tensor(input.format)?;
+        let rounded = nearest && matches!(role, Role::A | Role::B);
+        own.insert(
+            *role,
+            if rounded {
+                tensor.rounding_tf32()
+            } else {
+                tensor
+            },
+        );
         opened.push(source);
     }
     Ok((own, opened))

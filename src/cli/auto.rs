@@ -39,6 +39,7 @@ pub fn choose(check: &Check) -> Result<Auto> {
             && model.c_dtype.is_none()
             && model.scale_dtype.is_none()
             && model.scale_block.is_none()
+            && model.ttnn == TtnnRequest::default()
             && check.schedule == Default::default()
             && !check.operands.has(Role::Bias)
             && !check.operands.has(Role::AzpAdj),

@@ -128,7 +128,7 @@ impl BatchArgs {
         if let Some(pages) = pages {
             pages.finish(&batch)?;
         }
-        self.report.print(&view, self.verbose, to_stdout)?;
+        self.report.forms.print(&view, self.verbose, to_stdout)?;
         match batch.verdict {
             CaseVerdict::IdenticalInPart if batch.missed() > 0 => {
                 let missed = batch.missed();

@@ -133,6 +133,6 @@ impl<W: Words> Check<W> {
         if reports.html.is_some() {
             view = view.pictured(&said_of(&request, prepared.page(&judged))?);
         }
-        self.report.tell_report(reports, &view, report)
+        self.report.forms.tell_report(reports, &view, report)
     }
 }

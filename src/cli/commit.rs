@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of, source};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
 use super::documents::{pretty, read_json};
 use super::log::LoggingArgs;
 use super::values::result_format;
 use super::{Ending, refuted, show};
-use crate::check::{Check, Fields, Request, commitment, read_commitment};
+use crate::check::{Check, Request, commitment, read_commitment};
 use crate::commit::{Hash, Proof};
 use crate::io::npy::write_npy;
 use crate::io::{Outputs, Source, escaped_path};
@@ -95,13 +95,8 @@ pub struct WholeArgs {
 
 impl Words for WholeArgs {
     fn request(&self) -> Result<Request> {
-        let fields = said(self.product.fields())?;
-        let check = said(Check::try_from(Fields {
-            d: said(source("d", Some(&self.d)))?,
-            d_dtype: self.d_dtype,
-            ..fields
-        }))?;
-        Ok(check.into())
+        let fields = self.product.naming(Some(&self.d), self.d_dtype);
+        said(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 

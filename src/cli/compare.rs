@@ -9,10 +9,10 @@ use clap::Args;
 use super::Ending;
 use super::args::{LayoutArgs, said, source};
 use super::progress::Bar;
-use super::reports::{PageArgs, ReportArgs};
+use super::reports::{FormArgs, PageArgs};
 use super::values::{any_format, word};
 use crate::batch::{Accept, Policy};
-use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, option};
+use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, Tf32Input, option};
 use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
 use crate::identify::{IdentifyError, Limits, Schedules};
 use crate::io::Outputs;
@@ -145,7 +145,7 @@ pub struct Compare {
     max_mismatches: usize,
 
     #[command(flatten)]
-    report: ReportArgs,
+    report: FormArgs,
 
     #[command(flatten)]
     page: PageArgs,
@@ -181,10 +181,15 @@ impl Compare {
             |path: &PathBuf| Ok::<_, anyhow::Error>(array("d", path)?.expect("it is given"));
         let mut request = Request::new([result(&self.left)?, result(&self.right)?]);
         request.operands = self.operands()?;
+        let searches = self.schedules != Schedules::Auto || self.limits() != Limits::default();
         ensure!(
-            request.operands.is_some() || !self.hints_at_kernels(),
-            "--arch, --schedules and --budget apply to the search for each result's unit, which needs A and B: name \
-             them after the two results"
+            request.operands.is_some() || !(self.names_gpus() || self.says_operands()? || searches),
+            "--arch, --schedules, --budget and what is said of operands apply to the search for each result's unit, \
+             which needs A and B: name them after the two results"
+        );
+        ensure!(
+            self.explain == 1,
+            "--explain applies only to two runs: the first difference of two results is always explained"
         );
         let hints = |own: &[String], kernel: &Option<String>| Hints {
             architectures: self.architectures.iter().chain(own).cloned().collect(),
@@ -230,7 +235,7 @@ impl Compare {
         Ok(self.accept.or(allowed).unwrap_or(Accept::Equal))
     }
 
-    fn hints_at_kernels(&self) -> bool {
+    fn names_gpus(&self) -> bool {
         let all = [
             &self.architectures,
             &self.architectures1,
@@ -240,10 +245,22 @@ impl Compare {
     }
 
     /// Whether something is said of arrays that runs say by themselves.
-    fn hints_at_arrays(&self) -> bool {
+    fn hints_at_arrays(&self) -> Result<bool> {
         let formats = [self.dtype, self.dtype_b, self.d_dtype, self.d_dtype2];
         let some_rows = self.rows1.is_some() || self.rows2.is_some();
-        some_rows || self.hints_at_kernels() || formats.iter().any(Option::is_some)
+        let formats = formats.iter().any(Option::is_some);
+        Ok(some_rows || self.names_gpus() || formats || self.says_operands()?)
+    }
+
+    /// Whether there is an operand beside A and B, or how operands are stored is not as by default.
+    fn says_operands(&self) -> Result<bool> {
+        let mut fields = Fields::default();
+        said(self.layout.fill(&mut fields))?;
+        let turned = [fields.transpose_a, fields.transpose_b].contains(&Some(true));
+        let rounded = fields
+            .tf32_input
+            .is_some_and(|how| how != Tf32Input::Truncate);
+        Ok(turned || rounded || !fields.arrays().is_empty())
     }
 
     /// What was multiplied on each side.
@@ -275,7 +292,7 @@ impl Compare {
 
     fn run_on_runs(self) -> Result<Ending> {
         ensure!(
-            self.a.is_none() && !self.hints_at_arrays(),
+            self.a.is_none() && !self.hints_at_arrays()?,
             "two runs name their own arrays, formats and architectures: omit options for a single result"
         );
         let policy = self.policy()?;

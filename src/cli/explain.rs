@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{
-    MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of, source,
-};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of};
 use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Explained, Fields, Request, Subject};
@@ -111,11 +109,7 @@ pub struct ShownProduct {
 
 impl ShownProduct {
     fn fields(&self) -> Result<Fields> {
-        Ok(Fields {
-            d: said(source("d", self.d.as_deref()))?,
-            d_dtype: self.d_dtype,
-            ..said(self.product.fields())?
-        })
+        said(self.product.naming(self.d.as_deref(), self.d_dtype))
     }
 }
 
@@ -182,11 +176,7 @@ impl<W: Shown> Explain<W> {
     /// What has such an element, and such steps.
     fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
         let prepared = said_of(request, request.prepare_in(files))?;
-        let called = match request {
-            Request::Product(_) => "D",
-            Request::Operation(_) => "the result",
-        };
-        check_index(&self.at.0, called, &prepared.shape())?;
+        check_index(&self.at.0, request.called(), &prepared.shape())?;
         if let (Wish::These(steps), Rule::Product(rule)) = (self.words.wish(), prepared.rule())
             && let Some(&last) = steps.last()
             && last > prepared.explained_steps()

@@ -92,7 +92,7 @@ impl Features {
                         );
                     }
                 }
-                let answers = folder::read_answers(&suite, &paths[1])?;
+                let (answers, _) = folder::read_answers(&suite, &paths[1])?;
                 columns.push(Column {
                     name: crate::io::escaped_path(&paths[1]),
                     features: features(&suite, &answers),

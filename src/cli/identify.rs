@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{
@@ -14,8 +14,8 @@ use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Fields, Fit, Operation, Request as CheckRequest, Verb, option,
-    shell_line,
+    CheckError, EngineChoice, Fields, Fit, MAX_MISMATCHES, Operation, Request as CheckRequest,
+    Verb, option, shell_line,
 };
 use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
 use crate::io::{Outputs, escaped};
@@ -187,6 +187,21 @@ impl Variants {
     pub fn run(self) -> Result<Ending> {
         let mut fields = Fields::default();
         said(self.judge.fill(&mut fields))?;
+        let of_a_check = [
+            ("--against", fields.against.is_some()),
+            ("--tree", fields.tree.is_some()),
+            ("--block-rows", fields.block_rows.is_some()),
+            ("--no-causes", fields.no_causes.is_some()),
+            (
+                "--max-mismatches",
+                fields
+                    .max_mismatches
+                    .is_some_and(|most| most != MAX_MISMATCHES),
+            ),
+        ];
+        if let Some((option, _)) = of_a_check.iter().find(|(_, given)| *given) {
+            bail!("{option} applies only to a check by one variant; 'identify' writes no report");
+        }
         let asked = self.operation.asked(&RuleArgs::default())?;
         let asked = asked.judged_as(&fields);
         let files = self.memory.files();

@@ -10,7 +10,6 @@ use super::show::write_pretty;
 use super::{Ending, show};
 use crate::emu::Architecture;
 use crate::io::Outputs;
-use crate::io::npy::NpyFile;
 use crate::num::decimal;
 use crate::probe::infer::{
     Contradicted, Coverage, Describe, Explained, Inference, KnownRule, Mismatch, NEVER_INFERRED,
@@ -73,8 +72,7 @@ impl Infer {
             "--name must be a printable name"
         );
         let suite = folder::read(&self.folder)?;
-        let answers = folder::read_answers(&suite, &self.answers)?;
-        let digest = NpyFile::open(&self.answers)?.file().sha256().to_owned();
+        let (answers, digest) = folder::read_answers(&suite, &self.answers)?;
         // Opened before the search, so that an unwritable place does not cost one.
         let mut outputs = Outputs::new();
         for name in folder::NAMES.into_iter().chain(["manifest.json"]) {

@@ -10,7 +10,7 @@ use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, s
 use super::progress::Bar;
 use super::values::result_format;
 use super::{Ending, show};
-use crate::check::{Check, Fields, Request};
+use crate::check::{Check, Request};
 use crate::io::npy::write_header;
 use crate::io::{Outputs, escaped_path, hex};
 use crate::num::Format;
@@ -58,12 +58,8 @@ pub struct ReplayedProduct {
 
 impl Words for ReplayedProduct {
     fn request(&self) -> Result<Request> {
-        let fields = said(self.product.fields())?;
-        let check = said(Check::try_from(Fields {
-            d_dtype: self.d_dtype,
-            ..fields
-        }))?;
-        Ok(check.into())
+        let fields = self.product.naming(None, self.d_dtype);
+        said(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 
@@ -75,11 +71,7 @@ impl<W: Words> Replay<W> {
         let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
-        let called = match request {
-            Request::Product(_) => "D",
-            Request::Operation(_) => "the result",
-        };
-        let output = outputs.open(called, path)?;
+        let output = outputs.open(request.called(), path)?;
         let mut hash = sha2::Sha256::new();
         output.commit(|out| {
             write_header(prepared.format(), &prepared.shape(), out)?;

@@ -22,7 +22,7 @@ const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The forms of a report, and their outputs.
 #[derive(Args)]
 #[command(next_help_heading = "Report")]
-pub struct ReportArgs {
+pub struct FormArgs {
     /// Print nothing; the exit code tells
     #[arg(long, short)]
     pub quiet: bool,
@@ -51,6 +51,13 @@ pub struct ReportArgs {
     /// the report as Markdown appended to the file named by GITHUB_STEP_SUMMARY
     #[arg(long)]
     pub github: bool,
+}
+
+/// The forms of a verdict, which may be signed.
+#[derive(Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub forms: FormArgs,
 
     #[command(flatten)]
     attest: AttestArgs,
@@ -83,12 +90,25 @@ impl ReportArgs {
     /// The same with another name for the JSON report's place.
     #[must_use]
     pub fn with_json(self, path: Option<PathBuf>) -> ReportArgs {
+        let json = path.or(self.forms.json);
         ReportArgs {
-            json: path.or(self.json),
+            forms: FormArgs { json, ..self.forms },
             ..self
         }
     }
 
+    /// Opens them, as [`FormArgs::open`] does, and the attestation's.
+    pub fn open(&self, outputs: &mut Outputs, page: Option<&Path>) -> Result<Destinations> {
+        let signer = self.attest.read(outputs)?;
+        let forms = self.forms.open(outputs, page)?;
+        Ok(Destinations {
+            attest: self.attest.open(outputs, signer)?,
+            ..forms
+        })
+    }
+}
+
+impl FormArgs {
     /// Opens them, so that an unwritable place does not cost a replay.
     ///
     /// # Errors
@@ -101,7 +121,6 @@ impl ReportArgs {
             "--github and a report to \"-\" cannot both use standard output"
         );
         let [json, junit, markdown] = paths;
-        let signer = self.attest.read(outputs)?;
         Ok(Destinations {
             json: outputs.open_if("the JSON report", json)?,
             junit: outputs.open_if("the JUnit report", junit)?,
@@ -111,7 +130,7 @@ impl ReportArgs {
                 Some(path) => Some(outputs.append("the summary", &path).context(SUMMARY)?),
                 None => None,
             },
-            attest: self.attest.open(outputs, signer)?,
+            attest: None,
             to_stdout,
         })
     }
@@ -155,8 +174,8 @@ impl Destinations {
     }
 }
 
-impl ReportArgs {
-    /// Writes and prints every form of a view, as [`Destinations::publish`] and [`ReportArgs::print`] do.
+impl FormArgs {
+    /// Writes and prints every form of a view, as [`Destinations::publish`] and [`FormArgs::print`] do.
     pub fn tell(
         &self,
         destinations: Destinations,

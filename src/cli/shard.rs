@@ -284,6 +284,6 @@ impl Merge {
         if reports.html.is_some() && plan.check.causes {
             view = view.pictured(&said(prepared.page(&judged))?);
         }
-        asked.tell_report(reports, &view, report)
+        asked.forms.tell_report(reports, &view, report)
     }
 }

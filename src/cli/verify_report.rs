@@ -87,16 +87,24 @@ impl VerifyReport {
         let files = self.memory.files_under(policy.as_ref());
         let (most, bar) = (limits.limits.products, Bar::new());
         let verify = || interruptible(|| verify::verify(&report, &files, most, &bar));
-        let verified = Deadline::after(limits.time()).within(verify)?;
+        let deadline = Deadline::after(limits.time());
+        let verified = deadline.within(verify)?;
         let verified = verified.unwrap_or_else(|ended| Err(CheckError::ended(ended)));
+        let seconds = limits.limits.seconds.unwrap_or_default();
+        let stopped = || {
+            format!(
+                "{name}: no verdict: stopped after {seconds} seconds; a --policy can allow more"
+            )
+        };
         if let Err(CheckError::Interrupted) = verified {
-            let seconds = limits.limits.seconds.unwrap_or_default();
-            bail!("{name}: no verdict: stopped after {seconds} seconds; a --policy can allow more");
+            bail!(stopped());
         }
         let verified = said(verified).with_context(|| name.clone())?;
         let mut differences = verified.differences;
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
-            differences = auto::confirm(check, chosen)?;
+            let confirmed = deadline.within(|| auto::confirm(check, chosen))?;
+            ensure!(confirmed.is_ok() || !deadline.is_over(), stopped());
+            differences = confirmed?;
         }
         let (by, this) = (&report.tool.version, env!("CARGO_PKG_VERSION"));
         let versions = (by != this).then(|| {

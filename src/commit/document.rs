@@ -228,6 +228,9 @@ impl Commitment {
         }
         let commitment = commitment.map_err(not)?;
         if let CommittedRule::Product { product, .. } = &commitment.rule {
+            if product.sparse.is_some() {
+                return Err(not(CommitError::Sparse));
+            }
             let Product { batch, m, n, .. } = product;
             let shape = [&batch[..], &[*m, *n]].concat();
             if shape != commitment.result.shape {
@@ -247,6 +250,9 @@ impl Commitment {
         let CommittedRule::Product { product, .. } = &self.rule else {
             return self.confirm_rows();
         };
+        // One B, with its scales, may belong to all matrices of A.
+        let b = self.inputs.get(&Role::B);
+        let shared = b.is_some_and(|b| b.shape.len() == 2);
         for (&role, input) in self.inputs.iter() {
             let operand = role.field();
             let other = |found: &str, expected: &str| {
@@ -270,6 +276,10 @@ impl Commitment {
             input.lines()?;
             let Some((expected_along, batch, axes)) = expected else {
                 continue;
+            };
+            let batch = match role {
+                Role::B | Role::ScaleB if shared => &[],
+                _ => batch,
             };
             let text = |along: Along, shape: &[usize]| format!("{shape:?} in {along:?}");
             let [first, second] = axes;

@@ -28,6 +28,8 @@ pub enum CommitError {
     MissingInput(&'static str),
     #[error("it cannot have an array `{0}`")]
     UnknownInput(&'static str),
+    #[error("its product has a compressed A, which cannot be committed to")]
+    Sparse,
     #[error("{shape:?} is not a shape that has lines")]
     NoLines { shape: Vec<usize> },
     #[error("its D is {d:?}, but its product gives {product:?}")]

@@ -98,11 +98,11 @@ impl Lines {
         self.length as u64 * self.format.bytes() as u64
     }
 
-    /// The number of a line of a matrix of the batch.
+    /// The number of a line of a matrix of the batch. One matrix may belong to all of them.
     pub fn number(&self, batch: usize, line: usize) -> u64 {
         match self.along {
             Along::Whole => 0,
-            _ => batch as u64 * self.per_matrix as u64 + line as u64,
+            _ => (batch as u64 * self.per_matrix as u64 + line as u64) % self.count,
         }
     }
 

@@ -30,7 +30,7 @@ pub use folders::subfolders;
 pub(crate) use guard::Fleeting;
 pub use guard::guard_process;
 pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};
-pub use output::{Output, same_file};
+pub use output::Output;
 pub use outputs::Outputs;
 pub use source::{IN_MEMORY, Source};
 pub use tcverify_common::{

@@ -210,11 +210,3 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         Err(_) => Ok(path.to_owned()),
     }
 }
-
-/// Whether two paths name one existing file.
-pub fn same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
-}

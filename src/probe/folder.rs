@@ -236,7 +236,8 @@ pub fn read(folder: &Path) -> Result<Suite, FileError> {
     let suite = promised(&path).map_err(|fault| fault.of(&path))?;
     for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
         let path = folder.join(file);
-        if codes(&path, expected.format(), expected.shape())? != all_codes(&expected) {
+        let (found, _) = codes(&path, expected.format(), expected.shape())?;
+        if found != all_codes(&expected) {
             let other =
                 format!("does not contain the operands that the manifest describes; {AGAIN}");
             return Err(Fault::from(other).of(&path));
@@ -265,15 +266,15 @@ pub fn parsed(text: &str) -> Result<Suite, Fault> {
     Ok(suite)
 }
 
-/// The answers of a machine to a suite, one code each.
+/// The answers of a machine to a suite, one code each, and the SHA-256 of their file.
 ///
 /// # Errors
 /// If the file does not hold one number of the accumulator's format for each case.
-pub fn read_answers(suite: &Suite, path: &Path) -> Result<Vec<u64>, FileError> {
+pub fn read_answers(suite: &Suite, path: &Path) -> Result<(Vec<u64>, String), FileError> {
     codes(path, suite.accumulator, &[suite.cases.len(), 1, 1])
 }
 
-fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<Vec<u64>, FileError> {
+fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<(Vec<u64>, String), FileError> {
     let file = NpyFile::open(path)?;
     let found = &file.header().shape;
     if found != shape {
@@ -283,8 +284,9 @@ fn codes(path: &Path, format: Format, shape: &[usize]) -> Result<Vec<u64>, FileE
     }
     let tensor = file.tensor(format)?;
     let codes = all_codes(&tensor);
+    let sha256 = file.file().sha256().to_owned();
     file.file().confirm_unchanged()?;
-    Ok(codes)
+    Ok((codes, sha256))
 }
 
 /// Codes in C order.

@@ -9,7 +9,7 @@ use super::checkpoint::Checkpoint;
 use super::note::{Key, KeyKind, Note, is_name};
 use super::proof::{TlogProof, lines};
 use crate::commit::{Hash, Tree, consistency, leaf};
-use crate::io::{Fault, FaultKind, MAX_LOG, Output, from_hex, read_text};
+use crate::io::{Fault, FaultKind, MAX_LOG, from_hex, read_text};
 use crate::sign::Signer;
 
 /// First line of the file.
@@ -146,20 +146,26 @@ impl OpenLog {
     pub fn open(path: &Path, origin: &str, signer: &Signer) -> Result<OpenLog, TlogError> {
         Key::new(origin, KeyKind::Ed25519, signer.public()).map_err(TlogError::Document)?;
         let fault = |reason: String| TlogError::File(Fault::from(reason).of(path));
-        if std::fs::symlink_metadata(path).is_err() {
-            let output = Output::prepare(path)?;
-            output.commit(|out| writeln!(out, "{LOG}\n{origin}"))?;
-        }
-        if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+        let is_file = || std::fs::metadata(path).is_ok_and(|about| about.is_file());
+        if std::fs::symlink_metadata(path).is_ok() && !is_file() {
             return Err(fault("is not a regular file, so it cannot be a log".into()));
         }
         let unwritable =
             |error| Fault::caused(FaultKind::Unwritable, "cannot be written", error).of(path);
-        let file = OpenOptions::new().append(true).open(path);
-        let file = file.map_err(unwritable)?;
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let mut file = file.map_err(unwritable)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(fault("is in use: another command is writing to it".into()));
         }
+        // Whoever holds the lock begins the log: two that begin it at once must not write two.
+        let begun = file.metadata().and_then(|about| {
+            if about.len() == 0 {
+                file.write_all(format!("{LOG}\n{origin}\n").as_bytes())?;
+                file.sync_all()?;
+            }
+            Ok(())
+        });
+        begun.map_err(unwritable)?;
         let log = Log::read(path).map_err(|error| match error {
             TlogError::Document(reason) => fault(reason),
             other => other,

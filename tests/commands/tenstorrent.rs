@@ -126,7 +126,8 @@ fn a_search_finds_fidelity_and_blocks() {
 fn what_is_open_or_impossible_is_refused() {
     let folder = product(KERNEL);
     let whole = config("HiFi2", "True", "True", 2);
-    let rows: [(&str, Option<&str>, &str); 15] = [
+    let apart = config("HiFi2", "True", "False", 2);
+    let rows: [(&str, Option<&str>, &str); 19] = [
         ("--arch wormhole --dtype bf16", None, "name the instruction"),
         (
             "--arch wormhole --dtype bf16 --instruction hifi2",
@@ -172,6 +173,26 @@ fn what_is_open_or_impossible_is_refused() {
             "--arch a100 --dtype bf16 --in0-block-w 2",
             None,
             "Tenstorrent",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --reload tf32",
+            None,
+            "the number of tiles per block is missing",
+        ),
+        (
+            "--arch a100 --dtype bf16 --reload tf32",
+            None,
+            "--reload: it applies only to Tenstorrent",
+        ),
+        (
+            "--arch wormhole --dtype bf16 --in0-block-w 2 --packer-l1-acc --reload exact",
+            Some(&apart),
+            "--packer-l1-acc is given, but --ttnn says False",
+        ),
+        (
+            "--arch auto --dtype bf16 --in0-block-w 4 --reload tf32",
+            None,
+            "omit their options",
         ),
         ("--arch a100 --dtype bf16", Some(&whole), "hifi2"),
         (

@@ -2,11 +2,10 @@
 
 use super::Operation;
 use super::bound::BoundOperation;
-use crate::check::arrays::{Array, Reader, open};
+use crate::check::arrays::{Array, Reader, read_float};
 use crate::check::asked::Request;
 use crate::check::error::CheckError;
 use crate::check::source::Source;
-use crate::check::tensors::Tensors;
 use crate::io::Files;
 use crate::num::Format;
 use crate::ops::{Inputs, Job, OpError, Variant};
@@ -76,7 +75,7 @@ impl PreparedOperation {
     pub fn new(
         asked: &Operation,
         files: &Files,
-        mut memory: OperationTensors,
+        memory: OperationTensors,
     ) -> Result<PreparedOperation, CheckError> {
         // Before a file is opened.
         let (variant, _) = asked.variant()?;
@@ -84,41 +83,15 @@ impl PreparedOperation {
         asked.parameters()?;
         asked.scope()?;
         Request::from(asked.clone()).claimed()?;
+        let mut from = Reader::new(files, memory.into_iter().collect());
         let mut read = |role: Role, source: &Source, said: Option<Format>| {
-            let field = role.field();
-            let mut from = Reader {
-                files,
-                memory: Tensors::default(),
-                opened: ByRole::new(),
-            };
-            if *source == Source::Memory {
-                let missing = || {
-                    let reason =
-                        format!("`{field}` is in memory, but the caller passed no such tensor");
-                    CheckError::request(field, reason)
-                };
-                let tensor = memory.remove(&role).ok_or_else(missing)?;
-                let format = said.unwrap_or(tensor.format());
-                let source = crate::io::Source::of_tensor(crate::io::IN_MEMORY.as_ref(), tensor);
-                let source = source.map_err(CheckError::file(field))?;
-                return Array::read(role, source, format, &None);
-            }
-            let opened = open(role, source, said.unwrap_or(Format::Fp32), &mut from)?;
-            let descr = &opened.header().descr;
-            let format = match (said, descr.own_format()) {
-                (Some(said), _) => said,
-                (None, Some(Format::Fp32 | Format::Fp64)) => Format::Fp32,
-                (None, Some(own)) => own,
-                (None, None) if descr.width() == 4 => Format::Fp32,
-                (None, None) => {
-                    let reason = format!(
-                        "its descr {:?} does not state the format of its codes; give `dtype`",
-                        descr.text()
-                    );
-                    return Err(CheckError::array(field, source, reason));
-                }
-            };
-            Array::read(role, opened, format, &None)
+            read_float(
+                (role, source),
+                ("dtype", said),
+                Format::Fp32,
+                &None,
+                &mut from,
+            )
         };
         let mut arrays = ByRole::new();
         let mut sources = asked.arrays();

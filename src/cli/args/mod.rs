@@ -59,10 +59,9 @@ pub fn size(text: &str) -> Result<u64, String> {
     let upper = text.trim().to_ascii_uppercase();
     let short = upper.strip_suffix("IB").or(upper.strip_suffix('B'));
     let short = short.unwrap_or(&upper);
-    let unit = UNITS.iter().find(|(unit, _)| short.ends_with(*unit));
-    let (digits, shift) = unit.map_or((short, 0), |(unit, shift)| {
-        (short.trim_end_matches(*unit), *shift)
-    });
+    let mut units = UNITS.iter();
+    let unit = units.find_map(|(unit, shift)| Some((short.strip_suffix(*unit)?, *shift)));
+    let (digits, shift) = unit.unwrap_or((short, 0));
     let bytes = digits.parse::<u64>().ok();
     let bytes = bytes.and_then(|n| n.checked_mul(1 << shift));
     bytes.ok_or_else(|| "write bytes, such as 8589934592, 512M or 8G".to_owned())

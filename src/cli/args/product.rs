@@ -1,5 +1,7 @@
 //! The groups of options that commands take together.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::Args;
 
@@ -7,8 +9,9 @@ use super::fields::{
     CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, LayoutArgs, MatrixArgs, ModelArgs,
     PresetArgs, ResultArgs, Unsaid,
 };
-use super::said;
+use super::{said, source};
 use crate::check::{Check, CheckError, Fields, Operands};
+use crate::num::Format;
 
 /// A struct of groups that are filled one after another.
 macro_rules! groups {
@@ -88,6 +91,15 @@ impl ProductArgs {
         self.fill(&mut fields)?;
         fields.formats_of_files(&())?;
         Ok(fields)
+    }
+
+    /// The same, with a D and its format.
+    pub fn naming(&self, d: Option<&Path>, d_dtype: Option<Format>) -> Result<Fields, CheckError> {
+        Ok(Fields {
+            d: source("d", d)?,
+            d_dtype,
+            ..self.fields()?
+        })
     }
 }
 

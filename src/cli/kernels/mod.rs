@@ -8,13 +8,13 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use super::args::Unsaid;
+use super::args::{Unsaid, said};
 use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
-use crate::io::{MAX_DOCUMENT, MAX_LOG, Output, escaped_path, read_bytes, read_text, same_file};
+use crate::check::Fields;
+use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
 use crate::kernel::{
-    self, Accumulation, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
-    TableQuery,
+    self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
 };
 use crate::num::Format;
 
@@ -83,11 +83,11 @@ pub struct PlanArgs {
     #[command(flatten)]
     open: OpenArgs,
 
-    /// Write the order as a schedule for --schedule-file
+    /// Write the order as a schedule for --schedule-file; "-" is standard output, instead of the text
     #[arg(long, value_name = "FILE.json")]
     schedule: Option<PathBuf>,
 
-    /// Write the order as a GEMMDesc of PyTorch
+    /// Write the order as a GEMMDesc of PyTorch; "-" is standard output, instead of the text
     #[arg(long, value_name = "FILE.json")]
     gemm_desc: Option<PathBuf>,
 
@@ -189,36 +189,36 @@ impl PlanArgs {
             bail!("the text does not state the product's shape; give --shape MxNxK");
         };
         let plan = reading.plan(&shape, &options).map_err(in_options)?;
-        let mut outputs = Vec::new();
-        if let Some(path) = &self.schedule {
-            let text = serde_json::to_string_pretty(&plan.schedule()?)?;
-            outputs.push(("--schedule", path, text));
+        let mut outputs = Outputs::new();
+        if let Some(table) = &self.kernel_table {
+            outputs.protect("the kernel table", table);
         }
-        if let Some(path) = &self.gemm_desc {
+        let paths = [&self.schedule, &self.gemm_desc].map(Option::as_deref);
+        let to_stdout = paths.contains(&Some(Path::new("-")));
+        ensure!(
+            !(to_stdout && self.json),
+            "--json and an order to \"-\" cannot both use standard output"
+        );
+        let [schedule, gemm_desc] = paths;
+        let schedule = outputs.open_if("the schedule", schedule)?;
+        let gemm_desc = outputs.open_if("the GEMMDesc", gemm_desc)?;
+        let mut texts = Vec::new();
+        if let Some(output) = schedule {
+            texts.push((output, serde_json::to_string_pretty(&plan.schedule()?)?));
+        }
+        if let Some(output) = gemm_desc {
             let fields = plan.gemm_desc().map_err(in_options)?;
-            outputs.push(("--gemm-desc", path, serde_json::to_string_pretty(&fields)?));
+            texts.push((output, serde_json::to_string_pretty(&fields)?));
         }
-        let table = self.kernel_table.as_deref();
-        for (option, path, _) in &outputs {
-            if let Some(table) = table.filter(|table| same_file(table, path)) {
-                let table = table.display();
-                bail!("{option} would overwrite its input {table}");
-            }
+        for (output, text) in texts {
+            output.commit(|out| writeln!(out, "{text}"))?;
         }
-        if let [(_, one, _), (_, other, _)] = &outputs[..] {
-            ensure!(
-                one != other && !same_file(one, other),
-                "--schedule and --gemm-desc would both write {}",
-                escaped_path(one)
-            );
+        if !to_stdout {
+            let document = text::document(&reading, &plan);
+            show::either(self.json, &document, |out| {
+                text::planned(&reading, &plan, out)
+            })?;
         }
-        for (_, path, text) in outputs {
-            Output::prepare(path)?.commit(|out| writeln!(out, "{text}"))?;
-        }
-        let document = text::document(&reading, &plan);
-        show::either(self.json, &document, |out| {
-            text::planned(&reading, &plan, out)
-        })?;
         Ok(Ending::Done)
     }
 
@@ -364,34 +364,18 @@ impl OpenArgs {
     }
 
     fn options(&self) -> Result<Options> {
-        let unsaid = &self.unsaid;
-        let mut options = Options {
-            operands: self.dtype.map(|a| [a, self.dtype_b.unwrap_or(a)]),
-            result: self.d_dtype,
+        let mut fields = Fields {
+            arch: self.arch.clone(),
+            dtype: self.dtype,
+            dtype_b: self.dtype_b,
+            d_dtype: self.d_dtype,
             split_k: self.split_k,
-            scheme: unsaid.reduction,
-            partition: unsaid.partition,
             tile_k: self.tile_k,
             instruction_k: self.instruction_k,
-            custom: unsaid.custom,
-            fast_accumulation: unsaid.accumulation.map(|how| how == Accumulation::Fast),
-            multiprocessors: unsaid.multiprocessors,
-            rotation: unsaid.rotation,
-            whole_tail: unsaid.whole_tail == Some(true),
-            ..Options::default()
+            ..Fields::default()
         };
-        let sizes = [
-            ("--split-k", self.split_k),
-            ("--tile-k", self.tile_k),
-            ("--instruction-k", self.instruction_k),
-        ];
-        if let Some((option, _)) = sizes.iter().find(|(_, size)| *size == Some(0)) {
-            bail!("{option} must be at least 1");
-        }
-        if let Some(name) = &self.arch {
-            options.on(name)?;
-        }
-        Ok(options)
+        let options = self.unsaid.fill(&mut fields);
+        said(options.and_then(|()| fields.kernel_options()))
     }
 }
 

@@ -9,12 +9,19 @@ use tcverify::sample::{PublicDraw, Region};
 use tcverify::tensor::Tensor;
 
 use super::{BEACON, PLAIN, Product, challenge, json, tamper};
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Npy, floats, sha256};
 
 /// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
 /// depends on where in D an element lies.
-const PRODUCTS: [Product; 9] = [
+const PRODUCTS: [Product; 11] = [
     PLAIN,
+    // One B for both matrices of A.
+    Product {
+        model: "--arch h100 --dtype bf16",
+        schedule: "",
+        operands: "generate:1:normal:2x8x16 generate:2:normal:16x8",
+        d: "",
+    },
     Product {
         model: "--arch a100 --dtype fp16 --acc f16",
         schedule: "",
@@ -59,6 +66,13 @@ const PRODUCTS: [Product; 9] = [
         model: "--arch a100 --dtype int8",
         schedule: "",
         operands: "generate:1:normal:10x40 generate:2:normal:40x7",
+        d: "",
+    },
+    // Its model is of its blocks of K.
+    Product {
+        model: "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32",
+        schedule: "--in0-block-w 2 --reload exact",
+        operands: "generate:1:normal:10x128 generate:2:normal:128x7",
         d: "",
     },
     Product {
@@ -139,7 +153,7 @@ fn another_program_finds_the_same_lines() {
         command.current_dir(folder.path("."));
         command.output()
     };
-    for product in &PRODUCTS[..6] {
+    for product in &PRODUCTS[..7] {
         let folder = product.committed("--block-rows 4");
         product.opened(&folder, 30, "");
         let Ok(output) = python(&folder) else {
@@ -260,6 +274,34 @@ fn copies_of_ones_own() {
     product
         .open(&folder, "--without c")
         .refuses(&["there is no \"c\""]);
+}
+
+/// A copy of operands that were rounded before they were committed is rounded alike.
+#[test]
+fn own_copies_of_rounded_operands() {
+    let product = Product {
+        model: "--arch ampere --dtype tf32",
+        schedule: "",
+        operands: "--tf32-input nearest a.npy generate:2:normal:20x7",
+        d: "",
+    };
+    let folder = Folder::new();
+    let numbers = (0..6 * 20).map(|i| 1.0 + i as f32 / 1000.0);
+    let numbers = floats(&numbers.collect::<Vec<_>>());
+    folder.save("a.npy", &Npy::new("<f4", &[6, 20], numbers));
+    let said = product.said();
+    folder
+        .tcverify(&format!("replay {said} -o d.npy"))
+        .expect(0);
+    product.commit(&folder, "");
+    product.opened(&folder, 20, "--without a");
+    product
+        .verify(&folder, "--a a.npy --tf32-input nearest")
+        .expect(0);
+    product
+        .verify(&folder, "--a a.npy")
+        .expect(1)
+        .mentions(&["your a is not the committed array"]);
 }
 
 /// Lines, draws and roots as Python computes them.

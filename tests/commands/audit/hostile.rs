@@ -267,6 +267,18 @@ fn commitments_that_contradict_themselves_are_none() {
         &|c| c["product"]["transpose_b"] = json!(true),
         "b is [70, 9] in Columns",
     );
+    edited(
+        &|c| c["product"]["sparse"] = json!("2:4"),
+        "its product has a compressed A",
+    );
+    // Only B may be one matrix of a batch.
+    edited(
+        &|c| {
+            c["product"]["batch"] = json!([2]);
+            c["d"]["shape"] = json!([2, 32, 9]);
+        },
+        "a is [32, 70] in Rows",
+    );
     edited(&|c| c["product"]["k"] = json!(huge), "a is [32, 70]");
     edited(
         &|c| {

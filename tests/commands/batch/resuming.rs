@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::products::{flip, manifest, small, usual};
-use crate::support::{Folder, sha256};
+use crate::support::{Folder, Npy, halves, sha256};
 
 const FORGED: &str = "from the state";
 
@@ -67,6 +67,33 @@ fn what_has_not_changed_is_not_judged_again() {
     let folder = two();
     assert_eq!(recalled(&folder, 0), [true, true]);
     // It stays in the state.
+    assert_eq!(recalled(&folder, 0), [true, true]);
+}
+
+/// Blocks of K and a compressed A change the model, but not whether it is known from before.
+#[test]
+fn what_changes_the_model_is_recalled() {
+    let folder = small();
+    let meta = Npy::new("<u4", &[4, 2], vec![0x44; 32]);
+    folder.save("meta.npy", &meta);
+    folder.save("t.npy", &Npy::new("<f2", &[4, 64], halves(&[0.5; 256])));
+    folder.save("u.npy", &Npy::new("<f2", &[64, 8], halves(&[1.5; 512])));
+    for words in [
+        "replay --arch a100 --dtype fp16 --sparse-a meta.npy x.npy u.npy -o s.npy",
+        "replay --arch wormhole --dtype fp16 --instruction hifi4 --acc fp32 --in0-block-w 1 --reload exact t.npy u.npy -o t_d.npy",
+    ] {
+        folder.tcverify(words).expect(0);
+    }
+    let cases = json!([
+        {"name": "sparse", "arch": "a100", "b": "u.npy", "sparse_a": "meta.npy", "d": "s.npy"},
+        {"name": "blocks", "arch": "wormhole", "instruction": "hifi4", "acc": "fp32", "in0_block_w": 1,
+            "reload": "exact", "a": "t.npy", "b": "u.npy", "d": "t_d.npy"},
+    ]);
+    manifest(&folder, usual(), cases);
+    folder
+        .tcverify("batch cases.json --resume s.json")
+        .expect(0);
+    forge(&folder);
     assert_eq!(recalled(&folder, 0), [true, true]);
 }
 

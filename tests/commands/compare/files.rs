@@ -277,6 +277,10 @@ fn what_cannot_be_compared_is_refused() {
             ],
         ),
         ("fp32.npy other.npy --arch h100", &["needs A and B"]),
+        ("fp32.npy other.npy --schedules always", &["needs A and B"]),
+        ("fp32.npy other.npy --budget 1", &["needs A and B"]),
+        ("fp32.npy other.npy --c none.npy", &["needs A and B"]),
+        ("fp32.npy other.npy --explain 2", &["only to two runs"]),
         (
             "fp32.npy other.npy --rows1 0:8",
             &["8x48", "32x48", "--rows2 0:8"],
@@ -295,4 +299,8 @@ fn what_cannot_be_compared_is_refused() {
     ] {
         folder.tcverify(&format!("compare {words}")).refuses(said);
     }
+    // There is no verdict to sign.
+    folder
+        .tcverify("compare fp32.npy other.npy --attest a.json --attest-key key.pem")
+        .expect(2);
 }

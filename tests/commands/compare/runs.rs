@@ -266,6 +266,10 @@ fn a_policy_demands_equal_bits() {
             "applies only to two results",
         ),
         ("run1.json run2.json --arch h100", "two runs name their own"),
+        (
+            "run1.json run2.json --transpose-b",
+            "two runs name their own",
+        ),
         ("run1.json run2.json x.npy w.npy", "two runs name their own"),
         (
             "run1.json run2.json --policy p.json",

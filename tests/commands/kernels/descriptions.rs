@@ -66,6 +66,7 @@ fn a_description_is_a_check() {
         .expect(0);
     check(json!({}), "--bias bias.npy").refuses(&["--bias", "epilogue NONE"]);
     check(json!({}), "--c c.npy").refuses(&["--c", "epilogue NONE"]);
+    check(json!({}), "--activation relu").refuses(&["--activation", "epilogue NONE"]);
     let within = json!({"epilogue": "IN_ACCUMULATOR"});
     check(within.clone(), "--bias bias.npy --c c.npy").refuses(&["IN_ACCUMULATOR", "before C"]);
     check(within, "--bias bias.npy").expect(1);
@@ -138,4 +139,15 @@ fn descriptions_are_written_and_compared() {
     ];
     kernels(&folder, &lossy.concat()).refuses(&["GEMMDesc", "omits the last 8 k"]);
     assert!(!folder.path("lossy.json").exists());
+    // No order takes another's place, or stands in the middle of a document.
+    let writes = |more: &[&str]| {
+        let plan = [&["plan", nvjet][..], &shape, &formats, more].concat();
+        kernels(&folder, &plan)
+    };
+    writes(&["--schedule", "n.json", "--gemm-desc", "./n.json"])
+        .refuses(&["the GEMMDesc and the schedule", "same place"]);
+    assert!(!folder.path("n.json").exists());
+    writes(&["--schedule", "-", "--json"]).refuses(&["standard output"]);
+    let alone = writes(&["--schedule", "-"]).expect(0).json();
+    assert!(alone["name"].is_string(), "{alone}");
 }

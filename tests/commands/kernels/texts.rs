@@ -12,6 +12,25 @@ fn settings(report: &Value, how: &str) -> Vec<String> {
         .collect()
 }
 
+/// What is done to the finished sum is not dropped where a text says the order: this D has negative elements.
+#[test]
+fn an_activation_is_part_of_a_check_by_a_text() {
+    let folder = product();
+    let check = |more: &str| {
+        let more = format!("--arch h100 --dtype bf16 --split-k 3 {more} {FILES}");
+        with(&folder, "check", ["--kernel", NVJET], &more)
+    };
+    check("").expect(0);
+    check("--activation relu").expect(1);
+    let words = format!("--arch h100 {FILES} --activation relu");
+    let default = LOG.replace(
+        "scaleType=R_32F",
+        "scaleType=R_32F epilogue=EPILOGUE_DEFAULT",
+    );
+    with(&folder, "check", ["--kernel", &default], &words)
+        .refuses(&["--activation", "epilogue DEFAULT"]);
+}
+
 /// The same bits as by the preset; another number of slices, and another instruction, give others.
 #[test]
 fn a_log_line_is_a_check() {

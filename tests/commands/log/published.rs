@@ -1,8 +1,11 @@
 //! What a log and its witnesses say of when a commitment was there.
 
+use std::sync::Barrier;
+
 use serde_json::Value;
 use tcverify::commit::{Hash, is_consistent, leaf};
-use tcverify::tlog::{Checkpoint, KeyKind, Log, Note, TlogProof, rfc3339};
+use tcverify::sign::Signer;
+use tcverify::tlog::{Checkpoint, KeyKind, Log, Note, OpenLog, TlogProof, rfc3339};
 
 use super::{
     EIGHT, ORIGIN, WITNESS, commit, cosignature, cosigned, folder, key, log_key, prove, verify,
@@ -273,6 +276,36 @@ fn a_log_is_added_to_and_nothing_else() {
     drop(held);
     assert_eq!(text(&folder, "log.txt"), before);
     assert!(!folder.path("n.tlog-proof").exists());
+}
+
+/// Several that begin one log at once begin one, and lose no leaf.
+#[test]
+fn a_log_is_begun_once() {
+    let folder = folder();
+    let signer = Signer::read(&folder.path("0.pem")).unwrap();
+    for round in 0..20 {
+        let path = folder.path(&format!("log{round}.txt"));
+        let start = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for file in 0..4u8 {
+                let (path, start, signer) = (&path, &start, &signer);
+                scope.spawn(move || {
+                    start.wait();
+                    let mut log = loop {
+                        match OpenLog::open(path, ORIGIN, signer) {
+                            Ok(log) => break log,
+                            Err(error) if error.to_string().contains("is in use") => {
+                                std::thread::yield_now();
+                            }
+                            Err(error) => panic!("{error}"),
+                        }
+                    };
+                    log.add(&[file], signer).unwrap();
+                });
+            }
+        });
+        assert_eq!(Log::read(&path).unwrap().leaves.len(), 4);
+    }
 }
 
 #[test]

@@ -460,6 +460,12 @@ fn options_of_the_other_kind_are_refused() {
         .tcverify("identify --op gelu op_a.npy op_gelu.npy --variant x")
         .expect(2)
         .mentions(&["--variant"]);
+    for option in ["--against none.json", "--tree", "--no-causes"] {
+        let words = format!("identify --op gelu op_a.npy op_gelu.npy {option}");
+        folder
+            .tcverify(&words)
+            .refuses(&["applies only to a check"]);
+    }
     let help = folder.tcverify("explain --op gelu --help").expect(0);
     assert!(help.stdout.contains("--at <I,J>") && help.stdout.contains("--eps"));
 }
