@@ -171,6 +171,10 @@ macro_rules! kinds {
                 match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
             }
 
+            fn skip(&self, formats: Formats, carried: &mut Carried, count: usize) {
+                match self { $(Step::$kind(step) => step.skip(formats, carried, count)),* }
+            }
+
             fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
                 match self { $(Step::$kind(step) => step.finish(formats, carried)),* }
             }
@@ -286,6 +290,11 @@ impl Step {
             scales,
         };
         StepKind::run(self, products, carried, &mut Sound(observer));
+    }
+
+    /// Goes past `count` products as if they were none: only what lies between them and those before happens.
+    pub fn skip(&self, formats: Formats, carried: &mut Carried, count: usize) {
+        StepKind::skip(self, formats, carried, count);
     }
 
     /// The chain's result, a code of the accumulator's format.
