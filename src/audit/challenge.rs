@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pieces::Opened;
 use super::{AuditError, Piece, pieces};
+use crate::check::CheckError;
 use crate::commit::{Commitment, Hash};
 use crate::emu::Element;
 use crate::io::printable;
@@ -54,7 +55,8 @@ impl Challenge {
                 region.len()
             )));
         }
-        let draw = PublicDraw::new(&sha256.to_string(), beacon).map_err(AuditError::Document)?;
+        let draw =
+            PublicDraw::new(&sha256.to_string(), beacon).map_err(CheckError::in_field("beacon"))?;
         let drawn = region.sample(elements, draw.seed);
         let opened = pieces(commitment, &drawn)?;
         let index = |e: &Element| [e.batch, e.row, e.column].map(|i| i as u64);

@@ -192,6 +192,12 @@ impl ProductModel {
         self.scheduling
             .check_conversion(arithmetic.accumulator, commitment.result.format)
             .map_err(AuditError::ProvesNothing)?;
+        let (from, to) = (arithmetic.accumulator, commitment.result.format);
+        if from != to && arithmetic.step.rounds_results(to).is_none() {
+            return nothing(format!(
+                "it is not known how this unit stores {from} sums as {to}"
+            ));
+        }
         if product.k == 0 && spec.without_products.is_none() {
             return nothing("K is 0".into());
         }

@@ -273,6 +273,12 @@ impl Arrays {
                         _ => open(role, source, Format::Int32, from)?,
                     };
                     let stored = opened.as_stored();
+                    let own = opened.header().descr.own_format();
+                    if let Some(own) = own.filter(|own| !own.is_integer()) {
+                        let label = io::escaped_path(opened.label());
+                        let reason = format!("it is in {own}; metadata are words of integers");
+                        return Err(CheckError::array("sparse_a", label, reason));
+                    }
                     by_role.insert(role, Array::read(role, opened, stored, &None)?);
                     continue;
                 }
@@ -436,6 +442,14 @@ fn selected(
     let [batch @ .., m, k] = shape else {
         return Err(fail("A is not a matrix".into()));
     };
+    let of_words = metadata.tensor.shape();
+    if of_words.len() != shape.len() || of_words[..shape.len() - 1] != shape[..shape.len() - 1] {
+        return Err(fail(format!(
+            "it is {}; for an A of {} it must have the same axes, with words along the last one",
+            shape_text(of_words),
+            shape_text(shape)
+        )));
+    }
     let mut bytes = Vec::with_capacity(metadata.tensor.len() * metadata.tensor.format().bytes());
     metadata
         .tensor

@@ -283,8 +283,8 @@ macro_rules! product_fields {
                 /// C, of D's shape and the accumulator's format (or --c-dtype); without it C is +0
                 #[arg(long, value_name = "C.npy", help_heading = "Operands")]
                 c: Source,
-                /// Scales of A, Mx(K/block): one per block of k and row. With a schedule that scales: f32, one per
-                /// row, or one for all if the kernel repeats it (vLLM's)
+                /// Scales of A, Mx(K/block), stored like A: (K/block)xM with --transpose-a. With a schedule that
+                /// scales: f32, one per row, or one for all if the kernel repeats it (vLLM's)
                 #[arg(long, value_name = "SA.npy", help_heading = "Operands")]
                 scale_a: Source,
                 /// Scales of B, (K/block)xN, stored like B: Nx(K/block) with --transpose-b. With such a schedule one

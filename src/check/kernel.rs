@@ -14,7 +14,7 @@ use crate::kernel::{
     self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Partition, Plan,
     Scheme, Shape, TableQuery, Token,
 };
-use crate::num::Format;
+use crate::num::{F32, Format};
 use crate::report::{KernelSetting, KernelWords};
 use crate::role::Role;
 use crate::tensor::shape_text;
@@ -70,6 +70,8 @@ pub struct Planned {
     pub instruction: Option<&'static str>,
     /// What the words say is done to the finished sum.
     pub epilogue: Option<String>,
+    /// Alpha and beta, by the words or the request.
+    pub factors: [Option<F32>; 2],
 }
 
 impl KernelSaid {
@@ -280,6 +282,7 @@ impl KernelRequest {
         let content = self.said.content()?;
         let (reading, place) = self.reading(&content, &shapes, &options, check)?;
         let fail = |error| said(field, &place, error);
+        let factors = factors(&reading, check).map_err(|error| said(field, &place, error))?;
         let turned = shapes.under(&reading);
         let taken = (turned != shapes.turned).then(|| stored(turned, &reading));
         let product = shapes.product(turned);
@@ -307,6 +310,7 @@ impl KernelRequest {
             result,
             instruction: model.instruction,
             epilogue: plan.settings.epilogue.map(|said| said.value),
+            factors,
         };
         Ok((schedule, planned))
     }
@@ -326,7 +330,7 @@ impl KernelRequest {
                 Ok((reading, None))
             }
             KernelSaid::Log(path) => {
-                let found = of_log(content, shapes, options);
+                let found = of_log(content, shapes, options, check);
                 let fail = |reason| CheckError::array(field, escaped_path(path), reason);
                 let (line, reading) = found.map_err(fail)?;
                 Ok((
@@ -364,7 +368,12 @@ impl KernelRequest {
 }
 
 /// The line of a log that is about a product.
-fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, KernelReading), String> {
+fn of_log(
+    log: &str,
+    shapes: &Shapes,
+    options: &Options,
+    check: &Check,
+) -> Result<(usize, KernelReading), String> {
     let mut fitting: Vec<(usize, KernelReading)> = Vec::new();
     let (mut lines, mut unread, mut others) = (0, None, Vec::new());
     for (line, launch) in kernel::launches(log) {
@@ -390,15 +399,22 @@ fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, Kerne
         }
     }
     let differs = |one: &KernelReading, other: &KernelReading| {
-        one.family != other.family || one.settings != other.settings
+        one.family != other.family
+            || one.settings != other.settings
+            || [one.alpha, one.beta] != [other.alpha, other.beta]
     };
+    // Others have the factors of another call; if all have, the first one is what is refused.
+    let agrees = |(_, reading): &(usize, KernelReading)| factors(reading, check).is_ok();
+    if fitting.iter().any(agrees) {
+        fitting.retain(agrees);
+    }
     let mut fitting = fitting.into_iter();
     if let Some((line, reading)) = fitting.next() {
         return match fitting.find(|(_, other)| differs(other, &reading)) {
             None => Ok((line, reading)),
             Some((other, _)) => Err(format!(
-                "lines {line} and {other} both describe this product, but with different kernels; give the line with \
-                `kernel`"
+                "lines {line} and {other} both describe this product, but with different kernels or factors; give the \
+                line with `kernel`"
             )),
         };
     }
@@ -417,6 +433,38 @@ fn of_log(log: &str, shapes: &Shapes, options: &Options) -> Result<(usize, Kerne
     Err(match unread {
         None => there,
         Some((line, error)) => format!("{there}; line {line} cannot be read: {error}"),
+    })
+}
+
+/// Alpha and beta, as far as the text or the request says them.
+fn factors(reading: &KernelReading, check: &Check) -> Result<[Option<F32>; 2], KernelError> {
+    let given = &check.schedule.overrides;
+    let one = |what, text: Option<F32>, given: Option<F32>| match (text, given) {
+        (Some(text), Some(given)) if text != given => Err(KernelError::Contradiction {
+            what,
+            text: text.to_string(),
+            given: given.to_string(),
+        }),
+        _ => Ok(given.or(text)),
+    };
+    let alpha = one("alpha", reading.alpha, given.alpha)?;
+    let beta = one("beta", reading.beta, given.beta)?;
+    let has_c = check.operands.has(Role::C);
+    let added = match (reading.beta, has_c) {
+        (Some(text), true) if text.is_zero() && given.beta.is_none() => "that C is added",
+        (Some(text), false) if !text.is_zero() => "that there is no C",
+        _ => {
+            let plain = Some(F32(1f32.to_bits()));
+            return Ok([
+                alpha.filter(|_| given.alpha.is_some() || alpha != plain),
+                beta.filter(|_| has_c || given.beta.is_some()),
+            ]);
+        }
+    };
+    Err(KernelError::Contradiction {
+        what: "beta",
+        text: beta.map_or(String::new(), |beta| beta.to_string()),
+        given: added.to_owned(),
     })
 }
 

@@ -34,9 +34,10 @@ impl Scheduling {
         };
         let (schedule, planned) = kernel.plan(check, from)?;
         let given = &check.schedule.overrides;
+        let [alpha, beta] = planned.factors;
         let factors = Overrides {
-            alpha: given.alpha,
-            beta: given.beta,
+            alpha,
+            beta,
             scale_result: given.scale_result,
             activation: given.activation,
             ..Overrides::default()

@@ -173,7 +173,7 @@ impl Agreed {
             beacon,
             self.elements.unwrap_or(0),
         );
-        drawn.with_context(name)
+        in_options(drawn)?.with_context(name)
     }
 }
 
@@ -344,6 +344,14 @@ fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> 
     Ok(challenge)
 }
 
+/// A wrong option is no fault of a file.
+fn in_options<T>(result: Result<T, AuditError>) -> Result<Result<T, AuditError>> {
+    match result {
+        Err(AuditError::Check(error)) => said(Err(error)),
+        other => Ok(other),
+    }
+}
+
 /// An opening that proves nothing is an answer; anything else is an error.
 fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<T> {
     let name = || escaped_path(path);
@@ -361,7 +369,7 @@ impl MakeChallenge {
         let output = outputs.open("the challenge", &self.output)?;
         let (commitment, sha256) = commitment(&self.commitment)?;
         let challenge = Challenge::new((&commitment, sha256), &self.beacon, self.elements);
-        let challenge = challenge.with_context(|| escaped_path(&self.commitment))?;
+        let challenge = in_options(challenge)?.with_context(|| escaped_path(&self.commitment))?;
         let text = pretty(&challenge)?;
         output.commit(|out| out.write_all(&text))?;
         Ok(Ending::Done)

@@ -11,7 +11,7 @@ use super::reports::ReportArgs;
 use super::{Ending, documents, refuted, show};
 use crate::check::{Check, Judge, Judged};
 use crate::io::Outputs;
-use crate::shard::{Part, Plan, merge};
+use crate::shard::{Part, Plan, ShardError, merge};
 use crate::sign::{PublicKey, Signer};
 
 commands! {
@@ -170,7 +170,10 @@ impl MakePlan {
             outputs.protect("a key", path);
         }
         let output = outputs.open("the plan", &self.output)?;
-        let mut plan = Plan::make(&prepared, self.shards, &Bar::new())?;
+        let mut plan = match Plan::make(&prepared, self.shards, &Bar::new()) {
+            Err(ShardError::Check(error)) => return said(Err(error)),
+            made => made?,
+        };
         plan.signers = signers;
         let text = plan.text()?;
         output.commit(|out| out.write_all(&text))?;

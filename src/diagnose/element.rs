@@ -34,13 +34,18 @@ pub enum Change {
     Missing(usize),
     /// The product's sign is turned.
     Flipped(usize),
-    /// Of the step with this first k, this sum is minus one unit.
-    MinusOne { step: usize, sum: usize },
+    /// Of the step with this first k, this one of its sums is minus one unit.
+    MinusOne {
+        step: usize,
+        sum: usize,
+        sums: usize,
+    },
 }
 
-/// One sum of a step is minus one unit.
+/// One sum of a step is minus one unit, for every accumulator of a chain in blocks.
 struct OneSum {
     before: usize,
+    sums: usize,
 }
 
 impl TraceObserver for OneSum {}
@@ -51,9 +56,12 @@ impl Datapath for OneSum {
     }
 
     fn added(&mut self, sum: i128) -> i128 {
-        let mine = self.before == 0;
-        self.before = self.before.wrapping_sub(1);
-        if mine { -1 } else { sum }
+        if self.before == 0 {
+            self.before = self.sums - 1;
+            return -1;
+        }
+        self.before -= 1;
+        sum
     }
 }
 
@@ -127,14 +135,19 @@ impl Element {
         step * span..(step * span + span).min(self.k())
     }
 
-    /// The code after the products `k`, added to the code `before`.
+    /// A chain that starts from the code `c`.
+    pub fn start(&self, c: u64) -> Carried {
+        self.arithmetic.step.start(self.formats(), c)
+    }
+
+    /// Adds the products `k` of one step.
     pub fn advance(
         &self,
         k: std::ops::Range<usize>,
-        before: u64,
+        carried: &mut Carried,
         change: Option<Change>,
         watch: &mut impl TraceObserver,
-    ) -> u64 {
+    ) {
         let formats = self.formats();
         let step = &self.arithmetic.step;
         let mut a = self.taken.a[k.clone()].to_vec();
@@ -149,45 +162,60 @@ impl Element {
         }
         let scales = self.taken.scales.as_ref();
         let scales = scales.map(|[x, y]| [&x[k.clone()], &y[k.clone()]]);
-        let mut carried = step.start(formats, before);
         match change {
-            Some(Change::MinusOne { step: first, sum }) if first == k.start => {
+            Some(Change::MinusOne {
+                step: first,
+                sum,
+                sums,
+            }) if first == k.start => {
                 let products = Products {
                     formats,
                     a: &a,
                     b: &b,
                     scales,
                 };
+<<<<<<< HEAD
                 step.run_in(products, &mut carried, &mut OneSum { before: sum });
+=======
+                StepKind::run(step, products, carried, &mut OneSum { before: sum, sums });
+>>>>>>> w-extra
             }
-            _ => step.run_observed(formats, &a, &b, scales, &mut carried, watch),
+            _ => step.run_observed(formats, &a, &b, scales, carried, watch),
         }
-        let code = step.finish(formats, &carried);
+    }
+
+    /// The accumulator after so many steps.
+    pub fn code(&self, steps: usize, carried: &Carried) -> u64 {
+        if steps == 0 {
+            return self.c;
+        }
+        let code = self.arithmetic.step.finish(self.formats(), carried);
         // The last instruction is filled up with zero products.
-        if k.end == self.k() {
+        if steps == self.steps() {
             self.arithmetic.filled_up(self.k(), code)
         } else {
             code
         }
     }
 
-    /// The accumulator before every step, and after the last.
-    pub fn accumulators(&self) -> Vec<u64> {
-        let mut code = self.c;
-        let mut all = vec![code];
+    /// What is carried into every step, and out of the last.
+    pub fn accumulators(&self) -> Vec<Carried> {
+        let mut carried = self.start(self.c);
+        let mut all = vec![carried.clone()];
         for step in 0..self.steps() {
-            code = self.advance(self.range(step), code, None, &mut ());
-            all.push(code);
+            self.advance(self.range(step), &mut carried, None, &mut ());
+            all.push(carried.clone());
         }
         all
     }
 
     /// The code that the steps from `first` on make of `before`.
-    pub fn finish_from(&self, first: usize, before: u64, change: Option<Change>) -> u64 {
-        let steps = first..self.steps();
-        steps.fold(before, |code, step| {
-            self.advance(self.range(step), code, change, &mut ())
-        })
+    pub fn finish_from(&self, first: usize, before: &Carried, change: Option<Change>) -> u64 {
+        let mut carried = before.clone();
+        for step in first..self.steps() {
+            self.advance(self.range(step), &mut carried, change, &mut ());
+        }
+        self.code(self.steps(), &carried)
     }
 
     /// An operand with its scale, exactly: sides 0 and 1 are A and B.

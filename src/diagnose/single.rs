@@ -6,7 +6,11 @@ use serde::Serialize;
 use super::element::{Change, Element};
 use super::trial::Work;
 use super::{Found, Hypothesis, WORK};
+<<<<<<< HEAD
 use crate::emu::step::Step;
+=======
+use crate::emu::step::{Carried, Step, StepKind};
+>>>>>>> w-extra
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::{
     Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
@@ -44,7 +48,7 @@ pub struct Single<'a> {
 #[derive(Clone, Copy)]
 pub struct Chain<'a> {
     pub element: &'a Element,
-    pub accumulators: &'a [u64],
+    pub accumulators: &'a [Carried],
 }
 
 impl Single<'_> {
@@ -132,8 +136,12 @@ impl Single<'_> {
         let at = parallel::filter(all.len(), &|i| {
             let [step, sum] = all[i];
             let first = element.range(step).start;
-            let change = Change::MinusOne { step: first, sum };
-            self.gives(element.finish_from(step, chain.accumulators[step], Some(change)))
+            let change = Change::MinusOne {
+                step: first,
+                sum,
+                sums,
+            };
+            self.gives(element.finish_from(step, &chain.accumulators[step], Some(change)))
         });
         let at: Vec<[usize; 2]> = at.into_iter().map(|i| all[i]).collect();
         if let Some(&[number, sum]) = at.first() {
@@ -195,7 +203,11 @@ impl Single<'_> {
         let steps = element.steps();
         let missing = parallel::filter(steps - 1, &|step| {
             let same_format = element.formats().addend == element.formats().accumulator;
-            let code = element.finish_from(step + 1, chain.accumulators[step], None);
+            let mut carried = chain.accumulators[step].clone();
+            let count = element.range(step).len();
+            let model = &element.arithmetic.step;
+            model.skip(element.formats(), &mut carried, count);
+            let code = element.finish_from(step + 1, &carried, None);
             (step > 0 || same_format) && self.gives(code)
         });
         for &step in missing.iter().take(MAX_NAMED) {
@@ -226,7 +238,7 @@ impl Single<'_> {
         ] {
             let at = parallel::filter(element.k(), &|k| {
                 let step = k / element.span();
-                let before = chain.accumulators[step];
+                let before = &chain.accumulators[step];
                 !element.product(k).is_zero()
                     && self.gives(element.finish_from(step, before, Some(change(k))))
             });
@@ -250,7 +262,7 @@ impl Single<'_> {
         if c.is_zero() {
             return;
         }
-        let without = element.finish_from(0, 0, None);
+        let without = element.finish_from(0, &element.start(0), None);
         if self.gives(without) {
             found.push(Found::new(Hypothesis::COmitted, "C was left out"));
         }
@@ -369,7 +381,7 @@ impl Single<'_> {
                         continue;
                     }
                     let other = Element::new(&self.replay.problem, &other, position);
-                    let code = other.finish_from(0, other.c, None);
+                    let code = other.finish_from(0, &other.start(other.c), None);
                     let accumulator = rule.accumulator;
                     let step = &rule.step;
                     if self.converted(step, accumulator, code) == Some(self.given.code) {
@@ -394,21 +406,25 @@ impl Single<'_> {
 /// After how many products a chain could have stopped.
 pub fn stops(
     element: &Element,
-    accumulators: &[u64],
+    accumulators: &[Carried],
     gives: &(dyn Fn(u64) -> bool + Sync),
 ) -> Vec<usize> {
     parallel::filter(element.k(), &|count| {
         let step = count / element.span();
         let range = element.range(step);
-        let before = accumulators[step];
         let partial = range.start..count;
         let code = match (partial.is_empty(), step) {
             // C of another format is not a D.
             (true, 0) if element.formats().addend != element.formats().accumulator => {
                 return false;
             }
-            (true, _) => before,
-            (false, _) => element.advance(partial, before, None, &mut ()),
+            (true, _) => element.code(step, &accumulators[step]),
+            (false, _) => {
+                let mut carried = accumulators[step].clone();
+                element.advance(partial, &mut carried, None, &mut ());
+                let step = &element.arithmetic.step;
+                step.finish(element.formats(), &carried)
+            }
         };
         gives(code)
     })

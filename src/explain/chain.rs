@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Element;
 use super::trace::{Events, Step};
 use super::{Dyadic, Number};
+use crate::emu::step::Carried;
 
 /// Which steps somebody wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,11 +86,11 @@ const STRONG: i32 = 8;
 const OF_A_KIND: usize = 3;
 
 /// The chain of an element.
-pub fn chain(element: &Element, accumulators: &[u64], wish: &Wish) -> Vec<Entry> {
+pub fn chain(element: &Element, accumulators: &[Carried], wish: &Wish) -> Vec<Entry> {
     let steps = element.steps();
     let summaries: Vec<Summary> = (0..steps)
         .map(|step| {
-            let step = element.trace(step, accumulators[step]);
+            let step = element.trace(step, &accumulators[step]);
             Summary {
                 cut_terms: step.cut_terms,
                 largest_cut: step.largest_cut,
@@ -119,7 +120,7 @@ pub fn chain(element: &Element, accumulators: &[u64], wish: &Wish) -> Vec<Entry>
         if everything || !why[step].is_empty() {
             entries.push(Entry::Step {
                 why: std::mem::take(&mut why[step]),
-                step: Box::new(element.trace(step, accumulators[step])),
+                step: Box::new(element.trace(step, &accumulators[step])),
             });
             step += 1;
             continue;
@@ -167,7 +168,7 @@ fn notable(summaries: &[Summary], why: &mut [Vec<&'static str>]) {
 
 fn fold(
     element: &Element,
-    accumulators: &[u64],
+    accumulators: &[Carried],
     summaries: &[Summary],
     steps: std::ops::Range<usize>,
 ) -> Entry {
@@ -191,6 +192,9 @@ fn fold(
         inexact_steps: lost().filter(|lost| !lost.is_zero()).count(),
         largest_loss: largest(&mut lost()),
         special_steps: summaries.iter().filter(|s| s.lost.is_none()).count(),
-        after: Number::new(element.formats().accumulator, accumulators[steps.end]),
+        after: Number::new(
+            element.formats().accumulator,
+            element.code(steps.end, &accumulators[steps.end]),
+        ),
     })
 }

@@ -125,7 +125,11 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
         end - 1,
         reasons(why)
     )?;
-    let name = if step.step == 1 { "C" } else { "before" };
+    let name = match step.step {
+        1 => "C",
+        _ if step.reloaded => "reloaded",
+        _ => "before",
+    };
     row(out, name, &shown(&step.before))?;
     let asked = why.contains(&"asked for");
     let apart = step.stages.iter().flat_map(|stage| &stage.terms);

@@ -176,7 +176,7 @@ impl Question<'_> {
         };
         let (computed, kernel) = match self.kernel {
             None => {
-                let code = *accumulators.last().expect("there is C");
+                let code = element.code(steps, accumulators.last().expect("there is C"));
                 (Number::new(accumulator, code), None)
             }
             Some((_, schedule)) => {
@@ -223,7 +223,10 @@ impl Question<'_> {
             exact,
             steps,
             reached: reached
-                .map(|(step, code)| (element.range(step).end, *code))
+                .map(|(step, carried)| {
+                    let code = element.code(step + 1, carried);
+                    (element.range(step).end, code)
+                })
                 .collect(),
             chain: if plain {
                 chain(&element, &accumulators, &self.wish)

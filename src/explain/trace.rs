@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Element;
 use super::{Dyadic, Number, Value};
-use crate::emu::step::{Source, TermTrace, TraceObserver};
+use crate::emu::step::{Carried, Source, TermTrace, TraceObserver};
 use crate::num::Format;
 
 /// A step.
@@ -15,8 +15,11 @@ pub struct Step {
     pub step: usize,
     /// The first product and the one after the last.
     pub k: [usize; 2],
-    /// C, or what the step before left.
+    /// C, or what the step before left; at the start of a block, as it was read back from memory.
     pub before: Number,
+    /// Whether memory changed it.
+    #[serde(skip)]
+    pub reloaded: bool,
     pub products: Vec<Product>,
     /// What the unit does with them; empty for a plain exact sum.
     pub stages: Vec<Stage>,
@@ -135,15 +138,22 @@ impl Step {
 }
 
 impl Element {
-    /// Runs a step on the code `before` and takes down what happens.
-    pub fn trace(&self, step: usize, before: u64) -> Step {
+    /// Runs a step on what is carried into it and takes down what happens.
+    pub fn trace(&self, step: usize, carried: &Carried) -> Step {
         let formats = self.formats();
+        let mut entered = carried.clone();
+        self.arithmetic.step.skip(formats, &mut entered, 0);
+        let before = self.code(step, &entered);
+        let reloaded = before != self.code(step, carried);
         let range = self.range(step);
         let mut watcher = Watcher {
             first: range.start,
             stages: Vec::new(),
         };
-        let after = self.advance(range.clone(), before, None, &mut watcher);
+        // Of a chain in blocks, only the accumulator that the result is read from.
+        let mut entered = self.start(before);
+        self.advance(range.clone(), &mut entered, None, &mut watcher);
+        let after = self.code(step + 1, &entered);
         let format_before = match step {
             0 => formats.addend,
             _ => formats.accumulator,
@@ -185,6 +195,7 @@ impl Element {
             step: step + 1,
             k: [range.start, range.end],
             notes: notes(&products, &exact_before, &exact_after),
+            reloaded,
             cut_terms: cuts().count(),
             largest_cut: largest_cut.abs(),
             rounded_off,

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::family::Family;
 use super::{Fact, Said, Settings, Shape};
 use crate::emu::Evidence;
+use crate::num::F32;
 
 /// Which kind of text it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -92,6 +93,11 @@ pub struct KernelReading {
     /// Matrices in the batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
+    /// The factors of the sum and of C.
+    #[serde(skip)]
+    pub alpha: Option<F32>,
+    #[serde(skip)]
+    pub beta: Option<F32>,
     pub settings: Settings,
     pub tokens: Vec<Token>,
     pub notes: Vec<String>,

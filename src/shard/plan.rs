@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ShardError;
-use crate::check::{Check, Naming, Prepared, Progress, Subject};
+use crate::check::{Check, CheckError, Naming, Prepared, Progress, Subject};
 use crate::commit::{Hash, Rows, leaf, leaves, row_payload};
 use crate::envelope;
 use crate::io::escaped_path;
@@ -68,20 +68,28 @@ impl Plan {
         progress: &dyn Progress,
     ) -> Result<Plan, ShardError> {
         let check = prepared.request();
-        let other = |reason: &str| Err(ShardError::Other(reason.to_owned()));
+        let other = |field, reason: &str| Err(CheckError::request(field, reason).into());
         if prepared.product().sparse.is_some() {
-            return other("a product of a compressed A (`sparse_a`) cannot be cut into parts");
+            return other(
+                "sparse_a",
+                "a product of a compressed A (`sparse_a`) cannot be cut into parts",
+            );
         }
         if check.against.is_some() || check.seed_from().is_some() {
-            return other("`against` needs all of D, but a part sees only some of it");
+            return other(
+                "against",
+                "`against` needs all of D, but a part sees only some of it",
+            );
         }
         if !check.scope.is_all() {
             return other(
+                "sample",
                 "a plan covers all of D; `sample`, `rows`, `cols` and `region` are only for a single check",
             );
         }
         if prepared.d().is_none() {
             return other(
+                "d_digest",
                 "a plan needs D itself: a part cannot be compared with a digest of the whole",
             );
         }
@@ -92,11 +100,12 @@ impl Plan {
         let rows = prepared.blocks(block_rows)?;
         let blocks = rows.blocks();
         if parts > blocks {
-            return Err(ShardError::Other(format!(
+            let reason = format!(
                 "{parts} parts of {blocks} blocks of {} rows: ask for at most as many parts as blocks, or cut D \
                  finer with `block_rows`",
                 rows.block_rows
-            )));
+            );
+            return other("block_rows", &reason);
         }
         progress.begin(parts);
         let cut = |i: u64| (u128::from(blocks) * u128::from(i) / u128::from(parts)) as u64;

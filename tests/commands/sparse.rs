@@ -349,12 +349,26 @@ fn what_is_no_sparse_product_is_refused() {
     let folder = &sparse.folder;
     folder.save("short.npy", &Npy::new("<u4", &[5, 2], vec![0x44; 40]));
     folder.save("bad.npy", &Npy::new("<u4", &[5, 3], vec![0x45; 60]));
-    folder.save("vector.npy", &Npy::new("<f2", &[96], vec![0; 192]));
+    folder.save("turned.npy", &Npy::new("<u4", &[3, 5], vec![0x44; 60]));
+    folder.save("line.npy", &Npy::new("<u4", &[15], vec![0x44; 60]));
+    folder.save("floats.npy", &Npy::new("<f4", &[5, 3], vec![0x44; 60]));
     let product = "--dtype fp16 a.npy b.npy d.npy";
     for (words, said) in [
         (
             format!("check --arch a100 {product} --sparse-a short.npy"),
             &["short.npy", "10 words of 32 bits", "15"][..],
+        ),
+        (
+            format!("check --arch a100 {product} --sparse-a turned.npy"),
+            &["turned.npy", "it is 3x5", "an A of 5x48"],
+        ),
+        (
+            format!("check --arch a100 {product} --sparse-a line.npy"),
+            &["line.npy", "it is 15", "an A of 5x48"],
+        ),
+        (
+            format!("check --arch a100 {product} --sparse-a floats.npy"),
+            &["floats.npy", "fp32", "words of integers"],
         ),
         (
             format!("check --arch a100 {product} --sparse-a bad.npy"),

@@ -81,6 +81,38 @@ fn everything_else_takes_such_a_kernel() {
     folder.tcverify("verify-report wrong.json").expect(1);
 }
 
+/// An explanation goes through memory where the product does, and so does what a difference is explained by.
+#[test]
+fn elements_are_explained_in_blocks() {
+    for (width, reload, l1) in [
+        (1, "exact", " --packer-l1-acc"),
+        (1, "tf32", " --packer-l1-acc"),
+        (2, "tf32", ""),
+        (1, "bf16", " --packer-l1-acc"),
+        (2, "bf16", ""),
+    ] {
+        let kernel = format!(
+            "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w {width}{l1} --reload {reload}"
+        );
+        let folder = product(&kernel);
+        let explain = format!("explain {kernel} a.npy b.npy --at 0,0");
+        let run = folder.tcverify(&format!("{explain} d.npy --steps all"));
+        let run = run.expect(0);
+        let reloaded = run.stdout.contains("reloaded");
+        assert_eq!(reloaded, reload != "exact", "{}", run.stdout);
+        // Without one product.
+        let mut a = folder.read("a.npy");
+        let at = a.len() - 2 * (24 * 256 - 70);
+        a[at..at + 2].fill(0);
+        folder.write("less.npy", a);
+        let words = format!("replay {kernel} less.npy b.npy -o less-d.npy");
+        folder.tcverify(&words).expect(0);
+        let run = folder.tcverify(&format!("{explain} less-d.npy")).expect(1);
+        let missing = run.stdout.contains("the product at k 70 is missing");
+        assert!(missing, "{kernel}: {}", run.stdout);
+    }
+}
+
 /// Blocks that change no bit, and ones that do.
 #[test]
 fn one_block_is_no_block() {

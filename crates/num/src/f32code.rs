@@ -12,6 +12,13 @@ pub struct F32(pub u32);
 
 const WRITE_AN_F32: &str = "write a decimal number, inf, nan, or an f32 as 0x and 8 digits";
 
+impl F32 {
+    /// Whether it is +0 or -0.
+    pub fn is_zero(self) -> bool {
+        self.0 << 1 == 0
+    }
+}
+
 impl FromStr for F32 {
     type Err = String;
 

@@ -65,7 +65,8 @@ fn the_line_of_a_log() {
         operands: Some([Format::Bf16; 2]),
         ..Options::default()
     };
-    let found = |log: &str, shapes: &Shapes| of_log(log, shapes, &options);
+    let asked_for = check(KernelSaid::Text(String::new()));
+    let found = |log: &str, shapes: &Shapes| of_log(log, shapes, &options, &asked_for);
     let (number, reading) = found(&good(), &asked()).expect("its line");
     assert_eq!(number, 1);
     assert_eq!(asked().under(&reading), B);

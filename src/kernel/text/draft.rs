@@ -6,6 +6,7 @@ use crate::kernel::family::{Family, unknown};
 use crate::kernel::{
     How, KernelError, KernelReading, Said, Settings, Shape, Status, TextKind, Token, Transposed,
 };
+use crate::num::F32;
 
 /// What has been read so far.
 pub struct Draft {
@@ -13,6 +14,8 @@ pub struct Draft {
     pub family: Option<Said<&'static Family>>,
     pub product: Option<Shape>,
     pub batch: Option<usize>,
+    pub alpha: Option<F32>,
+    pub beta: Option<F32>,
     pub settings: Settings,
     pub tokens: Vec<Token>,
     pub notes: Vec<String>,
@@ -25,6 +28,8 @@ impl Draft {
             family: None,
             product: None,
             batch: None,
+            alpha: None,
+            beta: None,
             settings: Settings::default(),
             tokens: Vec::new(),
             notes: Vec::new(),
@@ -137,6 +142,8 @@ impl Draft {
             family,
             product: self.product,
             batch: self.batch,
+            alpha: self.alpha,
+            beta: self.beta,
             settings: self.settings,
             tokens: self.tokens,
             notes: self.notes,

@@ -106,17 +106,20 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
             }
             ("beta" | "alpha", false) => {
                 draft.used(pair.key, pair.value, factor(pair.key, pair.value));
-                let plain = if pair.key == "beta" { "0" } else { "1" };
-                if ![plain, "?"].contains(&pair.value) {
+                if pair.value == "?" {
+                    continue;
+                }
+                let number = pair.value.parse();
+                let number =
+                    number.map_err(|_| KernelError::value(pair.key, pair.value, "a number"))?;
+                if pair.key == "alpha" {
+                    draft.alpha = Some(number);
+                    continue;
+                }
+                draft.beta = Some(number);
+                if !number.is_zero() {
                     draft.notes.push(format!(
-                        "{} is {} in the line: give it to the check ({})",
-                        pair.key,
-                        printable(pair.value),
-                        if pair.key == "beta" {
-                            "--beta, and C"
-                        } else {
-                            "--alpha"
-                        }
+                        "beta is {number} in the line: give C to the check (--c)"
                     ));
                 }
             }

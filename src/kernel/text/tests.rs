@@ -220,7 +220,7 @@ fn words_that_would_be_passed_over() {
     let other = SPLIT.replace("COMPUTE_32F ", "COMPUTE_32F_FAST_16BF ");
     assert!(said(&other).contains("computeType is COMPUTE_32F_FAST_16BF"));
     let scaled = read(&SPLIT.replace("beta=0", "beta=1")).unwrap();
-    assert!(scaled.notes.iter().any(|note| note.contains("--beta")));
+    assert!(scaled.notes.iter().any(|note| note.contains("--c")));
 }
 
 /// The third number of a work group is LocalSplitU.

@@ -122,7 +122,9 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
         CaseVerdict::Unjudged => case.said().to_owned(),
         _ => cause
             .as_ref()
-            .map_or("no cause was found".to_owned(), |cause| cause.kind.clone()),
+            .map_or("no cause was found".to_owned(), |cause| {
+                cause.kind.replace('_', " ")
+            }),
     };
     Case {
         name: escaped_name(&case.name),
@@ -195,8 +197,8 @@ fn heading(cases: &[&Case], noun: &str) -> String {
         let said = of(first);
         said.filter(|_| cases.iter().all(|case| of(case) == said))
     };
-    let group = first.group.replace('_', " ");
-    let why = same(|case| case.cause.as_deref()).or((group != word).then_some(&group));
+    let group = (first.group != word).then_some(&*first.group);
+    let why = same(|case| case.cause.as_deref()).or(group);
     let why = why.or_else(|| same(|case| Some(&case.said)));
     let why = why.map_or(String::new(), |why| format!(": {why}"));
     format!("{} {noun}{s} {word}{why}", grouped(cases.len() as u64))

@@ -235,6 +235,45 @@ fn another_model_or_schedule_is_refused() {
     verify("--arch h100 --dtype bf17").expect(2);
 }
 
+/// Nobody knows how the unit stores such a D.
+#[test]
+fn results_of_no_known_rounding_are_refused() {
+    let product = Product {
+        model: "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32",
+        ..PLAIN
+    };
+    let folder = product.committed("");
+    product.opened(&folder, 2, "");
+    product.verify(&folder, "").expect(0);
+    let text = String::from_utf8(folder.read("c.json")).unwrap();
+    let mut forged: Value = serde_json::from_str(&text).unwrap();
+    forged["result"]["format"] = json!("fp16");
+    folder.write("c.json", forged.to_string());
+    challenge(&folder, BEACON, 2).expect(0);
+    product
+        .verify(&folder, "")
+        .expect(1)
+        .mentions(&["not known how this unit stores fp32 sums as fp16"]);
+}
+
+#[test]
+fn a_beacon_that_is_none_is_the_options_fault() {
+    let (folder, _) = opened();
+    for command in [
+        "audit challenge c.json --elements 2 -o other.json",
+        "audit verify --arch h100 --dtype bf16 --commitment c.json --elements 2 o.bin --commitment-sha256",
+    ] {
+        let sha256 = sha256(folder.read("c.json"));
+        let mut words: Vec<&str> = command.split(' ').collect();
+        if words[1] == "verify" {
+            words.push(&sha256);
+        }
+        words.extend(["--beacon", "a b"]);
+        let run = folder.words(words);
+        run.refuses(&["error: --beacon: a beacon's value must be"]);
+    }
+}
+
 /// A commitment that somebody wrote by hand allocates nothing and proves nothing.
 #[test]
 fn commitments_that_contradict_themselves_are_none() {

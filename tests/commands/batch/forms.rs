@@ -4,6 +4,18 @@ use serde_json::json;
 
 use super::products::{flip, manifest, small, usual};
 
+/// Kinds of causes are words with spaces; names in what went wrong stay as they are.
+#[test]
+fn groups_keep_names() {
+    let folder = small();
+    let cases =
+        json!([{"name": "one", "b": "no_such_file.npy"}, {"name": "two", "b": "no_such_file.npy"}]);
+    manifest(&folder, usual(), cases);
+    let run = folder.tcverify("batch cases.json").expect(2);
+    assert!(run.stdout.contains("no_such_file.npy"), "{run:?}");
+    assert!(!run.stdout.contains("no such file.npy"), "{run:?}");
+}
+
 #[test]
 fn junit_markdown_and_annotations() {
     let folder = small();

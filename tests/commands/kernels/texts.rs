@@ -31,6 +31,59 @@ fn an_activation_is_part_of_a_check_by_a_text() {
         .refuses(&["--activation", "epilogue DEFAULT"]);
 }
 
+/// A line's factors are the product's; others contradict it.
+#[test]
+fn a_log_line_states_alpha_and_beta() {
+    let folder = product();
+    let halved = LOG.replace(" beta=0", " alpha=0.5 beta=0");
+    let check = |text: &str, more: &str| {
+        with(
+            &folder,
+            "check",
+            ["--kernel", text],
+            &format!("--arch h100 {more}"),
+        )
+    };
+    check(&halved, FILES).expect(1);
+    let preset = "--arch hopper --dtype bf16 --schedule cublas-nvjet-splitk --split-k 3 --d-dtype bf16 a.npy b.npy";
+    folder
+        .tcverify(&format!("replay {preset} --alpha 0.5 -o half.npy"))
+        .expect(0);
+    let half = "a.npy b.npy half.npy";
+    check(&halved, half).expect(0);
+    check(&halved, &format!("--alpha 0.5 {half}")).expect(0);
+    check(&halved, &format!("--alpha 1 {half}")).refuses(&["alpha is 0.5", "says 1"]);
+    check(LOG, &format!("--alpha 0.5 {half}")).expect(0);
+    // C is added if beta is not zero.
+    folder
+        .tcverify("generate generate:3:normal:32x64 --dtype bf16 --role c -o c.npy")
+        .expect(0);
+    folder
+        .tcverify(&format!(
+            "replay {preset} --c c.npy --beta 2 --c-dtype bf16 -o sum.npy"
+        ))
+        .expect(0);
+    let added = LOG.replace(" beta=0", " beta=2");
+    let sum = "--c c.npy --c-dtype bf16 a.npy b.npy sum.npy";
+    check(&added, sum).expect(0);
+    check(&added, FILES).refuses(&["beta is 2", "there is no C"]);
+    check(LOG, sum).refuses(&["beta is 0", "C is added"]);
+    check(&added, &format!("--beta 1 {sum}")).refuses(&["beta is 2", "says 1"]);
+    let odd = LOG.replace(" beta=0", " beta=two");
+    check(&odd, sum).refuses(&["beta", "two", "a number"]);
+    // Of a log, the line with these factors.
+    folder.write("lt.log", format!("{LOG}\n{added}\n"));
+    for (files, line) in [(FILES, "line 1"), (sum, "line 2")] {
+        let run = folder.tcverify(&format!("check --arch h100 --kernel-log lt.log {files}"));
+        let run = run.expect(0);
+        assert!(run.stdout.contains(line), "{}", run.stdout);
+    }
+    folder.write("lt.log", format!("{LOG}\n{halved}\n"));
+    folder
+        .tcverify(&format!("check --arch h100 --kernel-log lt.log {FILES}"))
+        .refuses(&["lines 1 and 2", "kernels or factors"]);
+}
+
 /// The same bits as by the preset; another number of slices, and another instruction, give others.
 #[test]
 fn a_log_line_is_a_check() {

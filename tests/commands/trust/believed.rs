@@ -8,6 +8,17 @@ const PRODUCT: &str =
     "--block-rows 8 --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 d.npy";
 const PARTS: &str = "part-0.json part-1.json part-2.json part-3.json";
 
+#[test]
+fn too_many_parts_name_the_option() {
+    let folder = Folder::new();
+    let run =
+        "replay --arch h100 --dtype bf16 generate:1:normal:32x64 generate:2:normal:64x24 -o d.npy";
+    folder.tcverify(run).expect(0);
+    folder
+        .tcverify(&format!("shard plan -n 99 {PRODUCT} -o plan.json"))
+        .refuses(&["99 parts of 4 blocks", "cut D finer with --block-rows"]);
+}
+
 /// A plan of four parts for a D of zeros, and parts that say that it is right.
 fn forged() -> Folder {
     let folder = Folder::new();

@@ -105,6 +105,9 @@ pub trait StepKind {
         *c = observer.rounded(products.formats.accumulator, rounded);
     }
 
+    /// Goes past `count` products as if they were none.
+    fn skip(&self, _formats: Formats, _carried: &mut Carried, _count: usize) {}
+
     /// The chain's result, a code of the accumulator's format.
     fn finish(&self, _formats: Formats, carried: &Carried) -> u64 {
         match carried {

@@ -357,6 +357,12 @@ impl StepKind for Sliced {
         }
     }
 
+    fn skip(&self, formats: Formats, carried: &mut Carried, count: usize) {
+        if let (Carried::Blocks(carried), Some(blocks)) = (carried, self.blocks) {
+            blocks.run(formats.accumulator, carried, count, |c| c);
+        }
+    }
+
     fn finish(&self, _: Formats, carried: &Carried) -> u64 {
         match carried {
             Carried::Code(code) => *code,
