@@ -378,17 +378,16 @@ mod tests {
             ("f(fp32_dest_acc_en=maybe)", "True or False"),
             ("f(stochastic=1)", "not known"),
             (
-<<<<<<< HEAD
                 "f(math_fidelity=LoFi, fp32_dest_acc_en=True, packer_l1_acc=True), g(math_fidelity=HiFi4)",
                 "math_fidelity is there twice",
-=======
+            ),
+            (
                 "GrayskullComputeKernelConfig(math_fidelity=HiFi4)",
                 "Grayskull",
             ),
             (
                 "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig(in0_block_w=1)",
                 "DRAM-sharded",
->>>>>>> w-extra
             ),
             ("f(fused_activation=RELU)", "activation"),
         ] {

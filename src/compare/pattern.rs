@@ -2,7 +2,9 @@
 
 use crate::diagnose::Size;
 use crate::num::Format;
-use crate::report::{Comparison, Conclusion, Explained, MismatchMap, Place, Spread, capital, grouped, of};
+use crate::report::{
+    Comparison, Conclusion, Explained, MismatchMap, Place, Spread, capital, grouped, of,
+};
 
 /// Rows that are equal before the first difference, to be worth a word.
 const PREFIX: usize = 8;

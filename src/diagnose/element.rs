@@ -174,11 +174,7 @@ impl Element {
                     b: &b,
                     scales,
                 };
-<<<<<<< HEAD
-                step.run_in(products, &mut carried, &mut OneSum { before: sum });
-=======
-                StepKind::run(step, products, carried, &mut OneSum { before: sum, sums });
->>>>>>> w-extra
+                step.run_in(products, carried, &mut OneSum { before: sum, sums });
             }
             _ => step.run_observed(formats, &a, &b, scales, carried, watch),
         }

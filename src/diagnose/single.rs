@@ -6,11 +6,7 @@ use serde::Serialize;
 use super::element::{Change, Element};
 use super::trial::Work;
 use super::{Found, Hypothesis, WORK};
-<<<<<<< HEAD
-use crate::emu::step::Step;
-=======
-use crate::emu::step::{Carried, Step, StepKind};
->>>>>>> w-extra
+use crate::emu::step::{Carried, Step};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::{
     Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,

@@ -225,10 +225,12 @@ fn answers_are_options() {
         },
     };
     let mut asked = Check::in_memory("h100", Format::E4m3);
+    asked.schedule.from = ScheduleSource::Kernel(Box::new(request));
+    let options_of = |asked: &Check| Fields::from(asked.clone()).kernel_options();
     asked.model.dtype_b = Some(Format::E5m2);
     asked.d_dtype = Some(Format::Fp16);
     asked.schedule.overrides.split_k = Some(3);
-    let options = request.options(&asked).expect("options");
+    let options = options_of(&asked).expect("options");
     assert_eq!(options.operands, Some([Format::E4m3, Format::E5m2]));
     assert_eq!(options.result, Some(Format::Fp16));
     assert_eq!(
@@ -241,11 +243,11 @@ fn answers_are_options() {
     );
     assert!(options.capability.is_some());
     asked.schedule.overrides.split_k = Some(0);
-    let refused = request.options(&asked).expect_err("no slices").to_string();
+    let refused = options_of(&asked).expect_err("no slices").to_string();
     assert!(refused.contains("`split_k` is 0"), "{refused}");
     asked.schedule.overrides.split_k = None;
     asked.model.from = ModelSource::Catalogue("nothing".into());
-    assert!(request.options(&asked).is_err());
+    assert!(options_of(&asked).is_err());
 }
 
 /// What is missing is asked for by its field, if it has one.

@@ -260,7 +260,7 @@ fn a_schedule_is_not_searched() {
     folder.tcverify(&replay).expect(0);
     let d = folder.read("d.npy");
     let d = &d[d.len() - 4 * 256 * 256..];
-    let mut tile = Vec::new();
+    let mut tile: Vec<u8> = Vec::new();
     for row in 0..32 {
         tile.extend(&d[4 * 256 * row..][..4 * 32]);
     }

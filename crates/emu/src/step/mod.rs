@@ -115,7 +115,6 @@ macro_rules! kinds {
             }
         }
 
-<<<<<<< HEAD
         /// Every other question is one to its kind.
         impl Deref for Step {
             type Target = dyn StepKind;
@@ -128,14 +127,6 @@ macro_rules! kinds {
         impl DerefMut for Step {
             fn deref_mut(&mut self) -> &mut Self::Target {
                 match self { $(Step::$kind(step) => step),* }
-=======
-            fn skip(&self, formats: Formats, carried: &mut Carried, count: usize) {
-                match self { $(Step::$kind(step) => step.skip(formats, carried, count)),* }
-            }
-
-            fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
-                match self { $(Step::$kind(step) => step.finish(formats, carried)),* }
->>>>>>> w-extra
             }
         }
     };
@@ -217,26 +208,7 @@ impl Step {
             b,
             scales,
         };
-<<<<<<< HEAD
         self.run_in(products, carried, &mut Sound(observer));
-=======
-        StepKind::run(self, products, carried, &mut Sound(observer));
-    }
-
-    /// Goes past `count` products as if they were none: only what lies between them and those before happens.
-    pub fn skip(&self, formats: Formats, carried: &mut Carried, count: usize) {
-        StepKind::skip(self, formats, carried, count);
-    }
-
-    /// The chain's result, a code of the accumulator's format.
-    pub fn finish(&self, formats: Formats, carried: &Carried) -> u64 {
-        StepKind::finish(self, formats, carried)
-    }
-
-    /// One line for people: kind and meaning.
-    pub fn summary(&self) -> String {
-        StepKind::summary(self)
->>>>>>> w-extra
     }
 
     /// Refuses formats and constants that no machine has.
