@@ -102,13 +102,13 @@ fn elements_are_explained_in_blocks() {
         assert_eq!(reloaded, reload != "exact", "{}", run.stdout);
         // Without one product.
         let mut a = folder.read("a.npy");
-        let at = a.len() - 2 * (24 * 256 - 70);
+        let at = a.len() - 2 * (24 * 256 - 250);
         a[at..at + 2].fill(0);
         folder.write("less.npy", a);
         let words = format!("replay {kernel} less.npy b.npy -o less-d.npy");
         folder.tcverify(&words).expect(0);
         let run = folder.tcverify(&format!("{explain} less-d.npy")).expect(1);
-        let missing = run.stdout.contains("the product at k 70 is missing");
+        let missing = run.stdout.contains("the product at k 250 is missing");
         assert!(missing, "{kernel}: {}", run.stdout);
     }
 }

@@ -247,7 +247,7 @@ fn results_of_no_known_rounding_are_refused() {
     product.verify(&folder, "").expect(0);
     let text = String::from_utf8(folder.read("c.json")).unwrap();
     let mut forged: Value = serde_json::from_str(&text).unwrap();
-    forged["result"]["format"] = json!("fp16");
+    forged["d"]["format"] = json!("fp16");
     folder.write("c.json", forged.to_string());
     challenge(&folder, BEACON, 2).expect(0);
     product
