@@ -146,9 +146,13 @@ fn captured(
     mut fields: BTreeMap<String, Value>,
     folder: &Path,
 ) -> Result<BTreeMap<String, Value>, String> {
-    // A number of rows describes; a span of rows is what a check looks at.
+    // Rows in other words, or a number of them, describe; a span of rows is what a check looks at.
+    let is_span = |value: &Value| {
+        let text = value.as_str();
+        text.is_some_and(|text| text.contains("..") || text.parse::<usize>().is_ok())
+    };
     fields.retain(|name, value| {
-        !DESCRIPTIVE.contains(&name.as_str()) && !(name == "rows" && value.is_number())
+        !DESCRIPTIVE.contains(&name.as_str()) && (name != "rows" || is_span(value))
     });
     if fields.contains_key("a_dtype") {
         for (theirs, ours) in [

@@ -222,7 +222,7 @@ fn said(text: &str) -> Result<Said, String> {
     let mut read = BTreeSet::new();
     for (name, value) in arguments(text)? {
         if !SILENT.contains(&name.as_str()) && read.contains(&name) {
-            return Err(format!("{} is there twice", printable(&name)));
+            return Err(format!("{} appears twice", printable(&name)));
         }
         let yes = || match value.to_ascii_lowercase().as_str() {
             "true" | "1" => Ok(true),
@@ -379,7 +379,7 @@ mod tests {
             ("f(stochastic=1)", "not known"),
             (
                 "f(math_fidelity=LoFi, fp32_dest_acc_en=True, packer_l1_acc=True), g(math_fidelity=HiFi4)",
-                "math_fidelity is there twice",
+                "math_fidelity appears twice",
             ),
             (
                 "GrayskullComputeKernelConfig(math_fidelity=HiFi4)",

@@ -127,14 +127,16 @@ impl Stages {
 }
 
 /// Tiles with ids up to 35: rows and columns of D in column-major order.
-const FIRST_TILES: &str = "\
-    0x0 8x8 8x16 16x8 8x32 16x16 32x8 8x64 16x32 32x16 64x8 32x32 32x64 64x32 32x128 64x64 \
-    128x32 64x128 128x64 64x256 128x128 256x64 64x512 128x256 256x128 512x64 64x96 96x64 96x128 \
-    128x160 160x128 192x128 128x192 128x96 32x256 256x32";
+const FIRST_TILES: [&str; 4] = [
+    "0x0 8x8 8x16 16x8 8x32 16x16 32x8 8x64 16x32 32x16",
+    "64x8 32x32 32x64 64x32 32x128 64x64 128x32 64x128 128x64 64x256",
+    "128x128 256x64 64x512 128x256 256x128 512x64 64x96 96x64 96x128",
+    "128x160 160x128 192x128 128x192 128x96 32x256 256x32",
+];
 
 /// All tiles by id. The header lists them one by one; from 36 on they follow two rules.
 static TILES: LazyLock<Vec<[u32; 2]>> = LazyLock::new(|| {
-    let first = FIRST_TILES.split(' ');
+    let first = FIRST_TILES.iter().flat_map(|tiles| tiles.split(' '));
     let mut tiles: Vec<[u32; 2]> = first.map(|tile| numbers(tile).expect("two")).collect();
     let mut family = |row_step: u32, column_step: u32, most: u32| {
         for rows in (row_step..=768).step_by(row_step as usize) {

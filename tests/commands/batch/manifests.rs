@@ -247,12 +247,14 @@ fn folders_of_cases() {
         .tcverify("batch all")
         .refuses(&["one/case.json", "\"gpus\""]);
 
-    // A number of rows describes the case, a span is the part that is compared.
+    // A number of rows, or words, describe the case; a span is the part that is compared.
     let mut rows = about(32);
-    rows["rows"] = 4.into();
-    write(rows.clone());
-    let run = folder.tcverify("batch all --json -").expect(0);
-    assert_eq!(run.json()["cases"][0]["verdict"], "identical");
+    for described in [json!(4), json!("even of 53")] {
+        rows["rows"] = described;
+        write(rows.clone());
+        let run = folder.tcverify("batch all --json -").expect(0);
+        assert_eq!(run.json()["cases"][0]["verdict"], "identical");
+    }
     rows["rows"] = "0..2".into();
     write(rows);
     let run = folder.tcverify("batch all --json -").expect(0);

@@ -22,7 +22,7 @@ fn the_same_sums_rounded() {
     says(
         &text,
         &[
-            "EQUAL, AFTER ROUNDING",
+            "EQUAL, after rounding",
             "after the left one is rounded to bf16",
             "the files differ",
         ],
@@ -41,7 +41,7 @@ fn the_same_sums_rounded() {
     let (text, _) = compare(&folder, "fp32.npy fp32.npy --rows1 3:7 --rows2 3:7", 0);
     says(
         &text,
-        &["EQUAL, IN THE CHOSEN ROWS", "Other rows were not compared"],
+        &["EQUAL, in the chosen rows", "Other rows were not compared"],
     );
 }
 

@@ -1,10 +1,11 @@
 //! A fleet of 64 with three faulty ones, and what else can be wrong.
 
+use tcverify::check::Fields;
 use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
 use tcverify::screen::{
-    Condition, Failure, Fleet, Injection, Kind, Level, Place, Results, Simulated, Suite, WrongTile,
-    judge, simulate,
+    Condition, Failure, Fleet, Injection, Kind, Level, Library, Place, Results, Simulated, Suite,
+    WrongTile, judge, make, simulate,
 };
 
 use super::{folder, suite};
@@ -252,7 +253,15 @@ fn what_is_always_wrong_does_not_need_heat() {
 /// Under a schedule no fault is injected, and none is told as tried.
 #[test]
 fn a_schedule_is_not_searched() {
-    let suite = suite("h100", Level::Quick);
+    let library = Library {
+        fields: Fields {
+            schedule: Some("cutlass-splitk-serial".into()),
+            split_k: Some(2),
+            ..Fields::default()
+        },
+        ..Library::default()
+    };
+    let suite = make("h100", Level::Quick, &library, &()).unwrap();
     let folder = Folder::new();
     let product = "--arch h100 --dtype tf32 --schedule cutlass-splitk-serial --split-k 2";
     let operands = "generate:11:normal:256x256 generate:11:normal:256x256";
