@@ -393,16 +393,16 @@ impl Unit {
         if self.habit == Habit::Saturate && code == infinity {
             code -= 1;
         }
+        if code == 0 {
+            return 0;
+        }
         if self.result == BF16 {
             let up = self.habit == Habit::Nearest16 && code < infinity;
             let lost = code & 0xffff;
             code >>= 16;
             code += u64::from(up && (lost > 0x8000 || lost == 0x8000 && code & 1 == 1));
         }
-        match code {
-            0 => 0,
-            code => u64::from(total < 0) << (self.result.bits() - 1) | code,
-        }
+        u64::from(total < 0) << (self.result.bits() - 1) | code
     }
 }
 
