@@ -70,7 +70,7 @@ pub enum InferredVerdict {
 pub struct InferredConstant {
     pub name: String,
     pub value: Value,
-    /// Whether every other value is refuted.
+    /// Whether every other value that was tried is refuted.
     pub determined: bool,
     /// Every value that gives all answers, runs as "first to last".
     pub allowed: String,

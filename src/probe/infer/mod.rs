@@ -7,7 +7,7 @@
 //! 2. `grid`: all combinations of constants near what was read, each dropped at its first wrong answer.
 //! 3. `search`: constants are changed one at a time for as long as fewer answers contradict.
 //! 4. What no answer contradicts is the model. Each constant is then varied on its own: it is
-//!    determined only if every other value is contradicted, and by which case is kept.
+//!    determined only if every other value that is tried is contradicted, and by which case is kept.
 //!
 //! `evidence` tests hypotheses; it asks `quick` adders where they can answer, and the exact engine elsewhere and
 //! of what is found.
