@@ -2,11 +2,11 @@
 
 use super::error::CheckError;
 use super::fields::Fields;
-use super::kernel::{KernelAnswers, KernelRequest, KernelSaid};
 use super::request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope, Seed,
 };
+use super::said::{KernelAnswers, KernelRequest, KernelSaid};
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Strictness, Tf32Input};

@@ -1,59 +1,20 @@
 //! A schedule from what a library says of its kernel.
 
-use std::path::PathBuf;
-
-use sha2::Digest;
-
-use super::arrays::Reader;
 use super::error::CheckError;
 use super::fields::Fields;
+use super::reader::Reader;
 use super::request::Check;
+use super::said::{KernelRequest, KernelSaid, digest};
 use crate::emu::schedule::Schedule;
-use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, hex, printable, read_text};
+use crate::io::{escaped_path, printable};
 use crate::kernel::{
-    self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Partition, Plan,
-    Scheme, Shape, TableQuery, Token,
+    self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
+    TableQuery, Token,
 };
 use crate::num::{F32, Format};
 use crate::report::{KernelSetting, KernelWords};
 use crate::role::Role;
 use crate::tensor::shape_text;
-
-/// What a library says of its kernel, and what it does not say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelRequest {
-    pub said: KernelSaid,
-    pub answers: KernelAnswers,
-}
-
-/// Where the words are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KernelSaid {
-    /// A log line, a configuration, a kernel's name ...: what [`kernel::read`] reads.
-    Text(String),
-    /// A log of cuBLASLt, one of whose lines is about this product.
-    Log(PathBuf),
-    /// A table recorded on a GPU.
-    Table {
-        file: PathBuf,
-        /// Bytes that the library was allowed.
-        workspace: Option<u64>,
-    },
-}
-
-/// Answers to what the words leave open, beside those of a schedule's own fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KernelAnswers {
-    pub reduction: Option<Scheme>,
-    pub partition: Option<Partition>,
-    pub custom: Option<u32>,
-    pub accumulation: Option<Accumulation>,
-    pub multiprocessors: Option<u32>,
-    /// Turns by which a workgroup's loop over K is rotated (AMD).
-    pub rotation: Option<usize>,
-    /// Slices reach the end of K, as a library without the defect of the lost tail cuts them.
-    pub whole_tail: bool,
-}
 
 /// What became of the words.
 #[derive(Clone, Debug)]
@@ -72,52 +33,6 @@ pub struct Planned {
     pub epilogue: Option<String>,
     /// Alpha and beta, by the words or the request.
     pub factors: [Option<F32>; 2],
-}
-
-impl KernelSaid {
-    /// The field that says it.
-    pub fn field(&self) -> &'static str {
-        match self {
-            KernelSaid::Text(_) => "kernel",
-            KernelSaid::Log(_) => "kernel_log",
-            KernelSaid::Table { .. } => "kernel_table",
-        }
-    }
-
-    /// The words themselves, if no file holds them.
-    pub fn text(&self) -> &str {
-        match self {
-            KernelSaid::Text(text) => text,
-            _ => "",
-        }
-    }
-
-    pub fn path(&self) -> Option<&PathBuf> {
-        match self {
-            KernelSaid::Text(_) => None,
-            KernelSaid::Log(path) | KernelSaid::Table { file: path, .. } => Some(path),
-        }
-    }
-
-    /// SHA-256 of everything that is said.
-    pub fn sha256(&self) -> Result<String, CheckError> {
-        Ok(digest(&self.content()?))
-    }
-
-    fn content(&self) -> Result<String, CheckError> {
-        let file = CheckError::file(self.field());
-        match self {
-            KernelSaid::Text(text) => Ok(text.clone()),
-            KernelSaid::Log(path) => read_text(path, "log", MAX_LOG).map_err(file),
-            KernelSaid::Table { file: path, .. } => {
-                read_text(path, "kernel table", MAX_DOCUMENT).map_err(file)
-            }
-        }
-    }
-}
-
-fn digest(content: &str) -> String {
-    hex(&sha2::Sha256::digest(content))
 }
 
 /// The shapes of A and B as the files have them.

@@ -38,8 +38,10 @@ mod operation;
 mod part;
 mod prepare;
 mod progress;
+mod reader;
 mod request;
 mod run;
+mod said;
 pub mod schedule;
 mod source;
 mod span;
@@ -52,7 +54,7 @@ mod ttnn;
 pub mod verify;
 mod words;
 
-pub use arrays::{Array, Arrays};
+pub use arrays::Arrays;
 pub use asked::{Claimed, Request};
 pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
@@ -65,7 +67,6 @@ pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
 pub use judge::{Judge, Judged, Trace};
-pub use kernel::{KernelAnswers, KernelRequest, KernelSaid};
 pub(crate) use kernel::{Product as KernelProduct, said as kernel_fault, words as kernel_words};
 pub use model::Model;
 pub use operation::{
@@ -77,10 +78,12 @@ pub use prepare::Prepared;
 #[cfg(test)]
 pub(crate) use progress::Counted;
 pub use progress::Progress;
+pub use reader::Array;
 pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope, Seed,
 };
+pub use said::{KernelAnswers, KernelRequest, KernelSaid};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::arrays::{Arrays, Reader, Rows, read_d};
+use super::arrays::{Arrays, read_d};
 use super::error::CheckError;
 use super::model::Model;
+use super::reader::{Reader, Rows};
 use super::request::{Check, Claim};
 use super::schedule::Scheduling;
 use super::tensors::Tensors;

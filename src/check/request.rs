@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
-use super::kernel::KernelRequest;
+use super::said::KernelRequest;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;

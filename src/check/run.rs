@@ -1,6 +1,5 @@
 //! A product as what is judged.
 
-use super::arrays::Array;
 use super::asked::Request;
 use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
@@ -9,6 +8,7 @@ use super::judge::Judge;
 use super::part::Part;
 use super::prepare::Prepared;
 use super::progress::Progress;
+use super::reader::Array;
 use super::request::{Check, ModelSource};
 use super::subject::{Diagnosed, Subject};
 use super::words::EngineChoice;

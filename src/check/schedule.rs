@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::arrays::Reader;
 use super::error::CheckError;
 use super::kernel::Planned;
+use super::reader::Reader;
 use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::arrays::Array;
 use super::asked::Request;
 use super::error::CheckError;
 use super::explained::Explained;
 use super::part::Part;
 use super::progress::Progress;
+use super::reader::Array;
 use crate::commit::{Along, CommittedRule, Hash, Rows, leaves};
 use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;

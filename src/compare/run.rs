@@ -9,7 +9,7 @@ use super::{exact, kernels, relation, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose;
 use crate::identify::IdentifyError;
-use crate::io::{self, FaultKind};
+use crate::io;
 use crate::num::Format;
 use crate::report::{
     Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report,
@@ -176,11 +176,8 @@ impl Compare {
         let result = (&self.results[other], held[other].get(&Role::D));
         match judged(check, result, &held[1 - other], progress) {
             Ok(report) => Ok(Some(report)),
-            Err(error @ CheckError::Interrupted) => Err(error),
-            Err(CheckError::File { field, error }) if error.fault.kind == FaultKind::Changed => {
-                Err(CheckError::File { field, error })
-            }
-            Err(_) => Ok(None),
+            Err(CheckError::Request { .. } | CheckError::Array { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

@@ -1,9 +1,12 @@
 //! Lines about a product, however its operands are stored, and lines that are about another.
 
+use sha2::Digest;
+
 use super::*;
 use crate::check::request::ModelSource;
-use crate::check::{Prepared, ScheduleRequest, ScheduleSource, Tensors};
+use crate::check::{KernelAnswers, Prepared, ScheduleRequest, ScheduleSource, Tensors};
 use crate::emu::schedule::Overrides;
+use crate::io::hex;
 use crate::tensor::Tensor;
 
 /// The call of a product of M = 6, N = 10 and K = 128 in BF16: the library's A is the row-major B, stored NxK.

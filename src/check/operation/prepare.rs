@@ -2,9 +2,9 @@
 
 use super::Operation;
 use super::bound::BoundOperation;
-use crate::check::arrays::{Array, Reader, read_float};
 use crate::check::asked::Request;
 use crate::check::error::CheckError;
+use crate::check::reader::{Array, Reader, read_float};
 use crate::check::source::Source;
 use crate::io::Files;
 use crate::num::Format;

@@ -1,7 +1,7 @@
 //! How far below the largest term a term still counts, and how it is rounded there (Hawkeye,
 //! Alg. 5 and 6): the largest term cancels, so that the small one is all that remains.
 
-use crate::probe::suite::Desk;
+use crate::probe::desk::Desk;
 
 pub const TELLS: &str = "fraction bits, rounding of alignment";
 

@@ -3,7 +3,7 @@
 
 use super::mixed::Random;
 use crate::num::{Class, Format};
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 pub const TELLS: &str = "units of other kinds, anywhere";
 

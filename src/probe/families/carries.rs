@@ -2,8 +2,8 @@
 //! result's last bit: a tie, and one bit far below that breaks it. A unit that keeps some guard bits of the sum and
 //! no sticky bit takes the second for the first; one that rounds twice takes what is nearly a tie for one.
 
+use crate::probe::desk::Desk;
 use crate::probe::number::ones;
-use crate::probe::suite::Desk;
 
 pub const TELLS: &str = "guard and sticky bits of the sum, rounding of the result";
 

@@ -2,8 +2,8 @@
 //! takes only some bits of the distance, or that stops somewhere, shows at the one distance or the other.
 
 use crate::num::Format;
+use crate::probe::desk::{Desk, Pen};
 use crate::probe::number::{factors, lowest, ones};
-use crate::probe::suite::{Desk, Pen};
 
 pub const TELLS: &str = "alignment at every distance: a shift that wraps or stops";
 

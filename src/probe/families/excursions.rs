@@ -1,7 +1,7 @@
 //! Sums that leave the accumulator's range, or its precision, in one step and come back in a later one:
 //! an accumulator that is wider than its format between steps shows, and so do two of them.
 
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 pub const TELLS: &str = "width and number of accumulators between steps";
 

@@ -1,7 +1,7 @@
 //! The suite of Fasi, Higham, Mikaitis and Pranesh (MIMS EPrint 2020.10, Table 2), each test at
 //! every depth: the paper's constants are those of one machine.
 
-use crate::probe::suite::Desk;
+use crate::probe::desk::Desk;
 
 pub const TELLS: &str = "the conclusions of Fasi et al., 4";
 

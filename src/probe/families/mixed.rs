@@ -1,7 +1,7 @@
 //! Dense pseudo-random cases: what no directed case thought of contradicts a model here.
 
 use crate::num::{Class, Format};
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 pub const TELLS: &str = "everything at once";
 

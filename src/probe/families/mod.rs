@@ -20,7 +20,7 @@ mod subnormals;
 mod zero_exponent;
 mod zeros;
 
-use super::suite::Desk;
+use super::desk::Desk;
 pub use order::DEEP;
 
 /// The name of a family, what its answers tell apart, and what writes its cases.

@@ -2,7 +2,7 @@
 //! once, so the small terms that survive are those that come before or after (Hawkeye, Alg. 4, and
 //! FPRev, with pairs instead of all subgroups).
 
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 /// Tag of pairs beside the smallest products that there are.
 pub const DEEP: &str = "swamp-deep";

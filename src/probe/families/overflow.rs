@@ -1,7 +1,7 @@
 //! The upper end: overflow to infinity or not, and the room for carries.
 
+use crate::probe::desk::{Desk, K};
 use crate::probe::number::ones;
-use crate::probe::suite::{Desk, K};
 
 pub const TELLS: &str = "overflow, extra bits for carries, width of the accumulator";
 

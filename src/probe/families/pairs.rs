@@ -1,8 +1,8 @@
 //! Two products that share a lane: which leads, and what exponent a cancelled or empty lane has.
 //! C, small enough to be lost beside that exponent, shows it.
 
+use crate::probe::desk::Desk;
 use crate::probe::number::code;
-use crate::probe::suite::Desk;
 
 pub const TELLS: &str = "how two narrow products are added before the others";
 

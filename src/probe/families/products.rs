@@ -1,8 +1,8 @@
 //! Whether products are exact, and whether they are normalised before they are aligned (Hawkeye,
 //! Alg. 3, 7 and 8).
 
+use crate::probe::desk::Desk;
 use crate::probe::number::{code, lowest, ones};
-use crate::probe::suite::Desk;
 
 pub const TELLS: &str = "exactness of products, normalisation of products";
 

@@ -1,6 +1,6 @@
 //! How a sum becomes a result: a base and something below its last bit, of either sign.
 
-use crate::probe::suite::Desk;
+use crate::probe::desk::Desk;
 
 pub const TELLS: &str = "precision, rounding of the result";
 

@@ -1,7 +1,7 @@
 //! Small terms beside a C of one: each alone is lost, several that are added at once are not. This
 //! works even where products span too few exponents to swallow one another.
 
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 pub const TELLS: &str = "group, fraction bits, precision, rounding, carries";
 

@@ -1,8 +1,8 @@
 //! Infinities, NaNs, and bits that a format ignores.
 
 use crate::num::Format;
+use crate::probe::desk::Desk;
 use crate::probe::number::code;
-use crate::probe::suite::Desk;
 
 pub const TELLS: &str = "NaN codes, infinities, masked zeros, ignored bits";
 

@@ -1,7 +1,7 @@
 //! Whether subnormal operands, addends and results count or are flushed (Fasi et al., 3.1.1).
 
+use crate::probe::desk::Desk;
 use crate::probe::number::{code, lowest};
-use crate::probe::suite::Desk;
 
 pub const TELLS: &str = "flush of subnormal operands, of C, and of results";
 

@@ -1,7 +1,7 @@
 //! The exponent with which zeros take part: terms far below it are lost although nothing larger is
 //! there (Hawkeye, 7.2 and Alg. 11).
 
-use crate::probe::suite::Desk;
+use crate::probe::desk::Desk;
 
 pub const TELLS: &str = "zero_exponent, rounding near the smallest results";
 

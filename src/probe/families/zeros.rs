@@ -1,7 +1,7 @@
 //! Signs of zeros.
 
+use crate::probe::desk::{Desk, K};
 use crate::probe::number::code;
-use crate::probe::suite::{Desk, K};
 
 pub const TELLS: &str = "sign of zero results";
 

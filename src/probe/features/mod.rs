@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Suite;
-use super::suite::Tag;
+use super::desk::Tag;
 use crate::num::{Class, Format};
 
 /// One row for one machine.

@@ -2,8 +2,8 @@
 
 use super::{Answers, Feature, Row};
 use crate::num::{Class, Format};
+use crate::probe::desk::{K, Tag};
 use crate::probe::number::lowest;
-use crate::probe::suite::{K, Tag};
 
 const ROWS: [Row; 22] = [
     ("subnormals_in", "subnormal A and B", subnormals_in),

@@ -2,15 +2,14 @@
 
 use serde_json::json;
 use tcverify::emu::step::{Code, ExactDot, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Engine, Plan, Problem, Replay, accelerate};
+use tcverify::emu::{Arithmetic, Engine, Plan, accelerate};
 use tcverify::num::{Format, Rounding, convert_exact};
-use tcverify::tensor::Tensor;
 
 use super::case::{Case, Shape, product};
 use super::models::{self, Model};
 use super::operands::{Addend, Kind};
-use crate::support::case::codes;
 use crate::support::engines::engines;
+use crate::systems::dot::Dot;
 
 /// C about 2 from a first step, then 16 products of about 4: in units of the grid more than 2^31.
 #[test]
@@ -285,62 +284,19 @@ fn exact_sums_of_narrow_operands_in_doubles() {
     }
 }
 
-/// A row of A and a column of B, with a scale for each block of them, and C; D has them many times.
-struct Scaled<'a> {
-    a: &'a [u64],
-    b: &'a [u64],
-    scales: [&'a [u64]; 2],
-    c: u64,
-}
-
-impl Scaled<'_> {
-    /// What every engine gives.
-    fn same(&self, arithmetic: &Arithmetic) -> u64 {
-        const SIDE: usize = 64;
-        let scale = arithmetic.scale.expect("it has scales");
-        let rows = |format, line: &[u64]| {
-            Tensor::from_codes(format, vec![SIDE, line.len()], &line.repeat(SIDE))
-        };
-        let [a, x] =
-            [(arithmetic.a, self.a), (scale.format, self.scales[0])].map(|(f, l)| rows(f, l));
-        let [b, y] =
-            [(arithmetic.b, self.b), (scale.format, self.scales[1])].map(|(f, l)| rows(f, l));
-        let c = Tensor::from_codes(
-            arithmetic.accumulator,
-            vec![SIDE; 2],
-            &[self.c; SIDE * SIDE],
-        );
-        let problem = Problem::new(a.planes(), b.planes().transposed(), Some(c.planes())).unwrap();
-        let problem = problem
-            .with_scales(x.planes(), y.planes().transposed(), scale.block)
-            .unwrap();
-        let d = |engine| {
-            let replay = Replay {
-                problem,
-                arithmetic,
-                convert_to: None,
-                engine,
-                kernel: None,
-            };
-            codes(&replay.collect(&|_| {}))
-        };
-        let exact = d(Engine::Exact);
-        for engine in engines() {
-            assert_eq!(
-                d(engine),
-                exact,
-                "{engine:?} {}",
-                arithmetic.canonical_json()
-            );
-        }
-        exact[0]
+/// What every engine gives of a row of A and a column of B with scales, and C.
+fn scaled(model: &serde_json::Value, lines: [&[u64]; 2], scales: [&[u64]; 2], c: u64) -> u64 {
+    let unit: Arithmetic = serde_json::from_value(model.clone()).unwrap();
+    unit.check().unwrap();
+    let dot = Dot {
+        scales: Some(scales.map(<[u64]>::to_vec)),
+        ..Dot::plain(lines[0], lines[1], c)
+    };
+    let exact = dot.times(64, &unit, Engine::Exact);
+    for engine in engines() {
+        assert_eq!(dot.times(64, &unit, engine), exact, "{engine:?} {model}");
     }
-}
-
-fn arithmetic(model: &serde_json::Value) -> Arithmetic {
-    let arithmetic: Arithmetic = serde_json::from_value(model.clone()).unwrap();
-    arithmetic.check().unwrap();
-    arithmetic
+    exact[0]
 }
 
 /// A line of 32 codes that begins so.
@@ -361,9 +317,7 @@ fn blocks_beside_zeros_that_compete() {
                 "zero_exponent": zero_exponent, "precision": 24, "rounding": "rz", "nan": "7fffffff",
             },
         });
-        let scales: [&[u64]; 2] = [&[87, 127]; 2];
-        let c = 0x117f_ffff;
-        Scaled { a: &a, b: &b, scales, c }.same(&arithmetic(&unit))
+        scaled(&unit, [&a, &b], [&[87, 127]; 2], 0x117f_ffff)
     });
     assert_eq!(found, [0x1980_0000, 0x1980_007f]);
 }
@@ -382,8 +336,7 @@ fn lanes_far_above_zero() {
                 "sparse_mask": false, "ieee_top": false, "nan": "7fc00000",
             },
         });
-        let scales: [&[u64]; 2] = [&[127]; 2];
-        Scaled { a: &ones, b: &ones, scales, c: 0 }.same(&arithmetic(&unit))
+        scaled(&unit, [&ones; 2], [&[127]; 2], 0)
     });
     assert_eq!(found, [0, 0x3f80_0000]);
 }
@@ -400,15 +353,7 @@ fn scales_that_lead_out_of_range() {
             "precision": 24, "rounding": "rz", "nan": "7fffffff",
         },
     });
-    let scales: [&[u64]; 2] = [&[0xfe], &[115]];
-    let found = Scaled {
-        a: &a,
-        b: &b,
-        scales,
-        c: 0,
-    }
-    .same(&arithmetic(&unit));
-    assert_eq!(found, 0x7980_0000);
+    assert_eq!(scaled(&unit, [&a, &b], [&[0xfe], &[115]], 0), 0x7980_0000);
 }
 
 /// An instruction longer than K, of a unit that is given its scales: it is filled up with zeros of scale one.
@@ -422,13 +367,7 @@ fn blocks_filled_up() {
             "zero_exponent": -100, "precision": 24, "rounding": "rz", "nan": "7fffffff",
         },
     });
-    let scales: [&[u64]; 2] = [&[127, 127]; 2];
     // 1 + 2^-23 loses its last bit, not only to the products.
-    let found = Scaled {
-        a: &line(&[]),
-        b: &line(&[]),
-        scales,
-        c: 0x3f80_0001,
-    };
-    assert_eq!(found.same(&arithmetic(&unit)), 0x3f80_0000);
+    let found = scaled(&unit, [&line(&[]); 2], [&[127, 127]; 2], 0x3f80_0001);
+    assert_eq!(found, 0x3f80_0000);
 }

@@ -4,6 +4,8 @@ use tcverify::emu::{Arithmetic, Engine, Problem, Replay};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
+use crate::support::case::codes;
+
 /// Operands as codes, k ascending, with a scale for every block or none.
 #[derive(Clone, Debug)]
 pub struct Dot {
@@ -24,33 +26,33 @@ impl Dot {
     }
 
     pub fn replay(&self, arithmetic: &Arithmetic) -> u64 {
-        let k = self.a.len();
-        let tensor = |format: Format, shape: [usize; 2], codes: &[u64]| {
-            Tensor::from_codes(format, shape.to_vec(), codes)
+        self.times(1, arithmetic, Engine::Exact)[0]
+    }
+
+    /// So many rows and columns of it.
+    pub fn times(&self, side: usize, arithmetic: &Arithmetic, engine: Engine) -> Vec<u64> {
+        let lines = |format: Format, line: &[u64]| {
+            Tensor::from_codes(format, vec![side, line.len()], &line.repeat(side))
         };
-        let a = tensor(arithmetic.a, [1, k], &self.a);
-        let b = tensor(arithmetic.b, [k, 1], &self.b);
-        let c = tensor(arithmetic.addend(), [1, 1], &[self.c]);
-        let scales = self
-            .scales
-            .as_ref()
-            .zip(arithmetic.scale)
-            .map(|([x, y], scale)| {
-                let x = tensor(scale.format, [1, x.len()], x);
-                let y = tensor(scale.format, [y.len(), 1], y);
-                (x, y, scale.block)
-            });
-        let mut problem = Problem::new(a.planes(), b.planes(), Some(c.planes())).unwrap();
+        let (a, b) = (lines(arithmetic.a, &self.a), lines(arithmetic.b, &self.b));
+        let c = vec![self.c; side * side];
+        let c = Tensor::from_codes(arithmetic.addend(), vec![side; 2], &c);
+        let scales = self.scales.as_ref().zip(arithmetic.scale);
+        let scales = scales
+            .map(|([x, y], scale)| (lines(scale.format, x), lines(scale.format, y), scale.block));
+        let problem = Problem::new(a.planes(), b.planes().transposed(), Some(c.planes()));
+        let mut problem = problem.unwrap();
         if let Some((x, y, block)) = &scales {
-            problem = problem.with_scales(x.planes(), y.planes(), *block).unwrap();
+            let with = problem.with_scales(x.planes(), y.planes().transposed(), *block);
+            problem = with.unwrap();
         }
         let replay = Replay {
             problem,
             arithmetic,
             convert_to: None,
-            engine: Engine::Exact,
+            engine,
             kernel: None,
         };
-        replay.collect(&|_| {}).planes().plane(0).code(0, 0)
+        codes(&replay.collect(&|_| {}))
     }
 }

@@ -5,7 +5,7 @@
 
 mod block_scaled;
 mod block_window;
-mod dot;
+pub mod dot;
 mod gpgpu_sim;
 mod integers;
 mod vortex;

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 use crate::num::Format;
 use crate::probe::Case;
-use crate::probe::suite::{INTEGER_K as K, Tag};
+use crate::probe::desk::{INTEGER_K as K, Tag};
 
 /// The ends of what an accumulator holds.
 const TOP: i64 = i32::MAX as i64;

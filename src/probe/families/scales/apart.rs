@@ -2,7 +2,7 @@
 //! and which products are added before they are cut.
 
 use crate::emu::Scale;
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 pub const TELLS: &str = "group, alignment and order of scaled terms; sums before they are scaled";
 

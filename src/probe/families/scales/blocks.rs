@@ -1,7 +1,7 @@
 //! Which products a scale belongs to, and whose: every block has another.
 
 use crate::emu::Scale;
-use crate::probe::suite::{Desk, K, Pen};
+use crate::probe::desk::{Desk, K, Pen};
 
 pub const TELLS: &str = "size and order of blocks, scales of A and of B";
 

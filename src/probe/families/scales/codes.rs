@@ -2,7 +2,7 @@
 
 use crate::emu::Scale;
 use crate::num::Class;
-use crate::probe::suite::{Desk, K};
+use crate::probe::desk::{Desk, K};
 
 pub const TELLS: &str = "what codes of scales mean, NaN and zero among them";
 

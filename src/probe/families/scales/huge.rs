@@ -1,8 +1,8 @@
 //! Scaled products of every size that scales allow, far beyond any result, and below.
 
 use crate::emu::Scale;
+use crate::probe::desk::{Desk, K};
 use crate::probe::number::{lowest, ones};
-use crate::probe::suite::{Desk, K};
 
 pub const TELLS: &str = "range of scaled products, exponents with which they are aligned";
 

@@ -9,7 +9,7 @@ mod random;
 mod windows;
 
 use crate::emu::Scale;
-use crate::probe::suite::Desk;
+use crate::probe::desk::Desk;
 
 type Family = (&'static str, &'static str, fn(&mut Desk, Scale));
 

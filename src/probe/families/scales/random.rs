@@ -2,8 +2,8 @@
 
 use crate::emu::Scale;
 use crate::num::{Class, Format};
+use crate::probe::desk::{Desk, K};
 use crate::probe::families::mixed::Random;
-use crate::probe::suite::{Desk, K};
 
 pub const TELLS: &str = "units of other kinds, anywhere";
 

@@ -2,7 +2,7 @@
 //! results; and how many products are added before they are cut where no C is there.
 
 use crate::emu::Scale;
-use crate::probe::suite::{Desk, Pen};
+use crate::probe::desk::{Desk, Pen};
 
 pub const TELLS: &str =
     "exponent of the window, by products, scales, C or zeros; sums before they are cut";

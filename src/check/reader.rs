@@ -1,0 +1,219 @@
+//! One array of a request, read: a file, what is generated, or what lies in memory.
+
+use std::ops::Range;
+
+use super::error::CheckError;
+use super::source::Source;
+use super::tensors::Tensors;
+use super::words::Tf32Input;
+use crate::io::npy::Descr;
+use crate::io::{self, payload_sha256};
+use crate::num::Format;
+use crate::report::{Input, LowBits};
+use crate::role::{ByRole, Role};
+use crate::tensor::{Planes, Tensor, parallel};
+use crate::words::Word;
+
+/// The rows of A, C and D that are examined, counted on from matrix to matrix; all without.
+pub type Rows = Option<Range<usize>>;
+
+/// An array and the tensor made of it.
+#[derive(Debug)]
+pub struct Array {
+    pub source: io::Source,
+    pub tensor: Tensor,
+    pub(crate) low_bits: Option<LowBits>,
+}
+
+impl Array {
+    pub(super) fn read(
+        role: Role,
+        source: io::Source,
+        format: Format,
+        rows: &Rows,
+    ) -> Result<Array, CheckError> {
+        let tensor = source.rows(format, rows.clone());
+        Ok(Array {
+            tensor: tensor.map_err(CheckError::file(role.field()))?,
+            source,
+            low_bits: None,
+        })
+    }
+
+    /// The report's entry for this array; hashes it.
+    pub fn describe(&self) -> Input {
+        let header = self.source.header();
+        let (file_sha256, payload_sha256) = parallel::join(
+            || self.source.file().sha256().to_owned(),
+            || payload_sha256(&self.tensor),
+        );
+        Input {
+            path: self.source.label().display().to_string(),
+            descr: header.descr.text().to_owned(),
+            fortran_order: header.fortran_order,
+            format: self.tensor.format(),
+            shape: header.shape.clone(),
+            file_sha256,
+            payload_sha256,
+            tf32_low_bits: self.low_bits.clone(),
+        }
+    }
+
+    pub(super) fn planes(&self, transpose: bool) -> Planes<'_> {
+        let planes = self.tensor.planes();
+        if transpose {
+            planes.transposed()
+        } else {
+            planes
+        }
+    }
+
+    /// `parts`: the kernel multiplies high and low parts of the operands, which together have all bits.
+    pub(super) fn treat_tf32(
+        mut self,
+        role: Role,
+        how: Tf32Input,
+        parts: bool,
+        rows: &Rows,
+    ) -> Result<Array, CheckError> {
+        let format = self.tensor.format();
+        if format.ignored_bits() == 0 {
+            return Ok(self);
+        }
+        // Of some rows: counted and judged when the plan was made.
+        if rows.is_none() {
+            let elements = self.tensor.count_ignored_bits();
+            if how == Tf32Input::Exact
+                && let Some(first) = self.tensor.first_ignored_bits()
+            {
+                let reason = format!(
+                    "{elements} of {} elements have bits that {} lacks, the first at {:?} (0x{:08x}); `tf32_input` \
+                     exact rejects them",
+                    self.tensor.len(),
+                    format.name().to_uppercase(),
+                    first.index,
+                    first.raw
+                );
+                let label = io::escaped_path(self.source.label());
+                return Err(CheckError::array(role.field(), label, reason));
+            }
+            self.low_bits = Some(LowBits {
+                elements,
+                treatment: if parts {
+                    "parts".to_owned()
+                } else {
+                    how.word().to_owned()
+                },
+            });
+        }
+        if how == Tf32Input::Nearest {
+            self.tensor = self.tensor.rounding_tf32();
+        }
+        Ok(self)
+    }
+}
+
+/// Where arrays come from.
+pub(super) struct Reader<'a> {
+    pub files: &'a io::Files,
+    pub memory: Tensors,
+    /// Those that were asked for their shapes, until they are read.
+    pub opened: ByRole<io::Source>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(files: &'a io::Files, memory: Tensors) -> Reader<'a> {
+        Reader {
+            files,
+            memory,
+            opened: ByRole::new(),
+        }
+    }
+
+    /// The shape of an array that has not been read.
+    pub fn shape(
+        &mut self,
+        role: Role,
+        source: &Source,
+        format: Format,
+    ) -> Result<Vec<usize>, CheckError> {
+        let opened = open(role, source, format, self)?;
+        let shape = opened.header().shape.clone();
+        self.opened.insert(role, opened);
+        Ok(shape)
+    }
+}
+
+/// Opens a file, makes the operand that is generated, or takes it from memory.
+pub(super) fn open(
+    role: Role,
+    source: &Source,
+    format: Format,
+    from: &mut Reader,
+) -> Result<io::Source, CheckError> {
+    if let Some(opened) = from.opened.remove(&role) {
+        return Ok(opened);
+    }
+    let field = role.field();
+    let opened = match source {
+        Source::File(path) => from.files.source(path),
+        Source::Generated(spec) => {
+            let name = spec.to_string();
+            from.files.generated(name.as_ref(), spec, format, role)
+        }
+        Source::Memory => {
+            let tensor = from.memory.take(role, format);
+            let tensor = tensor.map_err(CheckError::file(field))?.ok_or_else(|| {
+                let reason =
+                    format!("`{field}` is in memory, but the caller passed no such tensor");
+                CheckError::request(field, reason)
+            })?;
+            if tensor.format() != format {
+                let have = tensor.format();
+                let reason = format!("`{field}` is {have}, but the request says {format}");
+                return Err(CheckError::request(field, reason));
+            }
+            io::Source::of_tensor(io::IN_MEMORY.as_ref(), tensor)
+        }
+    };
+    opened.map_err(CheckError::file(field))
+}
+
+/// Numbers that an epilogue or an operation reads as f32: of the format the file names, or that is said.
+pub(super) fn read_float(
+    (role, source): (Role, &Source),
+    (said_by, said): (&'static str, Option<Format>),
+    generated: Format,
+    rows: &Rows,
+    from: &mut Reader,
+) -> Result<Array, CheckError> {
+    let of_descr = |descr: &Descr| {
+        let format = float_format(descr, said_by);
+        format.map_err(|reason| CheckError::array(role.field(), source, reason))
+    };
+    let known = match said.or(from.memory.format(role)) {
+        Some(known) => Some(known),
+        None => from
+            .memory
+            .descr(role)
+            .map(|descr| of_descr(&descr))
+            .transpose()?,
+    };
+    let file = open(role, source, known.unwrap_or(generated), from)?;
+    let format = known.map_or_else(|| of_descr(&file.header().descr), Ok)?;
+    Array::read(role, file, format, rows)
+}
+
+/// The format of numbers that are read as f32, where their file says it.
+pub(super) fn float_format(descr: &Descr, said_by: &str) -> Result<Format, String> {
+    match descr.own_format() {
+        // FP64 holding values of FP32 is taken if every element is one.
+        Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),
+        Some(own) => Ok(own),
+        None if descr.width() == 4 => Ok(Format::Fp32),
+        None => Err(format!(
+            "its descr {:?} does not state the format of its codes; give `{said_by}`",
+            descr.text()
+        )),
+    }
+}
