@@ -8,6 +8,7 @@ use crate::num::Format;
 
 mod descriptions;
 mod examples;
+mod expression;
 mod gpus;
 mod properties;
 mod refused_descriptions;
