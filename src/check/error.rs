@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::deadline::Ended;
-use crate::io::{FileError, IN_MEMORY, escaped_path};
+use crate::io::{FileError, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
 /// such as `` `scale_a` ``: whoever asked in other words says them in those ([`CheckError::in_words`]).
@@ -111,33 +111,6 @@ impl CheckError {
             | CheckError::Interrupted
             | CheckError::Engine { .. }
             | CheckError::NotCommitted { .. } => None,
-        }
-    }
-
-    /// The sentence, with every field called what `name` calls it.
-    pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
-        let renamed = |reason: &str| {
-            let mut reason = reason.to_owned();
-            for field in super::Fields::NAMES.iter().chain(super::Operation::NAMES) {
-                let quoted = format!("`{field}`");
-                if reason.contains(&quoted) {
-                    reason = reason.replace(&quoted, &name(field));
-                }
-            }
-            reason
-        };
-        let said = match self {
-            CheckError::Request { reason, .. } => renamed(reason),
-            CheckError::Array { name, reason, .. } => format!("{name}: {}", renamed(reason)),
-            CheckError::Shapes { names, reason } => {
-                format!("{}: {}", renamed(names), renamed(reason))
-            }
-            other => other.to_string(),
-        };
-        // An array in memory has no other name than its field's.
-        match (said.strip_prefix(IN_MEMORY), self.field()) {
-            (Some(rest), Some(field)) => format!("{}{rest}", name(field)),
-            _ => said,
         }
     }
 }

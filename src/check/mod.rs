@@ -31,6 +31,7 @@ mod explain;
 mod explained;
 mod fields;
 mod formats;
+mod in_words;
 mod judge;
 mod kernel;
 pub mod model;
