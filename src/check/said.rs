@@ -18,7 +18,7 @@ pub struct KernelRequest {
 /// Where the words are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelSaid {
-    /// A log line, a configuration, a kernel's name ...: what [`kernel::read`] reads.
+    /// A log line, a configuration, a kernel's name ...: what [`crate::kernel::read`] reads.
     Text(String),
     /// A log of cuBLASLt, one of whose lines is about this product.
     Log(PathBuf),
