@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use super::codes::{Codes, register};
 use super::platform::{Platform, Vectorized};
 use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
 use super::vector::{Vector, WIDEST};
@@ -199,20 +200,23 @@ impl BlockKernel {
     }
 
     /// Notes the scale of a part of a line.
-    fn scale(&self, lines: &mut Lines, strip: usize, at: usize, line: usize, code: u64) {
-        match self.factors[code as usize & 255] {
-            None => lines.special[line] = true,
-            Some(factor) if factor.value != 0.0 => {
-                lines.factors[at] = factor.value;
-                lines.exponents[at] = factor.exponent;
-                if lines.nonzero[at] != 0 {
-                    lines.spans[strip].add(factor.exponent);
-                }
-                return;
+    #[inline(always)]
+    fn scale(&self, lines: &mut Lines, strip: usize, at: usize, line: usize, code: u32) {
+        let factor = match self.factors[code as usize & 255] {
+            None => {
+                lines.special[line] = true;
+                Factor::default()
             }
-            Some(_) => {}
+            Some(factor) => factor,
+        };
+        lines.factors[at] = factor.value;
+        lines.exponents[at] = factor.exponent;
+        if factor.value == 0.0 {
+            lines.nonzero[at] = 0;
         }
-        lines.nonzero[at] = 0;
+        if lines.nonzero[at] != 0 {
+            lines.spans[strip].add(factor.exponent);
+        }
     }
 }
 
@@ -276,7 +280,7 @@ impl TileKernel for BlockKernel {
                 }
                 lines.corrections[at] = -OFFSET * sum;
                 let code = scales.code(row, (k.start + part * PART) / block);
-                self.scale(&mut lines, strip, at, line, code);
+                self.scale(&mut lines, strip, at, line, code as u32);
             }
         }
         lines
@@ -289,32 +293,31 @@ impl TileKernel for BlockKernel {
     fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut Lines) {
         let Panel { k, parts } = panel;
         let (wide, count) = (self.wide(), columns.len());
-        *b = self.lines(1, wide, *parts, count);
-        // Zeros, where there is nothing.
-        b.words.fill(OFFSET * 0x0101_0101);
+        b.spans[0] = Span::EMPTY;
+        b.special.clear();
+        b.special.resize(count, false);
+        b.words.resize(parts * WORDS * wide, 0);
+        b.nonzero.resize(parts * wide, 0);
+        b.factors.resize(parts * wide, 0.0);
+        b.exponents.resize(parts * wide, 0);
+        let of_k = k.clone();
+        self.platform.vectorized(PackB {
+            len: k.len(),
+            codes: Codes::new(self.platform, operand.codes, 1, of_k, columns.clone(), wide),
+            words: &mut b.words,
+            nonzero: &mut b.nonzero,
+        });
         let (scales, block) = operand
             .scales
             .expect("a problem has the scales of its model");
-        let mut codes = vec![0; PART * count];
+        let mut codes = vec![0; count];
+        let mut row = None;
         for (part, start) in k.clone().step_by(PART).enumerate() {
-            let depth = PART.min(k.end - start);
-            let codes = &mut codes[..depth * count];
-            operand
-                .codes
-                .read_block(start, depth, columns.start, count, codes);
-            for (i, codes) in codes.chunks(count).enumerate() {
-                let words = &mut b.words[(part * WORDS + i / 4) * wide..][..count];
-                let nonzero = &mut b.nonzero[part * wide..][..count];
-                let shift = 8 * (i as u32 % 4);
-                for ((word, nonzero), &code) in words.iter_mut().zip(nonzero).zip(codes) {
-                    // Zero plus the offset is there already; neither carries into its neighbour.
-                    let value = i32::from(HALVES[code as usize & 15]);
-                    *word = word.wrapping_add(value << shift);
-                    *nonzero |= i32::from(value != 0) << i;
-                }
+            if row != Some(start / block) {
+                row = Some(start / block);
+                scales.read_row(start / block, columns.start, &mut codes);
             }
-            for line in 0..count {
-                let code = scales.code(start / block, columns.start + line);
+            for (line, &code) in codes.iter().enumerate() {
                 self.scale(b, 0, part * wide + line, line, code);
             }
         }
@@ -339,6 +342,7 @@ impl TileKernel for BlockKernel {
         let span = strip * size..(strip + 1) * size;
         self.platform.vectorized(RunTile {
             plan: &self.plan,
+            rows: (a.special.len() - strip * ROWS).min(ROWS),
             // An empty tile is fine with any C that is not subnormal.
             window: if empty { [0, 0] } else { [low, high] },
             depth: panel.k.len(),
@@ -356,8 +360,112 @@ impl TileKernel for BlockKernel {
     }
 }
 
+/// Lines of codes into words of four products.
+struct PackB<'a> {
+    len: usize,
+    codes: Codes<'a>,
+    words: &'a mut [i32],
+    nonzero: &'a mut [i32],
+}
+
+impl Vectorized for PackB<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        // SAFETY: the same promise.
+        unsafe {
+            match self.codes.width() {
+                1 => self.parts::<V, 1>(),
+                _ => self.parts::<V, 4>(),
+            }
+        }
+    }
+}
+
+impl PackB<'_> {
+    #[inline(always)]
+    unsafe fn parts<V: Vector, const WIDTH: usize>(self) {
+        let (len, wide) = (self.len, ACROSS * V::LANES);
+        let (start, step) = self.codes.from(len, wide);
+        let parts = self.nonzero.len() / wide;
+        assert!(self.codes.width() == WIDTH && parts * PART >= len);
+        assert!(self.nonzero.len() == parts * wide && self.words.len() == parts * WORDS * wide);
+        // SAFETY: features are the caller's promise; of the `len` lines of a strip's codes those are read that are
+        // there, and every part and word is a strip wide.
+        unsafe {
+            for part in 0..parts {
+                for v in 0..ACROSS {
+                    let mut nonzero = V::splat(0);
+                    for word in 0..WORDS {
+                        let first = part * PART + 4 * word;
+                        let mut codes = V::splat(0);
+                        for (i, k) in (first..len.min(first + 4)).enumerate() {
+                            let code = register::<V, WIDTH>(start.add(k * step), v);
+                            codes = V::or(codes, V::shift_left(code, V::splat(8 * i as i32)));
+                        }
+                        let at = (part * WORDS + word) * wide + v * V::LANES;
+                        V::store(self.words.as_mut_ptr().add(at), numbers::<V>(codes));
+                        let four = V::shift_left(nonzeros::<V>(codes), V::splat(4 * word as i32));
+                        nonzero = V::or(nonzero, four);
+                    }
+                    let at = part * wide + v * V::LANES;
+                    V::store(self.nonzero.as_mut_ptr().add(at), nonzero);
+                }
+            }
+        }
+    }
+}
+
+/// All four bytes of every lane.
+#[inline(always)]
+unsafe fn in_bytes<V: Vector>(x: u8) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe { V::splat(i32::from_ne_bytes([x; 4])) }
+}
+
+/// Twice what each byte's code means, plus the offset: see [`HALVES`]. No byte carries into the next.
+#[inline(always)]
+unsafe fn numbers<V: Vector>(codes: V::I) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let one = in_bytes::<V>(1);
+        let low = V::and(codes, one);
+        let middle = V::and(V::shift_right(codes, V::splat(1)), one);
+        let high = V::and(V::shift_right(codes, V::splat(2)), one);
+        let sign = V::and(V::shift_right(codes, V::splat(3)), one);
+        // 0, 1, 2, 3, 4 as they are; 5, 6, 7 are 6, 8, 12.
+        let both = V::and(high, middle);
+        let more = V::add(both, V::and(both, low));
+        let magnitude = V::add(V::and(codes, in_bytes::<V>(7)), V::and(high, low));
+        let magnitude = V::add(magnitude, V::add(more, more));
+        let negative = V::sub(V::shift_left(sign, V::splat(8)), sign);
+        let below = V::and(magnitude, negative);
+        let above = V::clear(magnitude, negative);
+        V::sub(V::add(in_bytes::<V>(OFFSET as u8), above), below)
+    }
+}
+
+/// A bit for each byte's code that is not zero, the low ones of a lane.
+#[inline(always)]
+unsafe fn nonzeros<V: Vector>(codes: V::I) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let magnitude = V::and(codes, in_bytes::<V>(7));
+        let top = V::and(V::add(magnitude, in_bytes::<V>(0x7f)), in_bytes::<V>(0x80));
+        // Bits 7, 15, 23 and 31 become 0, 1, 2 and 3.
+        let mut bits = V::splat(0);
+        for down in [7, 14, 21, 28] {
+            bits = V::or(bits, V::shift_right(top, V::splat(down)));
+        }
+        V::and(bits, V::splat(15))
+    }
+}
+
 struct RunTile<'a> {
     plan: &'a BlockPlan,
+    /// Rows that are computed; what else there is only fills the tile up.
+    rows: usize,
     /// Smallest and largest exponent of a term.
     window: [i32; 2],
     depth: usize,
@@ -390,7 +498,7 @@ impl Vectorized for RunTile<'_> {
         assert!(self.b.nonzero.len() == parts * columns);
         let group = self.plan.group / PART;
         for first in (0..parts).step_by(group) {
-            for row in 0..ROWS {
+            for row in 0..self.rows {
                 for left in (0..columns).step_by(V::LANES) {
                     // SAFETY: features are the caller's promise; parts of a group, and a register from
                     // `left` on, lie within the lengths just asserted.

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::platform::{Platform, Vectorized, Wide};
+use super::codes::{Codes, register};
+use super::decode::in_halves;
+use super::platform::{Platform, Vectorized};
 use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
 use super::vector::{ACROSS, Vector};
-use tcverify_num::Format;
-use tcverify_num::Formats;
+use tcverify_num::{Format, Formats, Kind};
 
 /// An integer sum in the terms of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,11 @@ pub struct IntegerKernel {
 
 /// Neighbouring k as the halves of 32 bits: `[strip][pair][ROWS]`, or `[pair][columns]`.
 #[derive(Default)]
-pub struct Pairs(Vec<i32>);
+pub struct Pairs {
+    pairs: Vec<i32>,
+    /// How many rows there are.
+    rows: usize,
+}
 
 impl Packed for Pairs {
     fn special(&self) -> &[bool] {
@@ -57,6 +62,16 @@ pub struct Panel {
 }
 
 impl Panel {
+    /// The k of a pair; none where it is filled up.
+    #[inline(always)]
+    fn ks(&self, pair: usize) -> [Option<usize>; 2] {
+        let (group, first) = (pair / self.pairs[0], 2 * (pair % self.pairs[0]));
+        [first, first + 1].map(|i| {
+            let k = group * self.group + i;
+            (i < self.group && k < self.k.len()).then_some(k)
+        })
+    }
+
     /// The pair that holds the k-th product, and in which half.
     fn place(&self, k: usize) -> (usize, u32) {
         let (group, k) = (k / self.group, k % self.group);
@@ -103,7 +118,8 @@ impl TileKernel for IntegerKernel {
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Pairs {
         let [_, pairs] = panel.pairs;
-        let mut packed = vec![0; rows.len().div_ceil(ROWS) * pairs * ROWS];
+        let count = rows.len();
+        let mut packed = vec![0; count.div_ceil(ROWS) * pairs * ROWS];
         let mut codes = vec![0; panel.k.len()];
         for (i, row) in rows.enumerate() {
             operand.codes.read_row(row, panel.k.start, &mut codes);
@@ -114,7 +130,10 @@ impl TileKernel for IntegerKernel {
                 strip[pair * ROWS + i % ROWS] |= i32::from(value) << shift;
             }
         }
-        Pairs(packed)
+        Pairs {
+            pairs: packed,
+            rows: count,
+        }
     }
 
     fn room(&self) -> Pairs {
@@ -123,21 +142,13 @@ impl TileKernel for IntegerKernel {
 
     fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut Pairs) {
         let wide = self.tile().1;
-        let mut codes = vec![0; panel.k.len() * columns.len()];
-        let (first, count) = (columns.start, columns.len());
-        let (start, depth) = (panel.k.start, panel.k.len());
-        operand
-            .codes
-            .read_block(start, depth, first, count, &mut codes);
-        b.0.clear();
-        b.0.resize(panel.pairs[1] * wide, 0);
-        self.platform.wide(Pack {
+        b.pairs.resize(panel.pairs[1] * wide, 0);
+        let k = panel.k.clone();
+        self.platform.vectorized(Pack {
             format: self.plan.b,
             panel,
-            codes: &codes,
-            count,
-            wide,
-            out: &mut b.0,
+            codes: Codes::new(self.platform, operand.codes, 1, k, columns, wide),
+            out: &mut b.pairs,
         });
     }
 
@@ -154,42 +165,68 @@ impl TileKernel for IntegerKernel {
         self.platform.vectorized(RunTile {
             clamped: self.plan.clamped.is_some(),
             group: panel.pairs[0],
-            a: &a.0[strip * size..][..size],
-            b: &b.0,
+            rows: (a.rows - strip * ROWS).min(ROWS),
+            a: &a.pairs[strip * size..][..size],
+            b: &b.pairs,
             state,
         });
         true
     }
 }
 
-/// Rows of codes into pairs.
+/// Lines of codes into pairs.
 struct Pack<'a> {
     format: Format,
     panel: &'a Panel,
-    codes: &'a [u32],
-    count: usize,
-    wide: usize,
+    codes: Codes<'a>,
     out: &'a mut [i32],
 }
 
-impl Wide for Pack<'_> {
+impl Vectorized for Pack<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        // A sign bit, where there is one, is moved to the top and back.
-        let unused = 32 - self.format.width();
-        let signed = self.format.kind() == tcverify_num::Kind::Signed;
-        for (k, codes) in self.codes.chunks(self.count).enumerate() {
-            let (pair, shift) = self.panel.place(k);
-            let out = &mut self.out[pair * self.wide..][..self.count];
-            for (out, &code) in out.iter_mut().zip(codes) {
-                let value = if signed {
-                    (code << unused) as i32 >> unused
-                } else {
-                    code as i32
-                };
-                *out |= (value & 0xffff) << shift;
+    unsafe fn run<V: Vector>(self) {
+        // SAFETY: the same promise.
+        unsafe {
+            match self.codes.width() {
+                1 => self.pairs::<V, 1>(),
+                _ => self.pairs::<V, 4>(),
+            }
+        }
+    }
+}
+
+impl Pack<'_> {
+    #[inline(always)]
+    unsafe fn pairs<V: Vector, const WIDTH: usize>(self) {
+        let (len, wide) = (self.panel.k.len(), ACROSS * V::LANES);
+        let (start, step) = self.codes.from(len, wide);
+        assert!(self.codes.width() == WIDTH && self.out.len() == self.panel.pairs[1] * wide);
+        let sign = match self.format.kind() {
+            Kind::Signed => 1 << (self.format.width() - 1),
+            _ => 0,
+        };
+        let out = self.out.as_mut_ptr();
+        // SAFETY: features are the caller's promise; of the `len` lines of a strip's codes those are read that are
+        // there, and every pair of `out` is a strip wide.
+        unsafe {
+            let sign = in_halves::<V>(sign);
+            for pair in 0..self.panel.pairs[1] {
+                let ks = self.panel.ks(pair);
+                for v in 0..ACROSS {
+                    let mut both = V::splat(0);
+                    if let Some(k) = ks[0] {
+                        both = register::<V, WIDTH>(start.add(k * step), v);
+                    }
+                    if let Some(k) = ks[1] {
+                        let next = register::<V, WIDTH>(start.add(k * step), v);
+                        both = V::or(both, V::shift_left(next, V::splat(16)));
+                    }
+                    // From two's complement in a few bits to that in sixteen.
+                    let both = V::sub_halves(V::xor(both, sign), sign);
+                    V::store(out.add(pair * wide + v * V::LANES), both);
+                }
             }
         }
     }
@@ -198,6 +235,8 @@ impl Wide for Pack<'_> {
 /// A tile: `[pair][ROWS]`, `[pair][columns]` and `[ROWS][columns]`.
 struct RunTile<'a> {
     clamped: bool,
+    /// Rows that are computed; what else there is only fills the tile up.
+    rows: usize,
     /// Pairs of a group.
     group: usize,
     a: &'a [i32],
@@ -225,9 +264,11 @@ impl Vectorized for RunTile<'_> {
                     let a = self.a.as_ptr().add(first * ROWS);
                     let b = self.b.as_ptr().add(first * columns + at);
                     let state = state.add(at);
-                    match across {
-                        4 => group::<V, 4>(self.group, self.clamped, a, b, state),
-                        _ => group::<V, 2>(self.group, self.clamped, a, b, state),
+                    match (across, self.rows) {
+                        (4, 1) => group::<V, 4, 1>(self.group, self.clamped, a, b, state),
+                        (4, _) => group::<V, 4, ROWS>(self.group, self.clamped, a, b, state),
+                        (_, 1) => group::<V, 2, 1>(self.group, self.clamped, a, b, state),
+                        _ => group::<V, 2, ROWS>(self.group, self.clamped, a, b, state),
                     }
                 }
             }
@@ -235,9 +276,9 @@ impl Vectorized for RunTile<'_> {
     }
 }
 
-/// One group, some registers across all rows.
+/// One group, some registers across the first rows.
 #[inline(always)]
-unsafe fn group<V: Vector, const N: usize>(
+unsafe fn group<V: Vector, const WIDE: usize, const N: usize>(
     pairs: usize,
     clamped: bool,
     mut a: *const i32,
@@ -247,9 +288,9 @@ unsafe fn group<V: Vector, const N: usize>(
     let columns = ACROSS * V::LANES;
     // SAFETY: the caller's promise.
     unsafe {
-        let mut sum = [[V::splat(0); N]; ROWS];
+        let mut sum = [[V::splat(0); WIDE]; N];
         for _ in 0..pairs {
-            let mut y = [V::splat(0); N];
+            let mut y = [V::splat(0); WIDE];
             for (v, y) in y.iter_mut().enumerate() {
                 *y = V::load(b.add(v * V::LANES));
             }

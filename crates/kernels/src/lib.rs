@@ -41,6 +41,7 @@
 
 mod blocks;
 mod chain;
+mod codes;
 mod context;
 mod decode;
 mod dense;

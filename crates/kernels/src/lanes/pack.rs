@@ -4,9 +4,11 @@
 use std::ops::Range;
 
 use super::plan::{LanePlan, LaneRule, Span};
+use crate::codes::{Codes, register};
 use crate::decode::Decoder;
-use crate::platform::{Platform, Wide};
+use crate::platform::{Platform, Vectorized, Wide};
 use crate::tile::{Operand, Packed, Panel};
+use crate::vector::{ACROSS, Vector};
 use tcverify_tensor::Plane;
 
 /// Rows of a strip of A.
@@ -14,10 +16,6 @@ pub const ROWS: usize = 4;
 
 /// Added to exponents of B, so that those of products are positive.
 pub const BIAS: i32 = 64;
-
-/// The exponent of a zero in the second place of a pair that must not lead: that of its products is
-/// negative with the bias, too.
-const NEVER: i32 = -100;
 
 /// Lines of an operand, packed: rows of A in strips of [`ROWS`], or a strip of columns of B.
 #[derive(Default)]
@@ -98,9 +96,11 @@ pub fn pack_a(
         for (k, &value) in row.iter().enumerate() {
             lines.values[base + k * ROWS] = value;
         }
-        let scale =
-            |k: usize, scales: Plane, block| scales.code(index, (panel.k.start + k) / block);
-        note_scales(plan, panel, operand, scale, |lane_of_k, code| {
+        let Some((scales, block)) = operand.scales else {
+            continue;
+        };
+        for (lane_of_k, k) in k.clone().step_by(plan.together()).enumerate() {
+            let code = scales.code(index, k / block) as u8;
             let (term, factor, exponent) = scale_terms(plan, Side::A, code);
             let at = strip * padded / plan.together() + lane_of_k;
             lines.scales[at * ROWS + lane] = term;
@@ -108,12 +108,10 @@ pub fn pack_a(
                 lines.values[base + (lane_of_k * plan.together() + k) * ROWS] *= factor;
             }
             lines.scales_span[strip].add(exponent);
-        });
+        }
     }
     platform.wide(Exponents {
         plan,
-        side: Side::A,
-        wide: ROWS,
         lines: &mut lines,
     });
     lines
@@ -132,55 +130,42 @@ pub fn pack_b(
     let Panel { k, padded } = panel;
     let count = columns.len();
     lines.clear(plan, [1, *padded, wide], count);
-    let mut codes = vec![0; k.len() * count];
-    let plane = operand.codes;
-    plane.read_block(k.start, k.len(), columns.start, count, &mut codes);
-    for (codes, out) in codes.chunks(count).zip(lines.values.chunks_mut(wide)) {
-        let special = platform.wide(Decode {
-            plan,
-            codes,
-            out: &mut out[..count],
-        });
-        if special {
-            note_specials(plan, codes, &mut lines.special);
-        }
-    }
-    for line in 0..count {
-        let scale = |k: usize, scales: Plane, block| {
-            scales.code((panel.k.start + k) / block, columns.start + line)
-        };
-        note_scales(plan, panel, operand, scale, |lane, code| {
-            let (term, factor, exponent) = scale_terms(plan, Side::B, code);
-            lines.scales[lane * wide + line] = term;
-            if factor != 1.0 {
-                for k in 0..plan.together() {
-                    lines.values[(lane * plan.together() + k) * wide + line] *= factor;
-                }
-            }
-            lines.scales_span[0].add(exponent);
-        });
-    }
-    platform.wide(Exponents {
+    let special = platform.vectorized(DecodeB {
         plan,
-        side: Side::B,
-        wide,
+        len: k.len(),
+        codes: Codes::new(platform, operand.codes, 1, k.clone(), columns.clone(), wide),
         lines,
     });
-}
-
-/// `note` for every lane of a line that has a product, with its scale.
-fn note_scales(
-    plan: &LanePlan,
-    panel: &Panel,
-    operand: Operand,
-    scale: impl Fn(usize, Plane, usize) -> u64,
-    mut note: impl FnMut(usize, u8),
-) {
-    let Some((scales, block)) = operand.scales else {
-        return;
-    };
-    for (lane, k) in (0..panel.k.len()).step_by(plan.together()).enumerate() {
-        note(lane, scale(k, scales, block) as u8);
+    if special {
+        note_specials(plan, operand.codes, k, &columns, &mut lines.special);
+    }
+    if let Some((scales, block)) = operand.scales {
+        let mut codes = vec![0; count];
+        let mut terms = vec![(0, 1.0); count];
+        let mut row = None;
+        for (lane, k) in k.clone().step_by(plan.together()).enumerate() {
+            if row != Some(k / block) {
+                row = Some(k / block);
+                scales.read_row(k / block, columns.start, &mut codes);
+                for (terms, &code) in terms.iter_mut().zip(&codes) {
+                    let (term, factor, exponent) = scale_terms(plan, Side::B, code as u8);
+                    *terms = (term, factor);
+                    lines.scales_span[0].add(exponent);
+                }
+            }
+            let fields = &mut lines.scales[lane * wide..][..count];
+            for (field, &(term, _)) in fields.iter_mut().zip(&terms) {
+                *field = term;
+            }
+            if plan.rule == LaneRule::Nvfp4 {
+                let values = &mut lines.values[lane * plan.together() * wide..];
+                for values in values.chunks_mut(wide).take(plan.together()) {
+                    for (value, &(_, factor)) in values.iter_mut().zip(&terms) {
+                        *value *= factor;
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -239,25 +224,100 @@ impl Wide for Decode<'_> {
     }
 }
 
-/// Rare, so that a look at each is cheap enough.
-#[cold]
-fn note_specials(plan: &LanePlan, codes: &[u32], special: &mut [bool]) {
-    for (special, &code) in special.iter_mut().zip(codes) {
-        let mut value = [0.0];
-        *special |= Decode {
-            plan,
-            codes: &[code],
-            out: &mut value,
+/// Lines of codes of B as floats, zeros for infinities and NaNs, and their exponents; says whether there are any
+/// such.
+struct DecodeB<'a> {
+    plan: &'a LanePlan,
+    len: usize,
+    codes: Codes<'a>,
+    lines: &'a mut Lines,
+}
+
+impl Vectorized for DecodeB<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> bool {
+        // SAFETY: the same promise.
+        unsafe {
+            match self.codes.width() {
+                1 => self.lines::<V, 1>(),
+                _ => self.lines::<V, 4>(),
+            }
         }
-        .run();
     }
 }
 
-/// The exponents of packed numbers.
+impl DecodeB<'_> {
+    #[inline(always)]
+    unsafe fn lines<V: Vector, const WIDTH: usize>(self) -> bool {
+        let (plan, wide) = (self.plan, ACROSS * V::LANES);
+        let decoder = Decoder::new(plan.operands);
+        let (start, step) = self.codes.from(self.len, wide);
+        let padded = self.lines.values.len() / wide;
+        assert!(self.codes.width() == WIDTH && padded >= self.len);
+        assert!(self.lines.values.len() == padded * wide);
+        assert!(plan.is_quads() || self.lines.exponents.len() == padded * wide);
+        let limit = if plan.ieee_top { TOP } else { f32::INFINITY };
+        let values = self.lines.values.as_mut_ptr();
+        let exponents = self.lines.exponents.as_mut_ptr();
+        // SAFETY: features are the caller's promise; of the `len` lines of a strip's codes those are read that are
+        // there, and every position of values and exponents is a strip wide.
+        unsafe {
+            // The largest magnitude that is no special.
+            let largest = V::splat(limit.to_bits() as i32 - 1);
+            let bias = V::splat(BIAS - plan.operands.bias());
+            let [first, second] = plan.zero_exponents();
+            let zeros = [V::splat(first + BIAS), V::splat(second + BIAS)];
+            let mut special = V::splat(0);
+            for k in 0..padded {
+                for v in 0..ACROSS {
+                    let codes = if k < self.len {
+                        register::<V, WIDTH>(start.add(k * step), v)
+                    } else {
+                        V::splat(0)
+                    };
+                    let numbers = decoder.numbers::<V, false>(codes);
+                    let value = V::bits(numbers.values);
+                    let above = V::greater(V::and(value, V::splat(i32::MAX)), largest);
+                    special = V::or(special, V::or(numbers.specials, above));
+                    let at = k * wide + v * V::LANES;
+                    V::store_f(values.add(at), V::from_bits(V::clear(value, above)));
+                    if plan.is_quads() {
+                        continue;
+                    }
+                    let zero = V::or(numbers.zeros, above);
+                    let e = V::clear(V::add(numbers.fields, bias), zero);
+                    let e = V::or(e, V::and(zeros[k % 2], zero));
+                    V::store(exponents.add(at), V::shift_left(e, V::splat(23)));
+                }
+            }
+            V::any_negative(special)
+        }
+    }
+}
+
+/// Notes which columns have an infinity or NaN. Rare, so that a look at each is cheap enough.
+#[cold]
+fn note_specials(
+    plan: &LanePlan,
+    plane: Plane,
+    rows: &Range<usize>,
+    columns: &Range<usize>,
+    special: &mut [bool],
+) {
+    for row in rows.clone() {
+        for (special, column) in special.iter_mut().zip(columns.clone()) {
+            let codes = &[plane.code(row, column) as u32];
+            let out = &mut [0.0];
+            *special |= Decode { plan, codes, out }.run();
+        }
+    }
+}
+
+/// The exponents of packed numbers of A.
 struct Exponents<'a> {
     plan: &'a LanePlan,
-    side: Side,
-    wide: usize,
     lines: &'a mut Lines,
 }
 
@@ -266,34 +326,19 @@ impl Wide for Exponents<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Exponents {
-            plan,
-            side,
-            wide,
-            lines,
-        } = self;
+        let Exponents { plan, lines } = self;
         if plan.is_quads() {
             return;
         }
         let least = plan.operands.min_exponent();
-        let bias = if side == Side::A { 0 } else { BIAS };
-        let [first, second] = match plan.rule {
-            LaneRule::Tfr => [least, NEVER],
-            LaneRule::TfrAligned => [least - 1, NEVER],
-            _ => [least - 1; 2],
-        };
-        let pairs = lines
-            .values
-            .chunks(2 * wide)
-            .zip(lines.exponents.chunks_mut(2 * wide));
-        for (values, exponents) in pairs {
-            let halves = values.chunks(wide).zip(exponents.chunks_mut(wide));
-            for ((values, exponents), zero) in halves.zip([first, second]) {
+        let pairs = lines.values.chunks(2 * ROWS);
+        for (values, exponents) in pairs.zip(lines.exponents.chunks_mut(2 * ROWS)) {
+            let halves = values.chunks(ROWS).zip(exponents.chunks_mut(ROWS));
+            for ((values, exponents), zero) in halves.zip(plan.zero_exponents()) {
                 for (value, exponent) in values.iter().zip(exponents) {
                     let magnitude = value.to_bits() & 0x7fff_ffff;
                     let e = ((magnitude >> 23) as i32 - 127).max(least);
-                    let e = if magnitude == 0 { zero } else { e };
-                    *exponent = (e + bias) << 23;
+                    *exponent = if magnitude == 0 { zero } else { e } << 23;
                 }
             }
         }

@@ -54,6 +54,10 @@ pub(super) const LANE_BITS: i32 = 22;
 /// The most lanes.
 pub(super) const LANES: usize = 8;
 
+/// The exponent of a zero in the second place of a pair that must not lead: that of its products is
+/// negative with the bias, too.
+const NEVER: i32 = -100;
+
 /// Exponents of lanes with scales for which nothing wraps, underflows or overflows.
 const EXPONENTS: [i32; 2] = [-95, 95];
 
@@ -105,6 +109,16 @@ impl LanePlan {
 
     pub(super) fn is_quads(&self) -> bool {
         matches!(self.rule, LaneRule::Mxfp4 | LaneRule::Nvfp4)
+    }
+
+    /// The exponents with which zeros compete in both places of a pair.
+    pub(super) fn zero_exponents(&self) -> [i32; 2] {
+        let least = self.operands.min_exponent();
+        match self.rule {
+            LaneRule::Tfr => [least, NEVER],
+            LaneRule::TfrAligned => [least - 1, NEVER],
+            LaneRule::Drl | LaneRule::Mxfp4 | LaneRule::Nvfp4 => [least - 1; 2],
+        }
     }
 
     /// Products of a lane.

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use super::half2::{Half2, TOP_B};
-use super::lines::{Lines, Scales, note_specials};
 use super::panel::{EMPTY, Exponents, NOTHING, Panel, range};
+use super::scales::{Scales, note_specials};
+use crate::codes::Codes;
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
@@ -72,7 +73,14 @@ impl StripB {
         let any_special = platform.vectorized(Fill {
             plan,
             panel,
-            lines: Lines::new(platform, operand.codes, panel, columns.clone(), wide),
+            lines: Codes::new(
+                platform,
+                operand.codes,
+                2,
+                rows.clone(),
+                columns.clone(),
+                wide,
+            ),
             scales: Scales::new(plan, operand.scales, panel, columns.clone()),
             strip: self,
         });
@@ -88,7 +96,7 @@ impl StripB {
 pub(super) struct Fill<'a> {
     pub(super) plan: &'a GroupPlan,
     pub(super) panel: &'a Panel,
-    pub(super) lines: Lines<'a>,
+    pub(super) lines: Codes<'a>,
     pub(super) scales: Option<Scales<'a>>,
     pub(super) strip: &'a mut StripB,
 }
@@ -166,20 +174,6 @@ impl Fill<'_> {
         match &mut self.scales {
             Some(scales) if position < self.panel.len => scales.read(position).min(all),
             _ => all,
-        }
-    }
-}
-
-/// A register of a line.
-#[inline(always)]
-pub(super) unsafe fn codes<V: Vector, const WIDTH: usize>(line: *const u8, v: usize) -> V::I {
-    // SAFETY: the caller's promise: features, and a line as wide as a strip.
-    unsafe {
-        let from = line.add(v * V::LANES * WIDTH);
-        match WIDTH {
-            1 => V::load_bytes(from),
-            2 => V::load_pairs(from),
-            _ => V::load(from.cast()),
         }
     }
 }

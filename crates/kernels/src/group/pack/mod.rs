@@ -1,13 +1,13 @@
 //! Operands rearranged for the kernel: a strip of rows (or columns) side by side, k by k, each
-//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B, read by [`lines`]. [`half2`]: the
-//! same as IEEE halves.
+//! element as a float and as a small biased exponent. [`rows`]: of A; [`columns`]: of B. [`half2`]: the same as IEEE
+//! halves.
 
 mod columns;
 mod half2;
-mod lines;
 mod panel;
 mod place;
 mod rows;
+mod scales;
 mod span;
 
 pub use columns::StripB;

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::columns::{Fill, codes};
+use super::columns::Fill;
 use super::panel::{NOTHING, Panel, TOP, factor_between};
+use crate::codes::register;
 use crate::decode::{Decoder, in_halves};
 use crate::vector::{ACROSS, Vector, WIDEST};
 use tcverify_num::Format;
@@ -82,7 +83,7 @@ impl Fill<'_> {
                 let line = start.add(k * step);
                 for v in 0..ACROSS {
                     let at = v * V::LANES;
-                    let codes = codes::<V, WIDTH>(line, v);
+                    let codes = register::<V, WIDTH>(line, v);
                     let numbers = match WIDTH {
                         4 => decoder.numbers::<V, true>(codes),
                         _ => decoder.numbers::<V, false>(codes),

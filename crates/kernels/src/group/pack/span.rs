@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::columns::{Fill, codes};
+use super::columns::Fill;
 use super::panel::{EMPTY, Exponents, FARTHEST};
 use super::place::{ask_ahead, is_finite};
+use crate::codes::register;
 use crate::decode::{Decoder, in_halves};
 use crate::vector::{ACROSS, Vector, WIDEST};
 
@@ -69,7 +70,7 @@ impl Fill<'_> {
             for k in k {
                 let line = start.add(k * step);
                 for v in 0..ACROSS {
-                    let codes = codes::<V, WIDTH>(line, v);
+                    let codes = register::<V, WIDTH>(line, v);
                     let magnitudes = match WIDTH {
                         4 => decoder.magnitudes::<V, true>(codes),
                         _ => decoder.magnitudes::<V, false>(codes),

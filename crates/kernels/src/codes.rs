@@ -1,16 +1,13 @@
-//! Lines of B, one for every k: codes of the columns of a strip, and their scales.
+//! Codes of the columns of a strip of B, a line for every k, as vectors read them.
 
 use std::ops::Range;
 
-use super::panel::Panel;
-use crate::group::plan::GroupPlan;
-use crate::platform::{Platform, Vectorized};
-use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
-use tcverify_num::Format;
+use super::platform::{Platform, Vectorized};
+use super::vector::{ACROSS, Aligned, Vector, WIDEST};
 use tcverify_tensor::{self as tensor, Plane};
 
 /// Codes of the columns of a strip over a panel, k by k.
-pub enum Lines<'a> {
+pub enum Codes<'a> {
     /// As memory has them, of one or two bytes each.
     Memory(tensor::Lines<'a>),
     /// Where a column lies together in memory and not a row: turned, of the same bytes.
@@ -19,66 +16,67 @@ pub enum Lines<'a> {
     Block(Vec<u32>),
 }
 
-impl<'a> Lines<'a> {
+impl<'a> Codes<'a> {
+    /// Codes of at most `widest` bytes stay as they lie in memory, or are turned; all others are copied.
     pub fn new(
         platform: Platform,
         plane: Plane<'a>,
-        panel: &Panel,
+        widest: usize,
+        rows: Range<usize>,
         columns: Range<usize>,
         wide: usize,
-    ) -> Lines<'a> {
-        let rows = panel.start..panel.start + panel.len;
-        let count = columns.len();
+    ) -> Codes<'a> {
+        let (len, count) = (rows.len(), columns.len());
         if count == wide
             && let Some(lines) = plane.lines(rows.clone(), columns.clone())
-            && lines.width < 4
+            && lines.width <= widest
         {
-            return Lines::Memory(lines);
+            return Codes::Memory(lines);
         }
         if !plane.has_rows_together()
             && count == wide
             && let Some(lines) = plane.transposed().lines(columns.clone(), rows.clone())
-            && lines.width < 4
-            && Turn::suits(lines.width, panel.len)
+            && lines.width <= widest
+            && Turn::suits(lines.width, len)
         {
             plane.read_ahead(rows, columns);
-            let (width, len) = (lines.width, panel.len);
+            let width = lines.width;
             let words = platform.vectorized(Turn { lines, wide, len });
-            return Lines::Turned { words, width };
+            return Codes::Turned { words, width };
         }
-        let mut codes = vec![0; panel.len * wide];
-        let mut line = vec![0; panel.len * count];
-        plane.read_block(panel.start, panel.len, columns.start, count, &mut line);
+        let mut codes = vec![0; len * wide];
+        let mut line = vec![0; len * count];
+        plane.read_block(rows.start, len, columns.start, count, &mut line);
         for (out, line) in codes.chunks_mut(wide).zip(line.chunks(count)) {
             out[..count].copy_from_slice(line);
         }
-        Lines::Block(codes)
+        Codes::Block(codes)
     }
 
     /// Bytes of a code, the low one first.
     pub fn width(&self) -> usize {
         match self {
-            Lines::Memory(lines) => lines.width,
-            Lines::Turned { width, .. } => *width,
-            Lines::Block(_) => 4,
+            Codes::Memory(lines) => lines.width,
+            Codes::Turned { width, .. } => *width,
+            Codes::Block(_) => 4,
         }
     }
 
-    /// Where the line of the panel's first k is, and how many bytes further every next one. All of them have been
+    /// Where the line of the first k is, and how many bytes further every next one. All of them have been
     /// asserted to lie there: `len` of them, `wide` codes each.
     #[inline(always)]
     pub fn from(&self, len: usize, wide: usize) -> (*const u8, usize) {
         let bytes = wide * self.width();
         match self {
-            Lines::Memory(lines) => {
+            Codes::Memory(lines) => {
                 assert!(len == 0 || lines.of(len - 1).len() == bytes);
                 (lines.start(), lines.step())
             }
-            Lines::Turned { words, .. } => {
+            Codes::Turned { words, .. } => {
                 assert!(8 * words.len() == len * bytes);
                 (words.as_ptr().cast(), bytes)
             }
-            Lines::Block(codes) => {
+            Codes::Block(codes) => {
                 assert!(codes.len() == len * wide);
                 (codes.as_ptr().cast(), bytes)
             }
@@ -122,7 +120,7 @@ impl Turn<'_> {
         let Turn { lines, wide, len } = self;
         // As many k as a register has bytes for.
         let run = 4 * V::LANES / WIDTH;
-        assert!(wide == ACROSS * V::LANES && len.is_multiple_of(run));
+        assert!(wide.is_multiple_of(V::LANES) && len.is_multiple_of(run));
         let mut words = vec![0u64; len * wide * WIDTH / 8];
         let out = words.as_mut_ptr().cast::<u8>();
         let mut square = Aligned([0i32; SQUARE * SQUARE]);
@@ -164,72 +162,27 @@ impl Turn<'_> {
 /// Lanes of the widest register.
 const SQUARE: usize = WIDEST / ACROSS;
 
-/// Notes which columns have an infinity or NaN. Rare, so that a look at each is cheap enough.
-#[cold]
-pub fn note_specials(
-    plane: Plane,
-    format: Format,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    special: &mut [bool],
-) {
-    for row in rows {
-        for (special, column) in special.iter_mut().zip(columns.clone()) {
-            let number = format.unpack(plane.code(row, column));
-            *special |= number.is_nan() || number.is_infinite();
+/// A register of a line, of codes of so many bytes.
+///
+/// # Safety
+/// The machine must have the features that `V` needs, and the line `v + 1` registers.
+#[inline(always)]
+pub unsafe fn register<V: Vector, const WIDTH: usize>(line: *const u8, v: usize) -> V::I {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let from = line.add(v * V::LANES * WIDTH);
+        match WIDTH {
+            1 => V::load_bytes(from),
+            2 => V::load_pairs(from),
+            _ => V::load(from.cast()),
         }
-    }
-}
-
-/// Scales of the columns of a strip, those of one k at a time.
-pub struct Scales<'a> {
-    plane: Plane<'a>,
-    format: Format,
-    /// How many k share one.
-    block: usize,
-    /// The panel's first k.
-    start: usize,
-    columns: Range<usize>,
-    pub exponents: [i32; WIDEST],
-    /// All ones where a scale is NaN, else zero.
-    pub nans: [i32; WIDEST],
-}
-
-impl<'a> Scales<'a> {
-    pub fn new(
-        plan: &GroupPlan,
-        scales: Option<(Plane<'a>, usize)>,
-        panel: &Panel,
-        columns: Range<usize>,
-    ) -> Option<Scales<'a>> {
-        let (plane, block) = scales?;
-        Some(Scales {
-            plane,
-            format: plan.scale?.format,
-            block,
-            start: panel.start,
-            columns,
-            exponents: [0; WIDEST],
-            nans: [0; WIDEST],
-        })
-    }
-
-    /// Reads those of a k, counted from the panel's first; says up to which k they are the same.
-    pub fn read(&mut self, k: usize) -> usize {
-        let row = (self.start + k) / self.block;
-        for (at, column) in self.columns.clone().enumerate() {
-            let scale = self.format.unpack(self.plane.code(row, column));
-            let nan = scale.is_nan();
-            self.exponents[at] = if nan { 0 } else { scale.exponent };
-            self.nans[at] = -i32::from(nan);
-        }
-        (row + 1) * self.block - self.start
     }
 }
 
 #[cfg(test)]
 #[test]
 fn columns_are_turned() {
+    use tcverify_num::Format;
     use tcverify_num::random::SplitMix64;
     use tcverify_tensor::Tensor;
 
@@ -248,7 +201,7 @@ fn columns_are_turned() {
             let width = lines.width;
             assert!(Turn::suits(width, len));
             let words = platform.vectorized(Turn { lines, wide, len });
-            let turned = Lines::Turned { words, width };
+            let turned = Codes::Turned { words, width };
             let (start, step) = turned.from(len, wide);
             for k in 0..len {
                 // SAFETY: a line is so many bytes.
