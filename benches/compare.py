@@ -3,14 +3,14 @@
 
     tcverify bench --threads 1 --json > run.json
     benches/compare.py run.json                    compare with benches/ratios.json; exit code 1 if slower
-    benches/compare.py --write TEXT run.json ...   make them the table; TEXT names the processor
+    benches/compare.py --write TEXT run.json ...   make them this processor's table; TEXT describes it
 
 A ratio is a rate by that of other work in the same rounds (a plain FP32 product, the bare chain, a square
 product), so that a busy machine changes little. Something is slower if its median ratio is lower by more than the
 noise and not even its best round came near the table. Of several runs of the same kind the median counts, which a busy
-machine needs. Runs of benches/ratios.rs are compared as well. Tables
-of one kind of processor say nothing of another, nor those of other vectors, threads or sizes: then nothing is
-compared, exit code 2.
+machine needs. Runs of benches/ratios.rs are compared as well. There is a table for each kind of processor (vendor,
+family and model). Nothing is compared, exit code 2, where there is none for this one, or if it is of other vectors,
+threads or sizes.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import statistics
 import sys
 
 TABLE = pathlib.Path(__file__).with_name("ratios.json")
-SETTINGS = ("kernels", "threads", "size")
+SETTINGS = ("processor", "kernels", "threads", "size")
 
 
 def name_of(row):
@@ -89,16 +89,23 @@ def main():
     words = parser.parse_args()
 
     rows, settings = read(words.runs)
+    processor = next(iter(settings.values())).pop("processor")
+    if any(mine.pop("processor", processor) != processor for mine in settings.values()):
+        sys.exit("runs of several processors cannot be compared at once")
+    tables = json.loads(words.table.read_text()) if words.table.exists() else {}
     if words.write is not None:
-        table = {"processor": words.write}
+        table = tables[processor] = {"processor": words.write}
         for kind, found in rows.items():
             # Four digits, also of what others slow down a thousand times.
             ratios = {name: float(f"{row['ratio']:.4g}") for name, row in found.items()}
             table[kind] = {"settings": settings[kind], "ratios": ratios}
-        words.table.write_text(json.dumps(table, indent=2) + "\n")
+        words.table.write_text(json.dumps(tables, indent=2) + "\n")
         return 0
 
-    table = json.loads(words.table.read_text())
+    table = tables.get(processor)
+    if table is None:
+        print(f"no table of {processor}, but of {', '.join(tables) or 'none'}", file=sys.stderr)
+        return 2
     print(f"compared with {table['processor']}")
     slower = 0
     for kind, found in rows.items():

@@ -11,9 +11,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
-use tcverify::cli::measured::{Random, Rounds, Settings, threads};
+use tcverify::cli::measured::{Random, Rounds, Settings, ones, threads};
 use tcverify::emu::schedule::{Kernel, Schedule, Values, scale_shapes};
-use tcverify::emu::{Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay};
+use tcverify::emu::{
+    Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay, Wanted, WantedScale,
+};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -39,8 +41,9 @@ enum What {
     },
     /// Tokens, batches, long sums and ragged shapes beside a square
     Shapes {
-        #[arg(long, default_value = "hopper")]
-        arch: String,
+        /// One architecture; by default hopper, and a token with other kernels
+        #[arg(long)]
+        arch: Option<String>,
         #[command(flatten)]
         how: How,
     },
@@ -96,7 +99,7 @@ impl How {
 fn main() -> Result<()> {
     match Words::parse().what {
         What::Schedules { size, how } => schedules(size, &how),
-        What::Shapes { arch, how } => shapes(&arch, &how),
+        What::Shapes { arch, how } => shapes(arch.as_deref(), &how),
     }
 }
 
@@ -189,11 +192,8 @@ fn scheduled(
     let problem = Problem::new(a.planes(), b.planes(), None)?;
     let mut values = Values::default();
     if let Some(scaling) = &spec.scales {
-        let ones = |shape: [usize; 2]| {
-            let codes = vec![0x3f80_0000; shape[0] * shape[1]];
-            Tensor::from_codes(Format::Fp32, shape.to_vec(), &codes)
-        };
-        let [of_a, of_b] = scale_shapes(scaling.per, n, n, n).map(ones);
+        let ones_of = |shape: [usize; 2]| ones(Format::Fp32, shape.to_vec());
+        let [of_a, of_b] = scale_shapes(scaling.per, n, n, n).map(ones_of);
         values = values.with_scales(scaling.per, [of_a.planes(), of_b.planes()], &problem)?;
     }
     let plain = Replay {
@@ -246,6 +246,14 @@ const SHAPES: [[usize; 4]; 12] = [
 
 const FORMATS: [Format; 2] = [Format::Fp16, Format::E4m3];
 
+/// Architecture, instruction and format of other kernels: a token through a layer.
+const TOKENS: [(&str, &str, Format); 4] = [
+    ("turing", "mma", Format::Int8),
+    ("blackwell", "tcgen05-mxf4", Format::E2m1),
+    ("vortex-tfr", "fedp", Format::E4m3),
+    ("cdna3", "mfma", Format::Fp16),
+];
+
 #[derive(Serialize)]
 struct Shaped {
     model: String,
@@ -261,16 +269,35 @@ struct Shaped {
     measured: Measured,
 }
 
-fn shapes(arch: &str, how: &How) -> Result<()> {
+fn shapes(arch: Option<&str>, how: &How) -> Result<()> {
     let (platform, rounds) = how.begin()?;
-    let architecture = Catalogue::builtin().find(arch)?;
-    let choices = FORMATS.map(|format| architecture.select(None, [format; 2], None));
-    let choices: Vec<Choice> = choices.into_iter().flatten().collect();
+    let catalogue = Catalogue::builtin();
+    let name = arch.unwrap_or("hopper");
+    let mut all: Vec<(Choice, &[[usize; 4]])> = Vec::new();
+    for format in FORMATS {
+        if let Ok(choice) = catalogue.find(name)?.select(None, [format; 2], None) {
+            all.push((choice, &SHAPES));
+        }
+    }
     let [one, other] = FORMATS;
     ensure!(
-        !choices.is_empty(),
-        "{arch} multiplies neither {one} nor {other}"
+        !all.is_empty(),
+        "{name} multiplies neither {one} nor {other}"
     );
+    if arch.is_none() {
+        for (name, instruction, format) in TOKENS {
+            let architecture = catalogue.find(name)?;
+            let scaled = format == Format::E2m1;
+            let choice = architecture.choose(&Wanted {
+                instruction: Some(instruction),
+                operands: [format; 2],
+                accumulator: None,
+                addend: None,
+                scale: scaled.then(WantedScale::default),
+            })?;
+            all.push((choice, &SHAPES[..1]));
+        }
+    }
     if !how.json {
         let (threads, kernels) = (threads(), platform.name());
         println!("{threads}, {kernels} kernels; billions of multiply-adds a second\n");
@@ -279,9 +306,10 @@ fn shapes(arch: &str, how: &How) -> Result<()> {
             "model", "batch x M x N x K", "rate", "square", "ratio"
         );
     }
-    let rows = choices.iter().flat_map(|choice| {
-        let square = Operands::new(choice.arithmetic.a, SQUARE);
-        SHAPES.map(move |shape| shaped(choice, platform, &square, shape, rounds))
+    let rows = all.iter().flat_map(|(choice, shapes)| {
+        let square = Operands::new(&choice.arithmetic, SQUARE);
+        let shaped = move |&shape| shaped(choice, platform, &square, shape, rounds);
+        shapes.iter().map(shaped)
     });
     how.show(rows, |row| {
         let Shaped {
@@ -310,7 +338,7 @@ fn shaped(
     rounds: Rounds,
 ) -> Result<Shaped> {
     let arithmetic = &choice.arithmetic;
-    let other = Operands::new(arithmetic.a, shape);
+    let other = Operands::new(arithmetic, shape);
     let replays = [
         other.replay(arithmetic, platform)?,
         square.replay(arithmetic, platform)?,
@@ -328,24 +356,35 @@ fn shaped(
     })
 }
 
-/// Operands of a shape.
+/// Operands of a shape, and their scales with the k that share one.
 struct Operands {
     a: Tensor,
     b: Tensor,
+    scales: Option<([Tensor; 2], usize)>,
 }
 
 impl Operands {
-    fn new(format: Format, [batch, m, n, k]: [usize; 4]) -> Operands {
+    fn new(arithmetic: &Arithmetic, [batch, m, n, k]: [usize; 4]) -> Operands {
         let mut random = Random(SplitMix64(k as u64));
+        let scales = arithmetic.scale.map(|scale| {
+            let blocks = k.div_ceil(scale.block);
+            let shapes = [vec![batch, m, blocks], vec![batch, blocks, n]];
+            (shapes.map(|shape| ones(scale.format, shape)), scale.block)
+        });
         Operands {
-            a: random.tensor(format, vec![batch, m, k]),
-            b: random.tensor(format, vec![batch, k, n]),
+            a: random.tensor(arithmetic.a, vec![batch, m, k]),
+            b: random.tensor(arithmetic.b, vec![batch, k, n]),
+            scales,
         }
     }
 
     fn replay<'a>(&'a self, arithmetic: &'a Arithmetic, platform: Platform) -> Result<Replay<'a>> {
+        let mut problem = Problem::new(self.a.planes(), self.b.planes(), None)?;
+        if let Some(([a, b], block)) = &self.scales {
+            problem = problem.with_scales(a.planes(), b.planes(), *block)?;
+        }
         Ok(Replay {
-            problem: Problem::new(self.a.planes(), self.b.planes(), None)?,
+            problem,
             arithmetic,
             convert_to: None,
             engine: Engine::Fast(platform),

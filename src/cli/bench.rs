@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::measured::{Random, Rounds, Settings};
+use super::measured::{Random, Rounds, Settings, ones};
 use super::progress::Bar;
 use super::show::write_pretty;
 use super::{Ending, show};
@@ -18,7 +18,6 @@ use crate::emu::{
     Arithmetic, Catalogue, Choice, Engine, Gpu, Platform, Problem, Replay, accelerate,
 };
 use crate::random::SplitMix64;
-use crate::tensor::Tensor;
 
 /// Measure how fast this machine replays products
 ///
@@ -201,13 +200,8 @@ impl Bench {
         let mut problem = Problem::new(a.planes(), b.planes(), None).expect("square matrices");
         let scales = arithmetic.scale.map(|scale| {
             let blocks = n.div_ceil(scale.block);
-            // Every scale 1: the time does not depend on them.
-            let one = (scale.format.bias() as u64) << scale.format.fraction_bits();
-            let ones = |shape: [usize; 2]| {
-                let codes = vec![one; shape[0] * shape[1]];
-                Tensor::from_codes(scale.format, shape.to_vec(), &codes)
-            };
-            (ones([n, blocks]), ones([blocks, n]), scale.block)
+            let ones = |shape| ones(scale.format, shape);
+            (ones(vec![n, blocks]), ones(vec![blocks, n]), scale.block)
         });
         if let Some((a, b, block)) = &scales {
             let scaled = problem.with_scales(a.planes(), b.planes(), *block);

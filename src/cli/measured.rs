@@ -82,6 +82,8 @@ pub struct Medians {
 /// What a measurement depends on beside what was measured.
 #[derive(Clone, Serialize)]
 pub struct Settings {
+    /// Vendor, family and model, as the system numbers them, or the architecture alone.
+    pub processor: String,
     /// The instruction set of the vector kernels.
     pub kernels: &'static str,
     pub threads: usize,
@@ -93,6 +95,7 @@ pub struct Settings {
 impl Settings {
     pub fn of(platform: Platform, size: Option<usize>) -> Settings {
         Settings {
+            processor: processor(),
             kernels: platform.name(),
             threads: rayon::current_num_threads(),
             size,
@@ -100,7 +103,28 @@ impl Settings {
     }
 }
 
+/// Which kind of processor this is: `AuthenticAMD 26 2`; what Linux does not tell is the architecture's name.
+fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        lines.find_map(|(key, value)| (key.trim() == name).then_some(value.trim()))
+    };
+    let numbers = ["vendor_id", "cpu family", "model"].map(value);
+    match numbers {
+        [Some(vendor), Some(family), Some(model)] => format!("{vendor} {family} {model}"),
+        _ => std::env::consts::ARCH.to_owned(),
+    }
+}
+
 pub struct Random(pub SplitMix64);
+
+/// Scales for a whole operand, every one 1: the time does not depend on them.
+pub fn ones(format: Format, shape: Vec<usize>) -> Tensor {
+    let one = (format.bias() as u64) << format.fraction_bits();
+    let codes = vec![one; shape.iter().product()];
+    Tensor::from_codes(format, shape, &codes)
+}
 
 impl Random {
     /// Integers, or finite numbers over a few binades below one, as activations and weights are.
