@@ -33,7 +33,7 @@ impl Report {
             "it does not list each of its parts exactly once",
         );
         unless(
-            self.verdict != Verdict::Identical || merged.is_none_or(|of| of.believed.is_empty()),
+            self.verdict != Verdict::Identical || merged.is_none_or(|of| of.trusted.is_empty()),
             "it reports a trusted part as verified",
         );
         let ranges = self.reproduced.sample.iter();

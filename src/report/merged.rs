@@ -19,7 +19,7 @@ pub struct Merged {
     /// Those that a key signed that the plan names.
     pub signed: Vec<SignedParts>,
     /// Those of which nobody vouches: what they say may be made up.
-    pub believed: Vec<u64>,
+    pub trusted: Vec<u64>,
 }
 
 /// What one key signed.
@@ -35,7 +35,7 @@ impl Merged {
     /// Of parts in order, each with the key that signed it.
     pub fn of(signers: &[Option<PublicKey>], run_again: &[usize]) -> Merged {
         let mut signed: Vec<SignedParts> = Vec::new();
-        let mut believed = Vec::new();
+        let mut trusted = Vec::new();
         for (part, signer) in signers.iter().enumerate() {
             let number = part as u64;
             match signer {
@@ -46,7 +46,7 @@ impl Merged {
                         parts: vec![number],
                     }),
                 },
-                None if !run_again.contains(&part) => believed.push(number),
+                None if !run_again.contains(&part) => trusted.push(number),
                 None => {}
             }
         }
@@ -54,7 +54,7 @@ impl Merged {
             parts: signers.len() as u64,
             run_again: run_again.iter().map(|&part| part as u64).collect(),
             signed,
-            believed,
+            trusted,
         }
     }
 
@@ -62,19 +62,19 @@ impl Merged {
     pub fn is_sound(&self) -> bool {
         let signed = self.signed.iter().flat_map(|of| &of.parts);
         let vouched: BTreeSet<_> = self.run_again.iter().chain(signed).collect();
-        let believed: BTreeSet<_> = self.believed.iter().collect();
-        let known = vouched.union(&believed).all(|&&part| part < self.parts);
-        let apart = vouched.is_disjoint(&believed);
-        known && apart && (vouched.len() + believed.len()) as u64 == self.parts
+        let trusted: BTreeSet<_> = self.trusted.iter().collect();
+        let known = vouched.union(&trusted).all(|&&part| part < self.parts);
+        let apart = vouched.is_disjoint(&trusted);
+        known && apart && (vouched.len() + trusted.len()) as u64 == self.parts
     }
 
     /// To follow the verdict.
     pub(super) fn qualified(&self) -> String {
-        match self.believed.len() as u64 {
+        match self.trusted.len() as u64 {
             0 => String::new(),
-            believed => format!(
+            trusted => format!(
                 ": trusted, {} of {} parts neither signed nor run again",
-                grouped(believed),
+                grouped(trusted),
                 grouped(self.parts)
             ),
         }
@@ -96,8 +96,8 @@ impl Merged {
         for SignedParts { key, parts } in &self.signed {
             said.push(format!("{} signed by {key}", list(parts)));
         }
-        if !self.believed.is_empty() {
-            said.push(format!("{} trusted", list(&self.believed)));
+        if !self.trusted.is_empty() {
+            said.push(format!("{} trusted", list(&self.trusted)));
         }
         let parts = match self.parts {
             1 => "1 part".to_owned(),
@@ -111,7 +111,7 @@ impl Report {
     /// The same, put together from parts: of all of D only as far as somebody vouches for them.
     #[must_use]
     pub fn merged(mut self, merged: Merged) -> Report {
-        if self.verdict == Verdict::Identical && !merged.believed.is_empty() {
+        if self.verdict == Verdict::Identical && !merged.trusted.is_empty() {
             self.verdict = Verdict::IdenticalInPart;
         }
         // What computed the parts is not known here.
@@ -132,7 +132,7 @@ mod tests {
         let key = PublicKey::parse(KEY);
         let merged = Merged::of(&[None, key, None, key, None], &[0, 1]);
         assert!(merged.is_sound());
-        assert_eq!(merged.believed, [2, 4]);
+        assert_eq!(merged.trusted, [2, 4]);
         assert_eq!(merged.signed[0].parts, [1, 3]);
         assert_eq!(
             merged.sentence(),
@@ -140,11 +140,11 @@ mod tests {
         );
         for wrong in [
             Merged {
-                believed: vec![2],
+                trusted: vec![2],
                 ..merged.clone()
             },
             Merged {
-                believed: vec![0, 2, 4],
+                trusted: vec![0, 2, 4],
                 ..merged.clone()
             },
             Merged {
@@ -158,6 +158,6 @@ mod tests {
         ] {
             assert!(!wrong.is_sound(), "{wrong:?}");
         }
-        assert!(Merged::of(&[key; 3], &[]).believed.is_empty());
+        assert!(Merged::of(&[key; 3], &[]).trusted.is_empty());
     }
 }

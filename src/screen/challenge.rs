@@ -55,11 +55,11 @@ words! {
     }
 }
 
-/// What is believed of results.
+/// What is trusted of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Believed {
+pub struct Trusted {
     pub whose: Whose,
     pub key: Option<PublicKey>,
     /// When the node committed, by its own clock.
@@ -186,15 +186,15 @@ impl Results {
     /// Whose word they are. With `keys`, one of these must have signed them.
     ///
     /// # Errors
-    /// Why they are not believed, in words that follow the file's name.
-    pub(super) fn believed(&self, suite: &Suite, keys: &[PublicKey]) -> Result<Believed, String> {
+    /// Why they are not trusted, in words that follow the file's name.
+    pub(super) fn trusted(&self, suite: &Suite, keys: &[PublicKey]) -> Result<Trusted, String> {
         let Some(key) = self.signer else {
             return match (suite.challenge.is_some(), keys.is_empty()) {
                 (true, _) => {
                     Err("is not signed; a challenge is answered by the key that committed".into())
                 }
                 (_, false) => Err("is not signed, and by --trust it has to be".into()),
-                _ => Ok(Believed {
+                _ => Ok(Trusted {
                     whose: Whose::OwnWord,
                     key: None,
                     committed: None,
@@ -205,7 +205,7 @@ impl Results {
             return Err(format!("is signed by {key}, which --trust does not name"));
         }
         let Some(challenge) = &suite.challenge else {
-            return Ok(Believed {
+            return Ok(Trusted {
                 whose: Whose::Signed,
                 key: Some(key),
                 committed: None,
@@ -243,7 +243,7 @@ impl Results {
                 uuid(said.uuid.as_deref())
             ));
         }
-        Ok(Believed {
+        Ok(Trusted {
             whose: Whose::Challenged,
             key: Some(key),
             committed: Some(said.time),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::challenge::Believed;
+use super::challenge::Trusted;
 use super::results::{Device, Readings};
 use crate::commit::Hash;
 use crate::words::words;
@@ -88,7 +88,7 @@ pub struct Gpu {
     /// What was not run, and why.
     pub left_out: Vec<(String, String)>,
     /// Whose word the results are.
-    pub believed: Believed,
+    pub trusted: Trusted,
 }
 
 /// Elements that are wrong, counted by place.

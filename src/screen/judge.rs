@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use sha2::{Digest, Sha256};
 
-use super::challenge::Believed;
+use super::challenge::Trusted;
 use super::control::{Instead, Whole};
 use super::elements::Where;
 use super::error::ScreenError;
@@ -27,7 +27,7 @@ use crate::words::Word;
 /// Judges results of one suite; each with the name of where it was read. With `keys`, all must be signed by one of them.
 ///
 /// # Errors
-/// If the suite's digests are not what this program computes, or results contradict themselves or are not believed.
+/// If the suite's digests are not what this program computes, or results contradict themselves or are not trusted.
 pub fn judge(
     suite: &Suite,
     id: Hash,
@@ -44,12 +44,12 @@ pub fn judge(
     for (path, mut results) in all {
         let named = |what| format!("{path}: {what}");
         results.validate(suite).map_err(named)?;
-        let believed = results.believed(suite, keys).map_err(named)?;
+        let trusted = results.trusted(suite, keys).map_err(named)?;
         if let Some(opened) = &opened {
             results = results.answered(opened).map_err(named)?;
             results.validate(opened).map_err(named)?;
         }
-        read.push((path, results, believed));
+        read.push((path, results, trusted));
     }
     let (all, suite) = (read, opened.as_ref().unwrap_or(suite));
     let mut bench = Bench {
@@ -67,8 +67,8 @@ pub fn judge(
         }
     }
     let mut gpus = Vec::new();
-    for (path, results, believed) in all {
-        gpus.push(bench.gpu((path, believed), results)?);
+    for (path, results, trusted) in all {
+        gpus.push(bench.gpu((path, trusted), results)?);
     }
     gpus.sort_by(|x, y| {
         let key = |gpu: &Gpu| (gpu.device.host.clone(), gpu.device.index);
@@ -104,7 +104,7 @@ fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
 }
 
 /// How many devices returned a wrong D.
-fn returned(all: &[(String, Results, Believed)]) -> HashMap<(String, Hash), usize> {
+fn returned(all: &[(String, Results, Trusted)]) -> HashMap<(String, Hash), usize> {
     let mut counts = HashMap::new();
     for (_, results, _) in all {
         for failure in &results.failures {
@@ -176,7 +176,7 @@ impl Bench<'_> {
 
     fn gpu(
         &mut self,
-        (path, believed): (String, Believed),
+        (path, trusted): (String, Trusted),
         results: Results,
     ) -> Result<Gpu, ScreenError> {
         let mut counter = Counter::default();
@@ -250,7 +250,7 @@ impl Bench<'_> {
                 .collect(),
             left_out: results.left_out,
             device: results.device,
-            believed,
+            trusted,
         })
     }
 

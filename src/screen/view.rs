@@ -27,7 +27,7 @@ impl Fleet {
         );
         let mut facts = vec![
             Fact::new("suite", suite),
-            Fact::new("trusted", self.believed()),
+            Fact::new("trusted", self.trusted()),
         ];
         let simulated = self.gpus.iter().filter(|gpu| gpu.device.simulated).count();
         if simulated > 0 {
@@ -63,11 +63,11 @@ impl Fleet {
     }
 
     /// Whose word the results are, counted.
-    fn believed(&self) -> String {
+    fn trusted(&self) -> String {
         let of = |whose| {
             self.gpus
                 .iter()
-                .filter(|gpu| gpu.believed.whose == whose)
+                .filter(|gpu| gpu.trusted.whose == whose)
                 .count()
         };
         let said = [
@@ -163,8 +163,8 @@ fn card(gpu: &Gpu) -> Card {
             .as_ref()
             .map(|driver| Fact::detail("driver", driver)),
     );
-    facts.extend(gpu.believed.key.map(|key| {
-        let committed = gpu.believed.committed.as_ref();
+    facts.extend(gpu.trusted.key.map(|key| {
+        let committed = gpu.trusted.committed.as_ref();
         let committed = committed.map_or(String::new(), |time| {
             format!(", which committed to this GPU at {}", printable(time))
         });

@@ -92,7 +92,7 @@ def main() -> int:
     again = len(begun()) - PARTS
     assert again >= 1, "no part was begun again: the kill hit nobody at work"
     whole, merged = (json.loads((folder / name).read_text()) for name in ("whole.json", "merged.json"))
-    assert merged.pop("merged")["believed"], "nobody signed these parts"
+    assert merged.pop("merged")["trusted"], "nobody signed these parts"
     assert whole == merged, "the merged report is not that of the whole"
     print(f"distribute: {PARTS} parts on {WORKERS} workers, one killed after {before}, "
           f"{again} begun again, merged report identical to the whole one")

@@ -9,7 +9,7 @@ use crate::report::{
 };
 use crate::role::Role;
 
-/// What a report proves of which parts were believed.
+/// What a report proves of which parts were trusted.
 const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
                         part can be made from D without a replay. 'shard plan --signer' restricts whose parts are \
                         accepted, 'shard merge --audit' runs some again.";
@@ -46,7 +46,7 @@ impl Report {
         sections.extend([self.inputs_section(&about), self.replay_section(result)]);
         let said = self.sentence();
         let proven = evidence == Evidence::Captured;
-        let believed = self.believed();
+        let trusted = self.trusted();
         View {
             schema: self.schema.to_string(),
             tone: self.verdict.into(),
@@ -55,9 +55,9 @@ impl Report {
                 "{}{}{}",
                 self.rule.qualified(self.verdict),
                 self.qualified(),
-                believed.map_or(String::new(), Merged::qualified)
+                trusted.map_or(String::new(), Merged::qualified)
             ),
-            sentence: match believed {
+            sentence: match trusted {
                 Some(_) => format!("parts report that {said}"),
                 None => said,
             },
@@ -77,7 +77,7 @@ impl Report {
             }),
             sections,
             ambiguity: self.ambiguity(),
-            proves: match believed {
+            proves: match trusted {
                 Some(_) => BELIEVED.to_owned(),
                 None => proves(
                     self.verdict,
@@ -104,10 +104,10 @@ impl Report {
         }
     }
 
-    /// How it was put together, if what it says is believed and not known.
-    fn believed(&self) -> Option<&Merged> {
+    /// How it was put together, if what it says is trusted and not known.
+    fn trusted(&self) -> Option<&Merged> {
         let merged = self.merged.as_ref();
-        merged.filter(|of| !of.believed.is_empty() && self.verdict != Verdict::Different)
+        merged.filter(|of| !of.trusted.is_empty() && self.verdict != Verdict::Different)
     }
 
     /// The rule, and what it was applied to.
@@ -213,7 +213,7 @@ impl Report {
         }));
         facts.extend(sample.map(|sample| sampled(sample, result)));
         facts.extend(self.merged.as_ref().map(|merged| {
-            if merged.believed.is_empty() {
+            if merged.trusted.is_empty() {
                 Fact::new("merged", merged.sentence())
             } else {
                 Fact::caution("merged", merged.sentence())

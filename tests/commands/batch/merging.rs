@@ -29,7 +29,7 @@ fn merged(folder: &Folder, shards: usize, words: &str, code: i32) {
     assert!(!run.stdout.is_empty());
     let [whole, merged] = ["whole.json", "merged.json"].map(|name| read(folder, name));
     assert_eq!(
-        merged["merged"]["believed"].as_array().unwrap().len(),
+        merged["merged"]["trusted"].as_array().unwrap().len(),
         shards
     );
     assert!(whole == of_the_whole(merged), "{words}: the reports differ");

@@ -70,7 +70,7 @@ fn signed_parts_merge_as_others_do() {
         .expect(0);
     let merged = json(&folder, "merged.json");
     assert_eq!(merged["verdict"], "identical", "nothing of it is believed");
-    assert_eq!(merged["merged"]["believed"], serde_json::json!([]));
+    assert_eq!(merged["merged"]["trusted"], serde_json::json!([]));
     assert_eq!(merged["merged"]["signed"][0]["key"], FIRST);
     assert!(of_the_whole(merged) == json(&folder, "whole.json"));
     assert_eq!(json(&folder, "plan.json")["content"]["signers"][0], FIRST);

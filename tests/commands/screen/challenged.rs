@@ -78,7 +78,7 @@ fn signed_results() {
     .expect(0);
     assert!(signed.stdout.contains("trusted   1 signed"), "{signed:#?}");
     let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
-    assert_eq!(fleet.gpus[0].believed.whose, Whose::Signed);
+    assert_eq!(fleet.gpus[0].trusted.whose, Whose::Signed);
     judge(&folder, "suite.json", "--trust two.pub.pem")
         .refuses(&["is signed by d75a9801", "--trust"]);
     // A signature of other results.
@@ -115,9 +115,9 @@ fn a_challenge_is_answered() {
         "{clean:#?}"
     );
     let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
-    let believed = &fleet.gpus[0].believed;
-    assert_eq!(believed.whose, Whose::Challenged);
-    assert_eq!(believed.committed.as_deref(), Some("2026-11-23T08:00:00Z"));
+    let trusted = &fleet.gpus[0].trusted;
+    assert_eq!(trusted.whose, Whose::Challenged);
+    assert_eq!(trusted.committed.as_deref(), Some("2026-11-23T08:00:00Z"));
     // A fault is found as without.
     answer(
         &folder,

@@ -2,7 +2,7 @@
 
 mod agreed;
 mod attacks;
-mod believed;
+mod trusted;
 mod documents;
 mod limits;
 mod memory;

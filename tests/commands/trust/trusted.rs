@@ -65,7 +65,7 @@ fn a_forged_part_is_believed_at_most() {
     let report: Value = serde_json::from_slice(&folder.read("merged.json")).unwrap();
     assert_eq!(report["verdict"], "identical_in_part");
     assert_eq!(report["merged"]["parts"], 4);
-    assert_eq!(report["merged"]["believed"], json!([0, 1, 2, 3]));
+    assert_eq!(report["merged"]["trusted"], json!([0, 1, 2, 3]));
     for form in [
         "",
         "--brief",
