@@ -9,6 +9,7 @@ Files lie in --out (target/measured). Leave the machine alone meanwhile. Standar
 """
 
 import json
+import hashlib
 import os
 import resource
 import subprocess
@@ -198,12 +199,14 @@ def partly(machine, found):
     opened = ["--arch", "hopper", "--dtype", "bf16", "--d-dtype", "bf16"]
     commit = machine.run("commit", *opened, *files, "-o", "commitment.json")[1]
     who = ["--commitment", "commitment.json", "--challenge", "challenge.json"]
+    digest = hashlib.sha256((machine.out / "commitment.json").read_bytes()).hexdigest()
+    published = ["--commitment-sha256", digest]
     for count in (459, 4603):
         name = f"opening-{count}"
         words = ["commitment.json", "--beacon", "5f1d9c7e", "--elements", count]
         machine.run("audit", "challenge", *words, "-o", "challenge.json")
         prover = machine.run("audit", "open", *who, *opened, *files, "-o", name)[1]
-        drawn = ["--beacon", "5f1d9c7e", "--elements", count]
+        drawn = [*published, "--beacon", "5f1d9c7e", "--elements", count]
         auditor = machine.run("audit", "verify", *opened[:4], "--commitment", "commitment.json", *drawn, name)[1]
         read = (machine.out / name).stat().st_size / 1e9
         lines.append([f"{count} opened", share(count), f"{read:.2f} GB", f"{auditor:.2f} (the prover {commit + prover:.1f})"])

@@ -218,7 +218,11 @@ impl KernelRequest {
         let result = plan.settings.result.value();
         let mut words = words(&reading, &plan, &self.said, place);
         words.assumed.extend(taken);
-        let bias = plan.settings.epilogue.as_ref().filter(|said| said.value == "BIAS");
+        let bias = plan
+            .settings
+            .epilogue
+            .as_ref()
+            .filter(|said| said.value == "BIAS");
         if let (Some(said), false) = (bias, check.operands.arrays.contains_key(&Role::Bias)) {
             let assumed = "a bias of zeros: the text says that one is added, and none is given";
             words.assumed.push(format!("{assumed} ({})", said.from));

@@ -38,7 +38,7 @@ mod suite;
 mod tiles;
 mod view;
 
-pub use challenge::{Trusted, COMMITMENT, Commitment, Whose, challenge};
+pub use challenge::{COMMITMENT, Commitment, Trusted, Whose, challenge};
 pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use error::ScreenError;

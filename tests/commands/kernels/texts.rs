@@ -180,6 +180,22 @@ fn a_name_is_completed() {
     check("--split-k 2 --against c.json").expect(1);
 }
 
+/// A bias that the words add and nobody gives is one of zeros, and that is said.
+#[test]
+fn a_bias_that_nobody_gives() {
+    let folder = product();
+    let assumed = |name: &str| {
+        let more = format!("--arch h100 --split-k 3 {FILES} --json -");
+        let report = with(&folder, "check", ["--kernel", name], &more);
+        let report = report.expect(0).json();
+        report["rule"]["schedule"]["kernel"]["assumed"].to_string()
+    };
+    let name = NVJET.replace("_splitK", "_bias_splitK");
+    let words = "a bias of zeros: the text says that one is added, and none is given (bias)";
+    assert!(assumed(&name).contains(words), "{}", assumed(&name));
+    assert!(!assumed(NVJET).contains("bias"));
+}
+
 /// What nobody knows is reported in every form.
 #[test]
 fn an_unknown_word_is_reported() {

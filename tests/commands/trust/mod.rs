@@ -2,7 +2,6 @@
 
 mod agreed;
 mod attacks;
-mod trusted;
 mod documents;
 mod limits;
 mod memory;
@@ -12,3 +11,4 @@ mod refused;
 mod reports;
 mod shown;
 mod silenced;
+mod trusted;
