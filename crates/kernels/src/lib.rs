@@ -4,7 +4,7 @@
 //!
 //! * `plan`: which kernel, and its constants.
 //! * `driver`: how a product becomes tiles; `promoted`: accumulators that are added to others on the way;
-//!   `tile`: what a kernel offers.
+//!   `tile`: what a kernel offers; `codes`: how it reads a strip of B.
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`).
