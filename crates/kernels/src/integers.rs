@@ -332,3 +332,29 @@ unsafe fn saturated<V: Vector>(x: V::I, y: V::I, total: V::I) -> V::I {
         V::or(V::clear(total, overflowed), V::and(end, overflowed))
     }
 }
+
+#[cfg(test)]
+#[test]
+fn pairs_hold_every_product_once() {
+    for clamped in [None, Some(1), Some(3), Some(4)] {
+        for len in 1..14 {
+            let plan = IntegerPlan {
+                a: Format::Int8,
+                b: Format::Int8,
+                clamped,
+            };
+            let platform = Platform::available()[0];
+            let panel = IntegerKernel { plan, platform }.panel(0..len);
+            let mut seen = Vec::new();
+            for pair in 0..panel.pairs[1] {
+                for (half, k) in panel.ks(pair).into_iter().enumerate() {
+                    if let Some(k) = k {
+                        assert_eq!(panel.place(k), (pair, 16 * half as u32));
+                        seen.push(k);
+                    }
+                }
+            }
+            assert_eq!(seen, Vec::from_iter(0..len), "groups of {clamped:?}");
+        }
+    }
+}
