@@ -89,7 +89,9 @@ def main():
     words = parser.parse_args()
 
     rows, settings = read(words.runs)
-    processor = next(iter(settings.values())).pop("processor")
+    if not settings:
+        sys.exit("no run of the fast engine")
+    processor = next(iter(settings.values())).pop("processor", "an unknown processor")
     if any(mine.pop("processor", processor) != processor for mine in settings.values()):
         sys.exit("runs of several processors cannot be compared at once")
     tables = json.loads(words.table.read_text()) if words.table.exists() else {}

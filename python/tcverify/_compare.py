@@ -8,7 +8,8 @@ from typing import Any, Union
 from tcverify import _tcverify
 from tcverify._arrays import ArrayLike
 from tcverify._documents import Compared
-from tcverify._functions import Progress, listener, whole
+from tcverify._functions import whole
+from tcverify._progress import Progress, listener
 from tcverify._request import divided
 
 #: A name, or several.

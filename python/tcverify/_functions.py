@@ -6,37 +6,20 @@ import json
 import operator
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tcverify import _arrays, _tcverify
 from tcverify._arrays import ArrayLike
 from tcverify._documents import Commitment, Explanation, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError
+from tcverify._progress import Progress, listener
 from tcverify._report import Batch, Report
 from tcverify._request import CheckFields, divided
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-#: Called as ``progress(done, work)``, in multiply-adds; or a bar of tqdm.
-Progress = Union[Callable[[int, int], object], Any]
-
-
-def listener(progress: Progress | None) -> Callable[[int, int], object] | None:
-    """Who is told how far it is: a function, or a bar with ``total`` and ``update`` as tqdm's."""
-    if progress is None or not hasattr(progress, "update") or not hasattr(progress, "total"):
-        return progress
-    told = 0
-
-    def tell(done: int, work: int) -> None:
-        nonlocal told
-        progress.total = work
-        progress.update(done - told)
-        told = done
-
-    return tell
 
 
 def check(

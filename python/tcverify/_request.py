@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._errors import CheckError
+from tcverify._progress import Progress, listener
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -306,9 +307,8 @@ class Check:
         arch = self.fields.get("arch")
         return None if arch is None else _tcverify.architecture(arch)
 
-    def run(self, progress: Any = None) -> Report:
+    def run(self, progress: Progress | None = None) -> Report:
         """The report on it; its arrays are files."""
-        from tcverify._functions import listener
         from tcverify._report import Report
 
         return Report(_tcverify.check(self._json, {}, listener(progress)))
