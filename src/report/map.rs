@@ -230,7 +230,6 @@ impl Filling {
     }
 
     /// Counts a mismatch.
-    #[inline]
     pub fn mark(&self, row: usize, column: usize) {
         let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         add(&self.bins[self.bin(row, column)]);

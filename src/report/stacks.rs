@@ -61,7 +61,6 @@ impl From<Stacks> for Option<Vec<Stack>> {
 
 impl Stacks {
     /// Adds an element; they come row by row, from left to right.
-    #[inline]
     pub fn mark(&mut self, row: usize, column: usize) {
         if self.too_many {
             return;
