@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Code;
-use crate::num::Formats;
+use super::{Code, fma_bits};
+use crate::num::{Format, Formats};
 
 /// What answers of a machine show, if its unit is of the kind that reads them.
 #[derive(Debug)]
@@ -53,6 +53,16 @@ impl Unit {
             aligned_bits: 0,
             sum_bits: 0,
             lowest_result_bit: 0,
+        }
+    }
+
+    /// What fused multiply-adds have.
+    pub(super) fn fma(self, accumulator: Format) -> Unit {
+        let bits = fma_bits(accumulator);
+        Unit {
+            aligned_bits: bits + 1,
+            sum_bits: bits + 2,
+            ..self
         }
     }
 

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::num::Formats;
-use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
+use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chain. One step is one instruction:
 ///
@@ -115,7 +114,7 @@ fn multiply_add(a: Unpacked, b: Unpacked, d: u64) -> u64 {
 }
 
 fn add(x: u64, y: u64) -> u64 {
-    let one = Format::Fp16.unpack(0x3c00);
+    let one = Unpacked::one(Format::Fp16);
     let formats = [Format::Fp32, Format::Fp16];
     let target = Target::full(Format::Fp32, Rounding::NearestEven);
     let (first, second) = (Format::Fp32.unpack(x), Format::Fp32.unpack(y));

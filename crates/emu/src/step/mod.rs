@@ -13,8 +13,6 @@ mod clues;
 mod complement_dot;
 mod exact_dot;
 mod exact_sum;
-mod exact_sum_wires;
-mod floor;
 mod floored_pairs;
 mod fma_chain;
 mod fused;
@@ -34,9 +32,9 @@ mod sticky_rne;
 mod term;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod told;
 mod trace;
+#[cfg(test)]
+mod traces;
 mod wires;
 
 use std::ops::{Deref, DerefMut};
