@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::KnownBy;
+use super::model::{KnownBy, check_listed};
 use super::step::Constant;
 
 /// How constants are known: by constant, or by the group it is in (`split` stands for `split.merge.kind`); `*` stands
@@ -49,10 +49,7 @@ pub fn validate_known(
         if !constants.iter().any(used) {
             return Err(format!("known_by names {name}, which {whole} lacks"));
         }
-        let missing = entry.source.iter().find(|key| !sources.contains_key(*key));
-        if let Some(key) = missing {
-            return Err(format!("source {key:?} is not listed in sources"));
-        }
+        check_listed(&entry.source, sources)?;
     }
     Ok(())
 }

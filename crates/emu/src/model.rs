@@ -191,12 +191,7 @@ impl Architecture {
         }
         for instruction in &self.instructions {
             let cited = instruction.layout.iter().flat_map(|layout| &layout.source);
-            if let Some(key) = cited
-                .into_iter()
-                .find(|key| !self.sources.contains_key(*key))
-            {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
+            check_listed(cited, &self.sources)?;
             for rule in &instruction.rules {
                 let place = format!(
                     "{}, {}, {} with {} accumulator",
@@ -218,18 +213,13 @@ impl Architecture {
         }
         if let Some(k) = &rule.instruction_k {
             k.check()?;
-            if let Some(key) = k.source.iter().find(|key| !self.sources.contains_key(*key)) {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
+            check_listed(&k.source, &self.sources)?;
         }
         if let Some(sparse) = &rule.sparse {
             if sparse.source.is_empty() {
                 return Err("no source for sparse".into());
             }
-            let unlisted = |key: &&String| !self.sources.contains_key(*key);
-            if let Some(key) = sparse.source.iter().find(unlisted) {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
+            check_listed(&sparse.source, &self.sources)?;
         }
         for &operands in &rule.operands {
             Arithmetic::of(rule, operands).check()?;
@@ -248,12 +238,7 @@ impl Architecture {
             return Err(format!("known_by names {stray}, which the step lacks"));
         }
         let cited = rule.known_by.values().chain(self.known_by.values());
-        for key in cited.flat_map(|known| &known.source) {
-            if !self.sources.contains_key(key) {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
-        }
-        Ok(())
+        check_listed(cited.flat_map(|known| &known.source), &self.sources)
     }
 
     /// How a constant of one of this architecture's rules is known. `half.group` falls back to
@@ -264,6 +249,17 @@ impl Architecture {
             .get(constant)
             .or_else(|| self.known_by.get(constant))
             .or_else(|| self.known_by.get(bare))
+    }
+}
+
+/// Refuses a source that is not listed.
+pub(super) fn check_listed<'a>(
+    cited: impl IntoIterator<Item = &'a String>,
+    sources: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    match cited.into_iter().find(|key| !sources.contains_key(*key)) {
+        Some(key) => Err(format!("source {key:?} is not listed in sources")),
+        None => Ok(()),
     }
 }
 

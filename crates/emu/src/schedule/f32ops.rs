@@ -6,7 +6,7 @@
 
 use super::Function;
 use super::traversal::Chain;
-use super::values::f32_code;
+use super::values::{ONE, f32_code};
 use crate::Problem;
 use crate::num::{Format, Rounding, Target, fma, result_code};
 
@@ -91,8 +91,6 @@ pub struct Exactly {
 pub struct Natively {
     pub nan: u32,
 }
-
-const ONE: u32 = 0x3f80_0000;
 
 impl Ops for Exactly {
     fn add(self, x: u32, y: u32) -> u32 {

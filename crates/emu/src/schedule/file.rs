@@ -90,22 +90,14 @@ pub fn presets() -> &'static [Schedule] {
 }
 
 /// A name that is not a schedule, and the names there are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no schedule called {0:?}; known are {names} ('tcverify schedules' describes them)", names = names())]
 pub struct UnknownSchedule(String);
 
-impl std::fmt::Display for UnknownSchedule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
-        write!(
-            f,
-            "there is no schedule called {:?}; known are {} ('tcverify schedules' describes them)",
-            self.0,
-            names.join(", ")
-        )
-    }
+fn names() -> String {
+    let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
+    names.join(", ")
 }
-
-impl std::error::Error for UnknownSchedule {}
 
 impl Schedule {
     /// The preset of this name.

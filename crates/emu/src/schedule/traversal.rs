@@ -66,6 +66,25 @@ impl TileOfD {
         at: [0, 0],
         count: [1, 1],
     };
+
+    /// Its number, as tiles are counted.
+    fn index(self, raster: Raster) -> usize {
+        let ([row, column], [rows, columns]) = (self.at, self.count);
+        match raster {
+            Raster::AlongRows => row * columns + column,
+            Raster::AlongColumns => column * rows + row,
+        }
+    }
+
+    /// The tile of this number.
+    pub(super) fn nth(index: usize, count: [usize; 2], raster: Raster) -> TileOfD {
+        let [rows, columns] = count;
+        let at = match raster {
+            Raster::AlongRows => [index / columns, index % columns],
+            Raster::AlongColumns => [index % rows, index / rows],
+        };
+        TileOfD { at, count }
+    }
 }
 
 impl Node {
@@ -198,10 +217,7 @@ fn parts_of(
     let Parts::Tiles { raster, groups, .. } = parts else {
         return divide(parts, k, spec.tile_k);
     };
-    let index = match raster {
-        Raster::AlongRows => tile.at[0] * tile.count[1] + tile.at[1],
-        Raster::AlongColumns => tile.at[1] * tile.count[0] + tile.at[0],
-    };
+    let index = tile.index(*raster);
     let all = tile.count[0] * tile.count[1];
     let mut before = 0;
     for Group { tiles, parts } in groups {

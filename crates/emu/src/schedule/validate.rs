@@ -6,6 +6,7 @@ use super::{
 };
 use crate::num::Format;
 
+/// Of a level, and of all together.
 pub(super) const MAX_PARTS: usize = 1 << 20;
 
 pub(super) fn sane(name: &str, value: usize) -> Result<(), String> {

@@ -6,9 +6,6 @@ use super::{
     SliceLength, Start,
 };
 
-/// Parts of all levels together.
-const MOST_PARTS: usize = 1 << 20;
-
 impl ScheduleSpec {
     pub(super) fn validate_levels(&self) -> Result<(), String> {
         let mut counts = 1usize;
@@ -39,9 +36,9 @@ impl ScheduleSpec {
                 Merge::Sum { .. } => {}
             }
         }
-        if counts > MOST_PARTS {
+        if counts > MAX_PARTS {
             return Err(format!(
-                "split and inner make {counts} parts; limit: {MOST_PARTS}"
+                "split and inner make {counts} parts; limit: {MAX_PARTS}"
             ));
         }
         Ok(())

@@ -167,8 +167,8 @@ impl Step {
         self.scaling() == ScaleUse::MoveExponents
     }
 
-    /// Whether the accumulator's format has to be said: units that have several, none of them the usual one.
-    pub fn asks_for_accumulator(&self) -> bool {
+    /// Whether the accumulator's format must be given: units that have several, none of them the usual one.
+    pub(super) fn needs_accumulator(&self) -> bool {
         matches!(self, Step::Sliced(_))
     }
 
