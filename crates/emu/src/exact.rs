@@ -23,14 +23,10 @@ pub fn fill(
     progress: Progress,
 ) {
     parallel::each_of(tiles(problem, first_row, out), &|tile| {
-        let block = Block {
-            batch: tile.batch,
-            rows: tile.row..tile.row + tile.rows.len(),
-            columns: tile.column..tile.column + tile.columns,
-        };
+        let Tile { block, rows } = tile;
         let mut codes = initial(problem, &block);
         accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
-        for (row, codes) in tile.rows.into_iter().zip(codes.chunks(tile.columns)) {
+        for (row, codes) in rows.into_iter().zip(codes.chunks(block.columns.len())) {
             row.copy_from_slice(codes);
         }
         progress((codes.len() * problem.k) as u64);
@@ -173,10 +169,7 @@ fn multiply(
 
 /// A block of one matrix of D, and the pieces of the output that hold its rows.
 struct Tile<'a> {
-    batch: usize,
-    row: usize,
-    column: usize,
-    columns: usize,
+    block: Block,
     rows: Vec<&'a mut [u64]>,
 }
 
@@ -192,10 +185,11 @@ fn tiles<'a>(problem: &Problem, first_row: usize, mut out: &'a mut [u64]) -> Vec
 
         let start = tiles.len();
         tiles.extend((0..n).step_by(TILE).map(|column| Tile {
-            batch,
-            row,
-            column,
-            columns: TILE.min(n - column),
+            block: Block {
+                batch,
+                rows: row..row + count,
+                columns: column..n.min(column + TILE),
+            },
             rows: Vec::with_capacity(count),
         }));
         for row in block.chunks_mut(n) {

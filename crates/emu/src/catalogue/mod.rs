@@ -11,7 +11,7 @@ use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse, pairs};
 use crate::num::Format;
 
-const FILES: [&str; 22] = [
+const FILES: &[&str] = &[
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),

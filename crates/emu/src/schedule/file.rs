@@ -37,7 +37,7 @@ macro_rules! presets {
     };
 }
 
-const FILES: [&str; 37] = presets![
+const FILES: &[&str] = &presets![
     "plain",
     "batch-invariant",
     "cutlass-sm80",
