@@ -1,5 +1,5 @@
-//! A GPU as an engine: never trusted further than it is checked. Before its first use it must agree with the exact engine, and
-//! of every product a part that is drawn is computed again by the CPU; one difference ends the work.
+//! A GPU as an engine, trusted only as far as it is checked: it must agree with the exact engine before its first use, and
+//! the CPU recomputes randomly drawn tiles of every product. One difference ends the work.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::{Arithmetic, Engine, Problem, accelerate};
 use crate::common::deadline;
 use tcverify_num::random::SplitMix64;
 
-/// Of so many tiles of a product one is computed again, of few tiles at least this many, or all.
+/// One tile of a product in so many is computed again, but at least this many, or all.
 const ONE_IN: usize = 1000;
 const AT_LEAST: usize = 16;
 
@@ -66,8 +66,8 @@ struct Tile {
 }
 
 impl Gpu {
-    /// A device that computes what it has a shader for; everything else is the platform's. The seed should be what nobody
-    /// knew when D was made.
+    /// A device that computes what it has a shader for; the platform computes everything else. Nobody should have known the
+    /// seed when D was made.
     pub fn new(vetted: Arc<Vetted>, platform: Platform, seed: u64) -> Gpu {
         Gpu {
             vetted,
@@ -118,10 +118,10 @@ impl Gpu {
         Err(Gpu::MISSING.to_owned())
     }
 
-    /// What a program says that was built without GPUs.
+    /// The error of a program that was built without GPUs.
     pub const MISSING: &'static str = "this tcverify was built without GPUs: build one with `cargo build --release --features gpu`";
 
-    /// What it says where there is none.
+    /// The error where there is no GPU.
     pub const NONE: &'static str =
         "no GPU was found: no driver of Vulkan, Metal or Direct3D 12 shows one";
 
@@ -142,7 +142,7 @@ impl Gpu {
         self.vetted.device.info()
     }
 
-    /// What it has done so far.
+    /// Its work so far.
     pub fn work(&self) -> GpuWork {
         GpuWork {
             multiply_adds: self.multiply_adds.load(Ordering::Relaxed),
@@ -215,7 +215,7 @@ impl Gpu {
         exact
     }
 
-    /// Why it ended work, if it did: a replay then unwinds, which a check makes an error of.
+    /// Why it ended the work, if it did: the replay then unwinds, which a check turns into an error.
     pub fn failure(&self) -> Option<&str> {
         self.failure.get().map(String::as_str)
     }

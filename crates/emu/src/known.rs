@@ -1,4 +1,4 @@
-//! How constants are known, by their names: what files on schedules and on operations have in common.
+//! Evidence for constants by their names, as schedule files and operation files have it.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ pub fn known_by<'a>(known: &'a Known, constant: &str) -> Option<&'a KnownBy> {
     }
 }
 
-/// Refuses a constant without a source, an entry for what is not there, and a source that is not listed.
+/// Refuses a constant without a source, an entry for an unknown constant, and a source that is not listed.
 ///
 /// # Errors
-/// A sentence about the first; `whole` is what has the constants.
+/// A sentence about the first; `whole` names the owner of the constants.
 pub fn validate_known(
     known: &Known,
     constants: &[Constant],

@@ -86,7 +86,7 @@ impl LayoutKind {
         }
     }
 
-    /// Where an element is, in words, if D is tiled plainly.
+    /// Describes where an element is, if D is tiled plainly.
     pub fn describe(self, accumulator: Format, row: usize, column: usize) -> String {
         let [m, n] = self.tile();
         let tile = format!("tile {},{} of {m}x{n}", row / m, column / n);

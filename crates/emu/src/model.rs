@@ -241,8 +241,8 @@ impl Architecture {
         check_listed(cited.flat_map(|known| &known.source), &self.sources)
     }
 
-    /// How a constant of one of this architecture's rules is known. `half.group` falls back to
-    /// what is said of `group`.
+    /// How a constant of one of this architecture's rules is known. `half.group` falls back to the
+    /// entry of `group`.
     pub fn known_by<'a>(&'a self, rule: &'a Rule, constant: &str) -> Option<&'a KnownBy> {
         let bare = constant.rsplit('.').next().unwrap_or(constant);
         rule.known_by
@@ -397,7 +397,7 @@ impl Arithmetic {
         code
     }
 
-    /// How a finished sum is rounded to D's format. Formats for which nobody knows it are refused beforehand.
+    /// How a finished sum is rounded to D's format. Formats whose rounding is unknown are refused beforehand.
     pub fn rounding_to(&self, to: Format) -> Rounding {
         let rounding = self.step.rounds_results(to);
         rounding.unwrap_or(Rounding::NearestEven)

@@ -130,7 +130,7 @@ impl std::error::Error for UnknownArchitecture {}
 pub struct NoRule(String);
 
 impl Catalogue {
-    /// The catalogue, parsed once. That its files are sound a test sees to, and not every process.
+    /// The catalogue, parsed once. A test checks its files, not every process.
     ///
     /// # Panics
     /// If a built-in file is malformed, which a test rules out.
@@ -283,8 +283,8 @@ impl Architecture {
     /// The rule that a product wants.
     ///
     /// # Errors
-    /// What the architecture (or the instruction) offers instead; or what must still be said, where
-    /// scales of several formats are possible.
+    /// What the architecture (or the instruction) offers instead; or the field that is missing, where scales of
+    /// several formats are possible.
     pub fn choose(&self, wanted: &Wanted) -> Result<Choice<'_>, NoRule> {
         if let Some(name) = wanted.instruction
             && !self.instructions.iter().any(|i| i.name == name)
@@ -321,7 +321,7 @@ impl Architecture {
                     names.join(" or ")
                 )));
             }
-            // No file says what Dst was, and there is no usual one.
+            // No file names Dst's format, and none is usual.
             if wanted.accumulator.is_none() && rule.step.needs_accumulator() {
                 let others = candidates().filter(|(own, other)| {
                     own.name == instruction.name && wanted.fits(other, other.accumulator)
@@ -337,7 +337,7 @@ impl Architecture {
                     )));
                 }
             }
-            // Which scales they are decides the result, and no file says it.
+            // The kind of scales decides the result, and no file names it.
             if let Some((_, other)) = fitting.find(|(_, other)| other.scale != rule.scale) {
                 let scales = [rule, other].map(|rule| rule.scale.map(|s| s.to_string()));
                 let [one, other] = scales.map(Option::unwrap_or_default);

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::{Empty, Grain, Parts, SliceLength};
 
-/// A part, as ranges of what is divided.
+/// A part, as ranges of the places that are divided.
 pub type Part = Vec<Range<usize>>;
 
-/// The parts of `length` k or places. `tile_k` is the grain where none is said.
+/// The parts of `length` k or places. `tile_k` is the grain where none is given.
 ///
 /// # Errors
-/// What is left open and has to be said, or cannot be for this length.
+/// A constant that is still open, or does not fit this length.
 pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec<Part>, String> {
     let grain = |grain: Option<Grain>| match grain {
         Some(grain) => grain.of(length),
@@ -77,7 +77,7 @@ pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec
     }
 }
 
-/// What no part has.
+/// The ranges that no part has.
 pub fn omitted(parts: &[Part], length: usize) -> Part {
     let mut all: Vec<Range<usize>> = parts.iter().flatten().cloned().collect();
     all.sort_unstable_by_key(|range| range.start);

@@ -12,7 +12,7 @@ use crate::num::{Format, Rounding, Target, fma, result_code};
 
 /// Arithmetic on f32 codes.
 pub trait Ops: Copy + Send + Sync {
-    /// Whether somebody may look at what happens around the operations.
+    /// Whether [`Ops::observe`] does anything.
     const OBSERVED: bool = true;
 
     /// `x + y`.
@@ -29,7 +29,7 @@ pub trait Ops: Copy + Send + Sync {
     fn widen(self, code: u64, from: Format) -> u32 {
         f32_code(from, code)
     }
-    /// What happens around the operations, for whoever explains them.
+    /// Receives what happens around the operations, for explanations.
     #[inline(always)]
     fn observe(self, _: Observed) {}
 }
@@ -65,7 +65,7 @@ pub enum Observed<'t> {
     },
 }
 
-/// What is done with integers before they are f32.
+/// An operation on integers before they become f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerOperation {
     Multiply,

@@ -112,7 +112,7 @@ impl Schedule {
     /// Reads a schedule file.
     ///
     /// # Errors
-    /// A sentence that says what is wrong, with the place in the JSON where that can be told.
+    /// A sentence on what is wrong, with its place in the JSON where that is known.
     pub fn from_json(text: &str) -> Result<Schedule, String> {
         let read = crate::common::words::from_json(text);
         let read = read.and_then(|schedule: Schedule| schedule.check().map(|()| schedule));

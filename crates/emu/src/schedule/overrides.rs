@@ -244,7 +244,7 @@ impl Overrides {
     /// Changes the schedule. Returns the constants that are changed, with the field and value that did.
     ///
     /// # Errors
-    /// The first override that the schedule has no place for, or what it comes to cannot be followed.
+    /// The first override that the schedule has no place for, or that no kernel can follow the result.
     pub fn apply(
         &self,
         schedule: &mut Schedule,

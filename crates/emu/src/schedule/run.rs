@@ -25,7 +25,7 @@ const SUMMED_COLUMNS: usize = 1024;
 const KEPT: usize = 32 << 20;
 const PANEL: usize = 4096;
 
-/// Computes one element by a replay's schedule with other operations, such as ones that take down what
+/// Computes one element by a replay's schedule with other operations, such as ones that record what
 /// they do.
 ///
 /// # Panics
@@ -53,8 +53,8 @@ pub(crate) struct Run<'a, 'r> {
     pub progress: Progress<'r>,
     /// Multiply-adds that the exact engine has spent.
     pub exact: u64,
-    /// Whether a kernel could not add up chains at once, as something among them is not a number: it would be
-    /// tried in vain again.
+    /// Whether a kernel could not add up chains at once, because of an infinity or a NaN: another try would be in
+    /// vain.
     pub(super) special: bool,
 }
 
@@ -69,8 +69,8 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    /// Whether sums may be added as soon as there are two. Not by the exact engine, which takes every step as the
-    /// schedule says it, nor with C, which is the first part's.
+    /// Whether sums may be added as soon as there are two. The exact engine takes every step in the schedule's order,
+    /// and C belongs to the first part.
     pub(super) fn adds_early(&self) -> bool {
         self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
     }

@@ -1,5 +1,5 @@
-//! Chains that several schedules have in common: many deal K out alike and differ in how they bring the sums
-//! together.
+//! Chains that several schedules have in common: many divide K in the same way and differ in how they add the
+//! sums.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::SplitTerms;
 use super::k_index::KIndices;
 
-/// Sums of chains of one product by one arithmetic, for whoever computes single elements under many
+/// Sums of chains of one product by one arithmetic, for single elements that are computed under many
 /// schedules.
 #[derive(Debug, Default)]
 pub struct SharedChains {
@@ -29,7 +29,7 @@ impl SharedChains {
     ) -> u64 {
         let key = (element, digest(indices, from_c, terms));
         let known = |map: &HashMap<Key, u64>| map.get(&key).copied();
-        let lock = || self.known.lock().expect("nobody panics with it");
+        let lock = || self.known.lock().expect("nothing panics with it");
         if let Some(code) = known(&lock()) {
             return code;
         }
@@ -39,7 +39,7 @@ impl SharedChains {
     }
 }
 
-/// Of all that decides the sum beside the operands and the arithmetic.
+/// A digest of everything but the operands and the arithmetic that decides the sum.
 fn digest(indices: &KIndices, from_c: bool, terms: Option<&SplitTerms>) -> [u64; 2] {
     let mut words = Vec::new();
     match indices {

@@ -345,7 +345,7 @@ impl ScheduleSpec {
         }
     }
 
-    /// How many parts K is split into, if that can be said or is open.
+    /// The number of slices or interleaved parts of the split, which may be open.
     pub fn split_count(&mut self) -> Option<&mut Option<usize>> {
         self.split.as_mut()?.parts.count_mut()
     }

@@ -1,4 +1,4 @@
-//! What a schedule makes of a product's numbers and shapes, piece by piece.
+//! Specs, overrides, tiles, parts and scales.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ pub(crate) fn spec(fields: &serde_json::Value) -> ScheduleSpec {
     spec
 }
 
-/// What is written is what is read, and another word is another digest.
+/// A spec survives JSON, and another constant gives another digest.
 #[test]
 fn specs_are_written_whole() {
     let fields = [
@@ -191,7 +191,7 @@ fn groups_of_tiles() {
     assert_eq!(all(&split("along_rows", 1))[3..], ["0..16"; 3]);
 }
 
-/// One slice is what it is, unless it is kept rounded or starts from +0.
+/// One slice needs no merge, unless its sum is rounded or starts from +0.
 #[test]
 fn one_slice() {
     let root = |merge: serde_json::Value| {

@@ -116,7 +116,7 @@ impl Node {
     }
 }
 
-/// Zeros that fill parts up to whole tiles: no kernel has more, and each is listed.
+/// The most zeros that fill parts up to whole tiles, since each is listed; no kernel has more.
 const MOST_ZEROS: usize = 1 << 22;
 
 impl KTraversal {
@@ -124,7 +124,7 @@ impl KTraversal {
     /// the split says so.
     ///
     /// # Errors
-    /// What the spec leaves open and has to be said, or cannot be for this k.
+    /// A constant that is still open, or does not fit this k.
     pub fn new(
         spec: &ScheduleSpec,
         k: usize,
@@ -179,7 +179,7 @@ impl KTraversal {
     }
 }
 
-/// Sums as the merge has them. One alone, from itself on, is what it is.
+/// Sums as the merge has them. A single sum that starts from itself needs no merge.
 fn brought_together(mut parts: Vec<Node>, role: Role, merge: &Merge) -> Node {
     let kept = match merge {
         Merge::InPlace {} => true,

@@ -12,7 +12,7 @@ use crate::{Problem, ShapeError, shape_text};
 pub struct Values {
     pub alpha: u32,
     pub beta: u32,
-    /// What results are multiplied by before they are converted, if the schedule says so.
+    /// The factor of results before they are converted, if the schedule has one.
     pub scale_result: Option<u32>,
     /// One for every column of D.
     bias: Option<Table>,
@@ -190,7 +190,7 @@ impl Values {
         Ok(self)
     }
 
-    /// Adds what is taken off integer sums: one integer for every column of D, and one for every row
+    /// Adds the zero points, which integer sums lose: one integer for every column of D, and one for every row
     /// where they are multiplied.
     ///
     /// # Errors
@@ -226,8 +226,7 @@ impl Values {
         Ok(self)
     }
 
-    /// What is taken off the sum of an element: the integer of its column, times that of its row if there
-    /// is one.
+    /// The zero point of an element: the integer of its column, times that of its row if there is one.
     ///
     /// # Panics
     /// If there are none where the schedule has some.

@@ -113,7 +113,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Every other question is one to its kind.
+        /// Every other method is that of its kind.
         impl Deref for Step {
             type Target = dyn StepKind;
 
@@ -190,7 +190,7 @@ impl Step {
         self.run_observed(formats, a, b, scales, carried, &mut ());
     }
 
-    /// As [`Step::run_scaled`], telling `observer` what happens.
+    /// As [`Step::run_scaled`]; `observer` receives what happens.
     pub fn run_observed(
         &self,
         formats: Formats,
