@@ -2,7 +2,6 @@
 //! the CPU recomputes randomly drawn tiles of every product. One difference ends the work.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +9,8 @@ use rayon::prelude::*;
 use tcverify_gpu::{self as gpu, DeviceInfo, ShaderPlan, TILE, Vetted};
 use tcverify_kernels::{Platform, Work};
 
-use super::{Arithmetic, Engine, Problem, accelerate};
+use super::exact::blocks;
+use super::{Arithmetic, Block, Engine, Problem, accelerate};
 use crate::common::deadline;
 use tcverify_num::random::SplitMix64;
 
@@ -55,15 +55,6 @@ impl PartialEq for Gpu {
 }
 
 impl Eq for Gpu {}
-
-/// Some elements of a matrix of D.
-struct Tile {
-    batch: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    /// Its first row among those that were computed.
-    at: usize,
-}
 
 impl Gpu {
     /// A device that computes what it has a shader for; the platform computes everything else. Nobody should have known the
@@ -178,16 +169,18 @@ impl Gpu {
         let problem = work.problem;
         let filled = gpu::fill(work, plan, &self.vetted, first_row, codes);
         let exact = filled.unwrap_or_else(|reason| self.fail(&reason));
-        let tiles = tiles(problem, first_row, codes.len() / problem.n);
+        let tiles = blocks(problem, first_row, codes.len() / problem.n, TILE);
         let drawn = self.draw(tiles.len());
         let wrong = drawn.par_iter().find_map_any(|&tile| {
-            let Tile {
-                batch,
-                rows,
-                columns,
+            let (
                 at,
-            } = &tiles[tile];
-            let part = problem.matrix(*batch).part(rows.clone(), columns.clone());
+                Block {
+                    batch,
+                    rows,
+                    columns,
+                },
+            ) = tiles[tile].clone();
+            let part = problem.matrix(batch).part(rows.clone(), columns.clone());
             let mut expected = vec![0; part.m * part.n];
             again(&part, &mut expected);
             let have = |i: usize| {
@@ -240,25 +233,4 @@ impl Gpu {
         }
         drawn.into_iter().collect()
     }
-}
-
-/// The tiles of some rows of D, matrices of a batch one after the other.
-fn tiles(problem: &Problem, first_row: usize, count: usize) -> Vec<Tile> {
-    let Problem { m, n, .. } = *problem;
-    let mut tiles = Vec::new();
-    let mut at = 0;
-    while at < count {
-        let (batch, row) = ((first_row + at) / m, (first_row + at) % m);
-        let rows = row..(row + TILE).min(m).min(row + count - at);
-        for left in (0..n).step_by(TILE) {
-            tiles.push(Tile {
-                batch,
-                rows: rows.clone(),
-                columns: left..n.min(left + TILE),
-                at,
-            });
-        }
-        at += rows.len();
-    }
-    tiles
 }

@@ -316,6 +316,25 @@ pub fn pairs(operands: &[[Format; 2]]) -> String {
     names.join(", ")
 }
 
+impl Rule {
+    /// Its formats: `{e4m3 e5m2} * {e4m3 e5m2} -> fp32`.
+    pub(super) fn describe(&self) -> String {
+        let operands = pairs(&self.operands);
+        describe_formats(&operands, self.scale, self.addend, self.accumulator)
+    }
+}
+
+fn describe_formats(
+    operands: &str,
+    scale: Option<Scale>,
+    addend: Option<Format>,
+    accumulator: Format,
+) -> String {
+    let scale = scale.map_or(String::new(), |scale| format!(", scales {scale}"));
+    let addend = addend.map_or(String::new(), |addend| format!(", C {addend}"));
+    format!("{operands}{scale}{addend} -> {accumulator}")
+}
+
 /// A rule for one pair of operand formats, with everything that decides a bit and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -337,14 +356,8 @@ pub struct Arithmetic {
 impl Arithmetic {
     /// Its formats: `fp16*fp16, C fp32 -> fp32`.
     pub fn in_words(&self) -> String {
-        let scale = self
-            .scale
-            .map_or(String::new(), |scale| format!(", scales {scale}"));
-        let addend = self
-            .addend
-            .map_or(String::new(), |addend| format!(", C {addend}"));
-        let (a, b, accumulator) = (self.a, self.b, self.accumulator);
-        format!("{a}*{b}{scale}{addend} -> {accumulator}")
+        let operands = format!("{}*{}", self.a, self.b);
+        describe_formats(&operands, self.scale, self.addend, self.accumulator)
     }
 
     pub fn of(rule: &Rule, [a, b]: [Format; 2]) -> Arithmetic {

@@ -8,7 +8,7 @@ pub use names::NotModelled;
 use names::{bare_capability, capability, nearest, normalised, without_form};
 
 use super::layout::LayoutKind;
-use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse, pairs};
+use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse};
 use crate::num::Format;
 
 const FILES: &[&str] = &[
@@ -360,16 +360,7 @@ impl Architecture {
             .instruction
             .map_or(String::new(), |name| format!(" through {name}"));
         let mut possible: Vec<String> = candidates()
-            .map(|(i, r)| {
-                let scale = r.scale.map_or(String::new(), |s| format!(", scales {s}"));
-                let addend = r.addend.map_or(String::new(), |c| format!(", C {c}"));
-                format!(
-                    "  {:<18} {}{scale}{addend} -> {}",
-                    i.name,
-                    pairs(&r.operands),
-                    r.accumulator
-                )
-            })
+            .map(|(instruction, rule)| format!("  {:<18} {}", instruction.name, rule.describe()))
             .collect();
         if wanted.instruction.is_some() {
             possible.push(format!(
