@@ -525,20 +525,16 @@ impl<'a> Replay<'a> {
     /// A code of the accumulator's format as D has it, without a kernel.
     pub fn convert(&self, code: u64) -> u64 {
         let from = self.arithmetic.accumulator;
-        match self.convert_to {
-            Some(to) if to != from => match (self.engine, to) {
-                _ if self.arithmetic.rounding_to(to) != Rounding::NearestEven => {
-                    self.arithmetic.converted(code, to)
-                }
-                (Engine::Fast(_) | Engine::Gpu(_), Format::Bf16) if from == Format::Fp32 => {
-                    schedule::to_bf16(code as u32).into()
-                }
-                (Engine::Fast(_) | Engine::Gpu(_), Format::Fp16) if from == Format::Fp32 => {
-                    schedule::to_fp16(code as u32).into()
-                }
-                _ => self.arithmetic.converted(code, to),
-            },
-            _ => code,
+        let Some(to) = self.convert_to.filter(|&to| to != from) else {
+            return code;
+        };
+        let natively = from == Format::Fp32
+            && !matches!(self.engine, Engine::Exact)
+            && self.arithmetic.rounding_to(to) == Rounding::NearestEven;
+        match to {
+            Format::Bf16 if natively => schedule::to_bf16(code as u32).into(),
+            Format::Fp16 if natively => schedule::to_fp16(code as u32).into(),
+            _ => self.arithmetic.converted(code, to),
         }
     }
 }

@@ -131,20 +131,9 @@ fn slices(
     let end = |i: usize| match how {
         SliceLength::Ceil => length.div_ceil(grain).div_ceil(count) * grain * i,
         SliceLength::CeilOfFloor => (length / count).div_ceil(grain) * grain * i,
-        SliceLength::Floor => {
-            if i == count {
-                length
-            } else {
-                whole / count * grain * i
-            }
-        }
-        SliceLength::Balanced => {
-            if i == count {
-                length
-            } else {
-                (whole / count * i + i.min(whole % count)) * grain
-            }
-        }
+        SliceLength::Floor | SliceLength::Balanced if i == count => length,
+        SliceLength::Floor => whole / count * grain * i,
+        SliceLength::Balanced => (whole / count * i + i.min(whole % count)) * grain,
     };
     if how == SliceLength::CeilOfFloor && length < count {
         return Err(format!(

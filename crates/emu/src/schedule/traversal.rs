@@ -283,7 +283,8 @@ impl MainLoop<'_> {
     fn tiles(&self, part: &[Range<usize>]) -> KIndices {
         let spec = self.spec;
         let length: usize = part.iter().map(ExactSizeIterator::len).sum();
-        let residue = spec.tile_k.map_or(0, |tile| length % tile);
+        let tile = spec.tile_k.unwrap_or(1);
+        let residue = length % tile;
         if residue == 0 && spec.order.is_none() {
             return match part {
                 [] => KIndices::Range(0..0),
@@ -293,10 +294,7 @@ impl MainLoop<'_> {
                 }
             };
         }
-        let missing = match (residue, spec.tile_k) {
-            (0, _) | (_, None) => 0,
-            (_, Some(tile)) => tile - residue,
-        };
+        let missing = length.next_multiple_of(tile) - length;
         let mut indices: Vec<KIndex> = part.iter().cloned().flatten().map(KIndex::of).collect();
         let at = match spec.residue {
             Residue::Last => length,
