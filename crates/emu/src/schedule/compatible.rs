@@ -189,7 +189,7 @@ fn traversals(
     Ok(found)
 }
 
-/// Refuses lengths at which an instruction would be broken off.
+/// Refuses lengths that would cut an instruction short.
 fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
     // What the kernel gives the unit at once.
     let of = spec.instruction_k.map_or(span, |of| of.min(span));

@@ -45,7 +45,7 @@ pub fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
     run.block_with(ops, &kernel, &problem, &traversal)[0]
 }
 
-/// What is being computed.
+/// A schedule at work on a product: what it needs, and what it has spent.
 pub(crate) struct Run<'a, 'r> {
     /// The bare product, and D's format.
     pub replay: &'r Replay<'a>,
