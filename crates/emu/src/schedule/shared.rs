@@ -29,7 +29,7 @@ impl SharedChains {
     ) -> u64 {
         let key = (element, digest(indices, from_c, terms));
         let known = |map: &HashMap<Key, u64>| map.get(&key).copied();
-        let lock = || self.known.lock().expect("nothing panics with it");
+        let lock = || self.known.lock().expect("nobody panics with it");
         if let Some(code) = known(&lock()) {
             return code;
         }

@@ -57,8 +57,7 @@ pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
 pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
-pub use kind::{Carried, ScaleUse, Scales};
-pub use kind::{Products, StepKind};
+pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
 pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
@@ -99,9 +98,7 @@ macro_rules! kinds {
                     <$kind as StepKind>::hypotheses(clues).into_iter().map(Step::$kind).collect()
                 ),*]
             }
-        }
 
-        impl Step {
             /// [`StepKind::add`] of its kind.
             pub fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
