@@ -1,5 +1,5 @@
-//! Where models meet vector kernels: which kernel computes a model, and what a kernel cannot prove exact, by the
-//! exact engine. Models know nothing of it.
+//! Where models meet vector kernels: which kernel computes a model, and the exact engine for tiles that a kernel cannot
+//! prove exact. Models know nothing of it.
 
 use std::ops::Range;
 
@@ -10,12 +10,10 @@ use tcverify_kernels::{
     Specials, StickyPlan, StickyStep, SumPlan,
 };
 
-use super::step::Step;
 use super::step::{
-    Addend, BlockDot, Fused, FusedFloor, FusedHalves, IntegerOverflow, IntegerSum, PairRule,
-    PairwiseFlush, Scaling, Sliced, StickyRne,
+    Addend, BlockDot, Dropping, Droppings, Fused, FusedFloor, FusedHalves, IntegerOverflow,
+    IntegerSum, PairRule, PairwiseFlush, Scaling, Sliced, Step, StickyRne,
 };
-use super::step::{Dropping, Droppings};
 use super::{Arithmetic, Block, Engine, Problem, exact};
 use crate::num::{Class, Formats, Rounding, Unpacked};
 
@@ -57,9 +55,9 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
         // Two or four products a step: the exact engine computes them.
         Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
         Step::Sliced(step) => slices(step, formats).map(Plan::Slices),
-        // Few ask for them.
+        // Rarely used.
         Step::SlicedIntegers(_) => None,
-        // The alternative of `block_dot`, which few ask for.
+        // The alternative of `block_dot`, rarely used.
         Step::BlockWindow(_) => None,
         Step::IntegerSum(step) => IntegerPlan::new(formats, clamped(step)).map(Plan::Integers),
     }

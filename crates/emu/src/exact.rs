@@ -23,14 +23,10 @@ pub fn fill(
     progress: Progress,
 ) {
     parallel::each_of(tiles(problem, first_row, out), &|tile| {
-        let block = Block {
-            batch: tile.batch,
-            rows: tile.row..tile.row + tile.rows.len(),
-            columns: tile.column..tile.column + tile.columns,
-        };
+        let Tile { block, rows } = tile;
         let mut codes = initial(problem, &block);
         accumulate(problem, arithmetic, &block, 0..problem.k, &mut codes, |x| x);
-        for (row, codes) in tile.rows.into_iter().zip(codes.chunks(tile.columns)) {
+        for (row, codes) in rows.into_iter().zip(codes.chunks(block.columns.len())) {
             row.copy_from_slice(codes);
         }
         progress((codes.len() * problem.k) as u64);
@@ -173,36 +169,52 @@ fn multiply(
 
 /// A block of one matrix of D, and the pieces of the output that hold its rows.
 struct Tile<'a> {
-    batch: usize,
-    row: usize,
-    column: usize,
-    columns: usize,
+    block: Block,
     rows: Vec<&'a mut [u64]>,
 }
 
-fn tiles<'a>(problem: &Problem, first_row: usize, mut out: &'a mut [u64]) -> Vec<Tile<'a>> {
-    let Problem { m, n, .. } = *problem;
-    let mut tiles: Vec<Tile> = Vec::new();
-    let mut next = first_row;
-    while !out.is_empty() {
-        let (batch, row) = (next / m, next % m);
-        let count = TILE.min(m - row).min(out.len() / n);
-        let (block, rest) = out.split_at_mut(count * n);
-        (out, next) = (rest, next + count);
-
-        let start = tiles.len();
-        tiles.extend((0..n).step_by(TILE).map(|column| Tile {
-            batch,
-            row,
-            column,
-            columns: TILE.min(n - column),
-            rows: Vec::with_capacity(count),
-        }));
-        for row in block.chunks_mut(n) {
-            for (tile, piece) in tiles[start..].iter_mut().zip(row.chunks_mut(TILE)) {
-                tile.rows.push(piece);
+fn tiles<'a>(problem: &Problem, first_row: usize, out: &'a mut [u64]) -> Vec<Tile<'a>> {
+    let n = problem.n;
+    let blocks = blocks(problem, first_row, out.len() / n, TILE).into_iter();
+    let tiles = blocks.map(|(_, block)| Tile {
+        rows: Vec::with_capacity(block.rows.len()),
+        block,
+    });
+    let mut tiles: Vec<Tile> = tiles.collect();
+    let mut pieces = out.chunks_mut(n).flat_map(|row| row.chunks_mut(TILE));
+    for side_by_side in tiles.chunks_mut(n.div_ceil(TILE)) {
+        for _ in side_by_side[0].block.rows.clone() {
+            for tile in &mut *side_by_side {
+                tile.rows.extend(pieces.next());
             }
         }
     }
     tiles
+}
+
+/// The `count` rows of D from `first_row` on (matrices of a batch one after another) in blocks of at most `size` rows and
+/// columns, row by row; each with the number of its first row, counted from `first_row`.
+pub fn blocks(
+    problem: &Problem,
+    first_row: usize,
+    count: usize,
+    size: usize,
+) -> Vec<(usize, Block)> {
+    let Problem { m, n, .. } = *problem;
+    let mut blocks = Vec::new();
+    let mut at = 0;
+    while at < count {
+        let (batch, row) = ((first_row + at) / m, (first_row + at) % m);
+        let rows = row..row + size.min(m - row).min(count - at);
+        blocks.extend((0..n).step_by(size).map(|left| {
+            let block = Block {
+                batch,
+                rows: rows.clone(),
+                columns: left..n.min(left + size),
+            };
+            (at, block)
+        }));
+        at += rows.len();
+    }
+    blocks
 }

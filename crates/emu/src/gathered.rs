@@ -14,14 +14,13 @@ pub struct GatheredRows {
 impl GatheredRows {
     /// Copies these rows of A and C, and all of B, of a single matrix.
     pub fn of(problem: &Problem, rows: &[usize]) -> GatheredRows {
-        let all: Vec<usize> = (0..problem.k).collect();
-        let blocks = |count: usize| (0..count).collect::<Vec<_>>();
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
         GatheredRows {
             a: problem.a.gather(rows),
-            b: problem.b.gather(&all),
+            b: problem.b.gather(&all(problem.k)),
             c: problem.c.map(|c| c.gather(rows)),
             scales: problem.scales.map(|scales| {
-                let b = scales.b.gather(&blocks(scales.b.rows()));
+                let b = scales.b.gather(&all(scales.b.rows()));
                 ([scales.a.gather(rows), b], scales.block)
             }),
         }

@@ -1,8 +1,7 @@
-//! A GPU as an engine: never trusted further than it is checked. Before its first use it must agree with the exact engine, and
-//! of every product a part that is drawn is computed again by the CPU; one difference ends the work.
+//! A GPU as an engine, trusted only as far as it is checked: it must agree with the exact engine before its first use, and
+//! the CPU recomputes randomly drawn tiles of every product. One difference ends the work.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -10,11 +9,12 @@ use rayon::prelude::*;
 use tcverify_gpu::{self as gpu, DeviceInfo, ShaderPlan, TILE, Vetted};
 use tcverify_kernels::{Platform, Work};
 
-use super::{Arithmetic, Engine, Problem, accelerate};
+use super::exact::blocks;
+use super::{Arithmetic, Block, Engine, Problem, accelerate};
 use crate::common::deadline;
 use tcverify_num::random::SplitMix64;
 
-/// Of so many tiles of a product one is computed again, of few tiles at least this many, or all.
+/// One tile of a product in so many is computed again, but at least this many, or all.
 const ONE_IN: usize = 1000;
 const AT_LEAST: usize = 16;
 
@@ -56,18 +56,9 @@ impl PartialEq for Gpu {
 
 impl Eq for Gpu {}
 
-/// Some elements of a matrix of D.
-struct Tile {
-    batch: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    /// Its first row among those that were computed.
-    at: usize,
-}
-
 impl Gpu {
-    /// A device that computes what it has a shader for; everything else is the platform's. The seed should be what nobody
-    /// knew when D was made.
+    /// A device that computes what it has a shader for; the platform computes everything else. Nobody should have known the
+    /// seed when D was made.
     pub fn new(vetted: Arc<Vetted>, platform: Platform, seed: u64) -> Gpu {
         Gpu {
             vetted,
@@ -118,10 +109,10 @@ impl Gpu {
         Err(Gpu::MISSING.to_owned())
     }
 
-    /// What a program says that was built without GPUs.
+    /// The error of a program that was built without GPUs.
     pub const MISSING: &'static str = "this tcverify was built without GPUs: build one with `cargo build --release --features gpu`";
 
-    /// What it says where there is none.
+    /// The error where there is no GPU.
     pub const NONE: &'static str =
         "no GPU was found: no driver of Vulkan, Metal or Direct3D 12 shows one";
 
@@ -142,7 +133,7 @@ impl Gpu {
         self.vetted.device.info()
     }
 
-    /// What it has done so far.
+    /// Its work so far.
     pub fn work(&self) -> GpuWork {
         GpuWork {
             multiply_adds: self.multiply_adds.load(Ordering::Relaxed),
@@ -178,16 +169,18 @@ impl Gpu {
         let problem = work.problem;
         let filled = gpu::fill(work, plan, &self.vetted, first_row, codes);
         let exact = filled.unwrap_or_else(|reason| self.fail(&reason));
-        let tiles = tiles(problem, first_row, codes.len() / problem.n);
+        let tiles = blocks(problem, first_row, codes.len() / problem.n, TILE);
         let drawn = self.draw(tiles.len());
         let wrong = drawn.par_iter().find_map_any(|&tile| {
-            let Tile {
-                batch,
-                rows,
-                columns,
+            let (
                 at,
-            } = &tiles[tile];
-            let part = problem.matrix(*batch).part(rows.clone(), columns.clone());
+                Block {
+                    batch,
+                    rows,
+                    columns,
+                },
+            ) = tiles[tile].clone();
+            let part = problem.matrix(batch).part(rows.clone(), columns.clone());
             let mut expected = vec![0; part.m * part.n];
             again(&part, &mut expected);
             let have = |i: usize| {
@@ -215,7 +208,7 @@ impl Gpu {
         exact
     }
 
-    /// Why it ended work, if it did: a replay then unwinds, which a check makes an error of.
+    /// Why it ended the work, if it did: the replay then unwinds, which a check turns into an error.
     pub fn failure(&self) -> Option<&str> {
         self.failure.get().map(String::as_str)
     }
@@ -240,25 +233,4 @@ impl Gpu {
         }
         drawn.into_iter().collect()
     }
-}
-
-/// The tiles of some rows of D, matrices of a batch one after the other.
-fn tiles(problem: &Problem, first_row: usize, count: usize) -> Vec<Tile> {
-    let Problem { m, n, .. } = *problem;
-    let mut tiles = Vec::new();
-    let mut at = 0;
-    while at < count {
-        let (batch, row) = ((first_row + at) / m, (first_row + at) % m);
-        let rows = row..(row + TILE).min(m).min(row + count - at);
-        for left in (0..n).step_by(TILE) {
-            tiles.push(Tile {
-                batch,
-                rows: rows.clone(),
-                columns: left..n.min(left + TILE),
-                at,
-            });
-        }
-        at += rows.len();
-    }
-    tiles
 }

@@ -1,8 +1,8 @@
-//! How constants are known, by their names: what files on schedules and on operations have in common.
+//! Evidence for constants by their names, as schedule files and operation files have it.
 
 use std::collections::BTreeMap;
 
-use super::KnownBy;
+use super::model::{KnownBy, check_listed};
 use super::step::Constant;
 
 /// How constants are known: by constant, or by the group it is in (`split` stands for `split.merge.kind`); `*` stands
@@ -23,10 +23,10 @@ pub fn known_by<'a>(known: &'a Known, constant: &str) -> Option<&'a KnownBy> {
     }
 }
 
-/// Refuses a constant without a source, an entry for what is not there, and a source that is not listed.
+/// Refuses a constant without a source, an entry for an unknown constant, and a source that is not listed.
 ///
 /// # Errors
-/// A sentence about the first; `whole` is what has the constants.
+/// A sentence about the first; `whole` names the owner of the constants.
 pub fn validate_known(
     known: &Known,
     constants: &[Constant],
@@ -49,10 +49,7 @@ pub fn validate_known(
         if !constants.iter().any(used) {
             return Err(format!("known_by names {name}, which {whole} lacks"));
         }
-        let missing = entry.source.iter().find(|key| !sources.contains_key(*key));
-        if let Some(key) = missing {
-            return Err(format!("source {key:?} is not listed in sources"));
-        }
+        check_listed(&entry.source, sources)?;
     }
     Ok(())
 }

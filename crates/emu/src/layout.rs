@@ -49,36 +49,29 @@ pub struct Units {
 }
 
 impl LayoutKind {
+    /// Rows and columns of D; the unit that mismatches are counted by, and how many there are.
+    fn shape(self) -> ([usize; 2], &'static str, usize) {
+        match self {
+            LayoutKind::MmaM16n8 => ([16, 8], "lane", 32),
+            LayoutKind::WgmmaM64 => ([64, 256], "warp", 4),
+            LayoutKind::Octets => ([16, 16], "octet", 4),
+            LayoutKind::Rdna3Wmma => ([16, 16], "lane column", 16),
+            LayoutKind::Rdna4WmmaWave32 => ([16, 16], "lane", 32),
+            LayoutKind::Rdna4WmmaWave64 => ([16, 16], "lane", 64),
+        }
+    }
+
     /// Rows and columns of D.
     pub fn tile(self) -> [usize; 2] {
-        match self {
-            LayoutKind::MmaM16n8 => [16, 8],
-            LayoutKind::WgmmaM64 => [64, 256],
-            LayoutKind::Octets
-            | LayoutKind::Rdna3Wmma
-            | LayoutKind::Rdna4WmmaWave32
-            | LayoutKind::Rdna4WmmaWave64 => [16, 16],
-        }
+        self.shape().0
     }
 
     pub fn unit(self) -> &'static str {
-        match self {
-            LayoutKind::MmaM16n8 | LayoutKind::Rdna4WmmaWave32 | LayoutKind::Rdna4WmmaWave64 => {
-                "lane"
-            }
-            LayoutKind::Rdna3Wmma => "lane column",
-            LayoutKind::WgmmaM64 => "warp",
-            LayoutKind::Octets => "octet",
-        }
+        self.shape().1
     }
 
     pub fn units(self) -> usize {
-        match self {
-            LayoutKind::MmaM16n8 | LayoutKind::Rdna4WmmaWave32 => 32,
-            LayoutKind::Rdna3Wmma => 16,
-            LayoutKind::Rdna4WmmaWave64 => 64,
-            LayoutKind::WgmmaM64 | LayoutKind::Octets => 4,
-        }
+        self.shape().2
     }
 
     /// The unit that holds an element, if D is tiled plainly.
@@ -93,7 +86,7 @@ impl LayoutKind {
         }
     }
 
-    /// Where an element is, in words, if D is tiled plainly.
+    /// Describes where an element is, if D is tiled plainly.
     pub fn describe(self, accumulator: Format, row: usize, column: usize) -> String {
         let [m, n] = self.tile();
         let tile = format!("tile {},{} of {m}x{n}", row / m, column / n);

@@ -191,12 +191,7 @@ impl Architecture {
         }
         for instruction in &self.instructions {
             let cited = instruction.layout.iter().flat_map(|layout| &layout.source);
-            if let Some(key) = cited
-                .into_iter()
-                .find(|key| !self.sources.contains_key(*key))
-            {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
+            check_listed(cited, &self.sources)?;
             for rule in &instruction.rules {
                 let place = format!(
                     "{}, {}, {} with {} accumulator",
@@ -218,18 +213,13 @@ impl Architecture {
         }
         if let Some(k) = &rule.instruction_k {
             k.check()?;
-            if let Some(key) = k.source.iter().find(|key| !self.sources.contains_key(*key)) {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
+            check_listed(&k.source, &self.sources)?;
         }
         if let Some(sparse) = &rule.sparse {
             if sparse.source.is_empty() {
                 return Err("no source for sparse".into());
             }
-            let unlisted = |key: &&String| !self.sources.contains_key(*key);
-            if let Some(key) = sparse.source.iter().find(unlisted) {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
+            check_listed(&sparse.source, &self.sources)?;
         }
         for &operands in &rule.operands {
             Arithmetic::of(rule, operands).check()?;
@@ -248,22 +238,28 @@ impl Architecture {
             return Err(format!("known_by names {stray}, which the step lacks"));
         }
         let cited = rule.known_by.values().chain(self.known_by.values());
-        for key in cited.flat_map(|known| &known.source) {
-            if !self.sources.contains_key(key) {
-                return Err(format!("source {key:?} is not listed in sources"));
-            }
-        }
-        Ok(())
+        check_listed(cited.flat_map(|known| &known.source), &self.sources)
     }
 
-    /// How a constant of one of this architecture's rules is known. `half.group` falls back to
-    /// what is said of `group`.
+    /// How a constant of one of this architecture's rules is known. `half.group` falls back to the
+    /// entry of `group`.
     pub fn known_by<'a>(&'a self, rule: &'a Rule, constant: &str) -> Option<&'a KnownBy> {
         let bare = constant.rsplit('.').next().unwrap_or(constant);
         rule.known_by
             .get(constant)
             .or_else(|| self.known_by.get(constant))
             .or_else(|| self.known_by.get(bare))
+    }
+}
+
+/// Refuses a source that is not listed.
+pub(super) fn check_listed<'a>(
+    cited: impl IntoIterator<Item = &'a String>,
+    sources: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    match cited.into_iter().find(|key| !sources.contains_key(*key)) {
+        Some(key) => Err(format!("source {key:?} is not listed in sources")),
+        None => Ok(()),
     }
 }
 
@@ -320,6 +316,25 @@ pub fn pairs(operands: &[[Format; 2]]) -> String {
     names.join(", ")
 }
 
+impl Rule {
+    /// Its formats: `{e4m3 e5m2} * {e4m3 e5m2} -> fp32`.
+    pub(super) fn describe(&self) -> String {
+        let operands = pairs(&self.operands);
+        describe_formats(&operands, self.scale, self.addend, self.accumulator)
+    }
+}
+
+fn describe_formats(
+    operands: &str,
+    scale: Option<Scale>,
+    addend: Option<Format>,
+    accumulator: Format,
+) -> String {
+    let scale = scale.map_or(String::new(), |scale| format!(", scales {scale}"));
+    let addend = addend.map_or(String::new(), |addend| format!(", C {addend}"));
+    format!("{operands}{scale}{addend} -> {accumulator}")
+}
+
 /// A rule for one pair of operand formats, with everything that decides a bit and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -341,14 +356,8 @@ pub struct Arithmetic {
 impl Arithmetic {
     /// Its formats: `fp16*fp16, C fp32 -> fp32`.
     pub fn in_words(&self) -> String {
-        let scale = self
-            .scale
-            .map_or(String::new(), |scale| format!(", scales {scale}"));
-        let addend = self
-            .addend
-            .map_or(String::new(), |addend| format!(", C {addend}"));
-        let (a, b, accumulator) = (self.a, self.b, self.accumulator);
-        format!("{a}*{b}{scale}{addend} -> {accumulator}")
+        let operands = format!("{}*{}", self.a, self.b);
+        describe_formats(&operands, self.scale, self.addend, self.accumulator)
     }
 
     pub fn of(rule: &Rule, [a, b]: [Format; 2]) -> Arithmetic {
@@ -401,7 +410,7 @@ impl Arithmetic {
         code
     }
 
-    /// How a finished sum is rounded to D's format. Formats for which nobody knows it are refused beforehand.
+    /// How a finished sum is rounded to D's format. Formats whose rounding is unknown are refused beforehand.
     pub fn rounding_to(&self, to: Format) -> Rounding {
         let rounding = self.step.rounds_results(to);
         rounding.unwrap_or(Rounding::NearestEven)

@@ -14,12 +14,12 @@ use crate::common::deadline;
 use crate::num::{Format, Rounding};
 use crate::tensor::{Tensor, parallel};
 
-/// Bytes of D that are in memory at a time (one row at the least). Of small matrices fewer: what is written
-/// for a band and read again stays in a cache then, and no matrix is packed twice.
+/// Bytes of D in memory at a time (at least 64 rows). Bands of small matrices are smaller: a band then stays in a cache
+/// from writing to reading, and no matrix is packed twice.
 const BAND: usize = 32 << 20;
 const SMALL_BAND: usize = 1 << 20;
 
-/// Elements that are worth a task when codes become a payload.
+/// The fewest elements of a task that turns codes into a payload.
 const STORED: usize = 1 << 12;
 
 /// Neighbouring columns of B that are read together where elements are computed alone.
@@ -37,7 +37,7 @@ pub enum Engine<'a> {
 }
 
 impl Engine<'_> {
-    /// Who computes what is too little for a GPU.
+    /// The engine for what is too small for a GPU.
     fn on_cpu(self) -> Self {
         match self {
             Engine::Gpu(gpu) => gpu.on_cpu(),
@@ -45,7 +45,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The platform of the code that stands around chains.
+    /// The platform of the code around chains.
     pub(super) fn platform(self) -> Option<Platform> {
         match self {
             Engine::Exact => None,
@@ -129,8 +129,8 @@ impl<'a> Replay<'a> {
         self.bands(progress, |band, _| sink(band))
     }
 
-    /// Computes D, throws it away and says who computed it: for tests and for people who wonder
-    /// why a product takes long.
+    /// Computes D, discards it and counts the exact engine's share: for tests, and to see why a product
+    /// takes long.
     pub fn exact_share(&self) -> ExactShare {
         let mut exact = 0;
         self.all_bands(&deadline::unheard, |_, more| exact += more);
@@ -196,7 +196,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The same for what takes all of them.
+    /// The same for a sink that cannot fail.
     fn all_bands(&self, progress: Progress, mut sink: impl FnMut(Band, u64)) {
         let Ok(()) = self.bands(progress, |band, exact| {
             sink(band, exact);
@@ -394,7 +394,7 @@ impl<'a> Replay<'a> {
         let n = self.problem.n;
         let width = self.format().bytes();
         // A kernel's epilogue has converted them.
-        let as_they_are = self.kernel.is_some()
+        let unchanged = self.kernel.is_some()
             || self
                 .convert_to
                 .is_none_or(|to| to == self.arithmetic.accumulator);
@@ -402,7 +402,7 @@ impl<'a> Replay<'a> {
             .par_chunks_mut(n * width)
             .with_min_len(STORED.div_ceil(n))
             .zip(codes.par_chunks(n))
-            .for_each(|(bytes, codes)| match (width, as_they_are) {
+            .for_each(|(bytes, codes)| match (width, unchanged) {
                 // Loops over common widths are worth compiling by themselves.
                 (2, true) => {
                     for (bytes, &code) in bytes.chunks_exact_mut(2).zip(codes) {
@@ -416,11 +416,7 @@ impl<'a> Replay<'a> {
                 }
                 _ => {
                     for (bytes, &code) in bytes.chunks_exact_mut(width).zip(codes) {
-                        let code = if as_they_are {
-                            code
-                        } else {
-                            self.convert(code)
-                        };
+                        let code = if unchanged { code } else { self.convert(code) };
                         bytes.copy_from_slice(&code.to_le_bytes()[..width]);
                     }
                 }
@@ -442,7 +438,7 @@ impl<'a> Replay<'a> {
     /// The same without the zero products that fill up the last instruction.
     fn steps(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        let work = self.given(progress);
+        let work = self.kernel_work(progress);
         let computed = match self.way() {
             Way::Shader(plan, gpu) => {
                 Some(gpu.fill(work, &plan, first_row, codes, |part, codes| {
@@ -469,7 +465,7 @@ impl<'a> Replay<'a> {
         whole.is_some_and(|whole| !k.is_multiple_of(whole))
     }
 
-    /// Whether that is worth a try.
+    /// Whether [`Replay::promoted`] is worth a try.
     pub(super) fn may_promote(&self) -> bool {
         matches!(
             self.way(),
@@ -498,11 +494,11 @@ impl<'a> Replay<'a> {
             }
             first = end;
         }
-        kernels::promoted(self.given(progress), (plan, platform), promotion)
+        kernels::promoted(self.kernel_work(progress), (plan, platform), promotion)
     }
 
     /// The product, for a kernel.
-    fn given<'w>(&'w self, progress: Progress<'w>) -> Work<'w> {
+    fn kernel_work<'w>(&'w self, progress: Progress<'w>) -> Work<'w> {
         Work {
             problem: &self.problem,
             formats: self.arithmetic.formats(),
@@ -529,20 +525,16 @@ impl<'a> Replay<'a> {
     /// A code of the accumulator's format as D has it, without a kernel.
     pub fn convert(&self, code: u64) -> u64 {
         let from = self.arithmetic.accumulator;
-        match self.convert_to {
-            Some(to) if to != from => match (self.engine, to) {
-                _ if self.arithmetic.rounding_to(to) != Rounding::NearestEven => {
-                    self.arithmetic.converted(code, to)
-                }
-                (Engine::Fast(_) | Engine::Gpu(_), Format::Bf16) if from == Format::Fp32 => {
-                    schedule::to_bf16(code as u32).into()
-                }
-                (Engine::Fast(_) | Engine::Gpu(_), Format::Fp16) if from == Format::Fp32 => {
-                    schedule::to_fp16(code as u32).into()
-                }
-                _ => self.arithmetic.converted(code, to),
-            },
-            _ => code,
+        let Some(to) = self.convert_to.filter(|&to| to != from) else {
+            return code;
+        };
+        let natively = from == Format::Fp32
+            && !matches!(self.engine, Engine::Exact)
+            && self.arithmetic.rounding_to(to) == Rounding::NearestEven;
+        match to {
+            Format::Bf16 if natively => schedule::to_bf16(code as u32).into(),
+            Format::Fp16 if natively => schedule::to_fp16(code as u32).into(),
+            _ => self.arithmetic.converted(code, to),
         }
     }
 }

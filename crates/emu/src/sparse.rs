@@ -82,7 +82,7 @@ impl Metadata<'_> {
     /// For every element of A the row of B that it belongs to; `shape` is A's as it is stored: matrices, rows, columns.
     ///
     /// # Errors
-    /// What is wrong: too few or too many words, a selector that is none.
+    /// Too few or too many words, or an illegal selector.
     pub fn rows_of_b(
         &self,
         [matrices, m, k]: [usize; 3],
@@ -130,7 +130,7 @@ impl Metadata<'_> {
         Ok(rows)
     }
 
-    /// Where a word is that belongs to a row and to a column of words.
+    /// The position in memory of the word of a row and a column of words.
     fn place(
         &self,
         m: usize,
@@ -151,12 +151,12 @@ impl Metadata<'_> {
             if !swizzled {
                 return row * words + column;
             }
-            // Rows of a group are dealt out by eights; then two by two words change places across the diagonal.
-            let dealt = row / group * group + row % 8 * (group / 8) + row % group / 8;
-            let (row, column) = match (dealt % 2, column % 2) {
-                (0, 1) => (dealt + 1, column - 1),
-                (1, 0) => (dealt - 1, column + 1),
-                _ => (dealt, column),
+            // Rows of a group are interleaved by eights; then two by two words are transposed.
+            let row = row / group * group + row % 8 * (group / 8) + row % group / 8;
+            let (row, column) = match (row % 2, column % 2) {
+                (0, 1) => (row + 1, column - 1),
+                (1, 0) => (row - 1, column + 1),
+                _ => (row, column),
             };
             column / 2 * 2 * m + 2 * row + column % 2
         })

@@ -8,10 +8,10 @@ pub use names::NotModelled;
 use names::{bare_capability, capability, nearest, normalised, without_form};
 
 use super::layout::LayoutKind;
-use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse, pairs};
+use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse};
 use crate::num::Format;
 
-const FILES: [&str; 22] = [
+const FILES: &[&str] = &[
     include_str!("volta.json"),
     include_str!("turing.json"),
     include_str!("ampere.json"),
@@ -57,6 +57,14 @@ impl<'a> Choice<'a> {
     /// The sparse form, where A is compressed.
     pub fn sparse(&self) -> Option<&'a Sparse> {
         self.rule.sparse.as_ref().filter(|_| self.compressed)
+    }
+
+    /// Which thread holds an element of D, where that is known. What is published is of results of up
+    /// to 32 bits.
+    pub fn layout(&self) -> Option<LayoutKind> {
+        let layout = self.instruction.layout.as_ref();
+        let known = self.arithmetic.accumulator.bytes() <= 4;
+        layout.filter(|_| known).map(|layout| layout.kind)
     }
 }
 
@@ -117,19 +125,12 @@ impl std::fmt::Display for UnknownArchitecture {
 impl std::error::Error for UnknownArchitecture {}
 
 /// A combination that an architecture does not have, and what it has instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NoRule(String);
 
-impl std::fmt::Display for NoRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoRule {}
-
 impl Catalogue {
-    /// The catalogue, parsed once. That its files are sound a test sees to, and not every process.
+    /// The catalogue, parsed once. A test checks its files, not every process.
     ///
     /// # Panics
     /// If a built-in file is malformed, which a test rules out.
@@ -148,8 +149,8 @@ impl Catalogue {
     }
 
     /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`) or GPU; case, spaces,
-    /// dashes and a leading maker ("NVIDIA", "AMD", "Tesla" ...) do not matter. Of the name that a driver gives
-    /// a GPU, what it says of memory and form does not either (`NVIDIA H100 80GB HBM3`).
+    /// dashes and a leading maker ("NVIDIA", "AMD", "Tesla" ...) do not matter, nor the words for memory and form in
+    /// a driver's name of a GPU (`NVIDIA H100 80GB HBM3`).
     ///
     /// # Errors
     /// The nearest known name, if one is near.
@@ -182,15 +183,14 @@ impl Catalogue {
     }
 }
 
-/// Whether a name is one of these, as [`Catalogue::find`] takes names for each other.
+/// Whether a name is one of these, as [`Catalogue::find`] compares names.
 pub fn is_called(name: &str, names: &[String]) -> bool {
     let wanted = normalised(capability(name).as_deref().unwrap_or(name));
     let bare = without_form(name);
-    let is_it = |known: &String| {
+    names.iter().any(|known| {
         let known = normalised(known);
         known == wanted || Some(&known) == bare.as_ref()
-    };
-    names.iter().any(is_it)
+    })
 }
 
 fn names_of(arch: &Architecture) -> impl Iterator<Item = &str> {
@@ -232,16 +232,6 @@ impl Wanted<'_> {
                 }
                 _ => false,
             }
-    }
-}
-
-impl Choice<'_> {
-    /// Which thread holds an element of D, where that is known. What is published is of results of up
-    /// to 32 bits.
-    pub fn layout(&self) -> Option<LayoutKind> {
-        let layout = self.instruction.layout.as_ref();
-        let known = self.arithmetic.accumulator.bytes() <= 4;
-        layout.filter(|_| known).map(|layout| layout.kind)
     }
 }
 
@@ -293,8 +283,8 @@ impl Architecture {
     /// The rule that a product wants.
     ///
     /// # Errors
-    /// What the architecture (or the instruction) offers instead; or what must still be said, where
-    /// scales of several formats are possible.
+    /// What the architecture (or the instruction) offers instead; or the field that is missing, where scales of
+    /// several formats are possible.
     pub fn choose(&self, wanted: &Wanted) -> Result<Choice<'_>, NoRule> {
         if let Some(name) = wanted.instruction
             && !self.instructions.iter().any(|i| i.name == name)
@@ -308,8 +298,8 @@ impl Architecture {
         }
         let candidates = || {
             let chosen = |i: &&Instruction| wanted.instruction.is_none_or(|name| i.name == name);
-            let rules = |i| rules_of(i);
-            self.instructions.iter().filter(chosen).flat_map(rules)
+            let instructions = self.instructions.iter().filter(chosen);
+            instructions.flat_map(|i| i.rules.iter().map(move |rule| (i, rule)))
         };
         let accumulators = match wanted.accumulator {
             Some(format) => vec![format],
@@ -331,8 +321,8 @@ impl Architecture {
                     names.join(" or ")
                 )));
             }
-            // No file says what Dst was, and there is no usual one.
-            if wanted.accumulator.is_none() && rule.step.asks_for_accumulator() {
+            // No file names Dst's format, and none is usual.
+            if wanted.accumulator.is_none() && rule.step.needs_accumulator() {
                 let others = candidates().filter(|(own, other)| {
                     own.name == instruction.name && wanted.fits(other, other.accumulator)
                 });
@@ -347,7 +337,7 @@ impl Architecture {
                     )));
                 }
             }
-            // Which scales they are decides the result, and no file says it.
+            // The kind of scales decides the result, and no file names it.
             if let Some((_, other)) = fitting.find(|(_, other)| other.scale != rule.scale) {
                 let scales = [rule, other].map(|rule| rule.scale.map(|s| s.to_string()));
                 let [one, other] = scales.map(Option::unwrap_or_default);
@@ -370,16 +360,7 @@ impl Architecture {
             .instruction
             .map_or(String::new(), |name| format!(" through {name}"));
         let mut possible: Vec<String> = candidates()
-            .map(|(i, r)| {
-                let scale = r.scale.map_or(String::new(), |s| format!(", scales {s}"));
-                let addend = r.addend.map_or(String::new(), |c| format!(", C {c}"));
-                format!(
-                    "  {:<18} {}{scale}{addend} -> {}",
-                    i.name,
-                    pairs(&r.operands),
-                    r.accumulator
-                )
-            })
+            .map(|(instruction, rule)| format!("  {:<18} {}", instruction.name, rule.describe()))
             .collect();
         if wanted.instruction.is_some() {
             possible.push(format!(
@@ -393,13 +374,6 @@ impl Architecture {
             possible.join("\n")
         )))
     }
-}
-
-fn rules_of(instruction: &Instruction) -> impl Iterator<Item = (&Instruction, &Rule)> {
-    instruction
-        .rules
-        .iter()
-        .map(move |rule| (instruction, rule))
 }
 
 #[cfg(test)]
@@ -484,10 +458,10 @@ mod tests {
             ("sm_103", "NVIDIA Blackwell Ultra"),
         ] {
             let error = Catalogue::builtin().find(name).unwrap_err();
-            let said = error.to_string();
+            let text = error.to_string();
             assert!(
-                said.contains(title) && said.contains("not modelled"),
-                "{said}"
+                text.contains(title) && text.contains("not modelled"),
+                "{text}"
             );
         }
         let error = Catalogue::builtin().find("rubin").unwrap_err();

@@ -1,11 +1,10 @@
-//! Names of GPUs that people use: which are alike, of which kind they are, and those of GPUs that are known
-//! to exist but not how they compute.
+//! Names of GPUs that people use: how they are compared, and which GPUs exist whose arithmetic is unknown.
 
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-/// A GPU or family that nobody has described for this catalogue.
+/// A GPU or family that the catalogue does not describe.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotModelled {
@@ -78,8 +77,8 @@ pub fn bare_capability(text: &str) -> Option<String> {
     is_one.then(|| format!("sm_{text}"))
 }
 
-/// A driver's name for a GPU without the words that say how much memory it has, of which kind, and how it is
-/// built: `NVIDIA A100-SXM4-80GB`. Any other word may make it another GPU.
+/// A driver's name for a GPU without the words for its memory and form: `NVIDIA A100-SXM4-80GB`. Any other word may
+/// make it another GPU.
 pub fn without_form(name: &str) -> Option<String> {
     const FORMS: [&str; 9] = [
         "pcie",
@@ -107,7 +106,7 @@ pub fn without_form(name: &str) -> Option<String> {
     (kept < words.len()).then(|| normalised(&words[..kept].concat()))
 }
 
-/// What kind of name one is; only those of a kind are taken for each other.
+/// The kind of a name; only names of one kind are near each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// `sm_90`, `gfx942`.
@@ -129,13 +128,13 @@ fn kind(normalised: &str) -> Kind {
     }
 }
 
-/// The name of the same kind that is one slip of the keys away, or two of a word; two digits make another GPU.
+/// The name of the same kind that is one typing error away, or two from a word; two digits make another GPU.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let wanted = normalised(name);
     let most = if kind(&wanted) == Kind::Word { 2 } else { 1 };
-    let alike = known.filter(|other| kind(&normalised(other)) == kind(&wanted));
+    let same_kind = known.filter(|other| kind(&normalised(other)) == kind(&wanted));
     // Distances first, then the catalogue's order: ties are deterministic.
-    let distances = alike.map(|other| {
+    let distances = same_kind.map(|other| {
         let distance = strsim::damerau_levenshtein(&normalised(other), &wanted);
         (distance, other)
     });

@@ -168,7 +168,11 @@ fn traversals(
     problem: &Problem,
 ) -> Result<Vec<KTraversal>, String> {
     let new = |tile| KTraversal::new(spec, problem.k, arithmetic.step.span(), tile);
-    let Some(Parts::Tiles { tile, groups, .. }) = spec.split.as_ref().map(|split| &split.parts)
+    let Some(Parts::Tiles {
+        tile,
+        raster,
+        groups,
+    }) = spec.split.as_ref().map(|split| &split.parts)
     else {
         return Ok(vec![new(TileOfD::ONLY)?]);
     };
@@ -178,22 +182,14 @@ fn traversals(
     let mut found = Vec::new();
     for group in groups {
         if index < all {
-            // Which way tiles are counted does not matter: every way has this many.
-            let at = match spec.split.as_ref().map(|split| &split.parts) {
-                Some(Parts::Tiles {
-                    raster: super::Raster::AlongColumns,
-                    ..
-                }) => [index % count[0], index / count[0]],
-                _ => [index / count[1], index % count[1]],
-            };
-            found.push(new(TileOfD { at, count })?);
+            found.push(new(TileOfD::nth(index, count, *raster))?);
         }
         index = index.saturating_add(group.tiles.unwrap_or(all));
     }
     Ok(found)
 }
 
-/// Refuses lengths at which an instruction would be broken off.
+/// Refuses lengths that would cut an instruction short.
 fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
     // What the kernel gives the unit at once.
     let of = spec.instruction_k.map_or(span, |of| of.min(span));

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::{Empty, Grain, Parts, SliceLength};
 
-/// A part, as ranges of what is divided.
+/// A part, as ranges of the places that are divided.
 pub type Part = Vec<Range<usize>>;
 
-/// The parts of `length` k or places. `tile_k` is the grain where none is said.
+/// The parts of `length` k or places. `tile_k` is the grain where none is given.
 ///
 /// # Errors
-/// What is left open and has to be said, or cannot be for this length.
+/// A constant that is still open, or does not fit this length.
 pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec<Part>, String> {
     let grain = |grain: Option<Grain>| match grain {
         Some(grain) => grain.of(length),
@@ -77,7 +77,7 @@ pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec
     }
 }
 
-/// What no part has.
+/// The ranges that no part has.
 pub fn omitted(parts: &[Part], length: usize) -> Part {
     let mut all: Vec<Range<usize>> = parts.iter().flatten().cloned().collect();
     all.sort_unstable_by_key(|range| range.start);
@@ -131,20 +131,9 @@ fn slices(
     let end = |i: usize| match how {
         SliceLength::Ceil => length.div_ceil(grain).div_ceil(count) * grain * i,
         SliceLength::CeilOfFloor => (length / count).div_ceil(grain) * grain * i,
-        SliceLength::Floor => {
-            if i == count {
-                length
-            } else {
-                whole / count * grain * i
-            }
-        }
-        SliceLength::Balanced => {
-            if i == count {
-                length
-            } else {
-                (whole / count * i + i.min(whole % count)) * grain
-            }
-        }
+        SliceLength::Floor | SliceLength::Balanced if i == count => length,
+        SliceLength::Floor => whole / count * grain * i,
+        SliceLength::Balanced => (whole / count * i + i.min(whole % count)) * grain,
     };
     if how == SliceLength::CeilOfFloor && length < count {
         return Err(format!(

@@ -6,13 +6,13 @@
 
 use super::Function;
 use super::traversal::Chain;
-use super::values::f32_code;
+use super::values::{ONE, f32_code};
 use crate::Problem;
 use crate::num::{Format, Rounding, Target, fma, result_code};
 
 /// Arithmetic on f32 codes.
 pub trait Ops: Copy + Send + Sync {
-    /// Whether somebody may look at what happens around the operations.
+    /// Whether [`Ops::observe`] does anything.
     const OBSERVED: bool = true;
 
     /// `x + y`.
@@ -29,7 +29,7 @@ pub trait Ops: Copy + Send + Sync {
     fn widen(self, code: u64, from: Format) -> u32 {
         f32_code(from, code)
     }
-    /// What happens around the operations, for whoever explains them.
+    /// Receives what happens around the operations, for explanations.
     #[inline(always)]
     fn observe(self, _: Observed) {}
 }
@@ -65,7 +65,7 @@ pub enum Observed<'t> {
     },
 }
 
-/// What is done with integers before they are f32.
+/// An operation on integers before they become f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerOperation {
     Multiply,
@@ -91,8 +91,6 @@ pub struct Exactly {
 pub struct Natively {
     pub nan: u32,
 }
-
-const ONE: u32 = 0x3f80_0000;
 
 impl Ops for Exactly {
     fn add(self, x: u32, y: u32) -> u32 {

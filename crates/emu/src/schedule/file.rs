@@ -37,7 +37,7 @@ macro_rules! presets {
     };
 }
 
-const FILES: [&str; 37] = presets![
+const FILES: &[&str] = &presets![
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -90,22 +90,14 @@ pub fn presets() -> &'static [Schedule] {
 }
 
 /// A name that is not a schedule, and the names there are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no schedule called {0:?}; known are {names} ('tcverify schedules' describes them)", names = names())]
 pub struct UnknownSchedule(String);
 
-impl std::fmt::Display for UnknownSchedule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
-        write!(
-            f,
-            "there is no schedule called {:?}; known are {} ('tcverify schedules' describes them)",
-            self.0,
-            names.join(", ")
-        )
-    }
+fn names() -> String {
+    let names: Vec<_> = presets().iter().map(|s| s.name.as_str()).collect();
+    names.join(", ")
 }
-
-impl std::error::Error for UnknownSchedule {}
 
 impl Schedule {
     /// The preset of this name.
@@ -120,7 +112,7 @@ impl Schedule {
     /// Reads a schedule file.
     ///
     /// # Errors
-    /// A sentence that says what is wrong, with the place in the JSON where that can be told.
+    /// A sentence on what is wrong, with its place in the JSON where that is known.
     pub fn from_json(text: &str) -> Result<Schedule, String> {
         let read = crate::common::words::from_json(text);
         let read = read.and_then(|schedule: Schedule| schedule.check().map(|()| schedule));

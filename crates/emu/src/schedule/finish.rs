@@ -6,7 +6,7 @@ use super::{BiasAdded, Combine, Function, Kernel, Multiply, ScaledAt, Scaling, W
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Planes;
 
-/// What the sums of a part go through.
+/// The epilogue of the sums of a part.
 #[derive(Clone, Copy)]
 pub struct Finish<'a, O> {
     pub ops: O,
@@ -16,8 +16,7 @@ pub struct Finish<'a, O> {
     pub result: Format,
     /// Of the part, if the epilogue adds it.
     pub c: Option<Planes<'a>>,
-    /// The scales of B that finished sums are multiplied by, of every column of the part; none where
-    /// nothing is known of them at once.
+    /// The scales of B that finished sums are multiplied by, for every column of the part, if there are any.
     pub columns: Option<&'a [u32]>,
 }
 
@@ -68,8 +67,8 @@ impl<O: Ops> Finish<'_, O> {
         }
     }
 
-    /// The same for what is only scaled: without C, a bias or a function, all that differs between elements
-    /// of a row is their scales. False if there is more.
+    /// [`Finish::row`] for sums that are only scaled: without C, a bias or a function, elements of a row differ in
+    /// their scales alone. False if there is more to do.
     #[inline(always)]
     fn plain_row(&self, row: usize, sums: &[u32], out: &mut [u64]) -> bool {
         let Kernel {
@@ -295,7 +294,7 @@ impl<O: Ops> Finish<'_, O> {
         }
     }
 
-    /// D after one more slice of a serial split: what is stored counts once.
+    /// D after one more slice of a serial split: beta of the stored D is 1.
     #[inline(always)]
     pub fn serial(&self, stored: u64, sum: u32) -> u64 {
         self.ops

@@ -68,7 +68,7 @@ impl KIndices {
         (0..self.len()).find_map(|i| self.get(i).k)
     }
 
-    /// Some of them; what is a range becomes one.
+    /// Some of them; consecutive k become a range.
     pub fn gathered(&self, at: &[Range<usize>]) -> KIndices {
         match (self, at) {
             (_, []) => KIndices::Range(0..0),
@@ -142,23 +142,23 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_told_by_their_ends() {
-        let told = |indices| KIndices::List(indices).describe();
+    fn runs_are_described_by_their_ends() {
+        let text = |indices| KIndices::List(indices).describe();
         let (zero, k) = (None, Some);
         assert_eq!(KIndices::Range(3..67).describe(), "k 3..67");
         assert_eq!(KIndices::Range(3..4).describe(), "k 3");
         let some = [k(0), k(1), k(2), zero, k(8), zero, zero, k(5), k(4)];
-        assert_eq!(told(list(&some, None)), "k 0..3, a zero, 8, 2 zeros, 5, 4");
+        assert_eq!(text(list(&some, None)), "k 0..3, a zero, 8, 2 zeros, 5, 4");
         let mut terms = list(&[k(0), k(1)], Some([Term::Hi, Term::Lo]));
         terms.extend(list(&[k(2), zero, zero], Some([Term::Lo, Term::Hi])));
         terms.extend(list(&[zero], Some([Term::Hi, Term::Hi])));
         assert_eq!(
-            told(terms),
+            text(terms),
             "k hi*lo 0..2, lo*hi 2, lo*hi 2 zeros, hi*hi a zero"
         );
         let odd = |count| (0..count).map(|i| KIndex::of(2 * i)).collect::<Vec<_>>();
-        assert_eq!(told(odd(8)), "k 0, 2, 4, 6, 8, 10, 12, 14");
-        assert_eq!(told(odd(9)), "k 0, 2, 4, 6, 8, 10, 12, 14, ...");
+        assert_eq!(text(odd(8)), "k 0, 2, 4, 6, 8, 10, 12, 14");
+        assert_eq!(text(odd(9)), "k 0, 2, 4, 6, 8, 10, 12, 14, ...");
     }
 
     #[test]

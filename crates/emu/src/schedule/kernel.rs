@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::traversal::{KTraversal, TileOfD};
-use super::{Parts, Place, ScheduleSpec, SharedChains, Values};
+use super::{Parts, ScheduleSpec, SharedChains, Values};
 use crate::Problem;
 
 /// A schedule and the numbers of one product that it works with.
@@ -14,6 +14,28 @@ pub struct Kernel<'a> {
     pub place: Place<'a>,
     /// Where sums of chains are kept for other schedules of the same product; for single elements.
     pub(super) shared: Option<&'a SharedChains>,
+}
+
+/// Where in D a part of it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub batch: usize,
+    /// Of the first element.
+    pub row: usize,
+    pub column: usize,
+    /// The rows, where they are not consecutive.
+    pub rows: Option<&'a [usize]>,
+    /// Rows and columns of D.
+    pub size: [usize; 2],
+}
+
+impl Place<'_> {
+    pub fn row_of(&self, i: usize) -> usize {
+        match self.rows {
+            Some(rows) => rows[i],
+            None => self.row + i,
+        }
+    }
 }
 
 impl<'a> Kernel<'a> {
@@ -73,12 +95,17 @@ impl<'a> Kernel<'a> {
         }
     }
 
+    /// Rows and columns of a tile of D, where tiles differ.
+    fn tile_size(&self) -> Option<[usize; 2]> {
+        match self.spec.split.as_ref()?.parts {
+            Parts::Tiles { tile, .. } => Some(tile),
+            _ => None,
+        }
+    }
+
     /// The tile of D that an element is in, where tiles differ.
     pub fn tile(&self, row: usize, column: usize) -> Option<([usize; 2], [Range<usize>; 2])> {
-        let Some(Parts::Tiles { tile, .. }) = self.spec.split.as_ref().map(|split| &split.parts)
-        else {
-            return None;
-        };
+        let tile = self.tile_size()?;
         let at = [row / tile[0], column / tile[1]];
         let range = |i: usize| at[i] * tile[i]..((at[i] + 1) * tile[i]).min(self.place.size[i]);
         Some((at, [range(0), range(1)]))
@@ -87,21 +114,15 @@ impl<'a> Kernel<'a> {
     /// How the tile of D with this element is computed, by a unit that adds `span` products in a step.
     ///
     /// # Panics
-    /// If the spec leaves something open; [`Kernel::check`] says so first.
+    /// If a constant of the spec is still open; [`Kernel::check`] refuses that first.
     pub fn traversal(&self, k: usize, span: usize, row: usize, column: usize) -> KTraversal {
         if k == 0 {
             return KTraversal::without_products();
         }
-        let tile = match (
-            self.spec.split.as_ref().map(|split| &split.parts),
-            self.tile(row, column),
-        ) {
-            (Some(Parts::Tiles { tile, .. }), Some((at, _))) => TileOfD {
-                at,
-                count: [0, 1].map(|i| self.place.size[i].div_ceil(tile[i])),
-            },
-            _ => TileOfD::ONLY,
-        };
+        let tile = self.tile_size().map_or(TileOfD::ONLY, |tile| TileOfD {
+            at: [row / tile[0], column / tile[1]],
+            count: [0, 1].map(|i| self.place.size[i].div_ceil(tile[i])),
+        });
         KTraversal::new(self.spec, k, span, tile).expect("checked beforehand")
     }
 

@@ -65,6 +65,16 @@ pub enum Parts {
     },
 }
 
+impl Parts {
+    /// How many slices or interleaved parts, if those they are.
+    pub(super) fn count_mut(&mut self) -> Option<&mut Option<usize>> {
+        match self {
+            Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
+            _ => None,
+        }
+    }
+}
+
 /// Some tiles of D, whose k are divided alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -24,7 +24,6 @@ mod loops;
 mod operands;
 mod order;
 mod overrides;
-mod place;
 mod run;
 mod shared;
 mod spec;
@@ -42,7 +41,7 @@ pub use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops};
 pub(crate) use f32ops::{to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
-pub use kernel::Kernel;
+pub use kernel::{Kernel, Place};
 pub use level::{
     Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
     SliceLength, Start,
@@ -53,7 +52,6 @@ pub use overrides::{
     ActivationChoice, OrderChoice, OverrideError, Overrides, PartialsChoice, PromoteChoice,
     ResidueChoice, SplitChoice,
 };
-pub use place::Place;
 pub(crate) use run::Run;
 pub use run::element_with;
 pub use shared::SharedChains;

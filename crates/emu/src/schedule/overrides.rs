@@ -197,9 +197,9 @@ impl SplitChoice {
 impl fmt::Display for Overrides {
     /// `split_k 5, tile_k 64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = serde_json::to_value(self).map_err(|_| fmt::Error)?;
-        let said = said.as_object().into_iter().flatten();
-        for (i, (field, value)) in said.enumerate() {
+        let given = serde_json::to_value(self).map_err(|_| fmt::Error)?;
+        let given = given.as_object().into_iter().flatten();
+        for (i, (field, value)) in given.enumerate() {
             let comma = if i == 0 { "" } else { ", " };
             match (value.as_str(), value.as_f64()) {
                 (Some(word), _) => write!(f, "{comma}{field} {word}")?,
@@ -244,7 +244,7 @@ impl Overrides {
     /// Changes the schedule. Returns the constants that are changed, with the field and value that did.
     ///
     /// # Errors
-    /// The first override that the schedule has no place for, or what it comes to cannot be followed.
+    /// The first override that the schedule has no place for, or that no kernel can follow the result.
     pub fn apply(
         &self,
         schedule: &mut Schedule,
@@ -279,12 +279,8 @@ impl Overrides {
             note("split", "split", &kind.word());
         }
         if let Some(count) = self.split_k {
-            let levels = spec.split.iter_mut().chain(&mut spec.inner);
-            let mut counts = levels.filter_map(|level| match &mut level.parts {
-                Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
-                _ => None,
-            });
-            let Some(open) = counts.next() else {
+            let mut levels = spec.split.iter_mut().chain(&mut spec.inner);
+            let Some(open) = levels.find_map(|level| level.parts.count_mut()) else {
                 let reason = format!(
                     "`split_k` {count}: schedule {name} does not split K into slices; choose how with `split`"
                 );
@@ -358,10 +354,8 @@ impl Overrides {
             });
             note("epilogue.function", "activation", &activation.word());
         }
-        let factor = [("beta", self.beta), ("alpha", self.alpha)];
-        let factor = factor
-            .into_iter()
-            .find_map(|(field, factor)| Some((field, factor?)));
+        let beta = self.beta.map(|factor| ("beta", factor));
+        let factor = beta.or(self.alpha.map(|factor| ("alpha", factor)));
         if let (Addend::Start, Some((field, value))) = (spec.addend, factor) {
             // Only an epilogue has such factors.
             spec.addend = Addend::Epilogue;

@@ -8,8 +8,8 @@ use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
 use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::common::deadline;
-use crate::tensor::{Planes, Tensor, parallel};
-use crate::{Arithmetic, Element, Engine, Problem, Progress, Replay};
+use crate::tensor::{Tensor, parallel};
+use crate::{Arithmetic, Block, Element, Engine, Problem, Progress, Replay, initial};
 use tcverify_kernels::Wide;
 
 /// Rows and columns of D that are computed together, and the products of a list that are copied
@@ -25,7 +25,7 @@ const SUMMED_COLUMNS: usize = 1024;
 const KEPT: usize = 32 << 20;
 const PANEL: usize = 4096;
 
-/// Computes one element by a replay's schedule with other operations, such as ones that take down what
+/// Computes one element by a replay's schedule with other operations, such as ones that record what
 /// they do.
 ///
 /// # Panics
@@ -45,7 +45,7 @@ pub fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
     run.block_with(ops, &kernel, &problem, &traversal)[0]
 }
 
-/// What is being computed.
+/// A schedule at work on a product: what it needs, and what it has spent.
 pub(crate) struct Run<'a, 'r> {
     /// The bare product, and D's format.
     pub replay: &'r Replay<'a>,
@@ -53,8 +53,8 @@ pub(crate) struct Run<'a, 'r> {
     pub progress: Progress<'r>,
     /// Multiply-adds that the exact engine has spent.
     pub exact: u64,
-    /// Whether a kernel could not add up chains at once, as something among them is not a number: it would be
-    /// tried in vain again.
+    /// Whether a kernel could not add up chains at once, because of an infinity or a NaN: another try would be in
+    /// vain.
     pub(super) special: bool,
 }
 
@@ -69,8 +69,8 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    /// Whether sums may be added as soon as there are two. Not by the exact engine, which takes every step as the
-    /// schedule says it, nor with C, which is the first part's.
+    /// Whether sums may be added as soon as there are two. The exact engine takes every step in the schedule's order,
+    /// and C belongs to the first part.
     pub(super) fn adds_early(&self) -> bool {
         self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
     }
@@ -236,8 +236,10 @@ impl<'a, 'r> Run<'a, 'r> {
         let spec = kernel.spec;
         if let Some(shared) = kernel.shared.filter(|_| problem.m * problem.n == 1) {
             let terms = spec.split_terms.as_ref();
-            let one = (&kernel.place, problem);
-            let code = shared.sum(one, &chain.indices, terms, || {
+            let Place { batch, column, .. } = kernel.place;
+            let element = [batch, kernel.place.row_of(0), column];
+            let own = (&chain.indices, problem.c.is_some());
+            let code = shared.sum(element, own, terms, || {
                 self.chain(ops, spec, problem, chain)[0]
             });
             return vec![code as u32];
@@ -292,13 +294,15 @@ impl<'a, 'r> Run<'a, 'r> {
         problem: &Problem,
         chain: &Chain,
     ) -> Vec<u64> {
+        let whole = Block {
+            batch: 0,
+            rows: 0..problem.m,
+            columns: 0..problem.n,
+        };
         let codes = match &chain.indices {
             KIndices::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
             KIndices::List(indices) if !indices.is_empty() => self.list(spec, problem, indices),
-            _ => match problem.c {
-                None => vec![0; problem.m * problem.n],
-                Some(c) => all_codes(c),
-            },
+            _ => initial(problem, &whole),
         };
         ops.observe(Observed::Chain {
             chain,
@@ -355,10 +359,4 @@ impl<'a, 'r> Run<'a, 'r> {
         self.exact += bare.codes(0, &mut codes, self.progress);
         codes
     }
-}
-
-fn all_codes(c: Planes) -> Vec<u64> {
-    let plane = c.plane(0);
-    let row = |row| (0..plane.columns).map(move |column| plane.code(row, column));
-    (0..plane.rows).flat_map(row).collect()
 }

@@ -1,36 +1,33 @@
-//! Chains that several schedules have in common: many deal K out alike and differ in how they bring the sums
-//! together.
+//! Chains that several schedules have in common: many divide K in the same way and differ in how they add the
+//! sums.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 
+use super::SplitTerms;
 use super::k_index::KIndices;
-use super::{Place, SplitTerms};
-use crate::Problem;
 
-/// Sums of chains of one product by one arithmetic, for whoever computes single elements under many
+/// Sums of chains of one product by one arithmetic, for single elements that are computed under many
 /// schedules.
 #[derive(Debug, Default)]
 pub struct SharedChains {
     known: Mutex<HashMap<Key, u64>>,
 }
 
-/// An element, and a digest of a chain.
+/// An element (matrix, row and column), and a digest of a chain.
 type Key = ([usize; 3], [u64; 2]);
 
 impl SharedChains {
-    /// The code of a chain for the one element of a problem, computed if it is not known.
+    /// The code of a chain for an element, computed if it is not known.
     pub(super) fn sum(
         &self,
-        (place, problem): (&Place, &Problem),
-        indices: &KIndices,
+        element: [usize; 3],
+        (indices, from_c): (&KIndices, bool),
         terms: Option<&SplitTerms>,
         compute: impl FnOnce() -> u64,
     ) -> u64 {
-        debug_assert!(problem.m == 1 && problem.n == 1, "single elements");
-        let element = [place.batch, place.row_of(0), place.column];
-        let key = (element, digest(indices, problem.c.is_some(), terms));
+        let key = (element, digest(indices, from_c, terms));
         let known = |map: &HashMap<Key, u64>| map.get(&key).copied();
         let lock = || self.known.lock().expect("nobody panics with it");
         if let Some(code) = known(&lock()) {
@@ -42,7 +39,7 @@ impl SharedChains {
     }
 }
 
-/// Of all that decides the sum beside the operands and the arithmetic.
+/// A digest of everything but the operands and the arithmetic that decides the sum.
 fn digest(indices: &KIndices, from_c: bool, terms: Option<&SplitTerms>) -> [u64; 2] {
     let mut words = Vec::new();
     match indices {

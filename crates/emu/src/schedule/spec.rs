@@ -328,9 +328,7 @@ impl ScheduleSpec {
     pub fn constants(&self) -> Vec<Constant> {
         constants_of(&serde_json::to_value(self).expect("a schedule is plain data"))
     }
-}
 
-impl ScheduleSpec {
     /// The level whose accumulators are promoted: the outermost one of blocks.
     pub fn promotion(&self) -> Option<&Level> {
         self.inner.iter().find(|level| level.is_promotion())
@@ -347,12 +345,9 @@ impl ScheduleSpec {
         }
     }
 
-    /// How many parts K is split into, if that can be said or is open.
+    /// The number of slices or interleaved parts of the split, which may be open.
     pub fn split_count(&mut self) -> Option<&mut Option<usize>> {
-        match &mut self.split.as_mut()?.parts {
-            Parts::Slices { count, .. } | Parts::Interleaved { count, .. } => Some(count),
-            _ => None,
-        }
+        self.split.as_mut()?.parts.count_mut()
     }
 
     /// The workers of stream-K.

@@ -1,5 +1,5 @@
-//! Additions as runs: whichever of two sums is there first, the other is added to it. f32 additions commute,
-//! NaN (one code) and zeros included, so a kernel can add chains to what it holds.
+//! Additions as runs: of two sums the later one is added to the one that is there first. f32 additions commute, those of
+//! NaN (one code) and zeros included, so a kernel can add chains to the sum that it holds.
 
 use super::order::Additions;
 
@@ -10,7 +10,7 @@ pub(super) struct Spine {
     pub then: Vec<Operand>,
 }
 
-/// What is added.
+/// An addend of a spine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     Sum(usize),

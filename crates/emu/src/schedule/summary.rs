@@ -148,7 +148,11 @@ impl Parts {
                     SliceLength::Balanced => ", the first ones longer",
                     SliceLength::CeilOfFloor => ", which may stop short of the end of K",
                 };
-                format!("{} slices of K{}{length}", open(*count), of(*grain))
+                format!(
+                    "{} slices of K{}{length}",
+                    number(*count),
+                    in_grains(*grain)
+                )
             }
             Parts::Interleaved { count, grain, .. } => {
                 let grain = match grain {
@@ -159,11 +163,11 @@ impl Parts {
                         format!("stripes of {wide} or {narrow} k")
                     }
                 };
-                format!("{} parts take {grain} round-robin", open(*count))
+                format!("{} parts take {grain} round-robin", number(*count))
             }
             Parts::Blocks { length, .. } => format!("blocks of {length} k"),
             Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
-            Parts::Shared { workers } => format!("{} workers share tiles", open(*workers)),
+            Parts::Shared { workers } => format!("{} workers share tiles", number(*workers)),
             Parts::Tiles {
                 tile: [rows, columns],
                 raster,
@@ -220,7 +224,7 @@ impl Merge {
     }
 }
 
-fn of(grain: Option<Grain>) -> String {
+fn in_grains(grain: Option<Grain>) -> String {
     match grain {
         None => String::new(),
         Some(Grain::K(k)) => format!(" in grains of {k}"),
@@ -228,6 +232,7 @@ fn of(grain: Option<Grain>) -> String {
     }
 }
 
-fn open(count: Option<usize>) -> String {
+/// A number that may be open.
+fn number(count: Option<usize>) -> String {
     count.map_or("?".into(), |count| count.to_string())
 }

@@ -75,7 +75,7 @@ impl Run<'_, '_> {
             let rest = usize::from(*start == Start::First);
             for (index, part) in parts.iter().enumerate().skip(rest) {
                 let sums = match part {
-                    // No kernel had all of them at once: nor has it this one.
+                    // No kernel took all of them at once, so none takes this one.
                     Node::Chain(chain) if matches!(role, Role::Promotion { .. }) => {
                         let c = problem.c.filter(|_| index == 0);
                         self.chain_sums(ops, kernel, &Problem { c, ..*problem }, chain)
@@ -93,7 +93,7 @@ impl Run<'_, '_> {
         }
         let additions = order.additions(parts.len());
         let spine = match *partials {
-            // Sums that are rounded are made one by one.
+            // Sums that are rounded are added one by one.
             Partials::F32 if self.adds_early() => additions.spine(parts.len()),
             _ => None,
         };
@@ -115,7 +115,7 @@ impl Run<'_, '_> {
         total
     }
 
-    /// What starts from +0 is added to it.
+    /// Adds +0 to a total that starts from it.
     fn from(
         &self,
         start: Start,

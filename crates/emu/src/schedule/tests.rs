@@ -1,4 +1,4 @@
-//! What a schedule makes of a product's numbers and shapes, piece by piece.
+//! Specs, overrides, tiles, parts and scales.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ pub(crate) fn spec(fields: &serde_json::Value) -> ScheduleSpec {
     spec
 }
 
-/// What is written is what is read, and another word is another digest.
+/// A spec survives JSON, and another constant gives another digest.
 #[test]
 fn specs_are_written_whole() {
     let fields = [
@@ -42,7 +42,7 @@ fn specs_are_written_whole() {
     assert!(!specs[1].canonical_json().contains("without_c"));
 }
 
-/// Constants that a schedule has anyway are not said again; others are.
+/// Overrides with a schedule's own constants are left out; others stay.
 #[test]
 fn own_constants_are_forgotten() {
     let schedule = Schedule::preset("cutlass-sm90").expect("a preset");
@@ -57,7 +57,7 @@ fn own_constants_are_forgotten() {
         ..Overrides::default()
     };
     use ResidueChoice::{First, Last};
-    for (said, left) in [
+    for (given, left) in [
         (
             overrides(Some(64), Some(Last), None),
             overrides(None, None, None),
@@ -74,15 +74,15 @@ fn own_constants_are_forgotten() {
             overrides(Some(32), Some(First), None),
             overrides(Some(32), Some(First), None),
         ),
-        // This schedule does not split K: that is said, and refused when it is applied.
+        // This schedule does not split K: that override stays, and is refused when it is applied.
         (
             overrides(Some(64), Some(Last), Some(3)),
             overrides(None, None, Some(3)),
         ),
     ] {
-        let mut found = said.clone();
+        let mut found = given.clone();
         found.forget_own(schedule);
-        assert_eq!(found, left, "{said}");
+        assert_eq!(found, left, "{given}");
     }
     // Where nothing has tiles, no tile is the partial one.
     let plain = Schedule::preset("plain").expect("a preset");
@@ -191,7 +191,7 @@ fn groups_of_tiles() {
     assert_eq!(all(&split("along_rows", 1))[3..], ["0..16"; 3]);
 }
 
-/// One slice is what it is, unless it is kept rounded or starts from +0.
+/// One slice needs no merge, unless its sum is rounded or starts from +0.
 #[test]
 fn one_slice() {
     let root = |merge: serde_json::Value| {
@@ -236,7 +236,7 @@ fn numbers(shape: &[usize], first: u64) -> Tensor {
     Tensor::from_codes(Format::Fp32, shape.to_vec(), &codes)
 }
 
-/// Which shapes scales may have, what is said of others, and which one an element gets.
+/// Which shapes scales may have, how others are refused, and which scale an element gets.
 #[test]
 fn scales_of_a_product() {
     let zeros = |shape: &[usize]| {
@@ -300,7 +300,12 @@ fn scales_of_a_product() {
             );
         }
     }
-    for (per, of_a, of_b, said) in [
+    let of_each = Per::Block {
+        rows: 1,
+        columns: 1,
+        k: 8,
+    };
+    for (per, of_a, of_b, reason) in [
         (
             Per::Tensor,
             &[2][..],
@@ -335,29 +340,22 @@ fn scales_of_a_product() {
             "one per 2 rows and 4 k of A and needs 2x2, for the whole batch or for each of 2",
         ),
         (block, &[2, 2], &[4], "one per 4 k and 3 columns of B"),
+        (
+            of_each,
+            &[1],
+            &[5],
+            "one per row and 8 k of A and needs 3 or 3x1",
+        ),
+        (
+            of_each,
+            &[3, 1],
+            &[4],
+            "one per 8 k and column of B and needs 5 or 1x5",
+        ),
     ] {
         let refused = given(per, of_a, of_b)
             .expect_err("another shape")
             .to_string();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(reason), "{refused}");
     }
-    let of_each = Per::Block {
-        rows: 1,
-        columns: 1,
-        k: 8,
-    };
-    let refused = given(of_each, &[1], &[5])
-        .expect_err("another shape")
-        .to_string();
-    assert!(
-        refused.contains("one per row and 8 k of A and needs 3 or 3x1"),
-        "{refused}"
-    );
-    let refused = given(of_each, &[3, 1], &[4])
-        .expect_err("another shape")
-        .to_string();
-    assert!(
-        refused.contains("one per 8 k and column of B and needs 5 or 1x5"),
-        "{refused}"
-    );
 }

@@ -66,6 +66,25 @@ impl TileOfD {
         at: [0, 0],
         count: [1, 1],
     };
+
+    /// Its number, as tiles are counted.
+    fn index(self, raster: Raster) -> usize {
+        let ([row, column], [rows, columns]) = (self.at, self.count);
+        match raster {
+            Raster::AlongRows => row * columns + column,
+            Raster::AlongColumns => column * rows + row,
+        }
+    }
+
+    /// The tile of this number.
+    pub(super) fn nth(index: usize, count: [usize; 2], raster: Raster) -> TileOfD {
+        let [rows, columns] = count;
+        let at = match raster {
+            Raster::AlongRows => [index / columns, index % columns],
+            Raster::AlongColumns => [index % rows, index / rows],
+        };
+        TileOfD { at, count }
+    }
 }
 
 impl Node {
@@ -97,7 +116,7 @@ impl Node {
     }
 }
 
-/// Zeros that fill parts up to whole tiles: no kernel has more, and each is listed.
+/// The most zeros that fill parts up to whole tiles, since each is listed; no kernel has more.
 const MOST_ZEROS: usize = 1 << 22;
 
 impl KTraversal {
@@ -105,7 +124,7 @@ impl KTraversal {
     /// the split says so.
     ///
     /// # Errors
-    /// What the spec leaves open and has to be said, or cannot be for this k.
+    /// A constant that is still open, or does not fit this k.
     pub fn new(
         spec: &ScheduleSpec,
         k: usize,
@@ -160,7 +179,7 @@ impl KTraversal {
     }
 }
 
-/// Sums as the merge has them. One alone, from itself on, is what it is.
+/// Sums as the merge has them. A single sum that starts from itself needs no merge.
 fn brought_together(mut parts: Vec<Node>, role: Role, merge: &Merge) -> Node {
     let kept = match merge {
         Merge::InPlace {} => true,
@@ -198,10 +217,7 @@ fn parts_of(
     let Parts::Tiles { raster, groups, .. } = parts else {
         return divide(parts, k, spec.tile_k);
     };
-    let index = match raster {
-        Raster::AlongRows => tile.at[0] * tile.count[1] + tile.at[1],
-        Raster::AlongColumns => tile.at[1] * tile.count[0] + tile.at[0],
-    };
+    let index = tile.index(*raster);
     let all = tile.count[0] * tile.count[1];
     let mut before = 0;
     for Group { tiles, parts } in groups {
@@ -267,7 +283,8 @@ impl MainLoop<'_> {
     fn tiles(&self, part: &[Range<usize>]) -> KIndices {
         let spec = self.spec;
         let length: usize = part.iter().map(ExactSizeIterator::len).sum();
-        let residue = spec.tile_k.map_or(0, |tile| length % tile);
+        let tile = spec.tile_k.unwrap_or(1);
+        let residue = length % tile;
         if residue == 0 && spec.order.is_none() {
             return match part {
                 [] => KIndices::Range(0..0),
@@ -277,10 +294,7 @@ impl MainLoop<'_> {
                 }
             };
         }
-        let missing = match (residue, spec.tile_k) {
-            (0, _) | (_, None) => 0,
-            (_, Some(tile)) => tile - residue,
-        };
+        let missing = length.next_multiple_of(tile) - length;
         let mut indices: Vec<KIndex> = part.iter().cloned().flatten().map(KIndex::of).collect();
         let at = match spec.residue {
             Residue::Last => length,

@@ -1,11 +1,12 @@
 //! Which specs a kernel can follow at all.
 
 use super::{
-    BiasAdded, Combine, Function, Grain, Level, Merge, Multiply, Parts, Per, Residue, ScaledAt,
+    BiasAdded, Combine, Function, Grain, Merge, Multiply, Parts, Per, Residue, ScaledAt,
     ScheduleSpec, Start, WithoutC,
 };
 use crate::num::Format;
 
+/// Of a level, and of all together.
 pub(super) const MAX_PARTS: usize = 1 << 20;
 
 pub(super) fn sane(name: &str, value: usize) -> Result<(), String> {
@@ -184,13 +185,8 @@ impl ScheduleSpec {
 
     /// Whether slices are added to D as it is stored.
     pub fn is_in_place(&self) -> bool {
-        matches!(
-            &self.split,
-            Some(Level {
-                merge: Merge::InPlace {},
-                ..
-            })
-        )
+        let split = self.split.as_ref();
+        split.is_some_and(|split| split.merge == Merge::InPlace {})
     }
 
     pub(super) fn tiled(&self, what: &str) -> Result<usize, String> {

@@ -6,9 +6,6 @@ use super::{
     SliceLength, Start,
 };
 
-/// Parts of all levels together.
-const MOST_PARTS: usize = 1 << 20;
-
 impl ScheduleSpec {
     pub(super) fn validate_levels(&self) -> Result<(), String> {
         let mut counts = 1usize;
@@ -39,9 +36,9 @@ impl ScheduleSpec {
                 Merge::Sum { .. } => {}
             }
         }
-        if counts > MOST_PARTS {
+        if counts > MAX_PARTS {
             return Err(format!(
-                "split and inner make {counts} parts; limit: {MOST_PARTS}"
+                "split and inner make {counts} parts; limit: {MAX_PARTS}"
             ));
         }
         Ok(())
@@ -85,39 +82,31 @@ impl ScheduleSpec {
                 }
             }
             Parts::Ranges { parts } => validate_ranges(parts),
-            parts => self.validate_counted("split", parts),
+            Parts::Slices { count, grain, .. } | Parts::Interleaved { count, grain, .. } => {
+                self.validate_counted("split", *count, *grain)
+            }
         }
     }
 
-    fn validate_counted(&self, name: &str, parts: &Parts) -> Result<(), String> {
-        let (Parts::Slices {
-            count: parts,
-            grain,
-            ..
+    fn validate_counted(
+        &self,
+        name: &str,
+        count: Option<usize>,
+        grain: Option<Grain>,
+    ) -> Result<(), String> {
+        if let Some(count) = count {
+            sane(&format!("{name}.parts.count"), count)?;
         }
-        | Parts::Interleaved {
-            count: parts,
-            grain,
-            ..
-        }) = parts
-        else {
-            unreachable!("slices and grains have counts");
-        };
-        if let Some(count) = parts {
-            sane(&format!("{name}.parts.count"), *count)?;
-        }
+        let of_grain = format!("{name}.parts.grain");
         match grain {
             None => self.tiled("a split").map(drop),
-            Some(Grain::K(grain)) => sane(&format!("{name}.parts.grain"), *grain),
+            Some(Grain::K(grain)) => sane(&of_grain, grain),
             Some(Grain::ByK(GrainByK { wide, narrow })) => {
-                sane(&format!("{name}.parts.grain.wide"), *wide)?;
-                sane(&format!("{name}.parts.grain.narrow"), *narrow)?;
-                multiple(
-                    &format!("{name}.parts.grain.wide"),
-                    *wide,
-                    &format!("{name}.parts.grain.narrow"),
-                    *narrow,
-                )
+                let [of_wide, of_narrow] =
+                    ["wide", "narrow"].map(|key| format!("{of_grain}.{key}"));
+                sane(&of_wide, wide)?;
+                sane(&of_narrow, narrow)?;
+                multiple(&of_wide, wide, &of_narrow, narrow)
             }
         }
     }
@@ -128,19 +117,16 @@ impl ScheduleSpec {
                 length: SliceLength::CeilOfFloor,
                 ..
             } => refused("inner: threads cannot omit k; ceil_of_floor is only for a split"),
-            parts @ (Parts::Slices { .. } | Parts::Interleaved { .. }) => {
-                if count(parts).is_none() {
+            parts @ (Parts::Slices { count, grain, .. }
+            | Parts::Interleaved { count, grain, .. }) => {
+                if count.is_none() {
                     return refused("inner: the number of parts is missing");
                 }
-                self.validate_counted("inner", parts)?;
-                match (parts, self.tile_k) {
-                    (
-                        Parts::Interleaved {
-                            grain: Some(Grain::K(grain)),
-                            ..
-                        },
-                        Some(tile),
-                    ) => multiple("tile_k", tile, "inner.parts.grain", *grain),
+                self.validate_counted("inner", *count, *grain)?;
+                match (parts, grain, self.tile_k) {
+                    (Parts::Interleaved { .. }, Some(Grain::K(grain)), Some(tile)) => {
+                        multiple("tile_k", tile, "inner.parts.grain", *grain)
+                    }
                     _ => Ok(()),
                 }
             }

@@ -12,7 +12,7 @@ use crate::{Problem, ShapeError, shape_text};
 pub struct Values {
     pub alpha: u32,
     pub beta: u32,
-    /// What results are multiplied by before they are converted, if the schedule says so.
+    /// The factor of results before they are converted, if the schedule has one.
     pub scale_result: Option<u32>,
     /// One for every column of D.
     bias: Option<Table>,
@@ -134,7 +134,7 @@ impl Values {
         Ok(self)
     }
 
-    /// Adds the scales of A and B, turned beforehand as the operands were.
+    /// Adds the scales of A and B, transposed beforehand as the operands were.
     ///
     /// # Errors
     /// If one has another shape than the schedule wants.
@@ -186,12 +186,11 @@ impl Values {
             table.columns = columns;
             tables.push(table);
         }
-        let tables: [Table; 2] = tables.try_into().expect("of A and of B");
-        self.scales = Some(tables);
+        self.scales = Some(tables.try_into().expect("of A and of B"));
         Ok(self)
     }
 
-    /// Adds what is taken off integer sums: one integer for every column of D, and one for every row
+    /// Adds the zero points, which integer sums lose: one integer for every column of D, and one for every row
     /// where they are multiplied.
     ///
     /// # Errors
@@ -227,8 +226,7 @@ impl Values {
         Ok(self)
     }
 
-    /// What is taken off the sum of an element: the integer of its column, times that of its row if there
-    /// is one.
+    /// The zero point of an element: the integer of its column, times that of its row if there is one.
     ///
     /// # Panics
     /// If there are none where the schedule has some.
@@ -261,15 +259,17 @@ impl Values {
         self.bias.as_ref().map(|bias| bias.get(batch, 0, column))
     }
 
+    fn scales(&self) -> &[Table; 2] {
+        let scales = self.scales.as_ref();
+        scales.expect("a schedule with scales is given some")
+    }
+
     /// The scale of a row of A at this k.
     ///
     /// # Panics
     /// If there are no scales.
     pub fn scale_a(&self, per: Per, batch: usize, row: usize, k: usize) -> u32 {
-        let [a, _] = self
-            .scales
-            .as_ref()
-            .expect("a schedule with scales is given some");
+        let [a, _] = self.scales();
         match per {
             Per::Tensor => a.get(batch, 0, 0),
             Per::Row | Per::RowOrTensor => a.get(batch, row, 0),
@@ -282,10 +282,7 @@ impl Values {
     /// # Panics
     /// If there are no scales.
     pub fn scale_b(&self, per: Per, batch: usize, column: usize, k: usize) -> u32 {
-        let [_, b] = self
-            .scales
-            .as_ref()
-            .expect("a schedule with scales is given some");
+        let [_, b] = self.scales();
         match per {
             Per::Tensor => b.get(batch, 0, 0),
             Per::Row | Per::RowOrTensor => b.get(batch, 0, column),

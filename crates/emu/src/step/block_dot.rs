@@ -4,13 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{
-    Code, check_accumulator, check_group, check_nan, check_narrow_operands, check_precision,
+    Code, check_accumulator, check_group, check_narrow_operands, check_part, check_precision,
     check_zero_exponent,
 };
-use super::floor::signed;
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
-use super::term::{Term, fraction_bits};
+use super::term::{Term, fraction_bits, signed};
 use super::trace::{Datapath, Source};
 use crate::num::{Formats, Rounding, Scale, Target, Unpacked};
 
@@ -208,18 +207,10 @@ impl StepKind for BlockDot {
     }
 
     fn check(&self, formats: Formats) -> Result<(), String> {
-        let Formats { accumulator, .. } = formats;
-        let Some(scale) = formats.scale else {
-            return Err("this step needs scales".into());
-        };
+        let accumulator = formats.accumulator;
+        let scale = formats.scale.ok_or("this step needs scales")?;
         check_group(self.group)?;
-        let divides = |part: usize, whole: usize| part != 0 && whole.is_multiple_of(part);
-        if !divides(self.part, self.group) || !divides(self.part, scale.block) {
-            return Err(format!(
-                "part is {}; it must divide group, {}, and scale.block, {}",
-                self.part, self.group, scale.block
-            ));
-        }
+        check_part("part", self.part, self.group, scale)?;
         check_narrow_operands(formats)?;
         if self.fraction_bits > 64 {
             let bits = self.fraction_bits;
@@ -227,8 +218,7 @@ impl StepKind for BlockDot {
         }
         check_zero_exponent(self.zero_exponent)?;
         check_precision(self.precision, accumulator)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(accumulator, self.nan)
     }
 
     fn scaling(&self) -> ScaleUse {

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan, check_narrow_operands};
-use super::floor::signed;
+use super::checks::{Code, check_accumulator, check_group, check_narrow_operands, check_part};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
-use super::term::Term;
+use super::term::{Term, signed};
 use super::trace::{Datapath, Source};
 use crate::num::{Formats, Rounding, Target, Unpacked};
 
@@ -222,20 +221,11 @@ impl StepKind for BlockWindow {
     }
 
     fn check(&self, formats: Formats) -> Result<(), String> {
-        let Formats { accumulator, .. } = formats;
-        let Some(scale) = formats.scale else {
-            return Err("this step needs scales".into());
-        };
+        let accumulator = formats.accumulator;
+        let scale = formats.scale.ok_or("this step needs scales")?;
         check_group(self.group)?;
-        let divides = |part: usize, whole: usize| part != 0 && whole.is_multiple_of(part);
-        for (name, part) in [("part", self.part), ("product_part", self.product_part)] {
-            if !divides(part, self.group) || !divides(part, scale.block) {
-                return Err(format!(
-                    "{name} is {part}; it must divide group, {}, and scale.block, {}",
-                    self.group, scale.block
-                ));
-            }
-        }
+        check_part("part", self.part, self.group, scale)?;
+        check_part("product_part", self.product_part, self.group, scale)?;
         check_narrow_operands(formats)?;
         for (name, bits) in [
             ("product_bits", self.product_bits),
@@ -259,8 +249,7 @@ impl StepKind for BlockWindow {
         {
             return Err("least_sum must lie within 4096 of 0".into());
         }
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(accumulator, self.nan)
     }
 
     fn scaling(&self) -> ScaleUse {

@@ -2,15 +2,14 @@
 //! result is the next one's C.
 
 use serde::{Deserialize, Serialize};
-
 use serde_json::{Value, json};
 
 use super::checks::{Code, check_nan};
 use super::clues::{Clues, numbers};
 use super::kind::Products;
 use super::special::without_minus_zero;
-use super::term::{Term, fraction_bits};
-use super::trace::{Datapath, Source, TermTrace};
+use super::term::{Term, fraction_bits, leading};
+use super::trace::{Datapath, Source};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, shift_right};
 
 /// How the products of an instruction are taken.
@@ -47,19 +46,6 @@ pub(super) struct Group {
 /// With what a zero competes for the grid: nothing lies so low.
 pub(super) const NEVER: i32 = -4096;
 
-/// A product as a trace has it, with the exponent with which it competes for the grid.
-pub(super) fn told(
-    product: &Term,
-    (source, exponent): (Source, i32),
-    (kept, grid): (i128, i32),
-) -> TermTrace {
-    let product = Term {
-        exponent,
-        ..*product
-    };
-    product.or_zero(NEVER).kept(source, kept, grid)
-}
-
 impl Group {
     /// Its products, counted within the instruction, missing ones left out.
     pub(super) fn k(&self) -> std::ops::Range<usize> {
@@ -93,12 +79,6 @@ impl Group {
 pub(super) fn largest(products: &[Term]) -> Option<i32> {
     let nonzero = products.iter().filter(|product| product.magnitude != 0);
     nonzero.map(|product| product.exponent).max()
-}
-
-/// The exponent of the highest set bit of `magnitude * 2^lsb`; none of zero.
-pub(super) fn leading(magnitude: u128, lsb: i32) -> Option<i32> {
-    let bits = 128 - magnitude.leading_zeros() as i32;
-    (bits > 0).then_some(lsb + bits - 1)
 }
 
 /// `total * 2^lsb` to the accumulator's format, to nearest even: BF16 is the upper half of the FP32 result,
@@ -135,6 +115,12 @@ fn is_tiny(format: Format, magnitude: u128, lsb: i32) -> bool {
 }
 
 impl Nans {
+    /// Those that answers show.
+    pub(super) fn shown(clues: &Clues) -> Option<Nans> {
+        let [operand, invalid] = clues.nans?;
+        Some(Nans { operand, invalid })
+    }
+
     /// What infinities and NaNs make of a group, if there are any. The order decides which NaN it is.
     pub(super) fn special(
         &self,
@@ -193,20 +179,9 @@ pub(super) fn least_leadings() -> Vec<Value> {
     all.into_iter().map(|n| json!(n)).collect()
 }
 
-/// The least that C's highest bit counts as with units that narrow to FP16, which are known to have one, or otherwise.
-pub(super) fn least_leading(clues: &Clues, otherwise: Option<i32>) -> Option<i32> {
-    match clues.formats.accumulator {
-        Format::Fp16 => Some(Format::Fp16.min_exponent()),
-        _ => otherwise,
-    }
-}
-
-impl Nans {
-    /// Those that answers show.
-    pub(super) fn shown(clues: &Clues) -> Option<Nans> {
-        let [operand, invalid] = clues.nans?;
-        Some(Nans { operand, invalid })
-    }
+/// The least that C's highest bit counts as: only units that narrow to FP16 are known to have one.
+pub(super) fn least_leading(clues: &Clues) -> Option<i32> {
+    (clues.formats.accumulator == Format::Fp16).then(|| Format::Fp16.min_exponent())
 }
 
 impl Groups {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::num::{Format, Formats, Rounding};
+use crate::num::{Format, Formats, Rounding, Scale};
 
 /// A code written in JSON as hexadecimal text (`"7fffffff"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +44,12 @@ pub fn check_group(group: usize) -> Result<(), String> {
     }
 }
 
-pub fn check_accumulator(format: Format) -> Result<(), String> {
-    match format.infinity(false) {
-        Some(_) => Ok(()),
-        None => Err(format!("{format} cannot accumulate: it has no infinity")),
+/// A format that accumulates, and the code of a NaN result.
+pub fn check_accumulator(format: Format, nan: Code) -> Result<(), String> {
+    if format.infinity(false).is_none() {
+        return Err(format!("{format} cannot accumulate: it has no infinity"));
     }
+    check_nan(nan, format)
 }
 
 /// A rounding that ends a step: of zeros, and of infinity, no other is known.
@@ -89,6 +90,18 @@ pub fn check_narrow_operands(formats: Formats) -> Result<(), String> {
             "operands must be finite narrow formats, unlike {format}"
         )),
     }
+}
+
+/// Products that are added before they are scaled: groups and the blocks of a scale hold whole numbers of them.
+pub fn check_part(name: &str, part: usize, group: usize, scale: Scale) -> Result<(), String> {
+    let divides = |whole: usize| part != 0 && whole.is_multiple_of(part);
+    if divides(group) && divides(scale.block) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} is {part}; it must divide group, {group}, and scale.block, {}",
+        scale.block
+    ))
 }
 
 /// The formats of units that add integers.

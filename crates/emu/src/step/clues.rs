@@ -1,11 +1,12 @@
-//! What is asked of every kind of step by those who look for one: hypotheses from answers, and parts that break.
+//! What a search for a kind of step and a simulated fault need to know: clues from a machine's answers, and the parts of a
+//! unit.
 
 use serde_json::{Value, json};
 
-use super::Code;
-use crate::num::Formats;
+use super::{Code, fma_bits};
+use crate::num::{Format, Formats};
 
-/// What answers of a machine show, if its unit is of the kind that reads them.
+/// What a machine's answers show of its unit, as each kind of step reads them.
 #[derive(Debug)]
 pub struct Clues<'a> {
     pub formats: Formats,
@@ -28,13 +29,13 @@ pub struct Clues<'a> {
     pub nans: Option<[Code; 2]>,
 }
 
-/// The parts of a unit, and how many bits the numbers in them have. None where a step does not tell of such a part.
+/// The parts of a unit, and the bits of the numbers in them; 0 where a step does not trace such a part.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
     /// Beside each other, in a step.
     pub multipliers: usize,
     pub aligners: usize,
-    /// Whether the step tells what its multipliers return.
+    /// Whether the step passes products through [`Datapath::multiplied`](super::Datapath::multiplied).
     pub tells_products: bool,
     /// Bits of a term behind the aligner.
     pub aligned_bits: u32,
@@ -44,7 +45,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A multiplier and an aligner for each product of a step, and nothing else that is known.
+    /// A multiplier and an aligner for each product of a step; nothing else is known.
     pub fn of(span: usize) -> Unit {
         Unit {
             multipliers: span,
@@ -53,6 +54,16 @@ impl Unit {
             aligned_bits: 0,
             sum_bits: 0,
             lowest_result_bit: 0,
+        }
+    }
+
+    /// What fused multiply-adds have.
+    pub(super) fn fma(self, accumulator: Format) -> Unit {
+        let bits = fma_bits(accumulator);
+        Unit {
+            aligned_bits: bits + 1,
+            sum_bits: bits + 2,
+            ..self
         }
     }
 

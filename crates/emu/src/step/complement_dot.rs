@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chained::{
-    Group, Groups, NEVER, Nans, check, largest, leading, least_leading, least_leadings, round, told,
+    Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
 };
 use super::clues::Clues;
 use super::kind::{Products, StepKind};
-use super::term::Term;
+use super::term::{Term, leading};
 use super::trace::{Datapath, Source};
 use crate::num::{Formats, Rounding, Unpacked};
 
@@ -65,7 +65,7 @@ impl StepKind for ComplementDot {
                     groups: groups.clone(),
                     product_bits: 24,
                     leading_bits: 26,
-                    least_leading: least_leading(clues, None),
+                    least_leading: least_leading(clues),
                     flush_operands,
                     flush_sums,
                     nan,
@@ -175,8 +175,12 @@ impl ComplementDot {
         for (i, product) in products.iter().enumerate() {
             let units = cut(product, grid);
             let units = observer.shifted(Some(group.first + i), term(product.negative, units));
-            let source = (group.source(i), of(product));
-            observer.term(|| told(product, source, (in_place(units), grid)));
+            let competing = Term {
+                exponent: of(product),
+                ..*product
+            };
+            let competing = competing.or_zero(NEVER);
+            observer.term(|| competing.kept(group.source(i), in_place(units), grid));
             total += units;
         }
         let units = observer.shifted(None, cut(&of_c, grid));

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_nan, check_rounding};
+use super::checks::{Code, check_accumulator, check_rounding};
 use super::kind::{Carried, Products, StepKind};
 use super::trace::Datapath;
-use crate::num::Formats;
-use crate::num::{ExactSum, Rounding, Target};
+use crate::num::{ExactSum, Formats, Rounding, Target};
 
 /// Constants of an exact dot product. It is one step over the whole of K; what is carried from
 /// product to product is the sum without any rounding, not a code.
@@ -86,10 +85,8 @@ impl StepKind for ExactDot {
     }
 
     fn check(&self, formats: Formats) -> Result<(), String> {
-        let accumulator = formats.accumulator;
         check_rounding("rounding", self.rounding)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(formats.accumulator, self.nan)
     }
 
     /// Nothing is rounded before the end.

@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
-use super::exact_sum_wires::spoil;
+use super::checks::{Code, check_accumulator, check_group, check_rounding};
 use super::kind::{Products, StepKind};
 use super::special::without_minus_zero;
 use super::trace::Datapath;
-use crate::num::Formats;
-use crate::num::{ExactSum as Sum, Rounding, Target};
+use super::wires::spoil;
+use crate::num::{ExactSum as Sum, Formats, Rounding, Target};
 
 /// Constants of an exact sum. The step:
 ///
@@ -100,10 +99,8 @@ impl StepKind for ExactSum {
     }
 
     fn check(&self, formats: Formats) -> Result<(), String> {
-        let accumulator = formats.accumulator;
         check_group(self.group)?;
         check_rounding("rounding", self.rounding)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(formats.accumulator, self.nan)
     }
 }

@@ -4,13 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chained::{
-    Group, Groups, Nans, check, largest, leading, least_leading, least_leadings, round, told,
+    Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
 };
 use super::clues::Clues;
-use super::floor::{floor_to, signed};
 use super::kind::{Products, StepKind};
-use super::term::Term;
-use super::trace::{Datapath, Source, TermTrace};
+use super::term::{Term, floor_to, leading, signed};
+use super::trace::{Datapath, Source};
 use crate::num::Formats;
 
 /// Constants of a dot-add of floored pairs. An instruction takes its products in groups; a group's result is the next one's
@@ -56,7 +55,7 @@ impl StepKind for FlooredPairs {
             groups,
             product_bits: 24,
             leading_bits: 26,
-            least_leading: least_leading(clues, None).unwrap_or(least),
+            least_leading: least_leading(clues).unwrap_or(least),
             nan,
         });
         all.collect()
@@ -148,12 +147,12 @@ impl FlooredPairs {
                     Source::Product(i) => Source::Product(i - first),
                     missing => missing,
                 };
-                observer.term(|| told(product, (source, product.exponent), (kept, own)));
+                observer.term(|| product.or_zero(NEVER).kept(source, kept, own));
                 sum += kept;
             }
             observer.sum(sum, own, false);
             let kept = floor_to(sum, own, grid);
-            sums.push((first, exponent, (sum, own), kept));
+            sums.push((first, Term::sum(sum, own, exponent), kept));
             total += kept;
         }
         // In units of products' exponents.
@@ -161,21 +160,13 @@ impl FlooredPairs {
         let most = exponent.map_or(competes, |exponent| exponent.max(competes));
         observer.stage("group", || group.k().collect());
         observer.aligned(most, grid);
-        for (first, exponent, (sum, lsb), kept) in sums {
+        for (first, sum, kept) in sums {
             let count = group.there.saturating_sub(first).min(2);
             let source = match count {
                 0 => Source::Missing,
                 _ => Source::Products { first, count },
             };
-            observer.term(|| TermTrace {
-                source,
-                negative: sum < 0,
-                magnitude: sum.unsigned_abs(),
-                lsb,
-                exponent,
-                kept,
-                kept_lsb: grid,
-            });
+            observer.term(|| sum.kept(source, kept, grid));
         }
         let value = signed(c.negative, c.magnitude);
         let kept = if floor_to(value.abs(), c.lsb, grid) == 0 && grid > self.least_leading {

@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_nan, check_rounding};
+use super::checks::{Code, check_accumulator, check_rounding};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
 use super::wires::Wires;
-use crate::num::Formats;
-use crate::num::{Rounding, Target, fma_through};
+use crate::num::{Formats, Rounding, Target, fma_through};
 
 /// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
 /// formats of its factors, and each sum rounded once to the accumulator's format.
@@ -33,12 +32,7 @@ impl StepKind for FmaChain {
     }
 
     fn unit(&self, formats: Formats) -> super::Unit {
-        let bits = super::fma_bits(formats.accumulator);
-        super::Unit {
-            aligned_bits: bits + 1,
-            sum_bits: bits + 2,
-            ..super::Unit::of(1)
-        }
+        super::Unit::of(1).fma(formats.accumulator)
     }
 
     fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
@@ -57,9 +51,7 @@ impl StepKind for FmaChain {
     }
 
     fn check(&self, formats: Formats) -> Result<(), String> {
-        let accumulator = formats.accumulator;
         check_rounding("rounding", self.rounding)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(formats.accumulator, self.nan)
     }
 }

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{
-    Code, check_accumulator, check_group, check_nan, check_precision, check_zero_exponent,
-};
+use super::checks::{Code, check_accumulator, check_group, check_precision, check_zero_exponent};
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits};
@@ -196,8 +194,7 @@ impl StepKind for Fused {
                 return Err("sum_bits changes nothing where rounding is rz; leave it out".into());
             }
         }
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(accumulator, self.nan)
     }
 
     fn scaling(&self) -> ScaleUse {

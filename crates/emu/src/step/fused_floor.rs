@@ -3,14 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{
-    Code, check_accumulator, check_group, check_nan, check_rounding, check_zero_exponent,
-};
-use super::floor::{floor_to, signed};
+use super::checks::{Code, check_accumulator, check_group, check_rounding, check_zero_exponent};
 use super::kind::{Products, StepKind};
 use super::special::special;
-use super::term::{Term, fraction_bits};
-use super::trace::{Datapath, Source, TermTrace};
+use super::term::{Term, floor_to, fraction_bits, leading, signed};
+use super::trace::{Datapath, Source};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
@@ -124,15 +121,8 @@ impl StepKind for FusedFloor {
         let products = products.map_or(0, |sum| {
             let lsb = sum.exponent - self.fraction_bits as i32;
             let kept = floor_to(sum.value, lsb, grid);
-            observer.term(|| TermTrace {
-                source: Source::AllProducts,
-                negative: sum.value < 0,
-                magnitude: sum.value.unsigned_abs(),
-                lsb,
-                exponent: sum.exponent,
-                kept,
-                kept_lsb: grid,
-            });
+            let all = Term::sum(sum.value, lsb, sum.exponent);
+            observer.term(|| all.kept(Source::AllProducts, kept, grid));
             kept
         });
         let reached = self
@@ -193,8 +183,7 @@ impl StepKind for FusedFloor {
         }
         check_zero_exponent(self.zero_exponent)?;
         check_rounding("rounding", self.rounding)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(accumulator, self.nan)
     }
 }
 
@@ -255,10 +244,9 @@ impl FusedFloor {
 
     /// Step 5.
     fn round(&self, format: Format, total: i128, grid: i32) -> u64 {
-        if total == 0 {
+        let Some(leading) = leading(total.unsigned_abs(), grid) else {
             return format.zero(false);
-        }
-        let leading = grid + 127 - total.unsigned_abs().leading_zeros() as i32;
+        };
         let lsb = leading.max(format.min_exponent()) - self.result_fraction_bits as i32;
         let lsb = lsb.max(grid);
         let total = floor_to(total, grid, lsb);
@@ -267,10 +255,10 @@ impl FusedFloor {
     }
 }
 
-/// Whether a product of finite numbers reaches the power of two after the accumulator's largest. Products of zeros lie
-/// far below, and beside a NaN it does not matter.
+/// Whether a product of finite numbers reaches the power of two after the accumulator's largest. Beside a NaN it does not
+/// matter.
 fn overflows(formats: Formats, a: &Unpacked, b: &Unpacked) -> bool {
     let product = Term::product(a, b, fraction_bits(formats));
-    let leading = 127 - product.magnitude.leading_zeros() as i32;
-    leading + product.lsb > formats.accumulator.max_exponent()
+    leading(product.magnitude, product.lsb)
+        .is_some_and(|leading| leading > formats.accumulator.max_exponent())
 }

@@ -7,8 +7,7 @@ use super::checks::check_rounding;
 use super::fused::Fused;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::num::Formats;
-use crate::num::{Format, Rounding, Target, Unpacked, fma};
+use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
 /// the others are added by [`Fused`] steps one after another, from zero; C comes last:
@@ -178,14 +177,8 @@ impl StepKind for FusedHalves {
 impl FusedHalves {
     /// `r2 + c` is `r2 * 1 + c` in the accumulator's format.
     pub fn close(&self, format: Format, r2: u64, c: u64) -> u64 {
-        let one = Unpacked {
-            class: crate::num::Class::Finite,
-            negative: false,
-            significand: 1 << format.fraction_bits(),
-            exponent: 0,
-        };
         fma(
-            ([format; 2], format.unpack(r2), one),
+            ([format; 2], format.unpack(r2), Unpacked::one(format)),
             (format, format.unpack(c)),
             Target::full(format, self.closing),
             self.half.nan.0,

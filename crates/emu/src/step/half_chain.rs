@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::num::Formats;
-use crate::num::{Class, Format, Rounding, Target, Unpacked, fma};
+use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chain. One step is one instruction:
 ///
@@ -101,31 +100,24 @@ impl StepKind for HalfChain {
 
 /// `d + a*b` in FP32. A product of FP16 numbers is exact, so that one rounding is all there is.
 fn multiply_add(a: Unpacked, b: Unpacked, d: u64) -> u64 {
-    let given = [d, nan_of(a), nan_of(b)];
-    let number = Format::Fp32.unpack(d);
-    let half = Format::Fp16;
-    let target = Target::full(Format::Fp32, Rounding::NearestEven);
-    let sum = fma(
-        ([half, half], a, b),
-        (Format::Fp32, number),
-        target,
-        INVALID,
-    );
-    first_nan(&given).unwrap_or(sum)
+    fused(([Format::Fp16; 2], a, b), d, &[d, nan_of(a), nan_of(b)])
 }
 
 fn add(x: u64, y: u64) -> u64 {
-    let one = Format::Fp16.unpack(0x3c00);
-    let formats = [Format::Fp32, Format::Fp16];
-    let target = Target::full(Format::Fp32, Rounding::NearestEven);
-    let (first, second) = (Format::Fp32.unpack(x), Format::Fp32.unpack(y));
-    let sum = fma(
-        (formats, first, one),
-        (Format::Fp32, second),
-        target,
-        INVALID,
-    );
-    first_nan(&[x, y]).unwrap_or(sum)
+    let format = Format::Fp32;
+    let product = ([format; 2], format.unpack(x), Unpacked::one(format));
+    fused(product, y, &[x, y])
+}
+
+/// A product plus `d` in FP32; or the first NaN of these codes.
+fn fused(product: ([Format; 2], Unpacked, Unpacked), d: u64, codes: &[u64]) -> u64 {
+    let format = Format::Fp32;
+    let nan = codes.iter().find(|&&code| format.unpack(code).is_nan());
+    if let Some(nan) = nan {
+        return nan | QUIET;
+    }
+    let target = Target::full(format, Rounding::NearestEven);
+    fma(product, (format, format.unpack(d)), target, INVALID)
 }
 
 /// The FP32 code of a NaN operand; +0 of a number. An operand is taken apart before it comes here,
@@ -135,11 +127,6 @@ fn nan_of(x: Unpacked) -> u64 {
         Class::Nan => Format::Fp32.sign(x.negative) | 0x7fc0_0000,
         Class::Finite | Class::Infinite => 0,
     }
-}
-
-fn first_nan(codes: &[u64]) -> Option<u64> {
-    let nan = |&&code: &&u64| Format::Fp32.unpack(code).is_nan();
-    codes.iter().find(nan).map(|code| code | QUIET)
 }
 
 /// FP32 to FP16 as the `half` library does where no rounding is chosen.

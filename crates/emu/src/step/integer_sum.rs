@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{check_group, check_integers};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
-use crate::num::Formats;
-use crate::num::{Format, Unpacked};
+use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
 /// the accumulator's range as `overflow` says. Modulo 2^32 the size of a group decides nothing;
@@ -67,9 +66,7 @@ impl StepKind for IntegerSum {
         // At most 1024 products of 2^16, far inside 64 bits.
         let mut sum = Format::Int32.integer(c);
         for (k, (a, b)) in a.iter().zip(b).enumerate() {
-            let product = value(a) * value(b);
-            let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
-            sum += if product < 0 { -magnitude } else { magnitude };
+            sum += multiplied(k, value(a) * value(b), observer);
         }
         let sum = observer.added(sum.into()) as i64;
         let kept = match self.overflow {
@@ -101,6 +98,12 @@ impl StepKind for IntegerSum {
     fn notices_zeros(&self, _: Formats) -> bool {
         false
     }
+}
+
+/// A product, whose magnitude passes its multiplier.
+pub(super) fn multiplied(k: usize, product: i64, observer: &mut impl Datapath) -> i64 {
+    let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
+    if product < 0 { -magnitude } else { magnitude }
 }
 
 fn value(x: &Unpacked) -> i64 {

@@ -1,4 +1,4 @@
-//! What a kind of step has to say for itself.
+//! The trait of a kind of step.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub trait StepKind {
     /// How many products one step takes.
     fn span(&self) -> usize;
 
-    /// Adds at most `span` products to `c`; missing ones are zero products. Tells `observer` what
+    /// Adds at most `span` products to `c`; missing ones are zero products. `observer` receives what
     /// happens on the way.
     fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64
     where
@@ -27,12 +27,12 @@ pub trait StepKind {
     /// A sentence naming the constant.
     fn check(&self, formats: Formats) -> Result<(), String>;
 
-    /// What a unit of this kind has that a fault can break.
+    /// The parts of a unit of this kind that a fault can break.
     fn unit(&self, _formats: Formats) -> Unit {
         Unit::of(self.span())
     }
 
-    /// Steps that may explain a machine's answers, likely ones first; none of a kind that nobody looks for.
+    /// Steps that may explain a machine's answers, likely ones first; none of a kind that `infer` does not try.
     fn hypotheses(_clues: &Clues) -> Vec<Self>
     where
         Self: Sized,
@@ -40,12 +40,12 @@ pub trait StepKind {
         Vec::new()
     }
 
-    /// The plausible values of a constant, where its name alone does not say them; `k` products are the longest case.
+    /// The plausible values of a constant, where they do not follow from its name; the longest case has `k` products.
     fn values(&self, _constant: &str, _k: usize) -> Option<Vec<Value>> {
         None
     }
 
-    /// Changes constants that are not a freedom of their own once another is changed.
+    /// Adapts the constants that depend on one that was changed.
     fn follow(&mut self, _changed: &str) {}
 
     /// Whether operands and accumulator are integers; otherwise they are floats.
@@ -73,12 +73,12 @@ pub trait StepKind {
         true
     }
 
-    /// Whether we know schedules of libraries' kernels for such units.
+    /// Whether schedules of libraries' kernels are known for such units.
     fn has_schedules(&self) -> bool {
         true
     }
 
-    /// How a finished sum is rounded to D's format, where that is another; none if nobody knows.
+    /// How a finished sum is rounded to another format of D; none if that is unknown.
     fn rounds_results(&self, _to: Format) -> Option<Rounding> {
         Some(Rounding::NearestEven)
     }
@@ -105,7 +105,7 @@ pub trait StepKind {
         *c = observer.rounded(products.formats.accumulator, rounded);
     }
 
-    /// Goes past `count` products as if they were none.
+    /// Passes over `count` products without adding them.
     fn skip(&self, _formats: Formats, _carried: &mut Carried, _count: usize) {}
 
     /// The chain's result, a code of the accumulator's format.

@@ -13,8 +13,6 @@ mod clues;
 mod complement_dot;
 mod exact_dot;
 mod exact_sum;
-mod exact_sum_wires;
-mod floor;
 mod floored_pairs;
 mod fma_chain;
 mod fused;
@@ -34,9 +32,9 @@ mod sticky_rne;
 mod term;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod told;
 mod trace;
+#[cfg(test)]
+mod traces;
 mod wires;
 
 use std::ops::{Deref, DerefMut};
@@ -59,8 +57,7 @@ pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
 pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
-pub use kind::{Carried, ScaleUse, Scales};
-pub use kind::{Products, StepKind};
+pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
 pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
@@ -101,9 +98,7 @@ macro_rules! kinds {
                     <$kind as StepKind>::hypotheses(clues).into_iter().map(Step::$kind).collect()
                 ),*]
             }
-        }
 
-        impl Step {
             /// [`StepKind::add`] of its kind.
             pub fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
@@ -115,7 +110,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Every other question is one to its kind.
+        /// Every other method is that of its kind.
         impl Deref for Step {
             type Target = dyn StepKind;
 
@@ -169,8 +164,8 @@ impl Step {
         self.scaling() == ScaleUse::MoveExponents
     }
 
-    /// Whether the accumulator's format has to be said: units that have several, none of them the usual one.
-    pub fn asks_for_accumulator(&self) -> bool {
+    /// Whether the accumulator's format must be given: units that have several, none of them the usual one.
+    pub(super) fn needs_accumulator(&self) -> bool {
         matches!(self, Step::Sliced(_))
     }
 
@@ -192,7 +187,7 @@ impl Step {
         self.run_observed(formats, a, b, scales, carried, &mut ());
     }
 
-    /// As [`Step::run_scaled`], telling `observer` what happens.
+    /// As [`Step::run_scaled`]; `observer` receives what happens.
     pub fn run_observed(
         &self,
         formats: Formats,

@@ -36,12 +36,7 @@ impl StepKind for OrderedFma {
     }
 
     fn unit(&self, formats: Formats) -> super::Unit {
-        let bits = super::fma_bits(formats.accumulator);
-        super::Unit {
-            aligned_bits: bits + 1,
-            sum_bits: bits + 2,
-            ..super::Unit::of(self.span())
-        }
+        super::Unit::of(self.span()).fma(formats.accumulator)
     }
 
     fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {

@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Code, check_accumulator, check_group, check_nan, check_rounding};
+use super::checks::{Code, check_accumulator, check_group, check_rounding};
 use super::kind::{Products, StepKind};
 use super::trace::Datapath;
 use super::wires::Wires;
-use crate::num::Formats;
-use crate::num::{FmaWires, Format, Rounding, Target, Unpacked, fma_through};
+use crate::num::{FmaWires, Format, Formats, Rounding, Target, Unpacked, fma_through};
 
 /// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
 /// accumulator's format and then flushes a subnormal result to zero, keeping its sign:
@@ -137,8 +136,7 @@ impl StepKind for PairwiseFlush {
             return Err("span must be a multiple of group, at most 1024".into());
         }
         check_rounding("rounding", self.rounding)?;
-        check_accumulator(accumulator)?;
-        check_nan(self.nan, accumulator)
+        check_accumulator(accumulator, self.nan)
     }
 }
 

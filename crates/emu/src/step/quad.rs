@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pair::Lane;
-use crate::num::Scale;
-use crate::num::{Format, Unpacked};
+use crate::num::{Format, Scale, Unpacked};
 
 /// How the scales of two operands change a lane of TFR. Their codes are taken as they are: the unit
 /// knows no NaN among them, and no subnormal.

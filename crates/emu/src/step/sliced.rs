@@ -8,8 +8,9 @@ use super::blocks::{Blocks, packed};
 use super::checks::check_group;
 use super::clues::{Clues, numbers};
 use super::kind::{Carried, Products, StepKind};
-use super::trace::{Datapath, Source, TermTrace};
-use crate::common::words::words;
+use super::term::{Term, signed};
+use super::trace::{Datapath, Source};
+use crate::common::words::{Word, words};
 use crate::num::{Class, Format, Formats, Rounding, Unpacked, result_code, shift_right};
 
 /// Bits of a significand that the slices divide, the hidden one included.
@@ -104,14 +105,14 @@ impl Dropping {
                 };
             }
         };
-        let magnitude = shift_right(value.unsigned_abs(), down, rounding, negative) as i128;
-        if negative { -magnitude } else { magnitude }
+        let magnitude = shift_right(value.unsigned_abs(), down, rounding, negative);
+        signed(negative, magnitude)
     }
 }
 
-/// An operand: its exponent and its significand of 11 bits; none of zero.
-fn taken(x: Unpacked, format: Format) -> Option<(i32, u32)> {
-    let above = 10 - format.fraction_bits();
+/// A number: its exponent and its significand of so many bits; none of zero.
+fn taken(x: Unpacked, format: Format, bits: u32) -> Option<(i32, u64)> {
+    let above = bits - 1 - format.fraction_bits();
     let hidden = 1 << format.fraction_bits();
     let beyond = format.max_exponent() + 1;
     let (exponent, significand) = match x.class {
@@ -120,7 +121,7 @@ fn taken(x: Unpacked, format: Format) -> Option<(i32, u32)> {
         Class::Infinite => (beyond, hidden),
         Class::Nan => (beyond, hidden | x.significand),
     };
-    Some((exponent, (significand as u32) << above))
+    Some((exponent, significand << above))
 }
 
 /// A product of slices, in units of the last bit of two slices of its exponent.
@@ -151,10 +152,7 @@ impl StepKind for Sliced {
         let mut all = Vec::new();
         for zero_exponent in [None, Some(2 * formats.a.min_exponent() - 2)] {
             for minus_one in [None, Some(27)] {
-                for (tile, phases) in [32, 16].into_iter().flat_map(|tile| {
-                    let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
-                    phases.map(|phases| (tile, phases.collect()))
-                }) {
+                for (tile, phases) in likely_loops() {
                     all.push(Sliced {
                         group: 8,
                         groups: 2,
@@ -185,18 +183,17 @@ impl StepKind for Sliced {
             values
         };
         Some(match constant {
-            "phases" => phases(),
-            "tile" => numbers([8, 16, 24, 32, 48, 64, 96, 128]),
             "groups" => numbers(1..=8),
             "a_slice" => numbers(6..=SIGNIFICAND as usize),
             "b_slice" => numbers(1..=SIGNIFICAND as usize),
             "narrow_bits" => numbers(0..=16),
             "minus_one" => or_none(numbers(1..=32)),
             "zero_exponent" => or_none((-160..=20).map(|n| json!(n)).collect()),
-            "product" | "sum" | "addend" | "result" => {
-                ["rz", "rne", "rna", "rnu"].map(|word| json!(word)).into()
-            }
-            _ => return None,
+            "product" | "sum" | "addend" | "result" => Dropping::ALL
+                .iter()
+                .map(|(_, word, _)| json!(word))
+                .collect(),
+            other => return loop_values(other),
         })
     }
 
@@ -226,7 +223,6 @@ impl StepKind for Sliced {
     }
 
     fn summary(&self) -> String {
-        let phases: Vec<_> = self.phases.iter().map(u32::to_string).collect();
         let fault = match self.minus_one {
             Some(_) => "; known fault: a sum of minus one unit becomes far too large",
             None => "",
@@ -237,7 +233,7 @@ impl StepKind for Sliced {
             self.tile,
             self.a_slice,
             self.b_slice,
-            phases.join(", "),
+            listed(&self.phases),
             self.group,
             self.groups
         ) + &self.blocks.map_or(String::new(), |blocks| blocks.summary())
@@ -254,9 +250,7 @@ impl StepKind for Sliced {
         if self.group > 64 || self.groups > 64 {
             return Err("group and groups must be at most 64".into());
         }
-        if !(1..=4).contains(&self.phases.len()) || self.phases.iter().any(|phase| *phase > 3) {
-            return Err("phases must be one to four numbers from 0 to 3".into());
-        }
+        check_phases(&self.phases)?;
         // Of a whole significand nothing is left for a second slice.
         let second = 2 * u32::from(self.phases.iter().any(|phase| phase % 2 == 1));
         if !(6..=SIGNIFICAND).contains(&self.a_slice)
@@ -408,33 +402,27 @@ impl Sliced {
             observer.aligned(grid, lsb);
             let mut sum = 0;
             for (i, product) in all.iter().enumerate() {
-                let signed = if product.negative {
-                    -(product.magnitude as i128)
-                } else {
-                    product.magnitude as i128
-                };
                 let kept = match (counts, product.exponent) {
                     (Some(largest), Some(own)) => {
-                        let down = (largest - own) as u32;
-                        self.rounding.product.shift(signed, down)
+                        let value = signed(product.negative, product.magnitude);
+                        self.rounding.product.shift(value, (largest - own) as u32)
                     }
                     _ => 0,
                 };
                 let kept = observer.shifted(Some(begin + i), kept);
+                let source = if i < there {
+                    Source::Product(i)
+                } else {
+                    Source::Missing
+                };
                 let exponent = product.exponent.unwrap_or(NEVER);
-                observer.term(|| TermTrace {
-                    source: if i < there {
-                        Source::Product(i)
-                    } else {
-                        Source::Missing
-                    },
+                let term = Term {
                     negative: product.negative,
                     magnitude: product.magnitude,
                     lsb: exponent - self.fraction(),
                     exponent: exponent.min(grid),
-                    kept,
-                    kept_lsb: lsb,
-                });
+                };
+                observer.term(|| term.kept(source, kept, lsb));
                 sum += kept;
             }
             observer.sum(sum, lsb, false);
@@ -442,7 +430,7 @@ impl Sliced {
         }
 
         let c = format.unpack(code);
-        let own = c_taken(c, format);
+        let own = taken(c, format, SUM);
         let by_c = own.map_or(NEVER, |(exponent, _)| exponent);
         let largest = sums
             .iter()
@@ -473,38 +461,25 @@ impl Sliced {
                 self.rounding.sum,
             );
             let kept = observer.shifted(None, kept);
-            observer.term(|| TermTrace {
-                source: match there {
-                    0 => Source::Missing,
-                    count => Source::Products { first, count },
-                },
-                negative: sum < 0,
-                magnitude: sum.unsigned_abs(),
-                lsb: exponent - self.fraction(),
-                exponent,
-                kept,
-                kept_lsb: unit,
-            });
+            let source = match there {
+                0 => Source::Missing,
+                count => Source::Products { first, count },
+            };
+            let term = Term::sum(sum, exponent - self.fraction(), exponent);
+            observer.term(|| term.kept(source, kept, unit));
             total += kept;
         }
         let (exponent, significand) = own.unwrap_or((NEVER, 0));
-        let signed = if c.negative {
-            -significand
-        } else {
-            significand
-        };
-        let down = (largest - exponent).min(100);
-        let kept = twice(signed, down, self.rounding.addend);
-        let kept = observer.shifted(None, kept);
-        observer.term(|| TermTrace {
-            source: Source::Addend,
+        let addend = Term {
             negative: c.negative,
-            magnitude: significand.unsigned_abs(),
+            magnitude: significand.into(),
             lsb: exponent - (SUM as i32 - 1),
             exponent,
-            kept,
-            kept_lsb: unit,
-        });
+        };
+        let down = (largest - exponent).min(100);
+        let value = signed(addend.negative, addend.magnitude);
+        let kept = observer.shifted(None, twice(value, down, self.rounding.addend));
+        observer.term(|| addend.kept(Source::Addend, kept, unit));
         let total = observer.added(total + kept);
         observer.sum(total, unit, false);
         self.rounded(format, total, unit)
@@ -524,6 +499,7 @@ impl Sliced {
             _ => None,
         };
         let negative = pair.is_some_and(|(a, b)| a.negative != b.negative);
+        let taken = |x, format| taken(x, format, SIGNIFICAND);
         let taken = pair.and_then(|(a, b)| Some((taken(a, formats.a)?, taken(b, formats.b)?)));
         let Some(((ea, a), (eb, b))) = taken else {
             return Product {
@@ -564,14 +540,10 @@ impl Sliced {
         let sign = u64::from(negative) << (format.width() - 1);
         let bits = 128 - total.leading_zeros() as i32;
         let precision = format.fraction_bits() as i32 + 1;
-        let signed = if negative {
-            -(total as i128)
-        } else {
-            total as i128
-        };
         let (significand, exponent) = match u32::try_from(bits - precision) {
             Ok(down) => {
-                let kept = self.rounding.result.shift(signed, down).unsigned_abs();
+                let value = signed(negative, total);
+                let kept = self.rounding.result.shift(value, down).unsigned_abs();
                 let carried = kept >> precision != 0;
                 (
                     kept >> u32::from(carried),
@@ -597,26 +569,38 @@ impl Sliced {
     }
 }
 
-/// The accumulator: its exponent and its significand of 24 bits; none of zero.
-fn c_taken(c: Unpacked, format: Format) -> Option<(i32, i128)> {
-    let hidden = 1 << format.fraction_bits();
-    let beyond = format.max_exponent() + 1;
-    let (exponent, significand) = match c.class {
-        Class::Finite if c.is_below_normal(format) => return None,
-        Class::Finite => (c.exponent, c.significand),
-        Class::Infinite => (beyond, hidden),
-        Class::Nan => (beyond, hidden | c.significand),
-    };
-    Some((
-        exponent,
-        i128::from(significand) << (SUM - 1 - format.fraction_bits()),
-    ))
+/// Tiles and phases that kernels have: every fidelity, and every phase alone.
+pub(super) fn likely_loops() -> impl Iterator<Item = (usize, Vec<u32>)> {
+    [32, 16].into_iter().flat_map(|tile| {
+        let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
+        phases.map(|phases| (tile, phases.collect()))
+    })
 }
 
-/// Some of the phases, each once.
-pub(super) fn phases() -> Vec<Value> {
-    let some = (1..16).map(|bits| (0..4).filter(|phase| bits >> phase & 1 == 1).collect());
-    some.map(|phases: Vec<u32>| json!(phases)).collect()
+/// The values of the constants of the loops over products.
+pub(super) fn loop_values(constant: &str) -> Option<Vec<Value>> {
+    match constant {
+        // Some of the phases, each once.
+        "phases" => {
+            let some = (1..16).map(|bits| (0..4).filter(|phase| bits >> phase & 1 == 1).collect());
+            Some(some.map(|phases: Vec<u32>| json!(phases)).collect())
+        }
+        "tile" => Some(numbers([8, 16, 24, 32, 48, 64, 96, 128])),
+        _ => None,
+    }
+}
+
+pub(super) fn check_phases(phases: &[u32]) -> Result<(), String> {
+    if (1..=4).contains(&phases.len()) && phases.iter().all(|phase| *phase <= 3) {
+        return Ok(());
+    }
+    Err("phases must be one to four numbers from 0 to 3".into())
+}
+
+/// `0, 1, 2`
+pub(super) fn listed(phases: &[u32]) -> String {
+    let numbers: Vec<_> = phases.iter().map(u32::to_string).collect();
+    numbers.join(", ")
 }
 
 /// What stages are called.

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::checks::{check_group, check_integers};
 use super::clues::{Clues, numbers};
+use super::integer_sum::multiplied;
 use super::kind::{Products, StepKind};
-use super::sliced::phases;
+use super::sliced::{check_phases, likely_loops, listed, loop_values};
 use super::trace::Datapath;
 use crate::num::{Format, Formats, Unpacked};
 
@@ -36,26 +37,21 @@ impl StepKind for SlicedIntegers {
     }
 
     fn hypotheses(_: &Clues) -> Vec<SlicedIntegers> {
-        let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
-        let of = |tile| {
-            phases.clone().map(move |phases| SlicedIntegers {
-                group: 16,
-                tile,
-                phases: phases.collect(),
-                a_split: 4,
-                b_split: 5,
-            })
-        };
-        [32, 16].into_iter().flat_map(of).collect()
+        let all = likely_loops().map(|(tile, phases)| SlicedIntegers {
+            group: 16,
+            tile,
+            phases,
+            a_split: 4,
+            b_split: 5,
+        });
+        all.collect()
     }
 
     fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        Some(match constant {
-            "phases" => phases(),
-            "tile" => numbers([8, 16, 24, 32, 48, 64, 96, 128]),
-            "a_split" | "b_split" => numbers(0..=8),
-            _ => return None,
-        })
+        match constant {
+            "a_split" | "b_split" => Some(numbers(0..=8)),
+            other => loop_values(other),
+        }
     }
 
     fn unit(&self, _: Formats) -> super::Unit {
@@ -73,8 +69,7 @@ impl StepKind for SlicedIntegers {
                 for k in first..a.len().min(first + self.group) {
                     let product = slice(a[k], self.a_split, phase >= 2)
                         * slice(b[k], self.b_split, phase % 2 == 1);
-                    let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
-                    sum += if product < 0 { -magnitude } else { magnitude };
+                    sum += multiplied(k, product, observer);
                 }
                 sum = (observer.added(sum.into()) as i64).clamp(-most, most);
             }
@@ -83,11 +78,10 @@ impl StepKind for SlicedIntegers {
     }
 
     fn summary(&self) -> String {
-        let phases: Vec<_> = self.phases.iter().map(u32::to_string).collect();
         format!(
             "exact sums of {} products of integers and C, phase {} over {} products each, clamped to 31 bits and a sign",
             self.group,
-            phases.join(", "),
+            listed(&self.phases),
             self.tile
         )
     }
@@ -97,9 +91,7 @@ impl StepKind for SlicedIntegers {
         if self.tile == 0 || self.tile > 1024 || !self.tile.is_multiple_of(self.group) {
             return Err("tile must be a multiple of group, at most 1024".into());
         }
-        if !(1..=4).contains(&self.phases.len()) || self.phases.iter().any(|phase| *phase > 3) {
-            return Err("phases must be one to four numbers from 0 to 3".into());
-        }
+        check_phases(&self.phases)?;
         if self.a_split > 8 || self.b_split > 8 {
             return Err("a_split and b_split must be at most 8".into());
         }

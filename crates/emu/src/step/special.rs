@@ -3,7 +3,7 @@
 use crate::num::{Format, Unpacked};
 
 /// The result that special values among the terms force: `nan` for any NaN term, infinity times zero, or infinities of
-/// both signs; otherwise the infinity among the terms, if any. Products that `infinite` says it of count as infinities.
+/// both signs; otherwise the infinity among the terms, if any. Products for which `infinite` holds count as infinities.
 pub fn special(
     (a, b, c): (&[Unpacked], &[Unpacked], Unpacked),
     infinite: impl Fn(&Unpacked, &Unpacked) -> bool,

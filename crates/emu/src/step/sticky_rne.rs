@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_nan};
 use super::kind::{Products, ScaleUse, Scales, StepKind};
 use super::pair::{self, Lane, PairRule};
-use super::quad;
-use super::quad::Scaling;
+use super::quad::{self, Scaling};
 use super::special::special;
-use super::trace::{Datapath, Source, TermTrace};
-use crate::num::Formats;
-use crate::num::{Class, Format, Rounding, Specials, Unpacked, shift_right};
+use super::term::{Term, signed};
+use super::trace::{Datapath, Source};
+use crate::num::{Class, Format, Formats, Rounding, Specials, Unpacked, shift_right};
 
 /// Constants of the step. What the unit does, stage by stage, with integers throughout:
 ///
@@ -277,15 +276,13 @@ impl StickyRne {
                 },
                 (false, false) => continue,
             };
-            observer.term(|| TermTrace {
-                source,
+            let term = Term {
                 negative: lane.negative,
                 magnitude: lane.magnitude,
                 lsb: below(lane.exponent),
                 exponent: lane.exponent,
-                kept,
-                kept_lsb: below(exponent),
-            });
+            };
+            observer.term(|| term.kept(source, kept, below(exponent)));
         }
     }
 
@@ -403,11 +400,7 @@ impl StickyRne {
             let shift = (largest - lane.exponent).min(127);
             let kept = lane.magnitude >> shift;
             sticky |= kept << shift != lane.magnitude;
-            if lane.negative {
-                -(kept as i128)
-            } else {
-                kept as i128
-            }
+            signed(lane.negative, kept)
         });
         (terms, largest, sticky)
     }
@@ -447,7 +440,7 @@ impl StickyRne {
         };
 
         if exponent > Format::Fp32.max_exponent() {
-            infinity(negative)
+            Format::Fp32.beyond(negative)
         } else if exponent < Format::Fp32.min_exponent() {
             Format::Fp32.zero(negative)
         } else {
@@ -470,9 +463,4 @@ fn as_number(format: Format, x: Unpacked) -> Unpacked {
         significand: 1,
         exponent: top - format.bias(),
     }
-}
-
-fn infinity(negative: bool) -> u64 {
-    let infinity = Format::Fp32.infinity(negative);
-    infinity.expect("fp32 has infinities")
 }

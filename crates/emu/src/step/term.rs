@@ -1,6 +1,5 @@
 //! Terms of a sum, which are brought to one grid before they are added.
 
-use super::floor::signed;
 use super::trace::{Source, TermTrace};
 use crate::num::{Format, Formats, Rounding, Unpacked, shift_right};
 
@@ -17,6 +16,32 @@ pub(super) struct Term {
 #[inline]
 pub(super) fn fraction_bits(formats: Formats) -> i32 {
     (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32
+}
+
+#[inline]
+pub(super) fn signed(negative: bool, magnitude: u128) -> i128 {
+    if negative {
+        -(magnitude as i128)
+    } else {
+        magnitude as i128
+    }
+}
+
+/// The exponent of the highest set bit of `magnitude * 2^lsb`; none of zero.
+#[inline]
+pub(super) fn leading(magnitude: u128, lsb: i32) -> Option<i32> {
+    (magnitude != 0).then(|| lsb + magnitude.ilog2() as i32)
+}
+
+/// `value * 2^from` in units of `2^to`, rounded toward minus infinity.
+#[inline]
+pub(super) fn floor_to(value: i128, from: i32, to: i32) -> i128 {
+    match u32::try_from(to - from) {
+        Ok(down) => value >> down.min(127),
+        // Zeros may lie anywhere.
+        Err(_) if value == 0 => 0,
+        Err(_) => value << (from - to),
+    }
 }
 
 impl Term {
@@ -68,6 +93,16 @@ impl Term {
             shift_right(self.magnitude, shift, alignment, self.negative)
         };
         signed(self.negative, magnitude)
+    }
+
+    /// A sum of terms, `sum * 2^lsb`, as a term of another one.
+    pub(super) fn sum(sum: i128, lsb: i32, exponent: i32) -> Term {
+        Term {
+            negative: sum < 0,
+            magnitude: sum.unsigned_abs(),
+            lsb,
+            exponent,
+        }
     }
 
     /// As a trace has it, of which so many units of `2^grid` are kept.

@@ -1,4 +1,4 @@
-//! Wires of units: who is asked for what, and what a spoiled part makes of a sum.
+//! Wires of units: what passes each, and what a spoiled part makes of a sum.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ fn run(arithmetic: &Arithmetic, a: &[f32], b: &[f32], c: f32, meter: &mut Meter)
     f32::from_bits(arithmetic.step.add(products, c.to_bits().into(), meter) as u32)
 }
 
-/// Every multiplier is asked once, by its number, with the product of its significands.
+/// Every multiplier returns one product of significands, under its number.
 #[test]
 fn multipliers_are_numbered_as_products_are() {
     for (architecture, kind) in [
@@ -156,10 +156,10 @@ fn a_spoiled_part_of_an_exact_sum_is_another_operand() {
         assert_eq!(sum(&a, &b, c, added(-2)), -2.0 * sound, "{c}");
     }
     // Of zeros alone nothing reaches the adder, nor of a NaN.
-    for (a, asked) in [([0.0; 4], 0), ([1.0; 4], 1), ([f32::NAN; 4], 0)] {
+    for (a, sums) in [([0.0; 4], 0), ([1.0; 4], 1), ([f32::NAN; 4], 0)] {
         let mut meter = Meter::default();
         run(&unit, &a, &b, 0.0, &mut meter);
-        assert_eq!(meter.added, asked, "{a:?}");
+        assert_eq!(meter.added, sums, "{a:?}");
     }
 }
 

@@ -1,10 +1,9 @@
-//! A step seen from inside while it runs: what it tells, and nobody has to listen.
-//!
-//! An explanation watches the very run that computes; there is no second arithmetic to keep in step.
+//! A step seen from inside while it runs. An explanation observes the very run that computes; there is no second
+//! arithmetic to keep in step.
 
 use crate::num::Format;
 
-/// What a step tells of its run. Listeners that do nothing cost nothing.
+/// Receives what happens in a step. Observers that do nothing cost nothing.
 pub trait TraceObserver {
     /// What follows belongs to a part of the step. `k` are its products, counted within the step:
     /// a [`Source::Product`] is a position among them.
@@ -16,7 +15,7 @@ pub trait TraceObserver {
     /// The largest exponent, and the exponent of the grid that terms are cut to.
     fn aligned(&mut self, _exponent: i32, _grid: i32) {}
 
-    /// The sum of what was kept: `sum * 2^lsb`; `sticky` says that something below it was lost.
+    /// The sum of the kept terms: `sum * 2^lsb`; `sticky` if something below it was lost.
     fn sum(&mut self, _sum: i128, _lsb: i32, _sticky: bool) {}
 
     /// A number that the step arrives at.
@@ -24,10 +23,10 @@ pub trait TraceObserver {
 }
 
 /// The wires between the parts of a unit: what a part returns is what the next one takes. A simulated fault of
-/// `screen` is the only datapath that changes a number; a verdict, an explanation or a search has none to give, because
-/// [`Step`](super::Step) takes listeners alone.
+/// `screen` is the only datapath that changes a number. A verdict, an explanation or a search cannot pass one, because
+/// [`Step`](super::Step) takes observers alone.
 pub trait Datapath: TraceObserver {
-    /// Whether it returns what it is given: what is exact in one sweep needs no wires then.
+    /// Whether it returns every number unchanged: exact sums need no wires then.
     fn is_sound(&self) -> bool {
         true
     }
@@ -54,10 +53,10 @@ pub trait Datapath: TraceObserver {
     }
 }
 
-/// Nobody listens.
+/// Observes nothing.
 impl TraceObserver for () {}
 
-/// The datapath of a sound unit, with a listener.
+/// The datapath of a sound unit, with an observer.
 pub(super) struct Sound<'a, O>(pub &'a mut O);
 
 impl<O: TraceObserver> TraceObserver for Sound<'_, O> {

@@ -1,7 +1,8 @@
-//! A fused multiply-add's wires as part of a step's datapath.
+//! The wires of fused multiply-adds and of exact sums as part of a step's datapath.
 
+use super::term::{Term, fraction_bits, leading};
 use super::trace::Datapath;
-use crate::num::{FmaWires, Format, LEADING};
+use crate::num::{Class, ExactSum, FmaWires, Format, Formats, LEADING, Rounding, Unpacked};
 
 /// The wires of one fused multiply-add of a step. Its grid lies [`fma_bits`] below the leading bit of the larger term.
 pub(super) struct Wires<'a, D> {
@@ -78,4 +79,56 @@ impl<D: Datapath> FmaWires for Wires<'_, D> {
         let change = (self.datapath.added(kept) - kept) << self.below;
         if sum < 0 { sum - change } else { sum + change }
     }
+}
+
+/// Adds to an exact sum of products and C what the datapath makes of its parts. The unit keeps every bit; its wires are
+/// named from the largest term down. Infinities and NaN pass none of them. A sound unit has no need of it: the sum is exact
+/// without wires.
+pub(super) fn spoil(
+    sum: &mut ExactSum,
+    (formats, a, b, c): (Formats, &[Unpacked], &[Unpacked], Unpacked),
+    datapath: &mut impl Datapath,
+) {
+    let finite = |x: &Unpacked| x.class == Class::Finite;
+    if !a.iter().chain(b).chain([&c]).all(finite) {
+        return;
+    }
+    let terms = terms(formats, a, b, datapath);
+    let c_lsb = c.exponent - formats.accumulator.fraction_bits() as i32;
+    let exponents = terms.iter();
+    let exponents = exponents.filter_map(|(term, _)| leading(term.magnitude, term.lsb));
+    let largest = exponents.chain(leading(c.significand.into(), c_lsb)).max();
+    let grid = largest.map_or(sum.lsb(), |e| {
+        (e - fma_bits(formats.accumulator) as i32).max(sum.lsb())
+    });
+    for (k, (term, right)) in terms.into_iter().enumerate() {
+        sum.add_finite(!term.negative, right, term.lsb);
+        sum.add_finite(term.negative, term.magnitude, term.lsb);
+        let kept = term.align(grid, Rounding::TowardZero);
+        change(sum, datapath.shifted(Some(k), kept) - kept, grid);
+    }
+    if largest.is_some() {
+        let total = sum.floor(grid);
+        change(sum, datapath.added(total) - total, grid);
+    }
+}
+
+/// Products as they come from their multipliers, and the magnitudes that those should give.
+fn terms(
+    formats: Formats,
+    a: &[Unpacked],
+    b: &[Unpacked],
+    datapath: &mut impl Datapath,
+) -> Vec<(Term, u128)> {
+    let products = a.iter().zip(b).enumerate();
+    let term = |(k, (a, b)): (usize, (&Unpacked, &Unpacked))| {
+        let right = Term::product(a, b, fraction_bits(formats));
+        let magnitude = datapath.multiplied(k, right.magnitude);
+        (Term { magnitude, ..right }, right.magnitude)
+    };
+    products.map(term).collect()
+}
+
+fn change(sum: &mut ExactSum, by: i128, grid: i32) {
+    sum.add_finite(by < 0, by.unsigned_abs(), grid);
 }

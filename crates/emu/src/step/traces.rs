@@ -1,20 +1,20 @@
-//! What steps tell of themselves: every product once, each term with its number.
+//! What steps trace: every product once, each term with its number.
 
 use super::*;
 use crate::num::{Format, Rounding, round_code};
-use crate::{Arithmetic, Catalogue};
+use crate::{Arithmetic, Catalogue, Rule};
 
-/// Everything that a step says.
+/// Everything that a step traces.
 #[derive(Default)]
 struct Recorder {
-    /// The last sum that was told.
+    /// The last sum.
     sum: Option<f64>,
-    /// The products of each stage, and the terms that were told in it.
+    /// The products of each stage, and its terms.
     stages: Vec<(Option<Vec<usize>>, Vec<TermTrace>)>,
 }
 
 impl Recorder {
-    fn stage_of_now(&mut self) -> &mut (Option<Vec<usize>>, Vec<TermTrace>) {
+    fn current_stage(&mut self) -> &mut (Option<Vec<usize>>, Vec<TermTrace>) {
         if self.stages.is_empty() {
             self.stages.push((None, Vec::new()));
         }
@@ -32,8 +32,27 @@ impl TraceObserver for Recorder {
     }
 
     fn term(&mut self, term: impl FnOnce() -> TermTrace) {
-        self.stage_of_now().1.push(term());
+        self.current_stage().1.push(term());
     }
+}
+
+/// Every rule of the catalogue.
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    let instructions = Catalogue::builtin().architectures().iter();
+    let instructions = instructions.flat_map(|architecture| &architecture.instructions);
+    instructions.flat_map(|instruction| &instruction.rules)
+}
+
+/// A block-scaled dot-add of the catalogue, and its formats.
+fn block_dot() -> (BlockDot, Formats) {
+    let found = rules().find_map(|rule| match &rule.step {
+        Step::BlockDot(step) => {
+            let formats = Arithmetic::of(rule, rule.operands[0]).formats();
+            Some((step.clone(), formats))
+        }
+        _ => None,
+    });
+    found.expect("block-scaled formats")
 }
 
 fn code(format: Format, number: i64) -> u64 {
@@ -45,7 +64,7 @@ fn code(format: Format, number: i64) -> u64 {
     }
 }
 
-/// The number that a term says it is.
+/// A term's number.
 fn value(term: &TermTrace) -> f64 {
     let magnitude = term.magnitude as f64 * f64::from(term.lsb).exp2();
     if term.negative { -magnitude } else { magnitude }
@@ -54,10 +73,8 @@ fn value(term: &TermTrace) -> f64 {
 /// Products of ones and twos, some negative, and a C of three, by every rule of the catalogue.
 #[test]
 fn terms_are_the_products_and_c() {
-    let rules = Catalogue::builtin().architectures().iter();
-    let rules = rules.flat_map(|one| one.instructions.iter().flat_map(|two| &two.rules));
     let (mut steps, mut terms, mut wrong) = (0, 0, Vec::new());
-    for rule in rules {
+    for rule in rules() {
         let arithmetic = Arithmetic::of(rule, rule.operands[0]);
         let formats = arithmetic.formats();
         // A whole step, and one that lacks two products.
@@ -83,39 +100,39 @@ fn terms_are_the_products_and_c() {
             let step = &arithmetic.step;
             step.run_observed(formats, &a, &b, scales, &mut carried, &mut recorder);
             // C is added last, or to every group of products.
-            let halves = matches!(arithmetic.step, Step::FusedHalves(_))
-                || matches!(
-                    &arithmetic.step,
-                    Step::ComplementDot(_)
-                        | Step::FlooredPairs(_)
-                        | Step::OrderedFma(_)
-                        | Step::Sliced(_)
-                );
+            let halves = matches!(
+                &arithmetic.step,
+                Step::FusedHalves(_)
+                    | Step::ComplementDot(_)
+                    | Step::FlooredPairs(_)
+                    | Step::OrderedFma(_)
+                    | Step::Sliced(_)
+            );
             // Slices of these small numbers are all in the first phase, and a tile is gone over once more in each other.
             let sliced = matches!(arithmetic.step, Step::Sliced(_));
             let product = |k: usize| (number(k) * other(k)) as f64;
-            let (mut told, mut by_stage) = (vec![0; count], Vec::new());
-            for (k, told_here) in &recorder.stages {
+            let (mut seen, mut by_stage) = (vec![0; count], Vec::new());
+            for (k, stage_terms) in &recorder.stages {
                 let at = |i: usize| k.as_ref().map_or(i, |k| k[i]);
                 by_stage.extend(k.iter().flatten().copied());
-                for term in told_here {
+                for term in stage_terms {
                     terms += 1;
                     let wanted = match term.source {
                         Source::Product(i) => {
                             if sliced && term.magnitude == 0 {
                                 continue;
                             }
-                            told[at(i)] += 1;
+                            seen[at(i)] += 1;
                             product(at(i))
                         }
-                        // Pairs have been told one by one.
+                        // Their products came one by one.
                         Source::Products { .. } if sliced => continue,
                         Source::Products { first, count } if halves => {
                             let first = at(first);
                             (first..first + count).map(product).sum()
                         }
                         Source::Products { first, count } => {
-                            (first..first + count).for_each(|i| told[at(i)] += 1);
+                            (first..first + count).for_each(|i| seen[at(i)] += 1);
                             (first..first + count).map(|i| product(at(i))).sum()
                         }
                         Source::AllProducts => (0..a.len()).map(product).sum(),
@@ -139,10 +156,10 @@ fn terms_are_the_products_and_c() {
                     arithmetic.canonical_json()
                 ));
             }
-            // None of them, or each once; a step of terms says C's, too.
-            let said = told.iter().any(|&times| times > 0);
-            if told.iter().any(|&times| times != usize::from(said)) {
-                wrong.push(format!("{told:?}: {}", arithmetic.canonical_json()));
+            // None of them, or each once.
+            let traced = seen.iter().any(|&times| times > 0);
+            if seen.iter().any(|&times| times != usize::from(traced)) {
+                wrong.push(format!("{seen:?}: {}", arithmetic.canonical_json()));
             }
             by_stage.retain(|&k| k < count);
             by_stage.sort_unstable();
@@ -163,9 +180,7 @@ fn terms_are_the_products_and_c() {
 /// A step in one go is its beginning, its run and its end, whatever it carries between.
 #[test]
 fn adding_is_running_once() {
-    let rules = Catalogue::builtin().architectures().iter();
-    let rules = rules.flat_map(|one| one.instructions.iter().flat_map(|two| &two.rules));
-    for rule in rules.filter(|rule| rule.scale.is_none()) {
+    for rule in rules().filter(|rule| rule.scale.is_none()) {
         let arithmetic = Arithmetic::of(rule, rule.operands[0]);
         let formats = arithmetic.formats();
         let count = arithmetic.step.span().min(5);
@@ -195,11 +210,7 @@ fn adding_is_running_once() {
 /// Zeros show where C may lie below what is kept beside them, or has more bits than that.
 #[test]
 fn steps_that_notice_zeros() {
-    let rules = Catalogue::builtin().architectures().iter();
-    let mut rules = rules.flat_map(|one| one.instructions.iter().flat_map(|two| &two.rules));
-    let blocks = rules.find(|rule| matches!(rule.step, Step::BlockDot(_)));
-    let blocks = blocks.expect("block-scaled formats");
-    let formats = Arithmetic::of(blocks, blocks.operands[0]).formats();
+    let (block_dot, formats) = block_dot();
     let lowest = formats.accumulator.min_exponent();
     let fused = Catalogue::builtin().find("volta").expect("it is there");
     let fused = &fused.instructions[0].rules[0].step;
@@ -212,14 +223,11 @@ fn steps_that_notice_zeros() {
         (lowest - 1, 24, 24, false),
     ] {
         let constants = format!("{zero_exponent} {fraction_bits} {precision}");
-        let Step::BlockDot(step) = &blocks.step else {
-            unreachable!("found so");
-        };
         let step = BlockDot {
             zero_exponent,
             fraction_bits,
             precision,
-            ..step.clone()
+            ..block_dot.clone()
         };
         assert_eq!(step.notices_zeros(formats), notices, "{constants}");
         let Step::Fused(step) = fused else {
@@ -239,20 +247,13 @@ fn steps_that_notice_zeros() {
 /// What is missing in a group counts as zeros, whose exponent cuts the others; a full group has none.
 #[test]
 fn zeros_of_a_block_dot() {
-    let rules = Catalogue::builtin().architectures().iter();
-    let mut rules = rules.flat_map(|one| one.instructions.iter().flat_map(|two| &two.rules));
-    let rule = rules.find(|rule| matches!(rule.step, Step::BlockDot(_)));
-    let rule = rule.expect("block-scaled formats");
-    let formats = Arithmetic::of(rule, rule.operands[0]).formats();
-    let Step::BlockDot(step) = &rule.step else {
-        unreachable!("found so");
-    };
+    let (step, formats) = block_dot();
     // Zeros are as large as 2^12, of which three bits are kept.
     let step = BlockDot {
         zero_exponent: 12,
         fraction_bits: 3,
         alignment: Rounding::TowardZero,
-        ..step.clone()
+        ..step
     };
     let one = formats.a.unpack(code(formats.a, 1));
     let scale = code(formats.scale.expect("scales").format, 1) as u8;
