@@ -230,6 +230,33 @@ fn too_few_tiles() {
     );
 }
 
+/// A short document asks for more sums than memory holds, or for more zeros than products.
+#[test]
+fn too_many_sums() {
+    let sum = |order: &str| json!({"kind": "sum", "order": order, "start": "first"});
+    let slices = |count: usize| json!({"kind": "slices", "count": count, "grain": 1, "length": "ceil", "empty": "zero"});
+    let groups = |count| {
+        json!({"kind": "tiles", "tile": [8, 8], "raster": "along_rows",
+            "groups": [{"tiles": null, "parts": slices(count)}]})
+    };
+    let levels = |outer: usize, inner: usize| {
+        json!({"split": {"parts": groups(outer), "merge": sum("serial")},
+            "inner": [{"parts": slices(inner), "merge": sum("serial")}]})
+    };
+    let new = |document: serde_json::Value, k| {
+        KTraversal::new(&spec(&document), k, 64, TileOfD::ONLY).map(|made| made.root.chains().len())
+    };
+    assert_eq!(new(levels(16, 4), 64), Ok(64));
+    assert_eq!(new(json!({"instruction_k": 1}), 1000), Ok(1));
+    for (document, k) in [
+        (levels(1 << 20, 1 << 20), 64),
+        (json!({"instruction_k": 1}), 100_000),
+    ] {
+        let refused = new(document, k).expect_err("too many");
+        assert!(refused.contains("limit: 4194304 sums"), "{refused}");
+    }
+}
+
 fn numbers(shape: &[usize], first: u64) -> Tensor {
     let count: usize = shape.iter().product();
     let codes: Vec<u64> = (0..count as u64).map(|i| 0x3f80_0000 + first + i).collect();

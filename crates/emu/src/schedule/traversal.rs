@@ -1,6 +1,7 @@
 //! What a spec makes of one K: which products go through the instruction, in which order, in how many
 //! chains, and how their sums come together.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::divide::{Part, divide, omitted, part};
@@ -118,6 +119,8 @@ impl Node {
 
 /// The most zeros that fill parts up to whole tiles, since each is listed; no kernel has more.
 const MOST_ZEROS: usize = 1 << 22;
+/// The most sums of one K, with the zeros that fill instructions up: each is kept. No kernel has more.
+const MOST_SUMS: usize = 1 << 22;
 
 impl KTraversal {
     /// The traversal of `k` for a unit that adds `span` products in a step. Tiles of D differ only if
@@ -131,7 +134,13 @@ impl KTraversal {
         span: usize,
         tile: TileOfD,
     ) -> Result<KTraversal, String> {
-        let node = |part: Part| MainLoop { spec, span }.node(&part);
+        let main_loop = MainLoop {
+            spec,
+            k,
+            span,
+            left: Cell::new(MOST_SUMS),
+        };
+        let node = |part: Part| main_loop.node(&part);
         let Some(split) = &spec.split else {
             return Ok(KTraversal {
                 root: node(part(0..k))?,
@@ -271,12 +280,26 @@ fn shared(
 /// What happens to the k of one part.
 struct MainLoop<'a> {
     spec: &'a ScheduleSpec,
+    k: usize,
     span: usize,
+    /// Sums and filling zeros that may still be made.
+    left: Cell<usize>,
 }
 
 impl MainLoop<'_> {
     fn node(&self, part: &[Range<usize>]) -> Result<Node, String> {
         self.inner(self.tiles(part), &self.spec.inner, false)
+    }
+
+    fn spend(&self, count: usize) -> Result<(), String> {
+        let left = self.left.get().checked_sub(count).ok_or_else(|| {
+            let k = self.k;
+            format!(
+                "K={k} is added up in too many parts; limit: {MOST_SUMS} sums and filling zeros"
+            )
+        })?;
+        self.left.set(left);
+        Ok(())
     }
 
     /// The k of a part, tile after tile, filled up and in order.
@@ -313,9 +336,8 @@ impl MainLoop<'_> {
 
     fn inner(&self, indices: KIndices, levels: &[Level], promoted: bool) -> Result<Node, String> {
         let Some((level, inside)) = levels.split_first() else {
-            return Ok(Node::Chain(Chain {
-                indices: self.chain(indices),
-            }));
+            let indices = self.chain(indices)?;
+            return Ok(Node::Chain(Chain { indices }));
         };
         let first = level.is_promotion() && !promoted;
         let role = if level.is_promotion() {
@@ -326,6 +348,7 @@ impl MainLoop<'_> {
             Role::Inner
         };
         let parts = divide(&level.parts, indices.len(), self.spec.tile_k)?;
+        self.spend(parts.len())?;
         let nodes = parts
             .iter()
             .map(|part| self.inner(indices.gathered(part), inside, promoted || first));
@@ -334,13 +357,14 @@ impl MainLoop<'_> {
     }
 
     /// Products of terms, and instructions that are filled up.
-    fn chain(&self, indices: KIndices) -> KIndices {
+    fn chain(&self, indices: KIndices) -> Result<KIndices, String> {
         let indices = match &self.spec.split_terms {
             None => indices,
             Some(terms) => expand(&indices, terms),
         };
         match self.spec.instruction_k {
             Some(of) if of < self.span => {
+                self.spend((indices.len() / of).saturating_mul(self.span - of))?;
                 let mut all = Vec::new();
                 for start in (0..indices.len()).step_by(of) {
                     let end = (start + of).min(indices.len());
@@ -350,9 +374,9 @@ impl MainLoop<'_> {
                         all.resize(filled, KIndex::ZERO);
                     }
                 }
-                KIndices::List(all).simplified()
+                Ok(KIndices::List(all).simplified())
             }
-            _ => indices,
+            _ => Ok(indices),
         }
     }
 }
