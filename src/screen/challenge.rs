@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::make::finished;
 use super::results::Results;
 use super::suite::{Challenge, Route, Suite};
@@ -188,28 +188,25 @@ impl Results {
     /// # Errors
     /// Why they are not trusted, in words that follow the file's name.
     pub(super) fn trusted(&self, suite: &Suite, keys: &[PublicKey]) -> Result<Trusted, String> {
+        let trusted = |whose, committed| Trusted {
+            whose,
+            key: self.signer,
+            committed,
+        };
         let Some(key) = self.signer else {
             return match (suite.challenge.is_some(), keys.is_empty()) {
                 (true, _) => {
                     Err("is not signed; a challenge is answered by the key that committed".into())
                 }
                 (_, false) => Err("is not signed, and by --trust it has to be".into()),
-                _ => Ok(Trusted {
-                    whose: Whose::OwnWord,
-                    key: None,
-                    committed: None,
-                }),
+                _ => Ok(trusted(Whose::OwnWord, None)),
             };
         };
         if !keys.is_empty() && !keys.contains(&key) {
             return Err(format!("is signed by {key}, which --trust does not name"));
         }
         let Some(challenge) = &suite.challenge else {
-            return Ok(Trusted {
-                whose: Whose::Signed,
-                key: Some(key),
-                committed: None,
-            });
+            return Ok(trusted(Whose::Signed, None));
         };
         let text = self.commitment.as_deref();
         let text = text.ok_or(
@@ -243,11 +240,7 @@ impl Results {
                 uuid(said.uuid.as_deref())
             ));
         }
-        Ok(Trusted {
-            whose: Whose::Challenged,
-            key: Some(key),
-            committed: Some(said.time),
-        })
+        Ok(trusted(Whose::Challenged, Some(said.time)))
     }
 }
 

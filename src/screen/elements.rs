@@ -5,7 +5,7 @@ use std::fmt;
 use crate::emu::layout::LayoutKind;
 
 /// Elements of D that pass through one part of a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
     Lane(usize),
     /// Rows, or columns (axis 1), whose number has this rest.
@@ -59,10 +59,4 @@ impl fmt::Display for Where {
 /// `wgmma`, whose warps have 16 rows each. Of other layouts it is a name for elements at these places.
 pub fn lane(row: usize, column: usize) -> usize {
     LayoutKind::MmaM16n8.unit_of(row, column)
-}
-
-/// The elements of a place in D, row by row.
-pub fn of_place([m, n]: [usize; 2], place: Where) -> impl Iterator<Item = [usize; 2]> {
-    let all = (0..m).flat_map(move |row| (0..n).map(move |column| [row, column]));
-    all.filter(move |&at| place.holds(at))
 }

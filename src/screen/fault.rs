@@ -41,7 +41,7 @@ words! {
 
 /// Broken bits in the unit of one lane: `product:bit=13,stuck=1,k=3,lane=5,sm=77`; or a number that is lost and counts as
 /// zero: `product:zero,k=3,lane=5`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub place: Place,
     /// Which bits, from the least significant on: of a code (`operand`, `rounding`), of a product of significands, in
@@ -63,18 +63,6 @@ pub struct Fault {
     /// It acts only in steps in which the operand of A at product `k` (0 of `adder` and `rounding`) has an exponent field
     /// from the first of these to the second.
     pub exponents: Option<[u32; 2]>,
-}
-
-impl std::hash::Hash for Place {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.word().hash(state);
-    }
-}
-
-impl std::hash::Hash for Stuck {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.word().hash(state);
-    }
 }
 
 impl Place {
@@ -124,14 +112,14 @@ impl Fault {
     }
 
     /// The numbers of its bits.
-    fn numbers(&self) -> Vec<u32> {
-        (0..128).filter(|bit| self.bits >> bit & 1 == 1).collect()
+    fn numbers(&self) -> Vec<String> {
+        let set = (0..128u32).filter(|bit| self.bits >> bit & 1 == 1);
+        set.map(|bit| bit.to_string()).collect()
     }
 
     /// What it is, without where.
     pub fn describe(&self) -> String {
-        let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
-        let bits = match &numbers[..] {
+        let bits = match &self.numbers()[..] {
             [one] => format!("bit {one}"),
             several => format!("bits {}", several.join(", ")),
         };
@@ -180,8 +168,7 @@ impl fmt::Display for Fault {
         if self.is_zero() {
             write!(f, "{place}:zero")?
         } else {
-            let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
-            write!(f, "{place}:bit={},stuck={stuck}", numbers.join("+"))?;
+            write!(f, "{place}:bit={},stuck={stuck}", self.numbers().join("+"))?;
         }
         if self.place.has_k() {
             write!(f, ",k={}", self.k)?;

@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use sha2::{Digest, Sha256};
-
+use super::ScreenError;
 use super::challenge::Trusted;
 use super::control::{Instead, Whole};
 use super::elements::Where;
-use super::error::ScreenError;
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 use super::kernel_of::Other;
 use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
-use super::simulate::differing;
 use super::stuck::{self, Broken, Seen, Unit};
 use super::suite::{Placement, Product, Suite};
 use super::tiles::{Tiles, codes};
@@ -70,10 +67,7 @@ pub fn judge(
     for (path, results, trusted) in all {
         gpus.push(bench.gpu((path, trusted), results)?);
     }
-    gpus.sort_by(|x, y| {
-        let key = |gpu: &Gpu| (gpu.device.host.clone(), gpu.device.index);
-        key(x).cmp(&key(y))
-    });
+    gpus.sort_by_cached_key(|gpu| (gpu.device.host.clone(), gpu.device.index));
     Ok(Fleet {
         schema: FLEET.into(),
         suite: id,
@@ -149,13 +143,9 @@ impl Bench<'_> {
         let product = self.product(name);
         let prepared = self.suite.prepare(product)?;
         let right = payload(&prepared, &());
-        let tiles = Tiles {
-            shape: product.shape(),
-            tile: product.tile,
-            format: product.d,
-        };
+        let tiles = product.tiles();
         let same = prepared.replay().format() == tiles.format
-            && Hash(Sha256::digest(&right).into()) == product.sha256
+            && Hash::of([&right[..]]) == product.sha256
             && tiles.leaves(&right) == product.leaves;
         if !same {
             return Err(format!(
@@ -200,20 +190,16 @@ impl Bench<'_> {
                     .into());
                 }
                 whole.see(&given, || self.elsewhere(ready, tile.index, &given));
-                let width = ready.tiles.format.bytes();
-                let different = differing(&ready.tiles, tile.index, &right, &given);
-                for &(at, right, given) in &different {
-                    let element = Element { at, right, given };
-                    counter.see(name, tile.index, width, element);
+                let format = ready.tiles.format;
+                let pairs = codes(format, &right).zip(codes(format, &given));
+                for (at, (right, given)) in ready.tiles.elements(tile.index).zip(pairs) {
+                    let wrong = right != given;
+                    if wrong {
+                        let element = Element { at, right, given };
+                        counter.see(name, tile.index, format.bytes(), element);
+                    }
+                    seen.push(Seen { at, given, wrong });
                 }
-                let [rows, columns] = ready.tiles.place(tile.index);
-                let places = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
-                let all = places.zip(codes(ready.tiles.format, &given));
-                seen.extend(all.map(|(at, given)| Seen {
-                    at,
-                    given,
-                    wrong: different.iter().any(|(place, _, _)| *place == at),
-                }));
             }
             if !seen.is_empty() {
                 evidence.push((name.clone(), seen));

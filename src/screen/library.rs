@@ -1,6 +1,6 @@
 //! Products of a library, each in the order of the kernel that computes it.
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
 use crate::check::{Check, Fields, Prepared, Source};

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
-
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
 use super::library::{self, Library, Wanted, fields, spec, wanted};
 use super::suite::{Product, Route, Suite};
-use super::tiles::Tiles;
 use crate::check::{Check, EngineChoice, Fields, Prepared, Progress};
 use crate::commit::Hash;
 use crate::emu::{Catalogue, Rule};
@@ -217,17 +214,14 @@ pub(super) fn finished(
             .into());
         }
     }
-    let format = prepared.replay().format();
-    let tiles = Tiles {
-        shape: product.shape(),
-        tile: product.tile,
-        format,
+    let product = Product {
+        model_sha256: prepared.model().arithmetic.sha256(),
+        d: prepared.replay().format(),
+        sha256: Hash::of([&d[..]]),
+        ..product
     };
     Ok(Product {
-        model_sha256: prepared.model().arithmetic.sha256(),
-        d: format,
-        sha256: Hash(Sha256::digest(&d).into()),
-        leaves: tiles.leaves(&d),
+        leaves: product.tiles().leaves(&d),
         ..product
     })
 }

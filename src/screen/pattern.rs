@@ -1,10 +1,10 @@
 //! The pattern of wrong elements, in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::elements::{Where, lane};
 use super::fleet::{Condition, FirstWrong, Wrong};
-use super::results::{Failure, Results};
+use super::results::Results;
 use super::stuck::{Acts, Broken};
 
 /// A wrong element of a GPU.
@@ -52,6 +52,8 @@ impl Counter {
                 *sms.entry(sm).or_default() += (failure.times / failure.sms.len() as u64).max(1);
             }
         }
+        let failures = results.failures.iter();
+        let temperatures = failures.filter_map(|failure| failure.temperature_c);
         Wrong {
             elements: self.elements,
             sms_seen: results.sms.len(),
@@ -62,16 +64,11 @@ impl Counter {
                 .into_iter()
                 .map(|(bit, [ones, zeros])| (bit, ones, zeros))
                 .collect(),
-            temperature_c: temperatures(&results.failures),
+            temperature_c: temperatures.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]),
             first: self.first,
             fits: Vec::new(),
         }
     }
-}
-
-fn temperatures(failures: &[Failure]) -> Option<[u32; 2]> {
-    let all = failures.iter().filter_map(|failure| failure.temperature_c);
-    all.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 /// A condition, and the sentence that says it, of wrong elements that no other kernel explains. `place`: where most of them
@@ -234,15 +231,11 @@ fn heat(results: &Results, wrong: &Wrong) -> String {
 /// Whether every product that was wrong was also right where it was wrong: what always is may only have been run late.
 /// All wrong results together, those of products that are not listed included, must be fewer, too.
 fn were_right(results: &Results) -> bool {
-    let mut products: Vec<&str> = results.failures.iter().map(|of| &*of.product).collect();
-    products.sort_unstable();
-    products.dedup();
+    let products: BTreeSet<&str> = results.failures.iter().map(|of| &*of.product).collect();
     let mut all = 0;
     let each = products.iter().all(|product| {
         let same = results.failures.iter().filter(|of| of.product == *product);
-        let mut sms: Vec<u32> = same.clone().flat_map(|of| of.sms.clone()).collect();
-        sms.sort_unstable();
-        sms.dedup();
+        let sms: BTreeSet<&u32> = same.clone().flat_map(|of| &of.sms).collect();
         let wrong = same.fold(0, |wrong: u64, of| wrong.saturating_add(of.times));
         let Some(ran) = results.ran(product) else {
             return false;

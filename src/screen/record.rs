@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::{Level, RECORDED};
 use super::library::wanted;
 use super::make::finished;

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
-
+use super::ScreenError;
 use super::control::WrongTiles;
-use super::error::ScreenError;
 use super::fault::{Fault, Injector};
 use super::faulty::Chain;
 use super::make::payload;
@@ -15,7 +13,7 @@ use super::results::{
 };
 use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
-use super::tiles::{Tiles, codes};
+use super::tiles::Tiles;
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
 use crate::commit::Hash;
 use crate::emu::Catalogue;
@@ -130,17 +128,13 @@ impl Computed<'_> {
     /// # Errors
     /// If the injection does not fit: an SM that is not there, a schedule or architecture that is none.
     pub fn run(&self, device: &Simulated) -> Result<Results, ScreenError> {
-        let mut log = Log::default();
-        let broken = match &device.injection {
-            Some(Injection::Fault(fault)) => Some(fault.sm),
-            Some(Injection::Tiles(tiles)) => Some(tiles.sm),
-            _ => None,
-        };
         let sms = device.sms;
-        if let Some(sm) = broken.filter(|sm| *sm >= sms) {
-            return Err(format!("a fault on SM {sm} of a device of {sms}").into());
-        }
         match &device.injection {
+            Some(Injection::Fault(Fault { sm, .. }) | Injection::Tiles(WrongTiles { sm, .. }))
+                if *sm >= sms =>
+            {
+                return Err(format!("a fault on SM {sm} of a device of {sms}").into());
+            }
             Some(Injection::Model(name)) => {
                 let found = Catalogue::builtin().find(name);
                 found.map_err(|unknown| unknown.to_string())?;
@@ -152,39 +146,34 @@ impl Computed<'_> {
         }
         let [start, warmer] = device.temperature;
         let heat = |round: u32| start.saturating_add(warmer.saturating_mul(round)).min(95);
+        let mut log = Log::default();
         let mut before: Option<&[u8]> = None;
         for round in 0..device.rounds {
             log.half = usize::from(round >= device.rounds.div_ceil(2));
             for (product, (prepared, right)) in self.suite.products.iter().zip(&self.products) {
                 let run = Run {
                     product,
-                    tiles: Tiles {
-                        shape: product.shape(),
-                        tile: product.tile,
-                        format: product.d,
-                    },
+                    tiles: product.tiles(),
                     temperature: heat(round),
-                    sms: device.sms,
+                    sms,
                 };
                 // A challenge does not say what is right.
                 let blind = self.suite.challenge.is_some();
                 log.placed.clear();
-                let own = blind || Hash(Sha256::digest(right).into()) == product.sha256;
-                if !own {
+                if !blind && Hash::of([&right[..]]) != product.sha256 {
                     // This machine itself computes wrong.
                     log.wrong(&run, right, None);
                     continue;
                 }
+                let seed = device.seed ^ u64::from(round) << 32;
                 match &device.injection {
                     None => {}
                     Some(Injection::Fault(fault)) => {
-                        let seed = device.seed ^ u64::from(round) << 32;
                         run.fault(prepared, right, (&fault.aged(round), seed), &mut log);
                     }
                     Some(Injection::Tiles(wrong)) => {
-                        let seed = device.seed ^ u64::from(round) << 32;
                         let seed = mix(seed ^ u64::from(product.sha256.0[0]));
-                        let of = (&run.tiles, product.placement, device.sms);
+                        let of = (&run.tiles, product.placement, sms);
                         let d = wrong.spoil(of, right, before, seed);
                         if d != *right {
                             log.wrong(&run, &d, run.placed(wrong.sm));
@@ -219,7 +208,7 @@ impl Computed<'_> {
         }
         let ran = |product: &Product| {
             let sms = match product.placement {
-                Placement::EverySm => device.sms,
+                Placement::EverySm => sms,
                 Placement::Spread => 0,
             };
             Ran {
@@ -238,13 +227,13 @@ impl Computed<'_> {
                 architecture: self.suite.arch.clone(),
                 uuid: None,
                 driver: None,
-                multiprocessors: Some(device.sms),
+                multiprocessors: Some(sms),
                 program: concat!("tcverify ", env!("CARGO_PKG_VERSION"), " screen run").into(),
                 simulated: true,
             },
             runs: runs.map(ran).collect(),
             left_out: Vec::new(),
-            sms: (0..device.sms).collect(),
+            sms: (0..sms).collect(),
             failures: log.failures,
             more_failures: log.more,
             halves: (device.rounds > 1).then_some(log.halves),
@@ -294,17 +283,11 @@ impl Run<'_> {
             if self.product.placement == Placement::Spread && tile as u32 % self.sms != fault.sm {
                 continue;
             }
-            let [rows, columns] = self.tiles.place(tile);
-            for row in rows {
-                for column in columns
-                    .clone()
-                    .filter(|&column| fault.of.holds([row, column]))
-                {
-                    let at = row * self.product.n + column;
-                    let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);
-                    let code = chain.element([row, column], Injector::new(fault, seed));
-                    d[at * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
-                }
+            for [row, column] in self.tiles.elements(tile).filter(|&at| fault.of.holds(at)) {
+                let at = row * self.product.n + column;
+                let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);
+                let code = chain.element([row, column], Injector::new(fault, seed));
+                d[at * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
             }
         }
         if d != right {
@@ -337,8 +320,7 @@ impl Run<'_> {
             return Ok(());
         };
         let d = payload(&prepared, &());
-        let same = Hash(Sha256::digest(&d).into()) == self.product.sha256;
-        if same || d == *right {
+        if Hash::of([&d[..]]) == self.product.sha256 || d == *right {
             return Ok(());
         }
         match self.product.placement {
@@ -367,7 +349,7 @@ impl Log {
     fn wrong(&mut self, run: &Run, d: &[u8], sm: Option<u32>) {
         self.halves[self.half] += 1;
         self.placed.push(sm);
-        let d_sha256 = Hash(Sha256::digest(d).into());
+        let d_sha256 = Hash::of([d]);
         let same = |f: &&mut Failure| f.product == run.product.name && f.d_sha256 == d_sha256;
         if let Some(known) = self.failures.iter_mut().find(same) {
             return known.again(sm, Some(run.temperature));
@@ -397,20 +379,4 @@ impl Log {
         failure.again(sm, Some(run.temperature));
         self.failures.push(failure);
     }
-}
-
-/// Elements that differ in a tile: place in D, right and given code.
-pub fn differing(
-    tiles: &Tiles,
-    index: usize,
-    right: &[u8],
-    given: &[u8],
-) -> Vec<([usize; 2], u64, u64)> {
-    let [rows, columns] = tiles.place(index);
-    let places = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
-    let pairs = codes(tiles.format, right).zip(codes(tiles.format, given));
-    let all = places.zip(pairs);
-    all.filter(|(_, (right, given))| right != given)
-        .map(|(place, (right, given))| (place, right, given))
-        .collect()
 }

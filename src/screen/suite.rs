@@ -1,12 +1,13 @@
 //! A suite: products by seed, and what must come out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::Level;
+use super::tiles::Tiles;
 use crate::check::{Check, Fields, Prepared, Source};
 use crate::commit::Hash;
 use crate::envelope;
@@ -111,6 +112,15 @@ impl Product {
         [self.m, self.n]
     }
 
+    /// How its D is cut.
+    pub(super) fn tiles(&self) -> Tiles {
+        Tiles {
+            shape: self.shape(),
+            tile: self.tile,
+            format: self.d,
+        }
+    }
+
     /// Files of operands, as they are named.
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let sources = self.check.arrays().into_values();
@@ -203,7 +213,7 @@ impl Suite {
 
     /// Makes sure that files of operands are those that it was made of.
     fn confirm_files(&self) -> Result<(), ScreenError> {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for path in self.products.iter().flat_map(Product::files) {
             let there = self.folder.join(&path);
             let fault = |reason: String| ScreenError::File(Fault::from(reason).of(&there));
@@ -246,7 +256,7 @@ impl Suite {
         if suite.products.is_empty() {
             return Err(fault("has no products".into()));
         }
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = BTreeSet::new();
         for product in &suite.products {
             let named = |reason| fault(format!("{}: {reason}", printable(&product.name)));
             product.validate().map_err(named)?;
