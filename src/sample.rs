@@ -122,7 +122,8 @@ impl Region {
     }
 }
 
-fn draw(all: u64, count: u64, seed: u64) -> HashSet<u64> {
+/// `count` different numbers below `all`, as [`Region::sample`] draws them.
+pub(crate) fn draw(all: u64, count: u64, seed: u64) -> HashSet<u64> {
     // Words from here on would make low positions likelier.
     let end = u64::MAX - (u64::MAX % all + 1) % all;
     let mut random = SplitMix64(seed);

@@ -1,8 +1,9 @@
 //! What could have computed a D, judged by formats alone.
 
 use super::Guess;
+use crate::emu::schedule::{Kernel, Values};
 use crate::emu::step::{Blocks, Reload, Step};
-use crate::emu::{Arithmetic, Catalogue, Evidence, Scale};
+use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Problem, Replay, Scale};
 use crate::num::Format;
 
 /// An arithmetic, and everything of the catalogue that computes so.
@@ -149,6 +150,33 @@ fn results(arithmetic: &Arithmetic, conditions: &Conditions) -> Vec<Option<Forma
 }
 
 impl Candidate {
+    /// D's format.
+    pub fn result(&self) -> Format {
+        self.convert_to.unwrap_or(self.arithmetic.accumulator)
+    }
+
+    /// How far down the list its schedule is; 0 of a model alone.
+    pub fn rank(&self) -> usize {
+        self.schedule.as_ref().map_or(0, |guess| guess.rank)
+    }
+
+    /// The replay of a problem in its formats; `values` are what a schedule works with beside it.
+    pub fn replay<'a>(
+        &'a self,
+        problem: Problem<'a>,
+        values: &'a Values,
+        engine: Engine<'a>,
+    ) -> Replay<'a> {
+        let guess = self.schedule.as_ref();
+        Replay {
+            problem,
+            arithmetic: &self.arithmetic,
+            convert_to: self.convert_to,
+            engine,
+            kernel: guess.map(|guess| Kernel::new(&guess.spec, values, &problem)),
+        }
+    }
+
     /// The same arithmetic under a schedule.
     pub fn under(&self, guess: Guess, result: Format) -> Candidate {
         Candidate {

@@ -139,10 +139,10 @@ impl List<'_> {
             }
             Cublas::HopperFp8 => self.fast_and_slow("cublas-nvjet-fp8", none()),
             Cublas::AdaFp8 => self.fast_and_slow("cublas-ada-fp8", none()),
-            Cublas::Scalar => {
+            Cublas::Scalar { vector } => {
                 self.preset("cublas-magma", none());
                 self.preset("cublas-gemmsn", none());
-                if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
+                if vector {
                     self.preset("cublas-gemv", none());
                 }
             }
@@ -181,12 +181,8 @@ impl List<'_> {
                 self.fast_and_slow("cublas-ada-fp8-pairwise", sliced());
                 self.fast_and_slow("cublas-ada-fp8-serial", sliced());
             }
-            Cublas::Scalar => {
-                if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
-                    self.preset("cublas-dot", sliced());
-                }
-            }
-            Cublas::Other => {}
+            Cublas::Scalar { vector: true } => self.preset("cublas-dot", sliced()),
+            Cublas::Scalar { vector: false } | Cublas::Other => {}
         }
     }
 
@@ -198,7 +194,9 @@ impl List<'_> {
         let sixteen = |format| matches!(format, Format::Fp16 | Format::Bf16);
         let both = |is: &dyn Fn(Format) -> bool| is(arithmetic.a) && is(arithmetic.b);
         match span {
-            1 => Cublas::Scalar,
+            1 => Cublas::Scalar {
+                vector: self.asked.problem.m == 1 || self.asked.problem.n == 1,
+            },
             _ if both(&sixteen) => Cublas::Sixteen { nvjet: span >= 16 },
             16 if both(&fp8) => Cublas::AdaFp8,
             32.. if both(&fp8) => Cublas::HopperFp8,
@@ -416,9 +414,7 @@ impl List<'_> {
             });
         }
     }
-}
 
-impl List<'_> {
     fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
         let span = self.asked.arithmetic.step.span();
         KTraversal::new(spec, self.asked.problem.k, span, TileOfD::ONLY)
@@ -426,12 +422,7 @@ impl List<'_> {
 
     /// Whether nothing of the list computes so.
     fn see(&mut self, traversal: &KTraversal, rest: &str) -> bool {
-        let digest = |salt: u64| {
-            let mut hasher = DefaultHasher::new();
-            (salt, traversal, rest).hash(&mut hasher);
-            hasher.finish()
-        };
-        self.seen.insert([digest(0), digest(1)])
+        self.seen.insert(digest((traversal, rest)))
     }
 
     /// A traversal that computes the same, in the form that all such have.
@@ -483,6 +474,15 @@ impl List<'_> {
     }
 }
 
+/// 128 bits by which one computation is known again among many.
+pub fn digest(of: impl Hash) -> [u64; 2] {
+    [0u64, 1].map(|salt| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &of).hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
 /// Whose kernels an arithmetic may be that of.
 #[derive(Clone, Copy)]
 enum Cublas {
@@ -491,8 +491,10 @@ enum Cublas {
     },
     HopperFp8,
     AdaFp8,
-    /// Multiply-adds, of no tensor core.
-    Scalar,
+    /// Multiply-adds, of no tensor core; `vector`: D is a row or a column.
+    Scalar {
+        vector: bool,
+    },
     Other,
 }
 

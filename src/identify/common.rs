@@ -86,7 +86,7 @@ impl<'e> Common<'e> {
 mod tests {
     use super::*;
     use crate::candidates::{Asked, Conditions, candidates, guesses};
-    use crate::emu::schedule::{Kernel, Values};
+    use crate::emu::schedule::Values;
     use crate::emu::{Catalogue, Engine, Platform, Problem};
     use crate::random::SplitMix64;
     use crate::tensor::Tensor;
@@ -150,13 +150,8 @@ mod tests {
                 let mut different = std::collections::HashSet::new();
                 for candidate in &all {
                     let spec = &candidate.schedule.as_ref().unwrap().spec;
-                    let replay = Replay {
-                        problem,
-                        arithmetic: &candidate.arithmetic,
-                        convert_to: candidate.convert_to,
-                        engine: Engine::Fast(Platform::detect().unwrap()),
-                        kernel: Some(Kernel::new(spec, &values, &problem)),
-                    };
+                    let engine = Engine::Fast(Platform::detect().unwrap());
+                    let replay = candidate.replay(problem, &values, engine);
                     let codes = replay.elements(&at);
                     assert_eq!(common.elements(&replay, 0..3), codes, "{spec:?}");
                     different.insert(codes);

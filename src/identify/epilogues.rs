@@ -8,8 +8,8 @@ use super::search::{Budget, KERNELS};
 use crate::candidates::{Candidate, Guess};
 use crate::check::Progress;
 use crate::diagnose::{Ask, epilogue};
-use crate::emu::schedule::{Kernel, Overrides, Schedule};
-use crate::emu::{Replay, accelerate};
+use crate::emu::accelerate;
+use crate::emu::schedule::{Overrides, Schedule};
 
 /// Candidates whose epilogues are searched for, the commonest kernels first, and how many that are found.
 const LOOKED_AT: usize = 160;
@@ -36,8 +36,6 @@ impl Prepared {
         (plain, more): (&[Candidate], &[Candidate]),
         progress: &dyn Progress,
     ) -> Epilogues {
-        let rank =
-            |candidate: &Candidate| candidate.schedule.as_ref().map_or(0, |guess| guess.rank);
         let mut all: Vec<&Candidate> = plain.iter().chain(more).collect();
         // A kernel of a library says its epilogue itself.
         all.retain(|candidate| {
@@ -46,7 +44,7 @@ impl Prepared {
                 .as_ref()
                 .is_none_or(|guess| guess.plan.is_none())
         });
-        all.sort_by_key(|candidate| rank(candidate));
+        all.sort_by_key(|candidate| candidate.rank());
         let mut found = Epilogues {
             candidates: Vec::new(),
             told: Vec::new(),
@@ -55,9 +53,8 @@ impl Prepared {
         let mut budget = Budget::new(self.request.limits.budget / 2);
         for candidate in all.into_iter().take(LOOKED_AT) {
             let given = of.given(candidate);
-            let problem = given.problem;
             let elements = ELEMENTS.min(given.d.len() as u64);
-            let cost = 2 * elements * problem.k as u64;
+            let cost = 2 * elements * given.problem.k as u64;
             let kernels = accelerate::plan(&candidate.arithmetic).is_some();
             let cost = cost.div_ceil(if kernels { KERNELS } else { 1 });
             let enough = found.candidates.len() + found.told.len() == FOUND;
@@ -65,14 +62,7 @@ impl Prepared {
                 break;
             }
             found.left -= 1;
-            let guess = candidate.schedule.as_ref();
-            let replay = Replay {
-                problem,
-                arithmetic: &candidate.arithmetic,
-                convert_to: candidate.convert_to,
-                engine: self.engine,
-                kernel: guess.map(|guess| Kernel::new(&guess.spec, &given.values, &problem)),
-            };
+            let replay = given.replay(candidate, self.engine);
             let Some(one) = epilogue(replay, given.d, u64::MAX) else {
                 continue;
             };
@@ -102,7 +92,7 @@ fn under(candidate: &Candidate, epilogue: &Overrides) -> Option<Candidate> {
     overrides.apply(&mut changed).ok()?;
     let guess = Guess {
         spec: changed.spec,
-        rank: own.map_or(0, |guess| guess.rank),
+        rank: candidate.rank(),
         plan: None,
         preset,
         overrides,

@@ -1,13 +1,12 @@
 //! Orders that a library's words allow: what they say stands, what they leave open is tried.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::readings::{Captured, Readings};
 use super::request::Formats;
 use super::schedules::{RESULTS, Supposed};
-use crate::candidates::{Candidate, Guess};
+use crate::candidates::{self, Candidate, Guess};
 use crate::check::{
     CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSaid, ScheduleRequest,
 };
@@ -285,12 +284,12 @@ fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let walk = KTraversal::new(spec, k, span, TileOfD::ONLY).ok()?;
     let epilogue = serde_json::to_string(&spec.epilogue).ok()?;
     let arithmetic = candidate.arithmetic.sha256();
-    let hash = |salt: u64| {
-        let mut hasher = DefaultHasher::new();
-        (salt, &arithmetic, candidate.result(), &walk, &epilogue).hash(&mut hasher);
-        hasher.finish()
-    };
-    Some([hash(0), hash(1)])
+    Some(candidates::digest((
+        arithmetic,
+        candidate.result(),
+        walk,
+        epilogue,
+    )))
 }
 
 /// Formats of A and B: as the text says, as is said beside it, or as the files say.

@@ -8,12 +8,14 @@ use super::sample::Sample;
 use super::schedules::Supposed;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, Name, candidates};
-use crate::check::{Check, CheckError, Progress};
+use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Progress};
 use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
-use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
+use crate::emu::{Catalogue, Engine, Platform, Problem, Replay, Scale};
+use crate::io;
 use crate::num::Format;
 use crate::report::{Identification, SchedulesSearched};
+use crate::role::Role;
 
 /// Elements every model is tested on.
 pub(super) const FIRST: usize = 64;
@@ -36,6 +38,65 @@ pub struct Prepared {
     pub(super) architectures: Vec<String>,
     pub(super) captured: Captured,
     pub(super) engine: Engine<'static>,
+}
+
+impl Identify {
+    /// Reads the files.
+    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
+        self.prepare_with(&mut |_| None)
+    }
+
+    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) are asked of the caller by their fields.
+    ///
+    /// # Errors
+    /// As of [`Identify::prepare`]; or an array is missing.
+    pub fn prepare_with(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Prepared, IdentifyError> {
+        if self.operands.has(Role::SparseA) {
+            let reason =
+                "`sparse_a`: the search does not cover products of a compressed A; name the model";
+            return Err(CheckError::request("sparse_a", reason).into());
+        }
+        let kernels = [
+            ("kernel", self.kernel.is_some()),
+            ("scale_result", self.scale_result.is_some()),
+        ];
+        let kernels = kernels.iter().find(|(_, given)| *given);
+        if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
+            let reason = format!(
+                "`{field}` applies to kernels, but this search excludes schedules of kernels"
+            );
+            return Err(CheckError::request(field, reason).into());
+        }
+        let architectures = self.architectures.iter().map(|name| {
+            let found = Catalogue::builtin().find(name);
+            let found = found.map_err(CheckError::of("arch"))?;
+            Ok(found.name.clone())
+        });
+        let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
+        architectures.sort();
+        architectures.dedup();
+        let captured = Captured::read(self, memory)?;
+        let kernel = self.kernel.clone().map(KernelSaid::Text);
+        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured, &architectures));
+        let engine = match self.engine {
+            EngineChoice::Exact => Engine::Exact,
+            EngineChoice::Fast => {
+                let platform = Platform::detect();
+                Engine::Fast(platform.map_err(CheckError::of("engine"))?)
+            }
+            _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
+        };
+        Ok(Prepared {
+            request: self.clone(),
+            kernels: kernel.transpose()?,
+            architectures,
+            captured,
+            engine,
+        })
+    }
 }
 
 /// Everything that was tested.

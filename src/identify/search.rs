@@ -9,9 +9,8 @@ use super::common::Common;
 use super::sample::Sample;
 use crate::candidates::Candidate;
 use crate::check::Progress;
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::Values;
 use crate::emu::{Element, Engine, Problem, Replay, accelerate};
-use crate::num::Format;
 use crate::report::{Differ, Policy};
 use crate::tensor::Tensor;
 
@@ -21,6 +20,12 @@ pub struct Given<'a> {
     pub d: &'a Tensor,
     /// What a schedule works with beside them.
     pub values: Values,
+}
+
+impl Given<'_> {
+    pub fn replay<'r>(&'r self, candidate: &'r Candidate, engine: Engine<'r>) -> Replay<'r> {
+        candidate.replay(self.problem, &self.values, engine)
+    }
 }
 
 /// Multiply-adds that vector kernels do in the time of one of the exact engine, about.
@@ -233,7 +238,7 @@ impl Search<'_, '_> {
                 continue;
             }
             let given = (self.given)(candidate);
-            let replay = self.replay(candidate, &given);
+            let replay = given.replay(candidate, self.engine);
             let kernels =
                 accelerate::plan(&candidate.arithmetic).is_some() && self.engine != Engine::Exact;
             let cost = replay.work() / if kernels { KERNELS } else { 1 };
@@ -259,7 +264,7 @@ impl Search<'_, '_> {
     fn differing(&self, candidate: &Candidate, part: std::ops::Range<usize>) -> Vec<usize> {
         let given = (self.given)(candidate);
         let elements = &self.sample.elements[part.clone()];
-        let replay = self.replay(candidate, &given);
+        let replay = given.replay(candidate, self.engine);
         let computed = match self.common {
             Some(common) if common.knows(&replay, &part) => common.elements(&replay, part.clone()),
             _ => replay.elements(elements),
@@ -270,19 +275,6 @@ impl Search<'_, '_> {
         let pairs = part.zip(elements.iter().zip(computed));
         let differs = pairs.filter(|(_, (at, code))| stored(at) != *code);
         differs.map(|(position, _)| position).collect()
-    }
-
-    fn replay<'r>(&self, candidate: &'r Candidate, given: &'r Given) -> Replay<'r> {
-        Replay {
-            problem: given.problem,
-            arithmetic: &candidate.arithmetic,
-            convert_to: candidate.convert_to,
-            engine: self.engine,
-            kernel: candidate
-                .schedule
-                .as_ref()
-                .map(|guess| Kernel::new(&guess.spec, &given.values, &given.problem)),
-        }
     }
 }
 
@@ -304,23 +296,15 @@ impl Found {
     pub fn sort(&mut self, candidates: &[Candidate], first: usize) {
         self.tested.sort_by_key(|test| {
             let candidate = &candidates[test.candidate];
-            let rank = candidate.schedule.as_ref().map_or(0, |guess| guess.rank);
             let known = candidate.names.iter().map(|name| Reverse(name.evidence));
             let known = known.min();
             let (class, fits) = match test.outcome {
-                Outcome::Fits | Outcome::FitsSample => (0, Some((rank, known))),
+                Outcome::Fits | Outcome::FitsSample => (0, Some((candidate.rank(), known))),
                 Outcome::DiffersInFull { mismatches } => (1 + mismatches, None),
                 Outcome::Differs => (u64::MAX, None),
             };
             let agreed = Reverse(test.agreed.min(first));
             (class, fits, agreed, test.candidate)
         });
-    }
-}
-
-impl Candidate {
-    /// D's format.
-    pub fn result(&self) -> Format {
-        self.convert_to.unwrap_or(self.arithmetic.accumulator)
     }
 }

@@ -1,8 +1,8 @@
 //! Operands on which two models differ: what to run to tell them apart.
 
 use crate::candidates::Candidate;
-use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Element, Engine, Problem, Replay};
+use crate::emu::schedule::Values;
+use crate::emu::{Element, Engine, Problem};
 use crate::num::{Class, Format};
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
@@ -147,15 +147,7 @@ impl Separation {
             problem = scaled.expect("a scale for every block");
         }
         let values = Values::default();
-        let guess = candidate.schedule.as_ref();
-        let kernel = guess.map(|guess| Kernel::new(&guess.spec, &values, &problem));
-        let replay = Replay {
-            problem,
-            arithmetic,
-            convert_to: candidate.convert_to,
-            engine: Engine::Exact,
-            kernel,
-        };
+        let replay = candidate.replay(problem, &values, Engine::Exact);
         let element = Element {
             batch: 0,
             row: 0,
