@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::policy::Policy;
-use super::policy::{ClaimRule, ScopeRule, Silence};
+use super::policy::{ClaimRule, Policy, ScopeRule, Silence};
 use crate::check::verify::asked;
 use crate::check::{
     Check, CheckError, Claimed, ModelSource, Naming, Operation, Request, ScheduleSource, Source,
@@ -114,7 +113,15 @@ impl Policy {
                 }
             }
         }
-        self.admit_work(work, prepared.cost())
+        let products = prepared.cost();
+        match self.limits.products {
+            Some(most) if products > most => {
+                let rule =
+                    format!("limits a case to {most} multiply-adds; this one has {products}");
+                refused(work, &rule)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a file of a case that may not be read.
@@ -196,9 +203,10 @@ impl Policy {
                 request.naming() != Naming::Payload,
             ),
         ];
-        let silent = silent.iter();
-        let mut silent = silent.filter(|(_, what, said)| *said && !self.silenced.contains(what));
-        if let Some((field, what, _)) = silent.next() {
+        let refused_silence = silent
+            .iter()
+            .find(|(_, what, silent)| *silent && !self.silenced.contains(what));
+        if let Some((field, what, _)) = refused_silence {
             return refused(
                 field,
                 &format!("requires complete reports, including {}", what.word()),
@@ -231,17 +239,6 @@ impl Policy {
             Ok(())
         } else {
             refused("arch", &format!("allows only these: {}", names.join(", ")))
-        }
-    }
-
-    fn admit_work(&self, field: &'static str, products: u64) -> Result<(), CheckError> {
-        match self.limits.products {
-            Some(most) if products > most => {
-                let rule =
-                    format!("limits a case to {most} multiply-adds; this one has {products}");
-                refused(field, &rule)
-            }
-            _ => Ok(()),
         }
     }
 

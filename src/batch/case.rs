@@ -78,23 +78,8 @@ pub(super) fn is_operation(fields: &BTreeMap<String, Value>) -> bool {
         .is_some_and(|value| !value.is_null())
 }
 
-/// Every field must be known, of the kind of case that it is.
-pub(super) fn validate(fields: &BTreeMap<String, Value>, operation: bool) -> Result<(), String> {
-    known(fields, &[names(operation)])
-}
-
-/// Defaults may be about either kind of case.
-pub(super) fn validate_defaults(fields: &BTreeMap<String, Value>) -> Result<(), String> {
-    known(fields, &[names(false), names(true)])
-}
-
-/// Whether a default says something about such a case.
-pub(super) fn concerns(field: &str, operation: bool) -> bool {
-    names(operation).contains(&field)
-}
-
 /// The fields of a case.
-fn names(operation: bool) -> &'static [&'static str] {
+pub(super) fn names(operation: bool) -> &'static [&'static str] {
     if operation {
         Operation::NAMES
     } else {
@@ -102,8 +87,9 @@ fn names(operation: bool) -> &'static [&'static str] {
     }
 }
 
-fn known(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), String> {
-    let names = || lists.iter().flat_map(|list| list.iter());
+/// Refuses a field that is in none of these lists.
+pub(super) fn validate(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), String> {
+    let names = || lists.iter().copied().flatten();
     for field in fields.keys() {
         if !names().any(|name| name == field) {
             let near = names().map(|name| (strsim::damerau_levenshtein(name, field), name));
@@ -134,10 +120,10 @@ pub(super) fn case(
     let operation = is_operation(&object);
     let object = Value::Object(object.into_iter().collect());
     let (request, missing) = if operation {
-        let mut asked: Operation = read(object, true)?;
-        asked.in_folder(folder);
+        let mut operation: Operation = read(object, true)?;
+        operation.in_folder(folder);
         (
-            Request::from(asked),
+            Request::from(operation),
             ("y", "`y` (or `y_digest`) is missing"),
         )
     } else {

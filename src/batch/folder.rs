@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::case::{Case, Object, Read, case, is_operation, validate};
+use super::case::{Case, Object, Read, case, is_operation, names, validate};
 use super::document::{BatchError, json, text_of};
 use super::lookup::Lookup;
 use crate::emu::Catalogue;
@@ -33,12 +33,9 @@ const NO_PRODUCTS: [&str; 2] = ["pacr", "unpacr"];
 
 /// A folder of folders with a `case.json`, in the order of their names.
 pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
-    let allowed = |file: &Path| match lookup.policy() {
-        Some(policy) => {
-            let may = policy.admit_file(path, file);
-            may.map_err(BatchError::document(file))
-        }
-        None => Ok(()),
+    let allowed = |file: &Path| {
+        let admitted = lookup.admit_file(file);
+        admitted.map_err(BatchError::document(file))
     };
     let mut cases = Vec::new();
     let mut own = Vec::new();
@@ -110,7 +107,7 @@ fn captured_case(
         ),
     };
     let fields = captured(fields, folder).map_err(&fail)?;
-    validate(&fields, is_operation(&fields)).map_err(&fail)?;
+    validate(&fields, &[names(is_operation(&fields))]).map_err(&fail)?;
     let case = case(name_of(folder), fields, folder, lookup);
     let case = case.map_err(|error| BatchError::Case {
         place: escaped_path(file),

@@ -47,11 +47,15 @@ impl<'a> Lookup<'a> {
             .map_or(Ok(()), |policy| policy.admit_number(cases))
     }
 
+    /// Refuses a file of the cases themselves that may not be read.
+    pub fn admit_file(&self, file: &Path) -> Result<(), String> {
+        self.policy
+            .map_or(Ok(()), |policy| policy.admit_file(self.root, file))
+    }
+
     /// The names of the arrays that a file holds.
     pub fn names(&self, file: &Path) -> Result<Vec<String>, String> {
-        if let Some(policy) = self.policy {
-            policy.admit_file(self.root, file)?;
-        }
+        self.admit_file(file)?;
         let container = self.files()?.container(file);
         let container = container.map_err(|error| format!("{error:#}"))?;
         let names = container.meant().filter_map(|i| container.name(i));

@@ -1,10 +1,9 @@
 //! All cases of a batch, judged: small ones side by side, large ones one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
 use super::{BatchError, Case, Pages, Policy};
 use crate::check::{CheckError, Judge, Progress, Source};
@@ -33,8 +32,53 @@ struct Terms<'a> {
 /// A case, until its verdict takes its place; in the end all of them stay where they are.
 #[allow(clippy::large_enum_variant)]
 enum Place {
-    Asked(Case),
+    Open(Case),
     Judged(BatchCase),
+}
+
+/// Steps that a check takes, however much work it is.
+const STEPS: u64 = 1000;
+
+/// Passes on how far one check is. When it goes, that check is over.
+struct Share<'a> {
+    whole: &'a dyn Progress,
+    work: AtomicU64,
+    done: AtomicU64,
+}
+
+impl<'a> Share<'a> {
+    fn of(whole: &'a dyn Progress) -> Share<'a> {
+        Share {
+            whole,
+            work: AtomicU64::new(1),
+            done: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Progress for Share<'_> {
+    fn begin(&self, work: u64) {
+        self.work.store(work.max(1), Ordering::Relaxed);
+    }
+
+    fn advance(&self, more: u64) {
+        let work = self.work.load(Ordering::Relaxed);
+        let before = self.done.fetch_add(more, Ordering::Relaxed);
+        let steps =
+            |done: u64| (u128::from(done.min(work)) * u128::from(STEPS) / u128::from(work)) as u64;
+        self.whole
+            .advance(steps(before.saturating_add(more)) - steps(before));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.whole.interrupted()
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.advance(self.work.load(Ordering::Relaxed));
+    }
 }
 
 /// Judges all cases, in whatever order, and returns them in theirs, and lets go of what each of them asked. What
@@ -81,11 +125,11 @@ fn run_within(
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
     let places: Vec<Mutex<Place>> = cases
         .into_iter()
-        .map(|case| Mutex::new(Place::Asked(case)))
+        .map(|case| Mutex::new(Place::Open(case)))
         .collect();
     let one = |i: usize| {
         let mut place = places[i].lock().unwrap_or_else(PoisonError::into_inner);
-        let Place::Asked(case) = &*place else {
+        let Place::Open(case) = &*place else {
             return true;
         };
         match judged((i, case), state, files, terms, progress) {
@@ -192,7 +236,7 @@ fn judged(
     // A case that brings the program down is one without a verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let judged = interruptible(|| judge((place, case), files, terms, &share));
-        judged.unwrap_or_else(|ended| Err(words(CheckError::ended(ended))))
+        judged.unwrap_or_else(|ended| Err(describe(CheckError::ended(ended))))
     }));
     let found = found
         .unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
@@ -210,7 +254,7 @@ fn judged(
     }
 }
 
-fn words(error: CheckError) -> String {
+fn describe(error: CheckError) -> String {
     match error {
         CheckError::Interrupted => LATE.to_owned(),
         error => error.to_string(),
@@ -223,11 +267,11 @@ fn judge(
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<(BatchCase, Option<Entry>), String> {
-    let prepared = case.request.prepare_in(files).map_err(words)?;
-    if let (Some(said), Rule::Product(rule)) = (case.k, prepared.rule()) {
+    let prepared = case.request.prepare_in(files).map_err(describe)?;
+    if let (Some(stated), Rule::Product(rule)) = (case.k, prepared.rule()) {
         let k = rule.product.k as u64;
-        if said != k {
-            return Err(format!("case.json says that k is {said}, but k is {k}"));
+        if stated != k {
+            return Err(format!("case.json says that k is {stated}, but k is {k}"));
         }
     }
     if let Some(policy) = terms.policy {
@@ -235,10 +279,10 @@ fn judge(
         admitted.map_err(|error| error.to_string())?;
     }
     let judged = prepared.judge(terms.pages.is_some(), progress);
-    let judged = judged.map_err(words)?;
+    let judged = judged.map_err(describe)?;
     let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {
-        let with = prepared.page(&judged).map_err(words)?;
+        let with = prepared.page(&judged).map_err(describe)?;
         let view = judged.report.view().pictured(&with).then(next.clone());
         let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;
