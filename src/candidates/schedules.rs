@@ -1,4 +1,4 @@
-//! Which kernels could have computed a D: the schedules that are worth a try for one K.
+//! Schedules of kernels that could have computed a D, for one K.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ pub struct Guess {
     pub spec: ScheduleSpec,
     /// How far down the list: the smaller, the commoner the kernel.
     pub rank: usize,
-    /// Which of the plans of whoever looks, if it is one.
+    /// The number of the caller's plan that it is, if it is one.
     pub plan: Option<usize>,
 }
 
@@ -37,8 +37,6 @@ impl std::fmt::Display for Guess {
         }
     }
 }
-
-// What is searched.
 
 /// k of a tile of cuBLAS's own kernels, the commonest first.
 const CUBLAS_TILES: [usize; 3] = [64, 32, 128];
@@ -88,7 +86,7 @@ pub fn guesses(asked: &Asked) -> Vec<Guess> {
     if asked.scales.is_none()
         && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
     {
-        list.see(&plain, "");
+        list.is_new(&plain, "");
     }
     match asked.scales {
         None => list.unscaled(),
@@ -117,7 +115,7 @@ pub fn tells_zeros(d: &Tensor) -> bool {
 
 struct List<'a> {
     asked: Asked<'a>,
-    /// Digests of traversals and of what they do not say.
+    /// Digests of traversals, with what else decides the result.
     seen: HashSet<[u64; 2]>,
     /// Presets that were examined, whether or not they are in the list.
     ranked: usize,
@@ -150,7 +148,7 @@ impl List<'_> {
         }
     }
 
-    /// The same in so many slices.
+    /// cuBLAS's kernels with so many slices.
     fn cublas_sliced(&mut self, slices: usize) {
         let sliced = || Overrides {
             split_k: Some(slices),
@@ -173,7 +171,7 @@ impl List<'_> {
             }
             Cublas::HopperFp8 => {
                 self.fast_and_slow("cublas-nvjet-fp8-splitk", sliced());
-                // The defect of split nvjet kernels is told of fast sums; slow ones have blocks beside.
+                // The defect of split nvjet kernels is known of fast sums; slow ones have blocks beside.
                 let tile_k = Some(128);
                 self.preset("cublas-nvjet-lost-tail", Overrides { tile_k, ..sliced() });
             }
@@ -186,7 +184,7 @@ impl List<'_> {
         }
     }
 
-    /// Whose kernels this arithmetic may be that of.
+    /// The cuBLAS kernels that use such an arithmetic.
     fn family(&self) -> Cublas {
         let arithmetic = self.asked.arithmetic;
         let span = arithmetic.step.span();
@@ -246,8 +244,7 @@ impl List<'_> {
         self.rarer();
     }
 
-    /// Warps that share a tile in other grains, slices of sliced tiles, slices of no whole tiles, sums in other
-    /// orders.
+    /// Warps that share a tile in other grains, slices of sliced tiles, slices of partial tiles, sums in other orders.
     fn rarer(&mut self) {
         let none = Overrides::default;
         for grain in GRAINS {
@@ -280,7 +277,7 @@ impl List<'_> {
                 ..none()
             };
             self.preset("cublas-sliced", sliced);
-            // Two are added alike in every order.
+            // Two slices have the same sum in every order.
             let orders = [
                 OrderChoice::Reverse,
                 OrderChoice::Adjacent,
@@ -404,7 +401,7 @@ impl List<'_> {
                 spec.scales.as_ref().filter(|_| per.is_some())
             ),
         };
-        if self.see(&traversal, &rest) {
+        if self.is_new(&traversal, &rest) {
             self.guesses.push(Guess {
                 preset: Cow::Borrowed(preset),
                 overrides,
@@ -420,12 +417,12 @@ impl List<'_> {
         KTraversal::new(spec, self.asked.problem.k, span, TileOfD::ONLY)
     }
 
-    /// Whether nothing of the list computes so.
-    fn see(&mut self, traversal: &KTraversal, rest: &str) -> bool {
+    /// Whether nothing in the list computes the same; then it is noted.
+    fn is_new(&mut self, traversal: &KTraversal, rest: &str) -> bool {
         self.seen.insert(digest((traversal, rest)))
     }
 
-    /// A traversal that computes the same, in the form that all such have.
+    /// The canonical form of all traversals that compute the same.
     fn canonical(&self, mut traversal: KTraversal) -> KTraversal {
         let empty = |part: &Node| part.chains().iter().all(|chain| chain.indices.is_empty());
         let Node::Sum(sum) = &mut traversal.root else {
@@ -483,7 +480,7 @@ pub fn digest(of: impl Hash) -> [u64; 2] {
     })
 }
 
-/// Whose kernels an arithmetic may be that of.
+/// cuBLAS kernels, by the arithmetic that they use.
 #[derive(Clone, Copy)]
 enum Cublas {
     Sixteen {

@@ -1,9 +1,9 @@
-//! Candidates whose finished sums go through an epilogue: D tells its numbers, and is tested against them.
+//! Candidates whose sums go through an epilogue: its numbers are concluded from D, and then tested on D.
 
 use std::borrow::Cow;
 
 use super::run::Prepared;
-use super::schedules::Supposed;
+use super::schedules::ScheduleContext;
 use super::search::{Budget, KERNELS};
 use crate::candidates::{Candidate, Guess};
 use crate::check::Progress;
@@ -18,12 +18,12 @@ const FOUND: usize = 8;
 /// Elements that an epilogue is concluded from, at most.
 const ELEMENTS: u64 = 4096;
 
-/// What was found.
+/// The epilogues that were found.
 pub struct Epilogues {
     /// Those that a check can ask for.
     pub candidates: Vec<Candidate>,
     /// The others, and what is done with their sums.
-    pub told: Vec<(Candidate, String)>,
+    pub others: Vec<(Candidate, String)>,
     /// Candidates that were not looked at.
     pub left: usize,
 }
@@ -32,7 +32,7 @@ impl Prepared {
     /// Epilogues of models alone, then of those under schedules.
     pub(super) fn epilogues(
         &self,
-        of: &Supposed,
+        of: &ScheduleContext,
         (plain, more): (&[Candidate], &[Candidate]),
         progress: &dyn Progress,
     ) -> Epilogues {
@@ -47,7 +47,7 @@ impl Prepared {
         all.sort_by_key(|candidate| candidate.rank());
         let mut found = Epilogues {
             candidates: Vec::new(),
-            told: Vec::new(),
+            others: Vec::new(),
             left: all.len(),
         };
         let mut budget = Budget::new(self.request.limits.budget / 2);
@@ -57,7 +57,7 @@ impl Prepared {
             let cost = 2 * elements * given.problem.k as u64;
             let kernels = accelerate::plan(&candidate.arithmetic).is_some();
             let cost = cost.div_ceil(if kernels { KERNELS } else { 1 });
-            let enough = found.candidates.len() + found.told.len() == FOUND;
+            let enough = found.candidates.len() + found.others.len() == FOUND;
             if enough || progress.interrupted() || !budget.spend(cost, progress) {
                 break;
             }
@@ -68,7 +68,7 @@ impl Prepared {
             };
             match &one.ask {
                 Ask::Epilogue(epilogue) => found.candidates.extend(under(candidate, epilogue)),
-                _ => found.told.push((candidate.clone(), one.text)),
+                _ => found.others.push((candidate.clone(), one.text)),
             }
         }
         found

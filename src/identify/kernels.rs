@@ -1,20 +1,21 @@
-//! Orders that a library's words allow: what they say stands, what they leave open is tried.
+//! Orders of sums that a kernel text allows: what it states is fixed, what it leaves open is tried.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::readings::{Captured, Readings};
 use super::request::Formats;
-use super::schedules::{RESULTS, Supposed};
+use super::schedules::{RESULTS, ScheduleContext};
 use crate::candidates::{self, Candidate, Guess};
 use crate::check::{
     CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSaid, ScheduleRequest,
+    ScheduleSource, kernel_fault, kernel_words,
 };
-use crate::check::{ScheduleSource, kernel_fault, kernel_words};
 use crate::emu::Catalogue;
-use crate::emu::schedule::{Addend, KTraversal, Kernel, Overrides, Schedule, TileOfD};
-use crate::kernel::{self, Accumulation, How, IfSaid, KernelError, KernelReading, Options, Plan};
-use crate::kernel::{Said, Shape};
+use crate::emu::schedule::{KTraversal, Kernel, Overrides, Schedule, TileOfD};
+use crate::kernel::{
+    self, Accumulation, How, IfSaid, KernelError, KernelReading, Options, Plan, Said, Shape,
+};
 use crate::num::Format;
 use crate::report::KernelWords;
 
@@ -83,8 +84,8 @@ impl Kernels {
     }
 
     /// Kernels of CUDA cores with the options that they really have, beyond the presets.
-    pub fn on_cuda_cores(formats: Formats, supposed: &Supposed) -> Kernels {
-        let (captured, problem) = (supposed.captured, &supposed.problem);
+    pub fn on_cuda_cores(formats: Formats, context: &ScheduleContext) -> Kernels {
+        let (captured, problem) = (context.captured, &context.problem);
         let shape = &Shape {
             m: problem.m,
             n: problem.n,
@@ -116,7 +117,7 @@ impl Kernels {
         kernels
     }
 
-    /// Plans for every architecture of the catalogue, or for these; why there are none for some.
+    /// Adds the plans for every architecture of the catalogue, or for these; returns why some have none.
     fn collect(
         &mut self,
         said: &KernelSaid,
@@ -158,11 +159,11 @@ impl Kernels {
     /// Every arithmetic of `base` under every plan that is for it; `known` computes the same already.
     pub fn candidates(
         &self,
-        supposed: &Supposed,
+        context: &ScheduleContext,
         base: &[Candidate],
         known: &[Candidate],
     ) -> Vec<Candidate> {
-        let k = supposed.problem.k;
+        let k = context.problem.k;
         let operands = |candidate: &Candidate| [candidate.arithmetic.a, candidate.arithmetic.b];
         let wanted = |candidate: &&Candidate| {
             let of = |planned: &Arc<Planned>| planned.operands() == Some(operands(candidate));
@@ -177,7 +178,7 @@ impl Kernels {
         for (index, planned) in self.plans.iter().enumerate() {
             for candidate in base {
                 for result in RESULTS {
-                    let Some(one) = planned.under(index, candidate, result, supposed) else {
+                    let Some(one) = planned.under(index, candidate, result, context) else {
                         continue;
                     };
                     let same = found.iter_mut().find(|other| {
@@ -230,13 +231,13 @@ impl Planned {
         index: usize,
         candidate: &Candidate,
         result: Format,
-        supposed: &Supposed,
+        context: &ScheduleContext,
     ) -> Option<Candidate> {
         let arithmetic = &candidate.arithmetic;
         let own = [arithmetic.a, arithmetic.b];
         let wanted = self.operands().is_none_or(|operands| operands == own);
         let possible = self.result().is_none_or(|said| said == result);
-        if !wanted || !possible || !supposed.captured.d.has(result) {
+        if !wanted || !possible || !context.captured.d.has(result) {
             return None;
         }
         let by = self.plan.model().instruction;
@@ -253,14 +254,10 @@ impl Planned {
             .cloned()
             .collect();
         let spec = &self.schedule.spec;
-        if names.is_empty() || !supposed.can_be(spec) {
+        if names.is_empty() || !context.can_be(candidate, spec) {
             return None;
         }
-        let late = spec.addend == Addend::Epilogue;
-        if supposed.captured.c.is_some() && supposed.c_format(candidate, late).is_none() {
-            return None;
-        }
-        let problem = supposed.problem;
+        let problem = context.problem;
         Kernel::check_compatible(spec, arithmetic, &problem, result).ok()?;
         let guess = Guess {
             preset: std::borrow::Cow::Owned(self.schedule.clone()),
@@ -277,7 +274,7 @@ impl Planned {
     }
 }
 
-/// The same for candidates that compute the same on a product of this K.
+/// Equal for candidates that compute the same on a product of this K.
 fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let spec = &candidate.schedule.as_ref()?.spec;
     let span = candidate.arithmetic.step.span();

@@ -1,11 +1,11 @@
 //! A search, from files to what fits.
 
-use super::common::Common;
+use super::common::SharedWork;
 use super::kernels::Kernels;
 use super::readings::Captured;
 use super::request::{Identify, IdentifyError, Schedules};
 use super::sample::Sample;
-use super::schedules::Supposed;
+use super::schedules::ScheduleContext;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Progress};
@@ -23,16 +23,16 @@ pub(super) const FIRST: usize = 64;
 /// Elements every schedule is tested on.
 const FEW: usize = 4;
 
-/// Elements on which candidates under schedules have sums in common.
+/// Elements on which candidates under schedules share sums.
 const TOGETHER: usize = 64;
 
-/// Elements among which those are searched for that tell candidates apart.
+/// Elements among which those that tell candidates apart are searched.
 const POOL: usize = 1 << 14;
 
 /// A search that owns what it read.
 pub struct Prepared {
     pub(super) request: Identify,
-    /// What the words about the kernel allow, if there are some.
+    /// What the kernel text allows, if there is one.
     pub(super) kernels: Option<Kernels>,
     /// The only architectures that are examined, if not all are.
     pub(super) architectures: Vec<String>,
@@ -104,7 +104,7 @@ pub(super) struct Searched {
     /// Models alone, then those under schedules.
     pub candidates: Vec<Candidate>,
     pub found: Found,
-    /// What candidates with a plan have it of.
+    /// The plans of candidates that have one.
     pub kernels: Kernels,
     pub schedules: Option<SchedulesSearched>,
     /// Those that give D except an epilogue that no check asks for, and which.
@@ -140,10 +140,10 @@ impl Prepared {
         let captured = &self.captured;
         let has_c = |format| captured.c.as_ref().is_none_or(|c| c.has(format));
         let has_d = |format| captured.d.has(format);
-        let plain = self.of(&has_c, &has_d, &|scale| captured.has_scales(scale));
+        let plain = self.without_schedule(&has_c, &has_d, &|scale| captured.has_scales(scale));
         let given = |candidate: &Candidate| self.given(candidate);
         let sample = self.sample(&plain, &mut budget, progress);
-        // The words fix the kernel, and the scale of a result is a schedule's.
+        // A kernel text fixes the kernel, and only schedules scale results.
         let is_fixed = self.kernels.is_some() || self.request.scale_result.is_some();
         let plain = if is_fixed { Vec::new() } else { plain };
         let mut kernels = self.kernels.clone().unwrap_or_default();
@@ -156,24 +156,24 @@ impl Prepared {
             common: None,
         };
         let mut found = alone.tested(limits.quick, &plain, &mut budget);
-        let mut supposed = None;
+        let mut scheduled = None;
         let (mut finished, mut left) = (Vec::new(), 0);
         if self.wants_schedules(&plain, &found) {
             // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
-            let base = self.of(&|_| true, &|_| true, &|scale| scale.is_none());
-            let of_schedules = Supposed::new(captured, self.problem(), self.request.scale_result);
+            let base = self.without_schedule(&|_| true, &|_| true, &|scale| scale.is_none());
+            let context = ScheduleContext::new(captured, self.problem(), self.request.scale_result);
             let mut more = match self.kernels {
-                Some(_) => kernels.candidates(&of_schedules, &base, &[]),
+                Some(_) => kernels.candidates(&context, &base, &[]),
                 None => {
-                    let mut more = of_schedules.candidates(&base, &plain, &found);
-                    kernels = Kernels::on_cuda_cores(self.request.formats, &of_schedules);
-                    more.extend(kernels.candidates(&of_schedules, &base, &more));
+                    let mut more = context.candidates(&base, &plain, &found);
+                    kernels = Kernels::on_cuda_cores(self.request.formats, &context);
+                    more.extend(kernels.candidates(&context, &base, &more));
                     more
                 }
             };
-            let given = |candidate: &Candidate| of_schedules.given(candidate);
+            let given = |candidate: &Candidate| context.given(candidate);
             let first = &sample.elements[..TOGETHER.min(sample.elements.len())];
-            let common = Common::of(&more, first);
+            let common = SharedWork::of(&more, first);
             let under = Search {
                 given: &given,
                 first: FEW,
@@ -184,7 +184,7 @@ impl Prepared {
             let none = found.fits().next().is_none() && of_more.fits().next().is_none();
             let free = self.kernels.is_none() && captured.scales.is_none() && !is_fixed;
             if none && free {
-                let epilogues = self.epilogues(&of_schedules, (&plain, &more), progress);
+                let epilogues = self.epilogues(&context, (&plain, &more), progress);
                 let under = Search {
                     common: None,
                     ..under
@@ -192,11 +192,11 @@ impl Prepared {
                 let of_these = under.tested(limits.quick, &epilogues.candidates, &mut budget);
                 of_more.append(of_these, more.len());
                 more.extend(epilogues.candidates);
-                finished = epilogues.told;
+                finished = epilogues.others;
                 left = epilogues.left;
             }
             under.rivals(&mut of_more, &more, &mut budget);
-            supposed = Some((more, of_more));
+            scheduled = Some((more, of_more));
         }
         alone.rivals(&mut found, &plain, &mut budget);
         if !limits.quick {
@@ -204,7 +204,7 @@ impl Prepared {
         }
         let mut candidates = plain;
         let mut schedules = None;
-        if let Some((more, of_more)) = supposed {
+        if let Some((more, of_more)) = scheduled {
             schedules = Some(SchedulesSearched {
                 tested: of_more.tested.len(),
                 untested: more.len() - of_more.tested.len() + left,
@@ -246,14 +246,15 @@ impl Prepared {
         problem.expect("shapes were checked")
     }
 
-    fn of(
+    /// Candidates without a schedule whose formats fit the files, C, D and scales.
+    fn without_schedule(
         &self,
         c: &dyn Fn(Format) -> bool,
         d: &dyn Fn(Format) -> bool,
         scale: &dyn Fn(Option<Scale>) -> bool,
     ) -> Vec<Candidate> {
         let conditions = Conditions {
-            // So many that they are for whoever asks for such a unit.
+            // They are so many that they are tried only where an architecture is named.
             blocks: !self.architectures.is_empty(),
             a: &|format| self.captured.a.has(format),
             b: &|format| self.captured.b.has(format),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::common::Common;
+use super::common::SharedWork;
 use super::sample::Sample;
 use crate::candidates::Candidate;
 use crate::check::Progress;
@@ -82,7 +82,7 @@ pub struct Search<'s, 'a> {
     pub engine: Engine<'static>,
     pub progress: &'s dyn Progress,
     /// What candidates have in common on the first elements, if they do.
-    pub common: Option<&'s Common<'s>>,
+    pub common: Option<&'s SharedWork<'s>>,
 }
 
 /// What became of candidates.

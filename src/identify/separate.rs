@@ -22,7 +22,7 @@ pub struct Separation {
 const LENGTHS: [usize; 10] = [1, 2, 3, 5, 9, 17, 33, 65, 129, 257];
 const ROUNDS: usize = 400;
 
-/// Whether two candidates read the files alike, so that operands can be the same to both. C may
+/// Whether two candidates read the files in the same formats, so that operands can be the same to both. C may
 /// differ: without one they can still be compared.
 pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
     let formats = |candidate: &Candidate| {
@@ -37,9 +37,9 @@ pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
     !scaled(one) && !scaled(other) && formats(one) == formats(other)
 }
 
-/// Looks for a dot product that two candidates of equal formats do not agree on, a short one for models
-/// alone; schedules depend on K, so theirs is as long as what they were tested on. A search among random
-/// operands of several kinds: none found does not prove that there is none. Models with scales are
+/// Searches for a dot product on which two candidates of equal formats differ. For models alone it is short; schedules depend
+/// on K, so theirs is as long as what they were tested on. The operands are random, of several kinds: none found does not
+/// prove that there is none. Models with scales are
 /// compared with every scale 1.
 pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separation> {
     if !comparable(one, other) {

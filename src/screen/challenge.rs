@@ -24,8 +24,8 @@ pub const COMMITMENT: &str = "tcverify.screen-commitment/1";
 /// The most products of instructions in a challenge: results list so many kinds of D, and those of libraries besides.
 pub const MOST_DRAWN: usize = 100;
 
-/// In place of what is right.
-const NOTHING: Hash = Hash([0; 32]);
+/// In a challenge, in place of the digest of a right D.
+const UNKNOWN: Hash = Hash([0; 32]);
 
 /// What a node says of itself before it knows what to compute. The SHA-256 of the file commits to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,36 +90,36 @@ pub fn challenge(
         let mut sources = product.check.arrays().into_values();
         sources.all(|source| matches!(source, Source::Generated(_)))
     });
-    let (mut issued, mut taken): (Vec<_>, Vec<_>) = generated
+    let (mut issued, mut chosen): (Vec<_>, Vec<_>) = generated
         .cloned()
         .partition(|product| product.route == Route::Instruction);
-    while taken.len() > MOST_DRAWN / 4 {
-        taken.pop();
+    while chosen.len() > MOST_DRAWN / 4 {
+        chosen.pop();
     }
     for _ in 0..products.min(MOST_DRAWN) {
         if !issued.is_empty() {
-            taken.push(issued.swap_remove((random.word() % issued.len() as u64) as usize));
+            chosen.push(issued.swap_remove((random.word() % issued.len() as u64) as usize));
         }
     }
-    if taken.is_empty() {
+    if chosen.is_empty() {
         let reason = "no product of the suite has operands of a seed: challenge a suite of 'tcverify screen make'";
         return Err(reason.to_owned().into());
     }
-    for product in &mut taken {
+    for product in &mut chosen {
         let seed = random.word();
         for role in Role::PRODUCT {
             if let Some(Some(Source::Generated(spec))) = product.check.array(*role) {
                 spec.seed = seed;
             }
         }
-        product.sha256 = NOTHING;
-        product.leaves.fill(NOTHING);
+        product.sha256 = UNKNOWN;
+        product.leaves.fill(UNKNOWN);
     }
     let mut families = suite.families.clone();
-    families.retain(|name, _| taken.iter().any(|product| product.family == *name));
+    families.retain(|name, _| chosen.iter().any(|product| product.family == *name));
     Ok(Suite {
         families,
-        products: taken,
+        products: chosen,
         challenge: Some(Challenge {
             commitments,
             beacon: beacon.to_owned(),
@@ -130,15 +130,15 @@ pub fn challenge(
 }
 
 impl Suite {
-    /// Of a challenge, whether it says nothing of what is right.
-    pub(super) fn says_nothing(&self) -> bool {
+    /// Whether no digest of a right D is in it, as in a challenge.
+    pub(super) fn hides_answers(&self) -> bool {
         let mut products = self.products.iter();
         products.all(|product| {
-            product.sha256 == NOTHING && product.leaves.iter().all(|leaf| *leaf == NOTHING)
+            product.sha256 == UNKNOWN && product.leaves.iter().all(|leaf| *leaf == UNKNOWN)
         })
     }
 
-    /// A challenge with what is right.
+    /// A challenge with the digests of the right D.
     ///
     /// # Errors
     /// If a product cannot be computed.
@@ -218,29 +218,31 @@ impl Results {
                 "its commitment, {digest}, is not one that the challenge was drawn for"
             ));
         }
-        let said: Commitment = crate::envelope::strictly(text)
+        let commitment: Commitment = crate::envelope::strictly(text)
             .map_err(|reason| format!("its commitment is no {COMMITMENT}: {reason}"))?;
-        if said.schema != COMMITMENT {
+        if commitment.schema != COMMITMENT {
             return Err(format!("its commitment is no {COMMITMENT}"));
         }
-        if said.key != key {
-            let committed = said.key;
+        if commitment.key != key {
+            let committed = commitment.key;
             return Err(format!(
                 "is signed by {key}; the key that committed is {committed}"
             ));
         }
         let device = &self.device;
-        if (&said.host, said.index, &said.uuid) != (&device.host, device.index, &device.uuid) {
-            let [committed, host] = [&said.host, &device.host].map(|host| printable(host));
+        if (&commitment.host, commitment.index, &commitment.uuid)
+            != (&device.host, device.index, &device.uuid)
+        {
+            let [committed, host] = [&commitment.host, &device.host].map(|host| printable(host));
             return Err(format!(
                 "is of GPU {} of {host}{}; the commitment is to GPU {} of {committed}{}",
                 device.index,
                 uuid(device.uuid.as_deref()),
-                said.index,
-                uuid(said.uuid.as_deref())
+                commitment.index,
+                uuid(commitment.uuid.as_deref())
             ));
         }
-        Ok(trusted(Whose::Challenged, Some(said.time)))
+        Ok(trusted(Whose::Challenged, Some(commitment.time)))
     }
 }
 

@@ -49,7 +49,7 @@ pub fn judge(
         read.push((path, results, trusted));
     }
     let (all, suite) = (read, opened.as_ref().unwrap_or(suite));
-    let mut bench = Bench {
+    let mut judgement = Judgement {
         suite,
         ready: HashMap::new(),
         others: HashMap::new(),
@@ -60,12 +60,12 @@ pub fn judge(
     // What a GPU is right by is what this program computes, not what a file says.
     for product in &suite.products {
         if all.iter().any(|(_, r, _)| r.ran(&product.name).is_some()) {
-            bench.prepare(&product.name)?;
+            judgement.prepare(&product.name)?;
         }
     }
     let mut gpus = Vec::new();
     for (path, results, trusted) in all {
-        gpus.push(bench.gpu((path, trusted), results)?);
+        gpus.push(judgement.gpu((path, trusted), results)?);
     }
     gpus.sort_by_cached_key(|gpu| (gpu.device.host.clone(), gpu.device.index));
     Ok(Fleet {
@@ -97,7 +97,7 @@ fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
     Ok(())
 }
 
-/// How many devices returned a wrong D.
+/// How many devices returned each wrong D of each product.
 fn returned(all: &[(String, Results, Trusted)]) -> HashMap<(String, Hash), usize> {
     let mut counts = HashMap::new();
     for (_, results, _) in all {
@@ -116,18 +116,20 @@ pub(super) struct Ready {
     pub tiles: Tiles,
 }
 
-pub(super) struct Bench<'a> {
+/// What the judgement of all GPUs shares.
+pub(super) struct Judgement<'a> {
     pub suite: &'a Suite,
     pub ready: HashMap<String, Ready>,
-    /// What else gives a wrong D, tried once.
+    /// By product and wrong D, the name of another computation that gives it: searched for once.
     pub others: HashMap<(String, Hash), Option<String>>,
-    /// Computations that have explained one.
+    /// Computations that have explained a wrong D.
     pub known: Vec<Other>,
+    /// How many devices returned a wrong D of a product.
     pub returned: HashMap<(String, Hash), usize>,
     pub devices: usize,
 }
 
-impl Bench<'_> {
+impl Judgement<'_> {
     pub fn product(&self, name: &str) -> &Product {
         let mut products = self.suite.products.iter();
         products
@@ -258,7 +260,7 @@ impl Bench<'_> {
             return (Condition::AnotherKernel, said);
         }
         let common = |f: &Failure| self.returned[&(f.product.clone(), f.d_sha256)];
-        // Of wrong D that are not listed nothing is known.
+        // Nothing is known of wrong D that are not listed.
         let all_listed = results.more_failures == 0;
         let mut failures = results.failures.iter();
         if self.devices > 1 && all_listed && failures.all(|f| 2 * common(f) > self.devices) {
@@ -270,14 +272,14 @@ impl Bench<'_> {
             return (Condition::WrongModel, said);
         }
         if wrong.sms.len() <= 1
-            && let Some(said) = whole.said()
+            && let Some(said) = whole.describe()
         {
             return pattern::control(results, wrong, &said);
         }
         if results
             .failures
             .iter()
-            .all(|failure| self.alike(results, failure))
+            .all(|failure| self.is_everywhere(results, failure))
         {
             let mut said = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
                         driver, or a resource that all SMs share; these data do not tell which"
@@ -310,7 +312,7 @@ impl Bench<'_> {
         pattern::fault(results, wrong, (place, &broken))
     }
 
-    /// Of what else the bytes of a tile are right.
+    /// Whether the bytes of a tile are the right ones of another tile of this D, or of another product.
     fn elsewhere(&self, ready: &Ready, index: usize, given: &[u8]) -> Option<Instead> {
         let mut tiles = 0..ready.tiles.count();
         let is = |of: &Ready, tile| of.tiles.payload(&of.right, tile) == given;
@@ -351,7 +353,7 @@ impl Bench<'_> {
         let why = why.map_or(String::new(), |(_, why)| format!(": {}", printable(why)));
         let compared = results.compared();
         let (all, run) = (self.suite.products.len(), products().filter(ran).count());
-        // A product that is placed has to have been on all SMs: the others are not known to be right.
+        // A placed product must have run on all SMs: the others are not known to be right.
         let has = results.device.multiprocessors.unwrap_or(0);
         let placed = products().filter(|p| p.placement == Placement::EverySm);
         let least = placed.filter_map(|p| Some(results.ran(&p.name)?.sms)).min();
@@ -377,7 +379,7 @@ impl Bench<'_> {
     }
 }
 
-/// What so many right results say of faults that act seldom: one in n is never seen in as many results with 5 %.
+/// Which rare faults so many right results exclude: one in n results stays unseen in all of them with 5 %.
 fn seldom(results: u64) -> String {
     let one_in = 1.0 / (1.0 - 0.05f64.powf(1.0 / results.max(1) as f64));
     if one_in >= 2.0 {

@@ -264,7 +264,7 @@ impl Suite {
                 return Err(named("appears twice".into()));
             }
         }
-        if suite.challenge.is_some() && !suite.says_nothing() {
+        if suite.challenge.is_some() && !suite.hides_answers() {
             return Err(fault("is a challenge, and says what is right".into()));
         }
         suite.folder = path.parent().unwrap_or(Path::new("")).to_owned();

@@ -16,9 +16,9 @@ impl Fleet {
             _ => (Tone::Bad, "Faulty"),
         };
         let counts = self.counts();
-        let said: Vec<_> = counts
+        let counted: Vec<_> = counts
             .iter()
-            .map(|(condition, count)| format!("{count} {}", words(*condition)))
+            .map(|(condition, count)| format!("{count} {}", describe(*condition)))
             .collect();
         let s = if all == 1 { "" } else { "s" };
         let suite = format!(
@@ -38,12 +38,12 @@ impl Fleet {
         }
         let figures = counts
             .iter()
-            .map(|(condition, count)| (words(*condition), grouped(*count as u64)));
+            .map(|(condition, count)| (describe(*condition), grouped(*count as u64)));
         View {
             schema: self.schema.clone(),
             tone,
             word: word.to_owned(),
-            sentence: format!("{all} GPU{s}: {}", said.join(", ")),
+            sentence: format!("{all} GPU{s}: {}", counted.join(", ")),
             about: vec![format!("Suite {} {}", self.arch, self.level)],
             figures: figures.collect(),
             sections: vec![Section {
@@ -93,8 +93,8 @@ impl Fleet {
     }
 }
 
-/// A condition, in words.
-fn words(condition: Condition) -> String {
+/// A condition in plain words.
+fn describe(condition: Condition) -> String {
     condition.word().replace('_', " ")
 }
 
@@ -102,7 +102,7 @@ fn shown(gpu: &Gpu) -> Case {
     let device = &gpu.device;
     let right = gpu.condition.right();
     let fault = gpu.wrong.fits.first();
-    let word = words(gpu.condition);
+    let word = describe(gpu.condition);
     let host = device.host.split('.').next().unwrap_or_default();
     Case {
         name: format!("{}/{}", device.host, device.index),
