@@ -18,7 +18,7 @@ use crate::report::Coverage;
 pub struct Case {
     pub name: String,
     pub request: Request,
-    /// What a `case.json` says K is.
+    /// K as a `case.json` states it.
     pub k: Option<u64>,
     /// SHA-256 of the policy that admits it, if there is one.
     pub policy: Option<String>,
@@ -43,7 +43,7 @@ impl Case {
     }
 }
 
-/// Fields of a JSON object. One that is there twice is refused: which of them holds would be a guess.
+/// Fields of a JSON object. A field that appears twice is refused: which of them counts would be a guess.
 #[derive(Default)]
 pub(super) struct Object(pub BTreeMap<String, Value>);
 
@@ -103,14 +103,14 @@ pub(super) fn validate(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> R
     Ok(())
 }
 
-/// The case that fields say; their paths start in `folder`, and formats that they leave out are in their files.
+/// The case of these fields; their paths start in `folder`, and formats that they leave out are read from their files.
 pub(super) fn case(
     name: String,
     fields: BTreeMap<String, Value>,
     folder: &Path,
     lookup: &Lookup,
 ) -> Result<Case, CheckError> {
-    // A null says nothing.
+    // A null is as no field.
     let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
     let fields = fields.map(|(name, mut value)| {
         Fields::canonical(&name, &mut value);
@@ -165,7 +165,7 @@ pub struct Read {
     pub own: Vec<PathBuf>,
     /// How much of what ran the cases are, where the manifest says so.
     pub coverage: Option<Coverage>,
-    /// Folders with a case that multiplies nothing, which are passed over.
+    /// Folders of cases that multiply nothing, which are skipped.
     pub no_products: Vec<String>,
 }
 

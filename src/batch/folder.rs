@@ -28,7 +28,7 @@ const DESCRIPTIVE: [&str; 13] = [
     "source",
 ];
 
-/// Instructions that multiply no matrices: captures of a unit may hold what is done before and behind it.
+/// Instructions that multiply no matrices: captures of a unit may hold what is done before and after it.
 const NO_PRODUCTS: [&str; 2] = ["pacr", "unpacr"];
 
 /// A folder of folders with a `case.json`, in the order of their names.
@@ -116,7 +116,7 @@ fn captured_case(
     Ok(Case { k, ..case })
 }
 
-/// The cases that an `index.json` lists must be those that are there: one that was lost would otherwise pass unnoticed.
+/// The cases that an `index.json` lists must be those in the folder: a lost one would otherwise pass unnoticed.
 fn index(path: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     let fail = BatchError::document(path);
     let listed: Value = text_of(path).and_then(|text| json(&text)).map_err(&fail)?;
@@ -137,13 +137,13 @@ fn index(path: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     Ok(())
 }
 
-/// The fields of a captured case as those of a manifest. D is there what the instruction returned, so
-/// `d_dtype` is its accumulator's format, too.
+/// The fields of a captured case as those of a manifest. Its D is what the instruction returned, so `d_dtype` is the
+/// accumulator's format, too.
 fn captured(
     mut fields: BTreeMap<String, Value>,
     folder: &Path,
 ) -> Result<BTreeMap<String, Value>, String> {
-    // Rows in other words, or a number of them, describe; a span of rows is what a check looks at.
+    // A span of rows selects what is checked; any other `rows` only describes.
     let is_span = |value: &Value| {
         let text = value.as_str();
         text.is_some_and(|text| text.contains("..") || text.parse::<usize>().is_ok())
@@ -212,7 +212,7 @@ fn captured(
 }
 
 /// AMD's captures name the instruction by its shape and types (`f32_32x32x8bf16`); the catalogue names its
-/// arithmetic, with those types behind it where one architecture has several.
+/// arithmetic, followed by those types where one architecture has several.
 fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str);
     let (arch, instruction) = (text("arch")?, text("instruction")?);
@@ -226,8 +226,8 @@ fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
     Some(&typed.unwrap_or(own).name)
 }
 
-/// Tenstorrent's have a fidelity, which is the catalogue's name of the instruction, and what tt-metal's kernel does between
-/// blocks of K.
+/// Tenstorrent's captures have a fidelity, which is the catalogue's name of the instruction, and what tt-metal's kernel
+/// does between blocks of K.
 fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     let Some(fidelity) = fields.remove("fidelity") else {
         return Ok(());
@@ -242,7 +242,7 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
         return Ok(());
     }
     fields.remove("kind");
-    // There is no C: `c.npy` is one for form's sake.
+    // There is no C: `c.npy` is a placeholder.
     if fields.get("c_dtype").and_then(Value::as_str) == Some("none") {
         fields.remove("c_dtype");
         fields.insert("c".to_owned(), Value::Null);
@@ -258,12 +258,12 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     fields.insert("in0_block_w".to_owned(), (block / 32).into());
     let reload = fields.remove("reload");
     let reload = reload.as_ref().and_then(Value::as_str);
-    // A reason may stand behind the word.
+    // A reason may follow the word.
     match reload.and_then(|text| text.split(' ').next()) {
         Some(how @ ("exact" | "tf32" | "bf16")) if fp32 => {
             fields.insert("reload".to_owned(), how.into());
         }
-        // Stored as Dst has them, and read so.
+        // Stored as they are in Dst, and read so.
         Some("bf16") if !fp32 => {}
         _ => {
             return Err(
@@ -274,8 +274,8 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// RDNA's are named as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the size of the wave beside. The catalogue has one
-/// name for all types, with the wave behind it where that decides bits.
+/// RDNA's captures name the instruction as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the wave's size in a field of its own. The catalogue
+/// has one name for all types, followed by the wave where that decides bits.
 fn rdna(fields: &BTreeMap<String, Value>, wave: Option<&Value>) -> Option<&'static str> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str);
     let (kind, types) = text("instruction")?.strip_prefix("v_")?.split_once('_')?;

@@ -1,5 +1,5 @@
-//! Files that say what cases leave out: arrays that a pattern names, formats that no field gives. They are opened
-//! before the case that they are of is whole, so the policy is asked for each of them here.
+//! Files that tell what cases leave out: arrays that a pattern names, formats that no field gives. They are opened before
+//! their case is complete, so the policy is checked for each of them here.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) struct Lookup<'a> {
     policy: Option<&'a Policy>,
     /// The folder of the cases.
     root: &'a Path,
-    /// Opened once for all cases; without, nothing is.
+    /// Opened once for all cases; `None`: no file may be opened.
     files: Option<Files>,
 }
 

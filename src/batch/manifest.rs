@@ -42,9 +42,9 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
     cases(&text, path, lookup)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are searched for. None is
-/// opened, so that a case that stands for many is refused, and one whose formats are in its files. A policy
-/// refuses cases that say what they may not.
+/// The cases of a manifest's text; its path is for messages, and where files are searched for. No file is opened, so a
+/// case that stands for many is refused, and one whose formats are in its files. A policy refuses cases that it does not
+/// allow.
 ///
 /// # Errors
 /// What is wrong, in which case and field.
@@ -77,7 +77,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
     // Defaults may be about either kind of case.
     validate(&defaults.0, &[names(false), names(true)])
         .map_err(|reason| fail(format!("defaults: {reason}")))?;
-    // A hundred thousand cases in a list that grew would be there twice for a moment.
+    // A list of a hundred thousand cases that grew would be in memory twice for a moment.
     let mut read = Vec::with_capacity(cases.len());
     let mut known = BTreeSet::new();
     for (number, text) in cases.into_iter().enumerate() {

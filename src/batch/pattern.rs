@@ -12,9 +12,8 @@ use crate::role::Role;
 /// The name of a case, and its fields.
 type Named = (String, BTreeMap<String, Value>);
 
-/// The cases that one stands for: itself, or, if its name has a `*`, one for each array that D's name
-/// fits, in the order of its file. What `*` stands for is put into all names. `few` refuses more cases than
-/// there may be, before they are made.
+/// The cases that one stands for: itself, or, if its name has a `*`, one for each array whose name D's pattern matches, in
+/// the order of the file. What `*` stands for is put into all names. `few` refuses too many cases before they are made.
 ///
 /// # Errors
 /// What is wrong with the pattern, or its file.

@@ -15,7 +15,7 @@ use crate::report::{Batch, BatchCase, Rule, Store};
 /// their time is spent on files, which a single case cannot share out.
 const SMALL: u64 = 1 << 20;
 
-/// Of a case that the policy's time ended, or that had none left.
+/// Why a case that the policy's time ended, or that had none left, has no verdict.
 const LATE: &str = "no verdict: stopped at its time limit";
 
 /// What is the same for every case.
@@ -39,7 +39,7 @@ enum Place {
 /// Steps that a check takes, however much work it is.
 const STEPS: u64 = 1000;
 
-/// Passes on how far one check is. When it goes, that check is over.
+/// The share that one check has in the progress of a batch; all of it once it is dropped.
 struct Share<'a> {
     whole: &'a dyn Progress,
     work: AtomicU64,
@@ -81,8 +81,8 @@ impl Drop for Share<'_> {
     }
 }
 
-/// Judges all cases, in whatever order, and returns them in theirs, and lets go of what each of them asked. What
-/// they read is opened and hashed once. The policy that the cases were read under has limits of work and time, too.
+/// Judges all cases, in any order, returns them in their own order, and frees each request. Files are opened and hashed
+/// once. The policy that the cases were read under has limits of work and time, too.
 ///
 /// # Errors
 /// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
@@ -145,8 +145,8 @@ fn run_within(
     };
     let next = AtomicUsize::new(0);
     let threads = rayon::current_num_threads().min(small.len());
-    // Threads with a pool of one each: a case that waited for its parts would else begin another
-    // one meanwhile, and that one the next.
+    // Threads with a pool of one each: in a common pool, a case that waits for its parts would begin another case
+    // meanwhile, and that one the next.
     std::thread::scope(|scope| -> Result<(), BatchError> {
         for _ in 0..threads {
             let pool = deadline.pool(1).map_err(no_threads)?;
@@ -182,7 +182,7 @@ fn run_within(
     done.map(Batch::of).ok_or_else(lost)
 }
 
-/// Bytes of the files of a case; of one that is generated, no small number.
+/// Bytes of the files of a case; generated cases count as large.
 fn bytes(case: &Case) -> u64 {
     let sizes = case.request.sources().into_values();
     let sizes = sizes.map(|source| match source {
@@ -226,14 +226,14 @@ fn judged(
         let Some(pages) = terms.pages else {
             return put_away(known);
         };
-        // The page of one that differs shows what no report holds: it is judged again.
+        // The page of a case that differs shows what no report holds, so the case is judged again.
         if let Ok(Some(report)) = known.agreeing() {
             let written = pages.write(place, report.view());
             written.map_err(BatchError::File)?;
             return put_away(known);
         }
     }
-    // A case that brings the program down is one without a verdict, and stops no other.
+    // A case that panics has no verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let judged = interruptible(|| judge((place, case), files, terms, &share));
         judged.unwrap_or_else(|ended| Err(describe(CheckError::ended(ended))))

@@ -1,4 +1,4 @@
-//! What of a batch has been judged already, and whether that still holds: a journal to which every verdict adds a line.
+//! Verdicts of a batch that was judged in part, and whether they still hold: a journal with a line for every verdict.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -108,7 +108,7 @@ impl State {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         let fail = BatchError::document(&journal.path);
         let line = envelope::seal(STATE, entry).map_err(|error| fail(error.to_string()))?;
-        // In one piece: what is cut off is the last line, and has no end.
+        // Written at once: only the last line can be incomplete, and then it has no end.
         let written = journal.file.write_all(&line);
         written.map_err(|error| fail(format!("cannot be written: {error}")))?;
         let at = journal.end;
@@ -202,7 +202,7 @@ impl Journal {
         match number {
             0 if line.is_empty() => Err(fail("is empty")),
             0 => Err(fail("is damaged: its first line is incomplete")),
-            // Whatever wrote it was ended in the midst of the last line.
+            // The program that wrote the last line was ended before the line was complete.
             _ => {
                 let cut = self.file.set_len(self.end);
                 cut.map_err(|error| fail(&format!("cannot be written: {error}")))
@@ -229,8 +229,8 @@ impl Entry {
         BatchCase::of_kept(self.case)
     }
 
-    /// A verdict, and what it was about; none of a case that has no verdict. `basis` is all that decides it but its words
-    /// and arrays.
+    /// A verdict, and what it was about; `None` of a case without a verdict. `basis` is all that decides it but the command
+    /// line and the arrays.
     pub(super) fn of(
         case: &Case,
         basis: &str,
@@ -245,7 +245,7 @@ impl Entry {
     }
 }
 
-/// The digest of all that decides the verdict on a case but the arrays, which need not have been read.
+/// The digest of all that decides the verdict on a case but the arrays, which need not be read for it.
 fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
     Ok(digest(case, &case.request.basis()?))
 }
@@ -257,7 +257,7 @@ fn digest(case: &Case, basis: &str) -> Hash {
     let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
     pieces.extend(words);
     pieces.push(format!("{:?}", case.k).into_bytes());
-    // A verdict under another policy, or under none, is none under this one.
+    // A verdict under another policy, or under none, does not hold under this one.
     pieces.push(format!("{:?}", case.policy).into_bytes());
     let text = serde_json::to_string(&pieces).expect("plain data");
     Hash::of([text.as_bytes()])

@@ -81,13 +81,13 @@ impl Judgement<'_> {
             return known.clone();
         }
         let ready = &self.ready[&failure.product];
-        // Of a D without a tile nothing is concluded: another GPU may have returned one.
+        // A D without a tile decides nothing: another GPU may have returned one.
         let (index, payload) = failure
             .tiles
             .iter()
             .find_map(|tile| Some((tile.index, tile.bytes()?)))?;
         let given = (index, &payload[..]);
-        // What has explained another product, with this one's operands.
+        // First the computations that explained another product, with this one's operands.
         let again = self.known.iter().find_map(|other| {
             let other = other.of(&ready.prepared.spelled_out());
             let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);

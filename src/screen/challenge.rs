@@ -69,7 +69,7 @@ pub struct Trusted {
 /// Draws a challenge of `products` products of instructions, and all those of libraries, for nodes that committed.
 ///
 /// # Errors
-/// If there is nothing to draw, no commitment, or the beacon's value is none.
+/// If there is nothing to draw, no commitment, or the beacon's value is invalid.
 pub fn challenge(
     suite: &Suite,
     mut commitments: Vec<Hash>,
@@ -85,7 +85,7 @@ pub fn challenge(
     let all: String = commitments.iter().map(|hash| format!("{hash}\n")).collect();
     let draw = PublicDraw::new(&Hash::of([all.as_bytes()]).to_string(), beacon)?;
     let mut random = SplitMix64(draw.seed);
-    // Operands in files are known to whoever has the suite.
+    // Whoever has the suite knows operands in files.
     let generated = suite.products.iter().filter(|product| {
         let mut sources = product.check.arrays().into_values();
         sources.all(|source| matches!(source, Source::Generated(_)))

@@ -115,7 +115,7 @@ fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), St
     let placed = product.placement == Placement::EverySm;
     let known = failure.sms.iter().all(|sm| results.sms.contains(sm));
     let times = failure.times >= (failure.sms.len() as u64).max(1);
-    // Of what this machine itself computes wrong, no SM is to blame.
+    // No SM is to blame for what this machine itself computes wrong.
     let places = placed || failure.sms.is_empty();
     if !known || !times || !places {
         return Err("the SMs of a wrong D are not the SMs that ran it".into());

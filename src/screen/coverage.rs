@@ -27,7 +27,7 @@ pub struct Coverage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub place: Place,
-    /// Acting in one of so many steps.
+    /// The fault acts in one of so many steps.
     pub one_in: u64,
     pub injected: u64,
     pub detected: u64,
@@ -55,7 +55,7 @@ pub fn unit(product: &Product) -> String {
 }
 
 /// Injects faults of a kind into every unit of the suite: `faults` of each place, drawn by the seed (all if there are
-/// fewer), always acting or in one of `one_in` steps, in lane drawn with them. Only products that are placed on
+/// fewer), always acting or in one of `one_in` steps, in a lane drawn with them. Only products that are placed on
 /// every SM count: `rounds` runs of the suite on the SM with the fault.
 ///
 /// # Errors

@@ -73,7 +73,7 @@ impl Place {
 }
 
 impl Fault {
-    /// A bit that is always so, in lane 0 of SM 0.
+    /// A fault that always acts, in lane 0 of SM 0.
     pub fn always(place: Place, bits: u128, stuck: Stuck, k: usize) -> Fault {
         Fault {
             place,
@@ -294,13 +294,13 @@ pub fn exponent_field(format: Format, code: u64) -> u32 {
 /// Spoils what passes through the broken place.
 pub struct Injector<'a> {
     fault: &'a Fault,
-    /// Of the draw whether a rare fault acts.
+    /// State of the draw of whether a rare fault acts.
     state: u64,
     acts: bool,
-    /// It acts in these steps alone.
+    /// The only steps in which it acts, if there are such.
     only: Option<[usize; 2]>,
     steps: usize,
-    /// Which unit of a row has the first product of this step.
+    /// The unit of a row that has the first product of this step.
     first: usize,
 }
 
@@ -317,7 +317,7 @@ impl<'a> Injector<'a> {
         }
     }
 
-    /// Acts in one step, counted from 0, or in two.
+    /// The fault acts only in one step, counted from 0, or in two.
     pub fn only(fault: &'a Fault, steps: [usize; 2]) -> Injector<'a> {
         Injector {
             only: Some(steps),

@@ -11,7 +11,7 @@ use crate::num::Unpacked;
 /// A product of one chain over K, element by element.
 pub struct Chain<'a> {
     replay: Replay<'a>,
-    /// Operands of a row and of some columns, taken apart, to be used again.
+    /// Unpacked operands of a row and of some columns, to be used again.
     a: Line,
     b: Vec<Line>,
 }
@@ -35,7 +35,7 @@ struct Line {
     index: usize,
     codes: Vec<u64>,
     numbers: Vec<Unpacked>,
-    /// One a number, where the step is given scales.
+    /// One per number, where the step takes scales.
     scales: Vec<u8>,
 }
 
@@ -52,7 +52,7 @@ impl Line {
 const KEPT: usize = 4096;
 
 impl<'a> Chain<'a> {
-    /// `None` if something other than a chain stands between operands and D.
+    /// `None` if D is not one chain over K of a single product.
     pub fn of(prepared: &'a Prepared) -> Option<Chain<'a>> {
         let replay = prepared.replay();
         let plain = replay.kernel.is_none() && replay.problem.batches() == 1;
@@ -121,7 +121,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Which operand of A a fault's band of exponents is about, in a step whose first product is that of unit `first`.
+    /// The operand of A whose exponent decides whether a fault acts, in a step whose first product is that of unit `first`.
     fn operand_of(&self, fault: &Fault, here: &Range<usize>, first: usize) -> usize {
         let block = self.replay.arithmetic.scale.map_or(1, |scale| scale.block);
         let beyond = match fault.place {
@@ -132,7 +132,7 @@ impl<'a> Chain<'a> {
         (here.start + beyond).min(here.end - 1)
     }
 
-    /// The exponent field of the operand that a fault's band is about, of a row of D and a step.
+    /// The exponent field of that operand, for a row of D and a step.
     pub fn exponent(&mut self, row: usize, step: usize, fault: &Fault) -> u32 {
         self.take_row(row);
         let arithmetic = self.replay.arithmetic;
@@ -229,7 +229,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// An operand, moved by its scale where the unit moves operands.
+    /// An operand, multiplied by its scale where the unit scales operands.
     fn moved(&self, number: Unpacked, scale: u64) -> Unpacked {
         let arithmetic = self.replay.arithmetic;
         match arithmetic.scale {

@@ -13,11 +13,11 @@ use crate::num::Format;
 /// Another computation that gives a D.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Other {
-    /// In words.
+    /// In plain words.
     pub name: String,
     /// Its check, for this product.
     pub check: Check,
-    /// Whether only the order of sums is another.
+    /// Whether only the order of sums differs.
     pub schedule: bool,
 }
 
@@ -27,7 +27,7 @@ impl Other {
         let mut check = product.clone();
         if self.schedule {
             check.schedule = self.check.schedule.clone();
-            // A kernel's words say who computes; an order alone does not.
+            // A kernel text names the instruction; an order alone does not.
             let instruction = &mut check.model.instruction;
             *instruction = instruction.take().or(self.check.model.instruction.clone());
         } else {
@@ -44,7 +44,7 @@ impl Other {
 /// Schedules that are tried, the likely ones first.
 const MOST: usize = 400;
 
-/// Presets with slices that are tried besides, and how many slices.
+/// Presets with slices that are tried, too, and how many slices.
 const IN_PLACE: [&str; 4] = [
     "cutlass-splitk-serial",
     "cutlass-splitk-universal",
@@ -96,7 +96,7 @@ pub fn other(
             let schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);
             ordered(schedule, format!("with {guess}"))
         }));
-        // What divides K in place, which the list above has of cuBLAS alone.
+        // Kernels that split K in place; of these the guesses have cuBLAS's alone.
         for name in IN_PLACE {
             tries.extend(SLICES.map(|slices| {
                 let overrides = Overrides {

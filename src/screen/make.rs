@@ -61,7 +61,7 @@ pub fn make(
     let mut wanted = Vec::new();
     for instruction in &architecture.instructions {
         for rule in &instruction.rules {
-            // D an addend of the next step: what chains of instructions have.
+            // Chains need a D that the next instruction takes as C.
             if rule.addend.is_some() {
                 continue;
             }
@@ -126,7 +126,7 @@ fn units(
     };
     let span = rule.step.span();
     let short = span == 1;
-    // A chain that has no instruction is of one unit.
+    // One unit computes a chain of single multiply-adds that no instruction groups.
     let turns = short && rule.instruction_k.is_some();
     let k = if short {
         8 * amount.steps
@@ -137,7 +137,7 @@ fn units(
         format!(".{}x{}", scale.format, scale.block)
     });
     let unit = format!("{instruction}.{a}.{b}{scale}.{}", rule.accumulator);
-    // Of a pair of two formats, the families that tell most, once.
+    // For two different formats, only the families that show most, and once.
     let (families, seeds) = if a == b {
         (FAMILIES.len(), amount.seeds)
     } else {

@@ -48,7 +48,7 @@ impl Counter {
         let mut sms: BTreeMap<u32, u64> = BTreeMap::new();
         for failure in &results.failures {
             for &sm in &failure.sms {
-                // How often each of several SMs returned it, nobody counts.
+                // Nobody counts how often each of several SMs returned it.
                 *sms.entry(sm).or_default() += (failure.times / failure.sms.len() as u64).max(1);
             }
         }
@@ -131,7 +131,7 @@ pub fn fault(
         n => format!(" ({} other faults give the same)", n - 1),
     };
     let fault = first.describe();
-    // What does not act in the cold is not a line that is stuck.
+    // A fault that does not act in the cold is no stuck line.
     match broken.acts {
         _ if 10 * given < 9 * all => (
             Condition::Marginal,
@@ -156,7 +156,7 @@ pub fn fault(
     }
 }
 
-/// What is said of whole tiles that are zero or another's.
+/// The condition and its sentence where whole tiles are zero or another's.
 pub fn control(results: &Results, wrong: &Wrong, tiles: &str) -> (Condition, String) {
     let (on, heat, rate) = (on(wrong), heat(results, wrong), rate(results));
     let said = format!(
@@ -213,7 +213,7 @@ fn grows(results: &Results) -> String {
     }
 }
 
-/// From which temperature on, if cooler runs of the same were right.
+/// From which temperature on results were wrong, if cooler runs of the same were right.
 fn heat(results: &Results, wrong: &Wrong) -> String {
     match (&results.readings, wrong.temperature_c) {
         (Some(readings), Some([coolest, _]))
@@ -228,8 +228,8 @@ fn heat(results: &Results, wrong: &Wrong) -> String {
     }
 }
 
-/// Whether every product that was wrong was also right where it was wrong: what always is may only have been run late.
-/// All wrong results together, those of products that are not listed included, must be fewer, too.
+/// Whether every wrong product was also right on the same SMs: a permanent fault may only have been run late. All wrong
+/// results together, unlisted ones included, must be fewer than the results there, too.
 fn were_right(results: &Results) -> bool {
     let products: BTreeSet<&str> = results.failures.iter().map(|of| &*of.product).collect();
     let mut all = 0;

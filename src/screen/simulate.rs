@@ -20,7 +20,7 @@ use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 use crate::random::mix;
 
-/// What a simulated device does differently from it should.
+/// What a simulated device does wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),
@@ -73,7 +73,7 @@ pub struct Simulated {
     /// Degrees Celsius of the first round, and by how much each is warmer.
     pub temperature: [u32; 2],
     pub injection: Option<Injection>,
-    /// Of faults that act at random.
+    /// Seed of faults that act at random.
     pub seed: u64,
 }
 
@@ -126,7 +126,7 @@ impl Computed<'_> {
     /// What a device of this kind finds.
     ///
     /// # Errors
-    /// If the injection does not fit: an SM that is not there, a schedule or architecture that is none.
+    /// If the injection does not fit: its SM, schedule or architecture does not exist.
     pub fn run(&self, device: &Simulated) -> Result<Results, ScreenError> {
         let sms = device.sms;
         match &device.injection {
@@ -193,7 +193,7 @@ impl Computed<'_> {
                         };
                         run.other(check, right, &mut log)?;
                     }
-                    // Only products of floats have an order that a library chooses.
+                    // A library chooses an order only for floats.
                     Some(Injection::Schedule(..)) => {}
                     Some(Injection::Model(name)) => {
                         let mut check = prepared.spelled_out();
@@ -241,7 +241,7 @@ impl Computed<'_> {
                 temperature_c: [heat(0), heat(device.rounds.max(1) - 1)],
                 sm_clock_mhz: None,
             }),
-            // A run that is simulated takes no time of a GPU's.
+            // A simulated run takes no GPU time.
             seconds: 0.0,
             stopped: false,
             commitment: None,
@@ -270,7 +270,7 @@ impl Run<'_> {
         let Some(mut chain) = Chain::of(prepared) else {
             return;
         };
-        // A unit without these bits has not this fault.
+        // A unit without these bits does not have this fault.
         let bits = bits(&prepared.model().arithmetic, fault.place);
         let has = bits.clone().any(|bit| fault.bits >> bit & 1 == 1);
         if self.temperature < fault.above || !has {
@@ -279,7 +279,7 @@ impl Run<'_> {
         let width = self.product.d.bytes();
         let mut d = right.to_vec();
         for tile in 0..self.tiles.count() {
-            // Of a product that is spread, every SM has its tiles.
+            // A spread product has some of its tiles on every SM.
             if self.product.placement == Placement::Spread && tile as u32 % self.sms != fault.sm {
                 continue;
             }
@@ -313,9 +313,9 @@ impl Run<'_> {
         }
     }
 
-    /// Everywhere alike.
+    /// Another computation, with the same D on all SMs.
     fn other(&self, check: Check, right: &[u8], log: &mut Log) -> Result<(), ScreenError> {
-        // What the other has not cannot differ.
+        // A product that the other cannot compute cannot differ.
         let Ok(prepared) = check.prepare() else {
             return Ok(());
         };
@@ -341,7 +341,7 @@ struct Log {
     /// Wrong results of the first half of the runs and of the second, and which half this is.
     halves: [u64; 2],
     half: usize,
-    /// Where the product that is run has returned something, of which this log tells.
+    /// SMs that have returned a D of the current product that is in this log.
     placed: Vec<Option<u32>>,
 }
 

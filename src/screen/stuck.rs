@@ -23,7 +23,7 @@ pub struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acts {
     Always,
-    /// In one step of an element that is wrong or in two, in none of others.
+    /// In one or two steps of a wrong element, in none of the others.
     NowAndThen,
 }
 
@@ -105,7 +105,7 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Range<u32> {
     }
 }
 
-/// The largest magnitude of a significand, or of an integer: bits above that of a product are of no number.
+/// The largest magnitude of a significand, or of an integer: no product has a bit above the product of two.
 fn largest(format: Format) -> u64 {
     match (format.is_integer(), format.sign_mask()) {
         (false, _) => (2u64 << format.fraction_bits()) - 1,
@@ -114,7 +114,7 @@ fn largest(format: Format) -> u64 {
     }
 }
 
-/// What fits wrong elements.
+/// The faults that explain wrong elements best.
 #[derive(Clone, Debug, Default)]
 pub struct Broken {
     /// Equally good ones.
@@ -129,15 +129,15 @@ pub struct Broken {
 /// Elements of products of one unit.
 pub type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
 
-/// Elements by which most hypotheses are ruled out, and how many of them one must give.
+/// Number of elements that rule out most hypotheses, and how many of them a fault must give.
 const FIRST: usize = 6;
 const ENOUGH: usize = 4;
 
 /// Elements of at most so many steps are also tried with two faulty steps.
 const PAIRS: usize = 16;
 
-/// The faults that give the most wrong elements: always, which have to leave right what is right; or now and then, in one
-/// step of each or in two.
+/// The faults that give the most wrong elements: always, leaving right elements right; or now and then, in one step of
+/// each element or in two.
 pub fn broken(units: &[Unit]) -> Broken {
     Broken {
         tried: units
@@ -173,7 +173,7 @@ fn most(units: &[Unit]) -> Broken {
     if 10 * several.explained >= 9 * total {
         return several;
     }
-    // What acts always is the simpler story where both tell as much.
+    // Where both explain as much, a fault that always acts is the simpler explanation.
     if rare.explained > best.explained {
         rare
     } else {
@@ -184,8 +184,8 @@ fn most(units: &[Unit]) -> Broken {
 /// For how many of the faults that act now and then a band of exponents is searched for.
 const BANDED: usize = 16;
 
-/// Of faults that act now and then, those that act always where the exponent of an operand lies in a band, and leave right
-/// what is right. The band is that of the steps which alone give an element.
+/// Of faults that act now and then, those that always act where the exponent of an operand lies in a band, and leave right
+/// elements right. The band is that of the steps which alone give an element.
 fn banded(units: &[Unit], rare: &Broken) -> Broken {
     let mut scores = Vec::new();
     for fault in rare.fits.iter().take(BANDED) {
@@ -219,7 +219,7 @@ fn banded(units: &[Unit], rare: &Broken) -> Broken {
     best(scores, Acts::Always)
 }
 
-/// Exponents at the steps of a unit of which one, and only one, gives a wrong element.
+/// Exponents at steps of which exactly one gives a wrong element.
 fn fields(unit: &Unit, fault: &Fault) -> Vec<u32> {
     let mut fields = Vec::new();
     for (prepared, seen) in unit {

@@ -211,7 +211,7 @@ impl Suite {
         }
     }
 
-    /// Makes sure that files of operands are those that it was made of.
+    /// Refuses files of operands that are not those that it was made from.
     fn confirm_files(&self) -> Result<(), ScreenError> {
         let mut seen = BTreeSet::new();
         for path in self.products.iter().flat_map(Product::files) {

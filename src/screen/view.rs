@@ -7,7 +7,7 @@ use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, groupe
 use crate::words::Word;
 
 impl Fleet {
-    /// What it says.
+    /// The view of it.
     pub fn view(&self) -> View {
         let (faulty, all) = (self.faulty().count(), self.gpus.len());
         let (tone, word) = match (faulty, self.gpus.iter().all(|gpu| gpu.condition.right())) {

@@ -1,4 +1,4 @@
-//! Parts run again: whoever handed them in could not know which.
+//! Some parts run again; whoever handed them in could not know which.
 
 use super::{Part, Plan, ShardError};
 use crate::check::Progress;
@@ -13,7 +13,7 @@ pub struct Audit {
     pub parts: u64,
     /// In order.
     pub drawn: Vec<usize>,
-    /// Those of them that are not what they were run again as.
+    /// Those of them whose second run gave something else.
     pub wrong: Vec<usize>,
 }
 
