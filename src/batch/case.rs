@@ -71,6 +71,11 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
+/// A field that is text.
+pub(super) fn text<'a>(fields: &'a BTreeMap<String, Value>, name: &str) -> Option<&'a str> {
+    fields.get(name).and_then(Value::as_str)
+}
+
 /// Whether fields are those of an operation between products.
 pub(super) fn is_operation(fields: &BTreeMap<String, Value>) -> bool {
     fields

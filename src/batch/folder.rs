@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::case::{Case, Object, Read, case, is_operation, names, validate};
+use super::case::{Case, Object, Read, case, is_operation, names, text, validate};
 use super::document::{BatchError, json, text_of};
 use super::lookup::Lookup;
 use crate::emu::Catalogue;
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
         few.map_err(BatchError::document(&file))?;
         own.push(file.clone());
         let fail = BatchError::document(&file);
-        let Object(fields) = text_of(&file).and_then(|text| json(&text)).map_err(fail)?;
+        let Object(fields) = text_of(&file).and_then(|file| json(&file)).map_err(fail)?;
         if multiplies_nothing(&fields) {
             no_products.push(name_of(&folder));
             continue;
@@ -83,10 +83,7 @@ fn name_of(folder: &Path) -> String {
 }
 
 fn multiplies_nothing(fields: &BTreeMap<String, Value>) -> bool {
-    let instruction = fields
-        .get("instruction")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let instruction = text(fields, "instruction").unwrap_or_default();
     let own = instruction.split(',').next().unwrap_or_default();
     NO_PRODUCTS.contains(&own)
 }
@@ -119,7 +116,7 @@ fn captured_case(
 /// The cases that an `index.json` lists must be those in the folder: a lost one would otherwise pass unnoticed.
 fn index(path: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     let fail = BatchError::document(path);
-    let listed: Value = text_of(path).and_then(|text| json(&text)).map_err(&fail)?;
+    let listed: Value = text_of(path).and_then(|list| json(&list)).map_err(&fail)?;
     // A list, or an object with one.
     let listed = listed.as_array().or_else(|| listed["cases"].as_array());
     let listed = listed.ok_or_else(|| fail("lists no cases".into()))?;
@@ -177,9 +174,8 @@ fn captured(
         }
         if let Some(kind) = fields.remove("kind") {
             let kind = kind.as_str().ok_or("field \"kind\": expected text")?;
-            let instruction = fields.get("instruction").and_then(Value::as_str);
-            let instruction =
-                instruction.ok_or("field \"kind\" applies only with \"instruction\"")?;
+            let instruction = text(&fields, "instruction")
+                .ok_or("field \"kind\" applies only with \"instruction\"")?;
             let instruction = format!("{instruction}-{kind}").into();
             fields.insert("instruction".to_owned(), instruction);
         }
@@ -214,8 +210,7 @@ fn captured(
 /// AMD's captures name the instruction by its shape and types (`f32_32x32x8bf16`); the catalogue names its
 /// arithmetic, followed by those types where one architecture has several.
 fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
-    let text = |field: &str| fields.get(field).and_then(Value::as_str);
-    let (arch, instruction) = (text("arch")?, text("instruction")?);
+    let (arch, instruction) = (text(fields, "arch")?, text(fields, "instruction")?);
     let shape = instruction.strip_prefix("f32_")?;
     let architecture = Catalogue::builtin().find(arch).ok()?;
     let names = architecture.instructions.iter();
@@ -238,12 +233,12 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     let instruction = fidelity.to_lowercase().replace(' ', "");
     fields.insert("instruction".to_owned(), instruction.into());
     fields.remove("phases");
-    if fields.get("kind").and_then(Value::as_str) != Some("matmul") {
+    if text(fields, "kind") != Some("matmul") {
         return Ok(());
     }
     fields.remove("kind");
     // There is no C: `c.npy` is a placeholder.
-    if fields.get("c_dtype").and_then(Value::as_str) == Some("none") {
+    if text(fields, "c_dtype") == Some("none") {
         fields.remove("c_dtype");
         fields.insert("c".to_owned(), Value::Null);
     }
@@ -277,9 +272,9 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
 /// RDNA's captures name the instruction as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the wave's size in a field of its own. The catalogue
 /// has one name for all types, followed by the wave where that decides bits.
 fn rdna(fields: &BTreeMap<String, Value>, wave: Option<&Value>) -> Option<&'static str> {
-    let text = |field: &str| fields.get(field).and_then(Value::as_str);
-    let (kind, types) = text("instruction")?.strip_prefix("v_")?.split_once('_')?;
-    let architecture = Catalogue::builtin().find(text("arch")?).ok()?;
+    let instruction = text(fields, "instruction")?;
+    let (kind, types) = instruction.strip_prefix("v_")?.split_once('_')?;
+    let architecture = Catalogue::builtin().find(text(fields, "arch")?).ok()?;
     let names = match (types.starts_with("i32"), wave.and_then(Value::as_u64)) {
         (true, _) => vec![format!("{kind}-integers")],
         (false, Some(wave)) => vec![format!("{kind}-wave{wave}"), kind.to_owned()],
