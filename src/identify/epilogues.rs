@@ -29,14 +29,13 @@ pub struct Epilogues {
 }
 
 impl Prepared {
-    /// Epilogues of models alone, then of those under schedules.
+    /// Epilogues of candidates: of models alone, then of those under schedules.
     pub(super) fn epilogues(
         &self,
         of: &ScheduleContext,
-        (plain, more): (&[Candidate], &[Candidate]),
+        mut all: Vec<&Candidate>,
         progress: &dyn Progress,
     ) -> Epilogues {
-        let mut all: Vec<&Candidate> = plain.iter().chain(more).collect();
         // A kernel of a library says its epilogue itself.
         all.retain(|candidate| {
             candidate

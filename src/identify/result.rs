@@ -35,7 +35,7 @@ fn nearest(tested: &[Tested], first: usize) -> Option<u64> {
 impl Prepared {
     pub(super) fn describe(&self, searched: &Searched) -> Identification {
         let elements: usize = self.captured.d.source.header().shape.iter().product();
-        let all = &searched.candidates;
+        let all = &searched.found.candidates;
         let mut others = Vec::new();
         let mut distant = 0;
         let fitting: Vec<&Tested> = searched.found.fits().collect();
@@ -150,7 +150,7 @@ impl Prepared {
     pub(super) fn checks(&self, searched: &Searched) -> Vec<Check> {
         let fits = searched.found.fits();
         let checks = fits.map(|test| {
-            let candidate = &searched.candidates[test.candidate];
+            let candidate = &searched.found.candidates[test.candidate];
             // Of equals the first.
             let names = candidate.names.iter().rev();
             let name = names.max_by_key(|name| name.evidence);

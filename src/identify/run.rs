@@ -102,7 +102,6 @@ impl Identify {
 /// Everything that was tested.
 pub(super) struct Searched {
     /// Models alone, then those under schedules.
-    pub candidates: Vec<Candidate>,
     pub found: Found,
     /// The plans of candidates that have one.
     pub kernels: Kernels,
@@ -155,17 +154,17 @@ impl Prepared {
             progress,
             common: None,
         };
-        let mut found = alone.tested(limits.quick, &plain, &mut budget);
+        let mut found = alone.tested(limits.quick, plain, &mut budget);
         let mut scheduled = None;
         let (mut finished, mut left) = (Vec::new(), 0);
-        if self.wants_schedules(&plain, &found) {
+        if self.wants_schedules(&found) {
             // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
             let base = self.without_schedule(&|_| true, &|_| true, &|scale| scale.is_none());
             let context = ScheduleContext::new(captured, self.problem(), self.request.scale_result);
-            let mut more = match self.kernels {
+            let more = match self.kernels {
                 Some(_) => kernels.candidates(&context, &base, &[]),
                 None => {
-                    let mut more = context.candidates(&base, &plain, &found);
+                    let mut more = context.candidates(&base, &found);
                     kernels = Kernels::on_cuda_cores(self.request.formats, &context);
                     more.extend(kernels.candidates(&context, &base, &more));
                     more
@@ -180,58 +179,54 @@ impl Prepared {
                 common: Some(&common),
                 ..alone
             };
-            let mut of_more = under.tested(limits.quick, &more, &mut budget);
-            let none = found.fits().next().is_none() && of_more.fits().next().is_none();
+            let mut more = under.tested(limits.quick, more, &mut budget);
+            let none = found.fits().next().is_none() && more.fits().next().is_none();
             let free = self.kernels.is_none() && captured.scales.is_none() && !is_fixed;
             if none && free {
-                let epilogues = self.epilogues(&context, (&plain, &more), progress);
+                let all = found.candidates.iter().chain(&more.candidates);
+                let epilogues = self.epilogues(&context, all.collect(), progress);
                 let under = Search {
                     common: None,
                     ..under
                 };
-                let of_these = under.tested(limits.quick, &epilogues.candidates, &mut budget);
-                of_more.append(of_these, more.len());
-                more.extend(epilogues.candidates);
+                more.append(under.tested(limits.quick, epilogues.candidates, &mut budget));
                 finished = epilogues.others;
                 left = epilogues.left;
             }
-            under.rivals(&mut of_more, &more, &mut budget);
-            scheduled = Some((more, of_more));
+            under.rivals(&mut more, &mut budget);
+            scheduled = Some(more);
         }
-        alone.rivals(&mut found, &plain, &mut budget);
+        alone.rivals(&mut found, &mut budget);
         if !limits.quick {
-            alone.in_full(Which::Near, &mut found, &plain, &mut budget);
+            alone.in_full(Which::Near, &mut found, &mut budget);
         }
-        let mut candidates = plain;
         let mut schedules = None;
-        if let Some((more, of_more)) = scheduled {
+        if let Some(more) = scheduled {
             schedules = Some(SchedulesSearched {
-                tested: of_more.tested.len(),
-                untested: more.len() - of_more.tested.len() + left,
+                tested: more.tested.len(),
+                untested: more.candidates.len() - more.tested.len() + left,
                 first: FEW.min(sample.elements.len()),
             });
-            found.append(of_more, candidates.len());
-            candidates.extend(more);
+            found.append(more);
         }
-        if candidates.is_empty() && self.kernels.is_some() {
+        if found.candidates.is_empty() && self.kernels.is_some() {
             let reason = "no model in the catalogue computes these files in an order that `kernel` allows; 'tcverify \
                           kernels explain' explains that text";
             return Err(CheckError::request("kernel", reason).into());
         }
-        if candidates.is_empty() {
+        if found.candidates.is_empty() {
             return Err(if self.architectures.is_empty() {
                 IdentifyError::NoCandidate
             } else {
                 IdentifyError::NoneOf(self.architectures.join(", "))
             });
         }
-        found.sort(&candidates, FIRST);
+        found.sort(FIRST);
         for readings in captured.all() {
             let unchanged = readings.source.file().confirm_unchanged();
             unchanged.map_err(CheckError::file(readings.role.field()))?;
         }
         Ok(Searched {
-            candidates,
             found,
             kernels,
             schedules,
@@ -310,10 +305,11 @@ impl Prepared {
             common: None,
         };
         // Sums of the model that comes nearest.
-        let Some(nearest) = search.sampled(&rounded, budget).tested.first().copied() else {
+        let found = search.sampled(rounded, budget);
+        let Some(nearest) = found.tested.first() else {
             return random;
         };
-        let nearest = &rounded[nearest.candidate];
+        let nearest = &found.candidates[nearest.candidate];
         // A quarter of the work at the most.
         let most = limits.budget / 4 / problem.k as u64;
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(POOL);
@@ -334,7 +330,7 @@ impl Prepared {
         pool.telling(&codes, formats, limits.sample)
     }
 
-    fn wants_schedules(&self, plain: &[Candidate], found: &Found) -> bool {
+    fn wants_schedules(&self, found: &Found) -> bool {
         // Of 8 and 16 bits: one model's sums fit where another's with a schedule do.
         let narrow = |candidate: &Candidate| candidate.result().bytes() < 4;
         match self.request.schedules {
@@ -343,7 +339,7 @@ impl Prepared {
             Schedules::Always => true,
             Schedules::Auto => {
                 let mut fits = found.fits().peekable();
-                fits.peek().is_none() || fits.any(|test| narrow(&plain[test.candidate]))
+                fits.peek().is_none() || fits.any(|test| narrow(&found.candidates[test.candidate]))
             }
         }
     }

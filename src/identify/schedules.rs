@@ -50,14 +50,9 @@ impl<'a> ScheduleContext<'a> {
     }
 
     /// Every arithmetic of `base` under every schedule; those first that gave more of D by themselves.
-    pub fn candidates(
-        &self,
-        base: &[Candidate],
-        plain: &[Candidate],
-        found: &Found,
-    ) -> Vec<Candidate> {
+    pub fn candidates(&self, base: &[Candidate], found: &Found) -> Vec<Candidate> {
         let rank = |candidate: &Candidate| {
-            let same = |index: usize| plain[index].arithmetic == candidate.arithmetic;
+            let same = |index: usize| found.candidates[index].arithmetic == candidate.arithmetic;
             let place = found.tested.iter().position(|test| same(test.candidate));
             place.unwrap_or(usize::MAX)
         };

@@ -63,7 +63,7 @@ pub enum Outcome {
 /// A candidate and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Tested {
-    /// Where in the list of candidates.
+    /// Where in [`Found::candidates`].
     pub candidate: usize,
     pub outcome: Outcome,
     /// Elements tested, those of the full replay not counted, and how many of them it gives.
@@ -85,9 +85,10 @@ pub struct Search<'s, 'a> {
     pub common: Option<&'s SharedWork<'s>>,
 }
 
-/// What became of candidates.
+/// Candidates, and what became of them.
 #[derive(Debug, Default)]
 pub struct Found {
+    pub candidates: Vec<Candidate>,
     /// As far as there was work for them.
     pub tested: Vec<Tested>,
     /// Positions in the sample that some candidate does not give.
@@ -138,7 +139,7 @@ impl Tested {
 
 impl Search<'_, '_> {
     /// The sample: an ever larger lot of elements for those that gave the last.
-    pub fn sampled(&self, candidates: &[Candidate], budget: &mut Budget) -> Found {
+    pub fn sampled(&self, candidates: Vec<Candidate>, budget: &mut Budget) -> Found {
         let all = self.sample.elements.len();
         let first = self.first.min(all);
         let Some(one) = candidates.first() else {
@@ -184,28 +185,32 @@ impl Search<'_, '_> {
                 test.outcome = Outcome::Differs;
             }
         }
-        let mut found = Found { tested, telling };
-        found.sort(candidates, first);
+        let mut found = Found {
+            candidates,
+            tested,
+            telling,
+        };
+        found.sort(first);
         found
     }
 
     /// The sample, and all of D for those that give it, unless the answer is to be quick.
-    pub fn tested(&self, quick: bool, candidates: &[Candidate], budget: &mut Budget) -> Found {
+    pub fn tested(&self, quick: bool, candidates: Vec<Candidate>, budget: &mut Budget) -> Found {
         let mut found = self.sampled(candidates, budget);
         if !quick {
-            self.in_full(Which::Fitting, &mut found, candidates, budget);
+            self.in_full(Which::Fitting, &mut found, budget);
         }
         found
     }
 
     /// The whole sample, for the nearest of those that do not give it: by how much they do not is what a
     /// fit is worth.
-    pub fn rivals(&self, found: &mut Found, candidates: &[Candidate], budget: &mut Budget) {
+    pub fn rivals(&self, found: &mut Found, budget: &mut Budget) {
         let all = self.sample.elements.len();
         let nearest = found.tested.iter_mut();
         let nearest = nearest.filter(|test| test.outcome == Outcome::Differs);
         for test in nearest.take(RIVALS) {
-            let candidate = &candidates[test.candidate];
+            let candidate = &found.candidates[test.candidate];
             let rest = test.tested..all;
             let k = (self.given)(candidate).problem.k;
             if !budget.spend_elements(rest.len(), k, self.progress) {
@@ -216,20 +221,14 @@ impl Search<'_, '_> {
             test.tested = all;
             found.telling.extend(differing);
         }
-        found.sort(candidates, self.first);
+        found.sort(self.first);
     }
 
     /// All of D, for those that gave the sample, or for those that nearly did, while there is work left
     /// for it.
-    pub fn in_full(
-        &self,
-        which: Which,
-        found: &mut Found,
-        candidates: &[Candidate],
-        budget: &mut Budget,
-    ) {
+    pub fn in_full(&self, which: Which, found: &mut Found, budget: &mut Budget) {
         for test in &mut found.tested {
-            let candidate = &candidates[test.candidate];
+            let candidate = &found.candidates[test.candidate];
             let wanted = match which {
                 Which::Fitting => test.outcome == Outcome::FitsSample,
                 Which::Near => test.outcome == Outcome::Differs && test.is_near(candidate),
@@ -257,7 +256,7 @@ impl Search<'_, '_> {
                 mismatches => Outcome::DiffersInFull { mismatches },
             };
         }
-        found.sort(candidates, self.first);
+        found.sort(self.first);
     }
 
     /// The elements of a part of the sample that a candidate does not give.
@@ -283,19 +282,20 @@ impl Found {
         self.tested.iter().filter(|test| test.outcome.fits())
     }
 
-    /// With what was found of candidates that stand behind these in the list.
-    pub fn append(&mut self, mut others: Found, these: usize) {
+    /// Puts other candidates behind these, with what was found of them.
+    pub fn append(&mut self, mut others: Found) {
         for test in &mut others.tested {
-            test.candidate += these;
+            test.candidate += self.candidates.len();
         }
+        self.candidates.append(&mut others.candidates);
         self.tested.append(&mut others.tested);
         self.telling.append(&mut others.telling);
     }
 
     /// Those that fit first, of them the commonest kernel and the best known rule; then the nearest.
-    pub fn sort(&mut self, candidates: &[Candidate], first: usize) {
+    pub fn sort(&mut self, first: usize) {
         self.tested.sort_by_key(|test| {
-            let candidate = &candidates[test.candidate];
+            let candidate = &self.candidates[test.candidate];
             let known = candidate.names.iter().map(|name| Reverse(name.evidence));
             let known = known.min();
             let (class, fits) = match test.outcome {
