@@ -3,7 +3,7 @@
 use super::ScreenError;
 use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
-use crate::check::{Check, Fields, Prepared, Source};
+use crate::check::{Check, CheckError, Fields, Prepared, Source};
 use crate::commit::Hash;
 use crate::generate::{Class, Spec};
 use crate::io::printable;
@@ -20,9 +20,6 @@ pub struct Library {
     /// ttnn's configurations, a product of BF16 of each.
     pub ttnn: Vec<String>,
 }
-
-/// A product to be computed, its digests still empty.
-pub(super) type Wanted = (Product, Check);
 
 /// Formats that PyTorch multiplies through a library, what it returns, and who computes.
 const FORMATS: [(Format, Format); 5] = [
@@ -48,7 +45,7 @@ pub fn products(
     let mut unfit: Vec<Option<String>> = vec![Some(String::new()); library.kernels.len()];
     for (format, d) in FORMATS {
         let base = fields(arch, [format; 2], [Class::Normal; 2], size, 11);
-        let of = |more: Fields| -> Wanted {
+        let of = |more: Fields| {
             let fields = Fields {
                 arch: base.arch.clone(),
                 dtype: base.dtype,
@@ -59,26 +56,24 @@ pub fn products(
                 ..more
             };
             let name = format!("library.{format}");
-            wanted(name, LIBRARY[0], Route::Library, fields, size)
+            prepared(wanted(name, LIBRARY[0], Route::Library, fields, size))
         };
         // An architecture without this format has no such product of a library.
-        let (plain, check) = of(Fields::default());
-        let Ok(chain) = check.prepare() else {
+        let Ok(chain) = of(Fields::default()) else {
             continue;
         };
         let mut found: Option<(&str, (Product, Prepared))> = None;
         for (text, unfit) in library.kernels.iter().zip(&mut unfit) {
             // What the words leave open is answered; what they say is theirs.
-            let answers = [Fields::default(), library.fields.clone()];
-            let tried = answers.map(|answers| {
-                let (product, check) = of(Fields {
+            let with = |answers: Fields| {
+                of(Fields {
                     kernel: Some(text.clone()),
                     ..answers
-                });
-                check.prepare().map(|prepared| (product, prepared))
-            });
-            let [alone, answered] = tried;
-            match (alone.or(answered), &found) {
+                })
+            };
+            let alone = with(Fields::default());
+            let tried = alone.or_else(|_| with(library.fields.clone()));
+            match (tried, &found) {
                 (Err(error), _) => {
                     // The reason of the product that the words are about, if they say which.
                     let named = kernel::read(text)
@@ -111,11 +106,8 @@ pub fn products(
         let scheduled = library.kernels.is_empty() && !format.is_integer();
         all.push(match found {
             Some((_, found)) => found,
-            None if scheduled && library.fields != Fields::default() => {
-                let (product, check) = of(library.fields.clone());
-                (product, check.prepare()?)
-            }
-            None => (plain, chain),
+            None if scheduled && library.fields != Fields::default() => of(library.fields.clone())?,
+            None => chain,
         });
     }
     for (i, text) in library.ttnn.iter().enumerate() {
@@ -126,8 +118,8 @@ pub fn products(
             ..fields(arch, [Format::Bf16; 2], [Class::Normal; 2], size, 11)
         };
         let name = format!("library.bf16.{}", i + 1);
-        let (product, check) = wanted(name, LIBRARY[0], Route::Library, of_text, size);
-        all.push((product, check.prepare()?));
+        let product = wanted(name, LIBRARY[0], Route::Library, of_text, size);
+        all.push(prepared(product)?);
     }
     for (text, reason) in library.kernels.iter().zip(unfit) {
         if let Some(reason) = reason {
@@ -189,15 +181,20 @@ pub(super) fn fields(
     }
 }
 
-/// A product of these fields.
+/// A product with all that its check needs.
+pub(super) fn prepared(product: Product) -> Result<(Product, Prepared), CheckError> {
+    let prepared = Check::try_from(product.check.clone())?.prepare()?;
+    Ok((product, prepared))
+}
+
+/// A product of these fields, its digests still empty.
 pub(super) fn wanted(
     name: String,
     family: &str,
     route: Route,
     check: Fields,
     [m, n, k]: [usize; 3],
-) -> Wanted {
-    let request = Check::try_from(check.clone()).expect("fields that agree");
+) -> Product {
     let placement = match family {
         "load" | "library" | "recorded" => Placement::Spread,
         _ => Placement::EverySm,
@@ -207,7 +204,7 @@ pub(super) fn wanted(
         Placement::EverySm => [16, 8],
         Placement::Spread => [m.div_ceil(8).max(16), n.div_ceil(8).max(8)],
     };
-    let product = Product {
+    Product {
         name,
         family: family.into(),
         route,
@@ -221,6 +218,5 @@ pub(super) fn wanted(
         sha256: Hash([0; 32]),
         tile,
         leaves: Vec::new(),
-    };
-    (product, request)
+    }
 }

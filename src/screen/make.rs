@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::ScreenError;
 use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
-use super::library::{self, Library, Wanted, fields, spec, wanted};
+use super::library::{self, Library, fields, spec, wanted};
 use super::suite::{Product, Route, Suite};
 use crate::check::{Check, EngineChoice, Fields, Prepared, Progress};
 use crate::commit::Hash;
@@ -77,10 +77,8 @@ pub fn make(
             }
         }
     }
-    let mut prepared = Vec::new();
-    for (product, check) in wanted {
-        prepared.push((product, check.prepare()?));
-    }
+    let prepared = wanted.into_iter().map(library::prepared);
+    let mut prepared = prepared.collect::<Result<Vec<_>, _>>()?;
     prepared.extend(library::products(
         &architecture.name,
         library,
@@ -117,7 +115,7 @@ fn units(
     rule: &Rule,
     [a, b]: [Format; 2],
     amount: &Amount,
-    into: &mut Vec<Wanted>,
+    into: &mut Vec<Product>,
 ) {
     let rows = if instruction.starts_with("wgmma") {
         64

@@ -242,7 +242,7 @@ impl Fit {
         let problem = self.prepared.problem();
         let size = [problem.m, problem.n, problem.k];
         let name = format!("{}.{number}.{name}", RECORDED[0]);
-        wanted(name, RECORDED[0], Route::Library, self.fields(), size).0
+        wanted(name, RECORDED[0], Route::Library, self.fields(), size)
     }
 }
 

@@ -177,7 +177,7 @@ impl Product {
 }
 
 /// The SHA-256 that is the name of a file of an operand: `FOLDER/DIGEST.npy`.
-pub(super) fn named_digest(path: &Path) -> Option<Hash> {
+fn named_digest(path: &Path) -> Option<Hash> {
     let beside = |part: Component| matches!(part, Component::Normal(_));
     let name = path.file_name()?.to_str()?.strip_suffix(".npy")?;
     let digest = Hash::parse(name)?;
