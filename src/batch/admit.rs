@@ -47,8 +47,8 @@ impl Policy {
     /// # Errors
     /// The first such field, and what the policy allows instead.
     pub fn admit(&self, request: &Request, root: &Path) -> Result<(), CheckError> {
-        if let Request::Operation(asked) = request {
-            self.admit_variant(asked)?;
+        if let Request::Operation(operation) = request {
+            self.admit_variant(operation)?;
         }
         self.admit_compared(request)?;
         if let Request::Product(check) = request
@@ -244,15 +244,15 @@ impl Policy {
     }
 
     /// Which variant of an operation judges, and which of its numbers the case sets.
-    fn admit_variant(&self, asked: &Operation) -> Result<(), CheckError> {
+    fn admit_variant(&self, request: &Operation) -> Result<(), CheckError> {
         let rule = &self.operations;
-        if asked.variant_file.is_some() {
+        if request.variant_file.is_some() {
             if !rule.files {
                 return refused("variant_file", "allows only the tool's own variants");
             }
-        } else if let Some(operation) = &asked.operation
+        } else if let Some(operation) = &request.operation
             // An unknown operation has no verdict anyway.
-            && let Ok(variant) = ops::find(operation, asked.variant.as_deref())
+            && let Ok(variant) = ops::find(operation, request.variant.as_deref())
             && !rule.allows(operation, &variant.name)
         {
             let names = rule.variants.iter().flatten();
@@ -266,16 +266,16 @@ impl Policy {
                 ),
             };
         }
-        if asked.tile.is_some() && !rule.changes {
+        if request.tile.is_some() && !rule.changes {
             return refused("tile", "allows only the variants' own tiles");
         }
-        if asked.softmax_scale.is_some() && !rule.factors {
+        if request.softmax_scale.is_some() && !rule.factors {
             return refused(
                 "softmax_scale",
                 "allows no factor of scores but 1/sqrt(d), because another can cancel the effect of queries and keys",
             );
         }
-        if let (Some(eps), Some(most)) = (asked.eps, rule.largest_eps) {
+        if let (Some(eps), Some(most)) = (request.eps, rule.largest_eps) {
             // NaN is refused, too.
             if !(0.0..=most).contains(&f64::from(f32::from_bits(eps.0))) {
                 return refused("eps", &format!("allows 0 to {most}; this one is {eps}"));
@@ -311,7 +311,7 @@ impl Policy {
             ("beta", changed.beta.is_some()),
             ("scale_result", changed.scale_result.is_some()),
         ];
-        if let Some((field, _)) = factors.iter().find(|(_, said)| *said)
+        if let Some((field, _)) = factors.iter().find(|(_, given)| *given)
             && !self.schedules.factors
         {
             return refused(

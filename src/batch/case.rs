@@ -163,7 +163,7 @@ fn read<T: DeserializeOwned>(object: Value, operation: bool) -> Result<T, CheckE
     })
 }
 
-/// What a batch is asked to judge.
+/// The cases that a batch is to judge.
 pub struct Read {
     pub cases: Vec<Case>,
     /// The files that name them.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{BatchError, Case};
-use crate::check::{CheckError, Verb};
+use crate::check::Verb;
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -88,7 +88,8 @@ impl State {
             journal.entry(&case.name)?
         };
         let same = |entry: &Entry| {
-            fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
+            let basis = case.request.basis();
+            basis.is_ok_and(|basis| digest(case, &basis) == entry.options_sha256)
                 && entry.files.iter().all(|file| {
                     let found = files.file(&file.path);
                     found.is_ok_and(|found| {
@@ -181,9 +182,9 @@ impl Journal {
                 break;
             }
             number += 1;
-            let said = |reason: String| fail(&format!("line {number} {reason}"));
+            let damaged = |reason: String| fail(&format!("line {number} {reason}"));
             if number == 1 {
-                let beginning: Beginning = envelope::open(STATE, &line).map_err(said)?;
+                let beginning: Beginning = envelope::open(STATE, &line).map_err(damaged)?;
                 if beginning.of != of {
                     let other = printable(&beginning.of);
                     return Err(unusable(format!(
@@ -192,7 +193,7 @@ impl Journal {
                     )));
                 }
             } else {
-                let entry: Entry = envelope::open(STATE, &line).map_err(said)?;
+                let entry: Entry = envelope::open(STATE, &line).map_err(damaged)?;
                 if names.contains(entry.case.name.as_str()) {
                     self.lines.insert(entry.case.name, (self.end, line.len()));
                 }
@@ -245,12 +246,7 @@ impl Entry {
     }
 }
 
-/// The digest of all that decides the verdict on a case but the arrays, which need not be read for it.
-fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
-    Ok(digest(case, &case.request.basis()?))
-}
-
-/// The same of a case whose basis is known.
+/// The digest of all that decides the verdict on a case but the arrays. `basis` is that of its request.
 fn digest(case: &Case, basis: &str) -> Hash {
     let words = case.request.command_line(Verb::Check);
     let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());

@@ -72,23 +72,23 @@ pub struct Asked<'a> {
 /// a product like this one, the likely ones first: cuBLAS's kernels without slices, others' main loops,
 /// sliced-K, promotion, permutations, 3xTF32, then slices, of cuBLAS's kernels first; with scales, the
 /// kernels that take such scales.
-pub fn guesses(asked: &Asked) -> Vec<Guess> {
+pub fn guesses(request: &Asked) -> Vec<Guess> {
     let mut list = List {
-        asked: *asked,
+        request: *request,
         seen: HashSet::new(),
         ranked: 0,
         guesses: Vec::new(),
     };
-    if !asked.arithmetic.step.has_schedules() {
+    if !request.arithmetic.step.has_schedules() {
         return Vec::new();
     }
     // The bare chain has been tried.
-    if asked.scales.is_none()
+    if request.scales.is_none()
         && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
     {
         list.is_new(&plain, "");
     }
-    match asked.scales {
+    match request.scales {
         None => list.unscaled(),
         Some(per) => list.scaled(per),
     }
@@ -114,7 +114,7 @@ pub fn tells_zeros(d: &Tensor) -> bool {
 }
 
 struct List<'a> {
-    asked: Asked<'a>,
+    request: Asked<'a>,
     /// Digests of traversals, with what else decides the result.
     seen: HashSet<[u64; 2]>,
     /// Presets that were examined, whether or not they are in the list.
@@ -186,14 +186,14 @@ impl List<'_> {
 
     /// The cuBLAS kernels that use such an arithmetic.
     fn family(&self) -> Cublas {
-        let arithmetic = self.asked.arithmetic;
+        let arithmetic = self.request.arithmetic;
         let span = arithmetic.step.span();
         let fp8 = |format| matches!(format, Format::E4m3 | Format::E5m2);
         let sixteen = |format| matches!(format, Format::Fp16 | Format::Bf16);
         let both = |is: &dyn Fn(Format) -> bool| is(arithmetic.a) && is(arithmetic.b);
         match span {
             1 => Cublas::Scalar {
-                vector: self.asked.problem.m == 1 || self.asked.problem.n == 1,
+                vector: self.request.problem.m == 1 || self.request.problem.n == 1,
             },
             _ if both(&sixteen) => Cublas::Sixteen { nvjet: span >= 16 },
             16 if both(&fp8) => Cublas::AdaFp8,
@@ -368,7 +368,7 @@ impl List<'_> {
         let spec = changed.spec;
         overrides.forget_own(preset);
         // Scales are the kernel's, or there are none.
-        if self.asked.scales.is_some() && spec.scales.is_none() {
+        if self.request.scales.is_some() && spec.scales.is_none() {
             return;
         }
         let Asked {
@@ -376,7 +376,7 @@ impl List<'_> {
             problem,
             result,
             ..
-        } = self.asked;
+        } = self.request;
         let product = Problem {
             c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
             ..*problem
@@ -391,8 +391,8 @@ impl List<'_> {
         // to numbers that FP8 lacks.
         let c = problem.c.map(|_| spec.addend);
         let traversal = self.canonical(traversal);
-        let per = self.asked.scales;
-        let zeros = self.asked.zeros && spec.epilogue.without_c != WithoutC::Multiply;
+        let per = self.request.scales;
+        let zeros = self.request.zeros && spec.epilogue.without_c != WithoutC::Multiply;
         let fp8 = spec.epilogue.result_scale.filter(|_| result.bytes() == 1);
         let rest = match (c, per, &spec.split_terms, zeros, fp8) {
             (None, None, None, false, None) => String::new(),
@@ -413,8 +413,8 @@ impl List<'_> {
     }
 
     fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
-        let span = self.asked.arithmetic.step.span();
-        KTraversal::new(spec, self.asked.problem.k, span, TileOfD::ONLY)
+        let span = self.request.arithmetic.step.span();
+        KTraversal::new(spec, self.request.problem.k, span, TileOfD::ONLY)
     }
 
     /// Whether nothing in the list computes the same; then it is noted.
@@ -443,7 +443,7 @@ impl List<'_> {
             } => {
                 // +0 more changes no sum that starts from +0.
                 sum.parts.retain(|part| !empty(part));
-                if self.asked.result == Format::Fp32 {
+                if self.request.result == Format::Fp32 {
                     *partials = Partials::F32;
                 }
             }
@@ -459,7 +459,7 @@ impl List<'_> {
                     empties += usize::from(empty(part));
                     !empty(part) || empties == 1
                 });
-                if *merge == (Merge::InPlace {}) && self.asked.result == Format::Fp32 {
+                if *merge == (Merge::InPlace {}) && self.request.result == Format::Fp32 {
                     *merge = Merge::serial(Start::First);
                 }
             }

@@ -46,7 +46,7 @@ impl Identify {
         self.prepare_with(&mut |_| None)
     }
 
-    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) are asked of the caller by their fields.
+    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
     ///
     /// # Errors
     /// As of [`Identify::prepare`]; or an array is missing.
@@ -80,7 +80,7 @@ impl Identify {
         architectures.dedup();
         let captured = Captured::read(self, memory)?;
         let kernel = self.kernel.clone().map(KernelSaid::Text);
-        let kernel = kernel.map(|said| Kernels::of(said, self.formats, &captured, &architectures));
+        let kernel = kernel.map(|text| Kernels::of(text, self.formats, &captured, &architectures));
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,
             EngineChoice::Fast => {

@@ -52,7 +52,7 @@ pub enum Which {
 pub enum Outcome {
     /// It gives every element of D.
     Fits,
-    /// It gives every element it was tested on; nobody asked for more, or there was no work left.
+    /// It gives every element that it was tested on; no more were requested, or the budget was spent.
     FitsSample,
     /// It gives the sample, but not these many elements of D.
     DiffersInFull { mismatches: u64 },
@@ -245,7 +245,7 @@ impl Search<'_, '_> {
                 continue;
             }
             let mut differ = Differ::new(given.d, Policy::default(), 0);
-            // The budget was told of it already.
+            // The budget has counted it already.
             let done = replay.run(&|_| self.progress.step(0), |band| {
                 differ.compare(&band);
                 Ok::<(), std::convert::Infallible>(())

@@ -158,7 +158,7 @@ impl Results {
     /// The answers to a challenge, as results of the suite that says what is right.
     ///
     /// # Errors
-    /// If not every D is answered, in words that follow the file's name.
+    /// If not every D is answered; the text follows the file's name.
     pub(super) fn answered(mut self, opened: &Suite) -> Result<Results, String> {
         let (answers, compared) = (self.wrong(), self.compared());
         if answers != compared {
@@ -186,7 +186,7 @@ impl Results {
     /// Whose word they are. With `keys`, one of these must have signed them.
     ///
     /// # Errors
-    /// Why they are not trusted, in words that follow the file's name.
+    /// Why they are not trusted; the text follows the file's name.
     pub(super) fn trusted(&self, suite: &Suite, keys: &[PublicKey]) -> Result<Trusted, String> {
         let trusted = |whose, committed| Trusted {
             whose,

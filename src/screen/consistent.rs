@@ -13,7 +13,7 @@ impl Results {
     /// What contradicts itself is not evidence, neither for a GPU nor against it.
     ///
     /// # Errors
-    /// The contradiction, in words that follow the file's name.
+    /// The contradiction; the text follows the file's name.
     pub fn validate(&self, suite: &Suite) -> Result<(), String> {
         let architecture = &self.device.architecture;
         if !suite.suits(architecture) {

@@ -213,7 +213,7 @@ impl Judgement<'_> {
             .rsplit_once('/')
             .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let beside = |case: String| format!("{folder}{case}");
-        let (condition, said) = self.condition(&results, &mut wrong, (evidence, &whole));
+        let (condition, sentence) = self.condition(&results, &mut wrong, (evidence, &whole));
         let mut products_wrong: Vec<String> = Vec::new();
         for failure in &results.failures {
             if !products_wrong.contains(&failure.product) {
@@ -223,7 +223,7 @@ impl Judgement<'_> {
         Ok(Gpu {
             results: path,
             condition,
-            said,
+            said: sentence,
             compared: results.compared(),
             wrong_results: results.wrong(),
             products_wrong,
@@ -253,11 +253,11 @@ impl Judgement<'_> {
         }
         if let Some(names) = self.explained(results) {
             let products = results.failures.len();
-            let said = format!(
+            let sentence = format!(
                 "{products} products differ, and all of each D is the result of another kernel or model ({names}): \
                 no fault"
             );
-            return (Condition::AnotherKernel, said);
+            return (Condition::AnotherKernel, sentence);
         }
         let common = |f: &Failure| self.returned[&(f.product.clone(), f.d_sha256)];
         // Nothing is known of wrong D that are not listed.
@@ -265,30 +265,30 @@ impl Judgement<'_> {
         let mut failures = results.failures.iter();
         if self.devices > 1 && all_listed && failures.all(|f| 2 * common(f) > self.devices) {
             let least = results.failures.iter().map(common).min().unwrap_or(0);
-            let said = format!(
+            let sentence = format!(
                 "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, not a fault of this GPU",
                 self.devices
             );
-            return (Condition::WrongModel, said);
+            return (Condition::WrongModel, sentence);
         }
         if wrong.sms.len() <= 1
-            && let Some(said) = whole.describe()
+            && let Some(sentence) = whole.describe()
         {
-            return pattern::control(results, wrong, &said);
+            return pattern::control(results, wrong, &sentence);
         }
         if results
             .failures
             .iter()
             .all(|failure| self.is_everywhere(results, failure))
         {
-            let mut said = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
+            let mut sentence = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
                         driver, or a resource that all SMs share; these data do not tell which"
                 .to_owned();
             if !all_listed {
                 let more = results.more_failures;
-                said += &format!("; {more} more wrong results are not listed");
+                sentence += &format!("; {more} more wrong results are not listed");
             }
-            return (Condition::Alike, said);
+            return (Condition::Alike, sentence);
         }
         let at: Vec<[usize; 2]> = evidence
             .iter()
@@ -367,13 +367,15 @@ impl Judgement<'_> {
         } else {
             format!("of {run} of {all} products")
         };
-        let said = format!("all {compared} results {of} are correct, {sms}");
+        let sentence = format!("all {compared} results {of} are correct, {sms}");
         match missing.len() {
-            0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, said),
-            0 => (Condition::Clean, said + &seldom(compared)),
+            0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, sentence),
+            0 => (Condition::Clean, sentence + &seldom(compared)),
             n => (
                 Condition::Incomplete,
-                format!("{said}; {n} products that this program should compute were not run{why}"),
+                format!(
+                    "{sentence}; {n} products that this program should compute were not run{why}"
+                ),
             ),
         }
     }

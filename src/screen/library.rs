@@ -30,11 +30,11 @@ const FORMATS: [(Format, Format); 5] = [
     (Format::Int8, Format::Int32),
 ];
 
-/// The products that an architecture's libraries have. Of the kernels' words, each is of the products that it fits;
-/// the others are one chain over K.
+/// The products that an architecture's libraries compute. Each kernel text applies to the products that it fits; the other
+/// products are one chain over K.
 ///
 /// # Errors
-/// If the schedule does not fit, words fit no product, or two different ones the same.
+/// If the schedule does not fit, a kernel text fits no product, or two different ones fit the same product.
 pub fn products(
     arch: &str,
     library: &Library,
@@ -64,7 +64,7 @@ pub fn products(
         };
         let mut found: Option<(&str, (Product, Prepared))> = None;
         for (text, unfit) in library.kernels.iter().zip(&mut unfit) {
-            // What the words leave open is answered; what they say is theirs.
+            // The library's fields count only where the text leaves something open.
             let with = |answers: Fields| {
                 of(Fields {
                     kernel: Some(text.clone()),
@@ -75,7 +75,7 @@ pub fn products(
             let tried = alone.or_else(|_| with(library.fields.clone()));
             match (tried, &found) {
                 (Err(error), _) => {
-                    // The reason of the product that the words are about, if they say which.
+                    // The reason of the product that the text is about, if it names one.
                     let named = kernel::read(text)
                         .ok()
                         .and_then(|text| text.settings.operands);
@@ -139,7 +139,7 @@ fn differ(one: &Prepared, other: &Prepared) -> bool {
     spec(one) != spec(other) || one.model().arithmetic != other.model().arithmetic
 }
 
-/// By which order D of a product of a library is right, in words.
+/// The order of sums that a library's product has, in plain words.
 pub fn order(product: &Product) -> String {
     let check: Result<Check, _> = Check::try_from(product.check.clone());
     let fields = &product.check;

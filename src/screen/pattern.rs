@@ -1,4 +1,4 @@
-//! The pattern of wrong elements, in words.
+//! Sentences about the pattern of wrong elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,10 +92,10 @@ pub fn fault(
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
-        let said = format!(
+        let sentence = format!(
             "wrong results {on}{heat}; no tile was kept, so the wrong elements are unknown"
         );
-        return (Condition::Unplaced, said);
+        return (Condition::Unplaced, sentence);
     }
     let (all, given) = (wrong.elements, broken.explained as u64);
     let elements = if given == all {
@@ -122,8 +122,8 @@ pub fn fault(
                 "they do not share one lane, row or column pattern, so no single fault was searched for"
             }
         };
-        let said = format!("{bits} of D{of} {on}{heat}: {tried}; intermittent; {rate}");
-        return (Condition::Marginal, said);
+        let sentence = format!("{bits} of D{of} {on}{heat}: {tried}; intermittent; {rate}");
+        return (Condition::Marginal, sentence);
     };
     let others = match broken.fits.len() {
         1 => String::new(),
@@ -159,10 +159,10 @@ pub fn fault(
 /// The condition and its sentence where whole tiles are zero or another's.
 pub fn control(results: &Results, wrong: &Wrong, tiles: &str) -> (Condition, String) {
     let (on, heat, rate) = (on(wrong), heat(results, wrong), rate(results));
-    let said = format!(
+    let sentence = format!(
         "{tiles}, {on}{heat}: the control logic is wrong, not a unit that multiplies or adds; {rate}"
     );
-    (Condition::Control, said)
+    (Condition::Control, sentence)
 }
 
 fn list(numbers: &[u32]) -> String {

@@ -70,7 +70,7 @@ impl Fleet {
                 .filter(|gpu| gpu.trusted.whose == whose)
                 .count()
         };
-        let said = [
+        let counts = [
             (of(Whose::OwnWord), "of a node's own word, not signed"),
             (of(Whose::Signed), "signed"),
             (
@@ -78,11 +78,11 @@ impl Fleet {
                 "signed, of products drawn after the node committed to its GPU",
             ),
         ];
-        let said = said.iter().filter(|(count, _)| *count > 0);
-        let said: Vec<_> = said
-            .map(|(count, words)| format!("{count} {words}"))
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts
+            .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        said.join(", ")
+        counts.join(", ")
     }
 
     /// How many GPUs are in which condition, the rare ones first.
