@@ -212,13 +212,17 @@ fn captured(
 fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
     let (arch, instruction) = (text(fields, "arch")?, text(fields, "instruction")?);
     let shape = instruction.strip_prefix("f32_")?;
-    let architecture = Catalogue::builtin().find(arch).ok()?;
-    let names = architecture.instructions.iter();
-    let named = |name: &str| names.clone().find(|own| own.name == name);
-    let own = named("mfma").filter(|_| shape.contains('x'))?;
+    let own = catalogued(arch, "mfma").filter(|_| shape.contains('x'))?;
     let types = shape.trim_start_matches(|c: char| c.is_ascii_digit() || "x_".contains(c));
-    let typed = named(&format!("mfma-{types}"));
-    Some(&typed.unwrap_or(own).name)
+    Some(catalogued(arch, &format!("mfma-{types}")).unwrap_or(own))
+}
+
+/// The name of an instruction, if the architecture has it.
+fn catalogued(arch: &str, instruction: &str) -> Option<&'static str> {
+    let architecture = Catalogue::builtin().find(arch).ok()?;
+    let mut own = architecture.instructions.iter();
+    let found = own.find(|own| own.name == instruction)?;
+    Some(&found.name)
 }
 
 /// Tenstorrent's captures have a fidelity, which is the catalogue's name of the instruction, and what tt-metal's kernel
@@ -274,15 +278,11 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
 fn rdna(fields: &BTreeMap<String, Value>, wave: Option<&Value>) -> Option<&'static str> {
     let instruction = text(fields, "instruction")?;
     let (kind, types) = instruction.strip_prefix("v_")?.split_once('_')?;
-    let architecture = Catalogue::builtin().find(text(fields, "arch")?).ok()?;
+    let arch = text(fields, "arch")?;
     let names = match (types.starts_with("i32"), wave.and_then(Value::as_u64)) {
         (true, _) => vec![format!("{kind}-integers")],
         (false, Some(wave)) => vec![format!("{kind}-wave{wave}"), kind.to_owned()],
         (false, None) => vec![kind.to_owned()],
     };
-    let own = &architecture.instructions;
-    let found = names
-        .iter()
-        .find_map(|name| own.iter().find(|own| own.name == *name));
-    found.map(|instruction| instruction.name.as_str())
+    names.iter().find_map(|name| catalogued(arch, name))
 }

@@ -44,7 +44,7 @@ impl Condition {
         matches!(self, Stuck | Intermittent | Control | Marginal | Unplaced)
     }
 
-    /// Whether somebody has to look at it.
+    /// Whether nobody has to look at it.
     pub fn right(self) -> bool {
         self == Condition::Clean
     }
