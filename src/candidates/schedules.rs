@@ -150,10 +150,7 @@ impl List<'_> {
 
     /// cuBLAS's kernels with so many slices.
     fn cublas_sliced(&mut self, slices: usize) {
-        let sliced = || Overrides {
-            split_k: Some(slices),
-            ..Overrides::default()
-        };
+        let sliced = || sliced(slices);
         match self.family() {
             Cublas::Sixteen { nvjet } => {
                 if nvjet {
@@ -221,12 +218,9 @@ impl List<'_> {
             self.preset("cutlass-fp8-promote", Overrides { promote, ..none() });
         }
         for warps in WARPS {
-            let overrides = Overrides {
-                split_k: Some(warps),
-                tile_k: Some(warps * STRIPE),
-                ..none()
-            };
-            self.preset("cublas-sliced", overrides);
+            let tile_k = Some(warps * STRIPE);
+            let base = sliced(warps);
+            self.preset("cublas-sliced", Overrides { tile_k, ..base });
         }
         for slices in CUBLAS_SLICES {
             self.cublas_sliced(slices);
@@ -237,8 +231,7 @@ impl List<'_> {
                 "cublas-workspace",
                 "cublas-splitk-serial",
             ] {
-                let split_k = Some(slices);
-                self.residues(name, &Overrides { split_k, ..none() });
+                self.residues(name, &sliced(slices));
             }
         }
         self.rarer();
@@ -246,15 +239,13 @@ impl List<'_> {
 
     /// Warps that share a tile in other grains, slices of sliced tiles, slices of partial tiles, sums in other orders.
     fn rarer(&mut self) {
-        let none = Overrides::default;
         for grain in GRAINS {
             for parts in WARPS {
                 let overrides = Overrides {
                     split: Some(SplitChoice::Interleaved),
-                    split_k: Some(parts),
                     grain: Some(grain),
                     tile_k: Some(parts * grain),
-                    ..none()
+                    ..sliced(parts)
                 };
                 self.preset("cutlass-sm80", overrides);
             }
@@ -263,20 +254,18 @@ impl List<'_> {
             for grain in [8, 16] {
                 for partials in [PartialsChoice::F32, PartialsChoice::Result] {
                     let overrides = Overrides {
-                        split_k: Some(slices),
                         grain: Some(grain),
                         partials: Some(partials),
-                        ..none()
+                        ..sliced(slices)
                     };
                     self.preset("cublas-workspace", overrides);
                 }
             }
-            let sliced = Overrides {
+            let workspace = Overrides {
                 split: Some(SplitChoice::Workspace),
-                split_k: Some(slices),
-                ..none()
+                ..sliced(slices)
             };
-            self.preset("cublas-sliced", sliced);
+            self.preset("cublas-sliced", workspace);
             // Two slices have the same sum in every order.
             let orders = [
                 OrderChoice::Reverse,
@@ -284,18 +273,15 @@ impl List<'_> {
                 OrderChoice::Pairwise,
             ];
             for order in orders.into_iter().filter(|_| slices > 2) {
-                let overrides = Overrides {
-                    split_k: Some(slices),
-                    partials: Some(PartialsChoice::F32),
+                let ordered = Overrides {
                     sum_order: Some(order),
-                    ..none()
+                    ..sliced(slices)
+                };
+                let overrides = Overrides {
+                    partials: Some(PartialsChoice::F32),
+                    ..ordered.clone()
                 };
                 self.preset("cublas-workspace", overrides);
-                let ordered = Overrides {
-                    split_k: Some(slices),
-                    sum_order: Some(order),
-                    ..none()
-                };
                 self.residues("cutlass-splitk-parallel", &ordered);
             }
         }
@@ -340,13 +326,10 @@ impl List<'_> {
                 }
             }
             Per::Row | Per::RowOrTensor => {
-                for promote in [None, Some(PromoteChoice::Never)] {
-                    let overrides = Overrides {
-                        promote,
-                        ..Overrides::default()
-                    };
-                    self.preset("torch-scaled-mm-rowwise", overrides);
-                }
+                let promote = Some(PromoteChoice::Never);
+                let none = Overrides::default;
+                self.preset("torch-scaled-mm-rowwise", none());
+                self.preset("torch-scaled-mm-rowwise", Overrides { promote, ..none() });
             }
             Per::Tensor => {
                 self.cublas();
@@ -493,6 +476,14 @@ enum Cublas {
         vector: bool,
     },
     Other,
+}
+
+/// So many slices of K.
+fn sliced(slices: usize) -> Overrides {
+    Overrides {
+        split_k: Some(slices),
+        ..Overrides::default()
+    }
 }
 
 /// Kernels of stage 0: tiles of 32 k, instructions of 8.
