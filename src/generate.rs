@@ -1,5 +1,5 @@
-//! Operands from a counter: everybody who knows seed, class and shape can make them, so that a big
-//! product can be verified from the digest of its D alone. `docs/generator.md` specifies it.
+//! Operands from a counter: whoever knows seed, class and shape can make them, so that a big product can be verified from
+//! the digest of its D alone. `docs/generator.md` specifies it.
 
 use crate::deadline;
 use crate::memory::{Memory, MemoryError};
@@ -46,7 +46,7 @@ pub struct Spec {
     pub shape: Vec<usize>,
 }
 
-/// The most elements: what a path says must not allocate more than a machine has.
+/// The most elements: a path must not allocate more than a machine has.
 const MAX_ELEMENTS: usize = 1 << 32;
 
 impl std::fmt::Display for Spec {
@@ -226,7 +226,7 @@ fn fraction(class: Class, word: u64, bits: u32) -> u64 {
     let which = word >> 48 & 0xff;
     match class {
         Class::Toggle => {
-            // The last of the turns is none at all.
+            // In the last of the turns no bit is set.
             let one = 1u64 << (which % (u64::from(bits) + 1)) & ones;
             one ^ if word >> 62 & 1 == 1 { ones } else { 0 }
         }

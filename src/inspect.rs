@@ -101,7 +101,7 @@ impl Census {
 /// Elements that one worker takes at a time.
 const SHARE: usize = 1 << 16;
 
-/// Shows every code to one of several tallies.
+/// Adds every code to one of several tallies.
 fn each<T: Send>(
     tensor: &Tensor,
     start: impl Fn() -> T + Sync + Send,

@@ -7,8 +7,7 @@ use std::sync::{Arc, OnceLock};
 use memmap2::MmapMut;
 use thiserror::Error;
 
-/// What operands may take altogether. What a replay needs beside them (packed copies, D) is not
-/// counted.
+/// The bytes that all operands may take together. What a replay needs besides (packed copies, D) does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub max_bytes: u64,
@@ -36,7 +35,7 @@ impl Limits {
     }
 }
 
-/// Bytes of memory that this process may hope for.
+/// Bytes of memory that this process may have.
 fn machine() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let first = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
@@ -46,7 +45,7 @@ fn machine() -> u64 {
             .find_map(|line| line.strip_prefix("MemTotal:"))?;
         Some(first(line.to_owned())?.saturating_mul(1024))
     });
-    // "max" is not a number, and no limit.
+    // "max" is no number: no limit.
     let own = read("/proc/self/cgroup").and_then(|text| {
         Some(
             text.lines()
@@ -64,7 +63,7 @@ fn machine() -> u64 {
     total.into_iter().chain(groups).min().unwrap_or(u64::MAX)
 }
 
-/// Why there is no memory.
+/// Why memory is refused.
 #[derive(Debug, Error)]
 pub enum MemoryError {
     #[error(
@@ -82,7 +81,7 @@ pub enum MemoryError {
     System { needed: u64, source: std::io::Error },
 }
 
-/// Who hands it out; clones share one account.
+/// Hands out memory; clones share one account.
 #[derive(Clone, Debug, Default)]
 pub struct Memory(Arc<Account>);
 
@@ -90,7 +89,7 @@ pub struct Memory(Arc<Account>);
 struct Account {
     limits: Limits,
     used: AtomicU64,
-    /// Of the files of people who are not trusted: what is mapped counts, too, as all of it may be touched.
+    /// For untrusted files: what is mapped counts, too, as all of it may be touched.
     strict: bool,
     /// The most bytes that a file may have.
     largest: Option<u64>,
@@ -104,8 +103,7 @@ impl Memory {
         }))
     }
 
-    /// Of files of people who are not trusted: what is mapped counts as what is read does, and no file may have more
-    /// bytes than `largest`.
+    /// For untrusted files: what is mapped counts as what is read does, and no file may have more bytes than `largest`.
     pub fn strict(limits: Limits, largest: Option<u64>) -> Memory {
         Memory(Arc::new(Account {
             limits,
@@ -123,7 +121,7 @@ impl Memory {
         }
     }
 
-    /// The share of what is mapped, where that counts.
+    /// Reserves what is mapped, where that counts.
     pub(crate) fn mapped(&self, bytes: u64) -> Result<Option<Reserved>, MemoryError> {
         let counts = self.0.strict.then(|| Reserved::new(self, bytes));
         counts.transpose()
@@ -152,7 +150,7 @@ impl Memory {
                 source,
             };
             let map = MmapMut::map_anon(length).map_err(failed)?;
-            // Fewer, larger pages; where there are none such, as it was.
+            // Fewer, larger pages, where the system has them.
             #[cfg(target_os = "linux")]
             if length >= 4 << 20 {
                 let _ = map.advise(memmap2::Advice::HugePage);
@@ -209,7 +207,7 @@ pub struct Block {
     _account: Reserved,
 }
 
-/// As many bytes come from the heap; a system has some ten thousand maps for a process, a batch more small files.
+/// So many bytes or fewer come from the heap: a process may have some ten thousand maps, a batch has more small files.
 const FEW: usize = 1 << 16;
 
 #[derive(Debug)]

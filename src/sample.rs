@@ -1,5 +1,4 @@
-//! Random subsets of D's elements, the same for everybody who knows the seed, and what agreement on one
-//! proves.
+//! Random subsets of D's elements, the same for everybody who knows the seed, and what agreement on one proves.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::emu::Element;
 use crate::random::SplitMix64;
 
-/// A draw that nobody could know before a public value was there, of what was fixed before that.
+/// A draw that nobody could know before a public value was known, of what was fixed before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicDraw {
     /// SHA-256 of the text that names commitment and beacon.
@@ -122,7 +121,8 @@ impl Region {
     }
 }
 
-fn draw(all: u64, count: u64, seed: u64) -> HashSet<u64> {
+/// `count` different numbers below `all`, as [`Region::sample`] draws them.
+pub(crate) fn draw(all: u64, count: u64, seed: u64) -> HashSet<u64> {
     // Words from here on would make low positions likelier.
     let end = u64::MAX - (u64::MAX % all + 1) % all;
     let mut random = SplitMix64(seed);

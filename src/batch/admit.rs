@@ -1,9 +1,8 @@
-//! What a policy says of a case, before anything of it is opened and when it is prepared.
+//! Checks of a case by a policy, before anything of it is opened and when it is prepared.
 
 use std::path::Path;
 
-use super::policy::Policy;
-use super::policy::{ClaimRule, ScopeRule, Silence};
+use super::policy::{ClaimRule, Policy, ScopeRule, Silence};
 use crate::check::verify::asked;
 use crate::check::{
     Check, CheckError, Claimed, ModelSource, Naming, Operation, Request, ScheduleSource, Source,
@@ -42,13 +41,14 @@ impl Policy {
         }
     }
 
-    /// Refuses a request that says what it may not; nothing of it has been opened. Paths start in the folder `root`.
+    /// Refuses a request with a field that the policy does not allow; nothing of it has been opened. Paths start in the
+    /// folder `root`.
     ///
     /// # Errors
-    /// The first field that does, and what the policy has instead.
+    /// The first such field, and what the policy allows instead.
     pub fn admit(&self, request: &Request, root: &Path) -> Result<(), CheckError> {
-        if let Request::Operation(asked) = request {
-            self.admit_variant(asked)?;
+        if let Request::Operation(operation) = request {
+            self.admit_variant(operation)?;
         }
         self.admit_compared(request)?;
         if let Request::Product(check) = request
@@ -70,16 +70,16 @@ impl Policy {
         Ok(())
     }
 
-    /// Refuses a report whose request says what it may not; paths start in this folder.
+    /// Refuses a report whose request the policy does not allow; paths start in this folder.
     pub fn admit_report(&self, report: &Report) -> Result<(), CheckError> {
         self.admit(&asked(report)?, Path::new(""))
     }
 
-    /// Refuses what shows only when a case is prepared: how its rule is known, what its schedule leaves out, and how much
+    /// Refuses what is known only of a prepared case: the evidence of its rule, what its schedule leaves out, and how much
     /// work it is.
     ///
     /// # Errors
-    /// What it is, and what the policy has instead.
+    /// What is refused, and what the policy allows instead.
     pub fn admit_prepared(&self, prepared: &dyn Subject) -> Result<(), CheckError> {
         let rule = prepared.rule();
         let evidence = rule.evidence();
@@ -114,7 +114,15 @@ impl Policy {
                 }
             }
         }
-        self.admit_work(work, prepared.cost())
+        let products = prepared.cost();
+        match self.limits.products {
+            Some(most) if products > most => {
+                let rule =
+                    format!("limits a case to {most} multiply-adds; this one has {products}");
+                refused(work, &rule)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a file of a case that may not be read.
@@ -189,16 +197,17 @@ impl Policy {
         let silent = [
             ("no_causes", Silence::Causes, !request.looks_for_causes()),
             ("no_discrimination", Silence::Discrimination, !discriminates),
-            // A tree's report says nothing of others either.
+            // A report with a tree does not tell other arithmetics either.
             (
                 "tree",
                 Silence::Discrimination,
                 request.naming() != Naming::Payload,
             ),
         ];
-        let silent = silent.iter();
-        let mut silent = silent.filter(|(_, what, said)| *said && !self.silenced.contains(what));
-        if let Some((field, what, _)) = silent.next() {
+        let refused_silence = silent
+            .iter()
+            .find(|(_, what, silent)| *silent && !self.silenced.contains(what));
+        if let Some((field, what, _)) = refused_silence {
             return refused(
                 field,
                 &format!("requires complete reports, including {}", what.word()),
@@ -222,7 +231,7 @@ impl Policy {
 
     fn admit_architecture(&self, name: &str) -> Result<(), CheckError> {
         let catalogue = Catalogue::builtin();
-        // One that nobody knows has no verdict anyway.
+        // An unknown architecture has no verdict anyway.
         let (Ok(found), Some(names)) = (catalogue.find(name), &self.models.architectures) else {
             return Ok(());
         };
@@ -234,27 +243,16 @@ impl Policy {
         }
     }
 
-    fn admit_work(&self, field: &'static str, products: u64) -> Result<(), CheckError> {
-        match self.limits.products {
-            Some(most) if products > most => {
-                let rule =
-                    format!("limits a case to {most} multiply-adds; this one has {products}");
-                refused(field, &rule)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Which rule of an operation judges, and which numbers of it are said.
-    fn admit_variant(&self, asked: &Operation) -> Result<(), CheckError> {
+    /// Which variant of an operation judges, and which of its numbers the case sets.
+    fn admit_variant(&self, request: &Operation) -> Result<(), CheckError> {
         let rule = &self.operations;
-        if asked.variant_file.is_some() {
+        if request.variant_file.is_some() {
             if !rule.files {
                 return refused("variant_file", "allows only the tool's own variants");
             }
-        } else if let Some(operation) = &asked.operation
-            // One that nobody knows has no verdict anyway.
-            && let Ok(variant) = ops::find(operation, asked.variant.as_deref())
+        } else if let Some(operation) = &request.operation
+            // An unknown operation has no verdict anyway.
+            && let Ok(variant) = ops::find(operation, request.variant.as_deref())
             && !rule.allows(operation, &variant.name)
         {
             let names = rule.variants.iter().flatten();
@@ -268,17 +266,17 @@ impl Policy {
                 ),
             };
         }
-        if asked.tile.is_some() && !rule.changes {
+        if request.tile.is_some() && !rule.changes {
             return refused("tile", "allows only the variants' own tiles");
         }
-        if asked.softmax_scale.is_some() && !rule.factors {
+        if request.softmax_scale.is_some() && !rule.factors {
             return refused(
                 "softmax_scale",
                 "allows no factor of scores but 1/sqrt(d), because another can cancel the effect of queries and keys",
             );
         }
-        if let (Some(eps), Some(most)) = (asked.eps, rule.largest_eps) {
-            // Nor is NaN one.
+        if let (Some(eps), Some(most)) = (request.eps, rule.largest_eps) {
+            // NaN is refused, too.
             if !(0.0..=most).contains(&f64::from(f32::from_bits(eps.0))) {
                 return refused("eps", &format!("allows 0 to {most}; this one is {eps}"));
             }
@@ -291,7 +289,7 @@ impl Policy {
             ScheduleSource::File(_) if !self.schedules.files => {
                 return refused("schedule_file", "allows only the catalogue's schedules");
             }
-            // A kernel's words are a schedule of the case's own making, too.
+            // A kernel text, too, is a schedule that the case makes.
             ScheduleSource::Kernel(kernel) if !self.schedules.files => {
                 return refused(kernel.said.field(), "allows only the catalogue's schedules");
             }
@@ -313,7 +311,7 @@ impl Policy {
             ("beta", changed.beta.is_some()),
             ("scale_result", changed.scale_result.is_some()),
         ];
-        if let Some((field, _)) = factors.iter().find(|(_, said)| *said)
+        if let Some((field, _)) = factors.iter().find(|(_, given)| *given)
             && !self.schedules.factors
         {
             return refused(
@@ -337,7 +335,7 @@ impl Policy {
     }
 }
 
-/// A field that says what a policy does not have.
+/// The error of a field that the policy does not allow.
 fn refused(field: &'static str, rule: &str) -> Result<(), CheckError> {
     let reason = format!("`{field}`: the policy {}", printable(rule));
     Err(CheckError::request(field, reason))

@@ -18,7 +18,7 @@ use crate::report::Coverage;
 pub struct Case {
     pub name: String,
     pub request: Request,
-    /// What a `case.json` says K is.
+    /// K as a `case.json` states it.
     pub k: Option<u64>,
     /// SHA-256 of the policy that admits it, if there is one.
     pub policy: Option<String>,
@@ -43,7 +43,7 @@ impl Case {
     }
 }
 
-/// Fields of a JSON object. One that is there twice is refused: which of them holds would be a guess.
+/// Fields of a JSON object. A field that appears twice is refused: which of them counts would be a guess.
 #[derive(Default)]
 pub(super) struct Object(pub BTreeMap<String, Value>);
 
@@ -71,6 +71,11 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
+/// A field that is text.
+pub(super) fn text<'a>(fields: &'a BTreeMap<String, Value>, name: &str) -> Option<&'a str> {
+    fields.get(name).and_then(Value::as_str)
+}
+
 /// Whether fields are those of an operation between products.
 pub(super) fn is_operation(fields: &BTreeMap<String, Value>) -> bool {
     fields
@@ -78,23 +83,8 @@ pub(super) fn is_operation(fields: &BTreeMap<String, Value>) -> bool {
         .is_some_and(|value| !value.is_null())
 }
 
-/// Every field must be known, of the kind of case that it is.
-pub(super) fn validate(fields: &BTreeMap<String, Value>, operation: bool) -> Result<(), String> {
-    known(fields, &[names(operation)])
-}
-
-/// Defaults may be about either kind of case.
-pub(super) fn validate_defaults(fields: &BTreeMap<String, Value>) -> Result<(), String> {
-    known(fields, &[names(false), names(true)])
-}
-
-/// Whether a default says something about such a case.
-pub(super) fn concerns(field: &str, operation: bool) -> bool {
-    names(operation).contains(&field)
-}
-
 /// The fields of a case.
-fn names(operation: bool) -> &'static [&'static str] {
+pub(super) fn names(operation: bool) -> &'static [&'static str] {
     if operation {
         Operation::NAMES
     } else {
@@ -102,8 +92,9 @@ fn names(operation: bool) -> &'static [&'static str] {
     }
 }
 
-fn known(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), String> {
-    let names = || lists.iter().flat_map(|list| list.iter());
+/// Refuses a field that is in none of these lists.
+pub(super) fn validate(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), String> {
+    let names = || lists.iter().copied().flatten();
     for field in fields.keys() {
         if !names().any(|name| name == field) {
             let near = names().map(|name| (strsim::damerau_levenshtein(name, field), name));
@@ -117,14 +108,14 @@ fn known(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> Result<(), Stri
     Ok(())
 }
 
-/// The case that fields say; their paths start in `folder`, and formats that they leave out are in their files.
+/// The case of these fields; their paths start in `folder`, and formats that they leave out are read from their files.
 pub(super) fn case(
     name: String,
     fields: BTreeMap<String, Value>,
     folder: &Path,
     lookup: &Lookup,
 ) -> Result<Case, CheckError> {
-    // A null says nothing.
+    // A null is as no field.
     let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
     let fields = fields.map(|(name, mut value)| {
         Fields::canonical(&name, &mut value);
@@ -134,10 +125,10 @@ pub(super) fn case(
     let operation = is_operation(&object);
     let object = Value::Object(object.into_iter().collect());
     let (request, missing) = if operation {
-        let mut asked: Operation = read(object, true)?;
-        asked.in_folder(folder);
+        let mut operation: Operation = read(object, true)?;
+        operation.in_folder(folder);
         (
-            Request::from(asked),
+            Request::from(operation),
             ("y", "`y` (or `y_digest`) is missing"),
         )
     } else {
@@ -172,14 +163,14 @@ fn read<T: DeserializeOwned>(object: Value, operation: bool) -> Result<T, CheckE
     })
 }
 
-/// What a batch is asked to judge.
+/// The cases that a batch is to judge.
 pub struct Read {
     pub cases: Vec<Case>,
     /// The files that name them.
     pub own: Vec<PathBuf>,
     /// How much of what ran the cases are, where the manifest says so.
     pub coverage: Option<Coverage>,
-    /// Folders with a case that multiplies nothing, which are passed over.
+    /// Folders of cases that multiply nothing, which are skipped.
     pub no_products: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::case::{Case, Object, Read, case, is_operation, validate};
+use super::case::{Case, Object, Read, case, is_operation, names, text, validate};
 use super::document::{BatchError, json, text_of};
 use super::lookup::Lookup;
 use crate::emu::Catalogue;
@@ -28,17 +28,14 @@ const DESCRIPTIVE: [&str; 13] = [
     "source",
 ];
 
-/// Instructions that multiply no matrices: captures of a unit may hold what is done before and behind it.
+/// Instructions that multiply no matrices: captures of a unit may hold what is done before and after it.
 const NO_PRODUCTS: [&str; 2] = ["pacr", "unpacr"];
 
 /// A folder of folders with a `case.json`, in the order of their names.
 pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
-    let allowed = |file: &Path| match lookup.policy() {
-        Some(policy) => {
-            let may = policy.admit_file(path, file);
-            may.map_err(BatchError::document(file))
-        }
-        None => Ok(()),
+    let allowed = |file: &Path| {
+        let admitted = lookup.admit_file(file);
+        admitted.map_err(BatchError::document(file))
     };
     let mut cases = Vec::new();
     let mut own = Vec::new();
@@ -50,7 +47,7 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
         few.map_err(BatchError::document(&file))?;
         own.push(file.clone());
         let fail = BatchError::document(&file);
-        let Object(fields) = text_of(&file).and_then(|text| json(&text)).map_err(fail)?;
+        let Object(fields) = text_of(&file).and_then(|file| json(&file)).map_err(fail)?;
         if multiplies_nothing(&fields) {
             no_products.push(name_of(&folder));
             continue;
@@ -86,10 +83,7 @@ fn name_of(folder: &Path) -> String {
 }
 
 fn multiplies_nothing(fields: &BTreeMap<String, Value>) -> bool {
-    let instruction = fields
-        .get("instruction")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let instruction = text(fields, "instruction").unwrap_or_default();
     let own = instruction.split(',').next().unwrap_or_default();
     NO_PRODUCTS.contains(&own)
 }
@@ -110,7 +104,7 @@ fn captured_case(
         ),
     };
     let fields = captured(fields, folder).map_err(&fail)?;
-    validate(&fields, is_operation(&fields)).map_err(&fail)?;
+    validate(&fields, &[names(is_operation(&fields))]).map_err(&fail)?;
     let case = case(name_of(folder), fields, folder, lookup);
     let case = case.map_err(|error| BatchError::Case {
         place: escaped_path(file),
@@ -119,10 +113,10 @@ fn captured_case(
     Ok(Case { k, ..case })
 }
 
-/// The cases that an `index.json` lists must be those that are there: one that was lost would otherwise pass unnoticed.
+/// The cases that an `index.json` lists must be those in the folder: a lost one would otherwise pass unnoticed.
 fn index(path: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     let fail = BatchError::document(path);
-    let listed: Value = text_of(path).and_then(|text| json(&text)).map_err(&fail)?;
+    let listed: Value = text_of(path).and_then(|list| json(&list)).map_err(&fail)?;
     // A list, or an object with one.
     let listed = listed.as_array().or_else(|| listed["cases"].as_array());
     let listed = listed.ok_or_else(|| fail("lists no cases".into()))?;
@@ -140,13 +134,13 @@ fn index(path: &Path, there: BTreeSet<&str>) -> Result<(), BatchError> {
     Ok(())
 }
 
-/// The fields of a captured case as those of a manifest. D is there what the instruction returned, so
-/// `d_dtype` is its accumulator's format, too.
+/// The fields of a captured case as those of a manifest. Its D is what the instruction returned, so `d_dtype` is the
+/// accumulator's format, too.
 fn captured(
     mut fields: BTreeMap<String, Value>,
     folder: &Path,
 ) -> Result<BTreeMap<String, Value>, String> {
-    // Rows in other words, or a number of them, describe; a span of rows is what a check looks at.
+    // A span of rows selects what is checked; any other `rows` only describes.
     let is_span = |value: &Value| {
         let text = value.as_str();
         text.is_some_and(|text| text.contains("..") || text.parse::<usize>().is_ok())
@@ -180,9 +174,8 @@ fn captured(
         }
         if let Some(kind) = fields.remove("kind") {
             let kind = kind.as_str().ok_or("field \"kind\": expected text")?;
-            let instruction = fields.get("instruction").and_then(Value::as_str);
-            let instruction =
-                instruction.ok_or("field \"kind\" applies only with \"instruction\"")?;
+            let instruction = text(&fields, "instruction")
+                .ok_or("field \"kind\" applies only with \"instruction\"")?;
             let instruction = format!("{instruction}-{kind}").into();
             fields.insert("instruction".to_owned(), instruction);
         }
@@ -215,22 +208,25 @@ fn captured(
 }
 
 /// AMD's captures name the instruction by its shape and types (`f32_32x32x8bf16`); the catalogue names its
-/// arithmetic, with those types behind it where one architecture has several.
+/// arithmetic, followed by those types where one architecture has several.
 fn mfma(fields: &BTreeMap<String, Value>) -> Option<&'static str> {
-    let text = |field: &str| fields.get(field).and_then(Value::as_str);
-    let (arch, instruction) = (text("arch")?, text("instruction")?);
+    let (arch, instruction) = (text(fields, "arch")?, text(fields, "instruction")?);
     let shape = instruction.strip_prefix("f32_")?;
-    let architecture = Catalogue::builtin().find(arch).ok()?;
-    let names = architecture.instructions.iter();
-    let named = |name: &str| names.clone().find(|own| own.name == name);
-    let own = named("mfma").filter(|_| shape.contains('x'))?;
+    let own = catalogued(arch, "mfma").filter(|_| shape.contains('x'))?;
     let types = shape.trim_start_matches(|c: char| c.is_ascii_digit() || "x_".contains(c));
-    let typed = named(&format!("mfma-{types}"));
-    Some(&typed.unwrap_or(own).name)
+    Some(catalogued(arch, &format!("mfma-{types}")).unwrap_or(own))
 }
 
-/// Tenstorrent's have a fidelity, which is the catalogue's name of the instruction, and what tt-metal's kernel does between
-/// blocks of K.
+/// The name of an instruction, if the architecture has it.
+fn catalogued(arch: &str, instruction: &str) -> Option<&'static str> {
+    let architecture = Catalogue::builtin().find(arch).ok()?;
+    let mut own = architecture.instructions.iter();
+    let found = own.find(|own| own.name == instruction)?;
+    Some(&found.name)
+}
+
+/// Tenstorrent's captures have a fidelity, which is the catalogue's name of the instruction, and what tt-metal's kernel
+/// does between blocks of K.
 fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     let Some(fidelity) = fields.remove("fidelity") else {
         return Ok(());
@@ -241,12 +237,12 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     let instruction = fidelity.to_lowercase().replace(' ', "");
     fields.insert("instruction".to_owned(), instruction.into());
     fields.remove("phases");
-    if fields.get("kind").and_then(Value::as_str) != Some("matmul") {
+    if text(fields, "kind") != Some("matmul") {
         return Ok(());
     }
     fields.remove("kind");
-    // There is no C: `c.npy` is one for form's sake.
-    if fields.get("c_dtype").and_then(Value::as_str) == Some("none") {
+    // There is no C: `c.npy` is a placeholder.
+    if text(fields, "c_dtype") == Some("none") {
         fields.remove("c_dtype");
         fields.insert("c".to_owned(), Value::Null);
     }
@@ -261,12 +257,12 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     fields.insert("in0_block_w".to_owned(), (block / 32).into());
     let reload = fields.remove("reload");
     let reload = reload.as_ref().and_then(Value::as_str);
-    // A reason may stand behind the word.
+    // A reason may follow the word.
     match reload.and_then(|text| text.split(' ').next()) {
         Some(how @ ("exact" | "tf32" | "bf16")) if fp32 => {
             fields.insert("reload".to_owned(), how.into());
         }
-        // Stored as Dst has them, and read so.
+        // Stored as they are in Dst, and read so.
         Some("bf16") if !fp32 => {}
         _ => {
             return Err(
@@ -277,20 +273,16 @@ fn tenstorrent(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// RDNA's are named as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the size of the wave beside. The catalogue has one
-/// name for all types, with the wave behind it where that decides bits.
+/// RDNA's captures name the instruction as the ISA has them (`v_wmma_f32_16x16x16_f16`), with the wave's size in a field of its own. The catalogue
+/// has one name for all types, followed by the wave where that decides bits.
 fn rdna(fields: &BTreeMap<String, Value>, wave: Option<&Value>) -> Option<&'static str> {
-    let text = |field: &str| fields.get(field).and_then(Value::as_str);
-    let (kind, types) = text("instruction")?.strip_prefix("v_")?.split_once('_')?;
-    let architecture = Catalogue::builtin().find(text("arch")?).ok()?;
+    let instruction = text(fields, "instruction")?;
+    let (kind, types) = instruction.strip_prefix("v_")?.split_once('_')?;
+    let arch = text(fields, "arch")?;
     let names = match (types.starts_with("i32"), wave.and_then(Value::as_u64)) {
         (true, _) => vec![format!("{kind}-integers")],
         (false, Some(wave)) => vec![format!("{kind}-wave{wave}"), kind.to_owned()],
         (false, None) => vec![kind.to_owned()],
     };
-    let own = &architecture.instructions;
-    let found = names
-        .iter()
-        .find_map(|name| own.iter().find(|own| own.name == *name));
-    found.map(|instruction| instruction.name.as_str())
+    names.iter().find_map(|name| catalogued(arch, name))
 }

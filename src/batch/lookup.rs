@@ -1,5 +1,5 @@
-//! Files that say what cases leave out: arrays that a pattern names, formats that no field gives. They are opened
-//! before the case that they are of is whole, so the policy is asked for each of them here.
+//! Files that tell what cases leave out: arrays that a pattern names, formats that no field gives. They are opened before
+//! their case is complete, so the policy is checked for each of them here.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) struct Lookup<'a> {
     policy: Option<&'a Policy>,
     /// The folder of the cases.
     root: &'a Path,
-    /// Opened once for all cases; without, nothing is.
+    /// Opened once for all cases; `None`: no file may be opened.
     files: Option<Files>,
 }
 
@@ -47,11 +47,15 @@ impl<'a> Lookup<'a> {
             .map_or(Ok(()), |policy| policy.admit_number(cases))
     }
 
+    /// Refuses a file of the cases themselves that may not be read.
+    pub fn admit_file(&self, file: &Path) -> Result<(), String> {
+        self.policy
+            .map_or(Ok(()), |policy| policy.admit_file(self.root, file))
+    }
+
     /// The names of the arrays that a file holds.
     pub fn names(&self, file: &Path) -> Result<Vec<String>, String> {
-        if let Some(policy) = self.policy {
-            policy.admit_file(self.root, file)?;
-        }
+        self.admit_file(file)?;
         let container = self.files()?.container(file);
         let container = container.map_err(|error| format!("{error:#}"))?;
         let names = container.meant().filter_map(|i| container.name(i));

@@ -1,12 +1,13 @@
 //! Cases that a manifest lists. `docs/batch.md` specifies it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::case::{Case, Object, case, concerns, is_operation, validate, validate_defaults};
+use super::case::{Case, Object, case, is_operation, names, validate};
 use super::document::{BatchError, json, root, text_of};
 use super::lookup::Lookup;
 use super::pattern::expanded;
@@ -35,17 +36,15 @@ struct Manifest<'t> {
 }
 
 pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
-    if let Some(policy) = lookup.policy() {
-        let own = policy.admit_file(root(path), path);
-        own.map_err(BatchError::document(path))?;
-    }
+    let own = lookup.admit_file(path);
+    own.map_err(BatchError::document(path))?;
     let text = text_of(path).map_err(BatchError::document(path))?;
     cases(&text, path, lookup)
 }
 
-/// The cases of a manifest's text; its path is for messages, and where files are searched for. None is
-/// opened, so that a case that stands for many is refused, and one whose formats are in its files. A policy
-/// refuses cases that say what they may not.
+/// The cases of a manifest's text; its path is for messages, and where files are searched for. No file is opened, so a
+/// case that stands for many is refused, and one whose formats are in its files. A policy refuses cases that it does not
+/// allow.
 ///
 /// # Errors
 /// What is wrong, in which case and field.
@@ -75,10 +74,12 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
         )));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    validate_defaults(&defaults.0).map_err(|reason| fail(format!("defaults: {reason}")))?;
-    // A hundred thousand cases in a list that grew would be there twice for a moment.
+    // Defaults may be about either kind of case.
+    validate(&defaults.0, &[names(false), names(true)])
+        .map_err(|reason| fail(format!("defaults: {reason}")))?;
+    // A list of a hundred thousand cases that grew would be in memory twice for a moment.
     let mut read = Vec::with_capacity(cases.len());
-    let mut names = std::collections::BTreeSet::new();
+    let mut known = BTreeSet::new();
     for (number, text) in cases.into_iter().enumerate() {
         let place = format!("case {}", number + 1);
         let Object(mut fields) =
@@ -98,18 +99,18 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
         if !operation {
             fields.remove("operation");
         }
-        validate(&fields, operation).map_err(|reason| fail(format!("{place}: {reason}")))?;
+        let own = names(operation);
+        validate(&fields, &[own]).map_err(|reason| fail(format!("{place}: {reason}")))?;
         for (field, value) in &defaults.0 {
-            if !concerns(field, operation) {
-                continue;
+            if own.contains(&field.as_str()) {
+                fields.entry(field.clone()).or_insert_with(|| value.clone());
             }
-            fields.entry(field.clone()).or_insert_with(|| value.clone());
         }
         let few = |cases: usize| lookup.admit_number(read.len().saturating_add(cases));
         let many = expanded(name, fields, folder, lookup, &few);
         let many = many.map_err(|reason| fail(format!("{place}: {reason}")))?;
         for (name, fields) in many {
-            if !names.insert(name.clone()) {
+            if !known.insert(name.clone()) {
                 let name = printable(&name);
                 return Err(fail(format!(
                     "{place}: another case has the same name ({name})"

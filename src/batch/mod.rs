@@ -10,7 +10,6 @@ mod manifest;
 mod pages;
 mod pattern;
 mod policy;
-mod progress;
 mod run;
 mod state;
 

@@ -15,7 +15,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Takes the places; a folder that is not there is made.
+    /// Claims the files; makes the folder if it does not exist.
     ///
     /// # Errors
     /// If the folder is a file, or a page would be written over something that is read.
@@ -67,7 +67,7 @@ impl Pages {
     }
 }
 
-/// A page's place. A link there would lead out of the folder, which nobody asked for.
+/// The output of a page. A link there would lead out of the folder, so it is refused.
 fn prepare(page: &Path) -> Result<Output, FileError> {
     if std::fs::symlink_metadata(page).is_ok_and(|about| about.is_symlink()) {
         let reason = "is a link, but pages are written only inside their folder; remove it";
@@ -77,7 +77,7 @@ fn prepare(page: &Path) -> Result<Output, FileError> {
     }
 }
 
-/// By number, as wide as the last one's: names of cases may be anything.
+/// The file of a page, by number, as names of cases may be anything; all numbers have the same width.
 fn file_name(place: usize, count: usize) -> String {
     let digits = count.to_string().len().max(3);
     format!("case-{:0digits$}.html", place + 1)

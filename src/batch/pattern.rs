@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::case::text;
 use super::lookup::Lookup;
 use crate::io::{escaped_path, printable};
 use crate::role::Role;
@@ -12,9 +13,8 @@ use crate::role::Role;
 /// The name of a case, and its fields.
 type Named = (String, BTreeMap<String, Value>);
 
-/// The cases that one stands for: itself, or, if its name has a `*`, one for each array that D's name
-/// fits, in the order of its file. What `*` stands for is put into all names. `few` refuses more cases than
-/// there may be, before they are made.
+/// The cases that one stands for: itself, or, if its name has a `*`, one for each array whose name D's pattern matches, in
+/// the order of the file. What `*` stands for is put into all names. `few` refuses too many cases before they are made.
 ///
 /// # Errors
 /// What is wrong with the pattern, or its file.
@@ -34,8 +34,7 @@ pub fn expanded(
         1 => {}
         _ => return Err("its name has more than one *".into()),
     }
-    let d = fields.get("d").and_then(Value::as_str);
-    let d = d.and_then(|d| d.split_once('#'));
+    let d = text(&fields, "d").and_then(|d| d.split_once('#'));
     let Some((file, pattern)) = d.filter(|(file, pattern)| stars(file) == 0 && stars(pattern) == 1)
     else {
         return Err(
@@ -44,11 +43,8 @@ pub fn expanded(
     };
     let (before, after) = pattern.split_once('*').expect("counted above");
     for field in Role::PRODUCT.iter().map(|role| role.field()) {
-        let text = fields
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if stars(text) > 1 || text.split('#').next().is_some_and(|file| stars(file) > 0) {
+        let array = text(&fields, field).unwrap_or_default();
+        if stars(array) > 1 || array.split('#').next().is_some_and(|file| stars(file) > 0) {
             return Err(format!(
                 "field {field:?}: the name of an array can have one *, the name of a file none"
             ));

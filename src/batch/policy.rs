@@ -222,7 +222,7 @@ impl Default for OperationRule {
 }
 
 impl OperationRule {
-    /// Refuses names that nothing has.
+    /// Refuses names of unknown operations and variants, and a negative `eps`.
     fn validate(&self) -> Result<(), String> {
         for name in self.variants.iter().flatten() {
             let (operation, variant) = match name.split_once(' ') {
@@ -305,7 +305,7 @@ impl Default for Limits {
 }
 
 impl Default for Policy {
-    /// What a file says that says nothing else.
+    /// The policy of a file that has only its schema.
     fn default() -> Policy {
         let strict = serde_json::json!({ "schema": POLICY });
         serde_json::from_value(strict).expect("every other field has a default")
@@ -313,7 +313,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The strict one by its word, else a file's.
+    /// The strict policy by its word, else a file's.
     pub fn read(path: &Path) -> Result<Policy, BatchError> {
         if path == Path::new(STRICT) {
             return Ok(Policy::default());
@@ -322,7 +322,7 @@ impl Policy {
         Policy::parsed(&text).map_err(BatchError::document(path))
     }
 
-    /// The same, which the author of the cases in `cases` could not have written.
+    /// The same; refuses a file that the author of the cases in `cases` could have written.
     ///
     /// # Errors
     /// What is wrong with the file, or that it lies beside them.
@@ -342,10 +342,10 @@ impl Policy {
         Ok(policy)
     }
 
-    /// The policy that a text says.
+    /// The policy of a document's text.
     ///
     /// # Errors
-    /// What is wrong with it, as words to follow its name.
+    /// What is wrong with it, to follow the file's name.
     pub fn parsed(text: &str) -> Result<Policy, String> {
         let policy: Policy = envelope::strictly(text)
             .map_err(|reason| format!("is not a policy ({POLICY}): {reason}"))?;
@@ -370,7 +370,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// What a report says of it: how it was called, and the SHA-256 of its canonical JSON.
+    /// Its entry in a report: its path, and the SHA-256 of its canonical JSON.
     pub fn described(&self, path: &Path) -> Policed {
         Policed {
             name: escaped_path(path),

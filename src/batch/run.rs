@@ -1,10 +1,9 @@
 //! All cases of a batch, judged: small ones side by side, large ones one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::progress::{STEPS, Share};
 use super::state::{Entry, Read, State};
 use super::{BatchError, Case, Pages, Policy};
 use crate::check::{CheckError, Judge, Progress, Source};
@@ -16,7 +15,7 @@ use crate::report::{Batch, BatchCase, Rule, Store};
 /// their time is spent on files, which a single case cannot share out.
 const SMALL: u64 = 1 << 20;
 
-/// Of a case that the policy's time ended, or that had none left.
+/// Why a case that the policy's time ended, or that had none left, has no verdict.
 const LATE: &str = "no verdict: stopped at its time limit";
 
 /// What is the same for every case.
@@ -33,12 +32,57 @@ struct Terms<'a> {
 /// A case, until its verdict takes its place; in the end all of them stay where they are.
 #[allow(clippy::large_enum_variant)]
 enum Place {
-    Asked(Case),
+    Open(Case),
     Judged(BatchCase),
 }
 
-/// Judges all cases, in whatever order, and returns them in theirs, and lets go of what each of them asked. What
-/// they read is opened and hashed once. The policy that the cases were read under has limits of work and time, too.
+/// Steps that a check takes, however much work it is.
+const STEPS: u64 = 1000;
+
+/// The share that one check has in the progress of a batch; all of it once it is dropped.
+struct Share<'a> {
+    whole: &'a dyn Progress,
+    work: AtomicU64,
+    done: AtomicU64,
+}
+
+impl<'a> Share<'a> {
+    fn of(whole: &'a dyn Progress) -> Share<'a> {
+        Share {
+            whole,
+            work: AtomicU64::new(1),
+            done: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Progress for Share<'_> {
+    fn begin(&self, work: u64) {
+        self.work.store(work.max(1), Ordering::Relaxed);
+    }
+
+    fn advance(&self, more: u64) {
+        let work = self.work.load(Ordering::Relaxed);
+        let before = self.done.fetch_add(more, Ordering::Relaxed);
+        let steps =
+            |done: u64| (u128::from(done.min(work)) * u128::from(STEPS) / u128::from(work)) as u64;
+        self.whole
+            .advance(steps(before.saturating_add(more)) - steps(before));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.whole.interrupted()
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.advance(self.work.load(Ordering::Relaxed));
+    }
+}
+
+/// Judges all cases, in any order, returns them in their own order, and frees each request. Files are opened and hashed
+/// once. The policy that the cases were read under has limits of work and time, too.
 ///
 /// # Errors
 /// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
@@ -81,11 +125,11 @@ fn run_within(
         (0..cases.len()).partition(|&i| bytes(&cases[i]) <= SMALL);
     let places: Vec<Mutex<Place>> = cases
         .into_iter()
-        .map(|case| Mutex::new(Place::Asked(case)))
+        .map(|case| Mutex::new(Place::Open(case)))
         .collect();
     let one = |i: usize| {
         let mut place = places[i].lock().unwrap_or_else(PoisonError::into_inner);
-        let Place::Asked(case) = &*place else {
+        let Place::Open(case) = &*place else {
             return true;
         };
         match judged((i, case), state, files, terms, progress) {
@@ -101,8 +145,8 @@ fn run_within(
     };
     let next = AtomicUsize::new(0);
     let threads = rayon::current_num_threads().min(small.len());
-    // Threads with a pool of one each: a case that waited for its parts would else begin another
-    // one meanwhile, and that one the next.
+    // Threads with a pool of one each: in a common pool, a case that waits for its parts would begin another case
+    // meanwhile, and that one the next.
     std::thread::scope(|scope| -> Result<(), BatchError> {
         for _ in 0..threads {
             let pool = deadline.pool(1).map_err(no_threads)?;
@@ -138,7 +182,7 @@ fn run_within(
     done.map(Batch::of).ok_or_else(lost)
 }
 
-/// Bytes of the files of a case; of one that is generated, no small number.
+/// Bytes of the files of a case; generated cases count as large.
 fn bytes(case: &Case) -> u64 {
     let sizes = case.request.sources().into_values();
     let sizes = sizes.map(|source| match source {
@@ -182,17 +226,17 @@ fn judged(
         let Some(pages) = terms.pages else {
             return put_away(known);
         };
-        // The page of one that differs shows what no report holds: it is judged again.
+        // The page of a case that differs shows what no report holds, so the case is judged again.
         if let Ok(Some(report)) = known.agreeing() {
             let written = pages.write(place, report.view());
             written.map_err(BatchError::File)?;
             return put_away(known);
         }
     }
-    // A case that brings the program down is one without a verdict, and stops no other.
+    // A case that panics has no verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let judged = interruptible(|| judge((place, case), files, terms, &share));
-        judged.unwrap_or_else(|ended| Err(words(CheckError::ended(ended))))
+        judged.unwrap_or_else(|ended| Err(describe(CheckError::ended(ended))))
     }));
     let found = found
         .unwrap_or_else(|_| Err("tcverify failed on this case; please report this bug".into()));
@@ -210,7 +254,7 @@ fn judged(
     }
 }
 
-fn words(error: CheckError) -> String {
+fn describe(error: CheckError) -> String {
     match error {
         CheckError::Interrupted => LATE.to_owned(),
         error => error.to_string(),
@@ -223,11 +267,11 @@ fn judge(
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<(BatchCase, Option<Entry>), String> {
-    let prepared = case.request.prepare_in(files).map_err(words)?;
-    if let (Some(said), Rule::Product(rule)) = (case.k, prepared.rule()) {
+    let prepared = case.request.prepare_in(files).map_err(describe)?;
+    if let (Some(stated), Rule::Product(rule)) = (case.k, prepared.rule()) {
         let k = rule.product.k as u64;
-        if said != k {
-            return Err(format!("case.json says that k is {said}, but k is {k}"));
+        if stated != k {
+            return Err(format!("case.json says that k is {stated}, but k is {k}"));
         }
     }
     if let Some(policy) = terms.policy {
@@ -235,10 +279,10 @@ fn judge(
         admitted.map_err(|error| error.to_string())?;
     }
     let judged = prepared.judge(terms.pages.is_some(), progress);
-    let judged = judged.map_err(words)?;
+    let judged = judged.map_err(describe)?;
     let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {
-        let with = prepared.page(&judged).map_err(words)?;
+        let with = prepared.page(&judged).map_err(describe)?;
         let view = judged.report.view().pictured(&with).then(next.clone());
         let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;

@@ -1,4 +1,4 @@
-//! What of a batch has been judged already, and whether that still holds: a journal to which every verdict adds a line.
+//! Verdicts of a batch that was judged in part, and whether they still hold: a journal with a line for every verdict.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{BatchError, Case};
-use crate::check::{CheckError, Verb};
+use crate::check::Verb;
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Files, Output, escaped_path, printable};
@@ -88,7 +88,8 @@ impl State {
             journal.entry(&case.name)?
         };
         let same = |entry: &Entry| {
-            fingerprint(case).is_ok_and(|found| found == entry.options_sha256)
+            let basis = case.request.basis();
+            basis.is_ok_and(|basis| digest(case, &basis) == entry.options_sha256)
                 && entry.files.iter().all(|file| {
                     let found = files.file(&file.path);
                     found.is_ok_and(|found| {
@@ -108,7 +109,7 @@ impl State {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         let fail = BatchError::document(&journal.path);
         let line = envelope::seal(STATE, entry).map_err(|error| fail(error.to_string()))?;
-        // In one piece: what is cut off is the last line, and has no end.
+        // Written at once: only the last line can be incomplete, and then it has no end.
         let written = journal.file.write_all(&line);
         written.map_err(|error| fail(format!("cannot be written: {error}")))?;
         let at = journal.end;
@@ -181,9 +182,9 @@ impl Journal {
                 break;
             }
             number += 1;
-            let said = |reason: String| fail(&format!("line {number} {reason}"));
+            let damaged = |reason: String| fail(&format!("line {number} {reason}"));
             if number == 1 {
-                let beginning: Beginning = envelope::open(STATE, &line).map_err(said)?;
+                let beginning: Beginning = envelope::open(STATE, &line).map_err(damaged)?;
                 if beginning.of != of {
                     let other = printable(&beginning.of);
                     return Err(unusable(format!(
@@ -192,7 +193,7 @@ impl Journal {
                     )));
                 }
             } else {
-                let entry: Entry = envelope::open(STATE, &line).map_err(said)?;
+                let entry: Entry = envelope::open(STATE, &line).map_err(damaged)?;
                 if names.contains(entry.case.name.as_str()) {
                     self.lines.insert(entry.case.name, (self.end, line.len()));
                 }
@@ -202,7 +203,7 @@ impl Journal {
         match number {
             0 if line.is_empty() => Err(fail("is empty")),
             0 => Err(fail("is damaged: its first line is incomplete")),
-            // Whatever wrote it was ended in the midst of the last line.
+            // The program that wrote the last line was ended before the line was complete.
             _ => {
                 let cut = self.file.set_len(self.end);
                 cut.map_err(|error| fail(&format!("cannot be written: {error}")))
@@ -229,8 +230,8 @@ impl Entry {
         BatchCase::of_kept(self.case)
     }
 
-    /// A verdict, and what it was about; none of a case that has no verdict. `basis` is all that decides it but its words
-    /// and arrays.
+    /// A verdict, and what it was about; `None` of a case without a verdict. `basis` is all that decides it but the command
+    /// line and the arrays.
     pub(super) fn of(
         case: &Case,
         basis: &str,
@@ -245,19 +246,14 @@ impl Entry {
     }
 }
 
-/// The digest of all that decides the verdict on a case but the arrays, which need not have been read.
-fn fingerprint(case: &Case) -> Result<Hash, CheckError> {
-    Ok(digest(case, &case.request.basis()?))
-}
-
-/// The same of a case whose basis is known.
+/// The digest of all that decides the verdict on a case but the arrays. `basis` is that of its request.
 fn digest(case: &Case, basis: &str) -> Hash {
     let words = case.request.command_line(Verb::Check);
     let words = words.iter().map(|word| word.as_encoded_bytes().to_vec());
     let mut pieces: Vec<Vec<u8>> = vec![env!("CARGO_PKG_VERSION").into(), basis.into()];
     pieces.extend(words);
     pieces.push(format!("{:?}", case.k).into_bytes());
-    // A verdict under another policy, or under none, is none under this one.
+    // A verdict under another policy, or under none, does not hold under this one.
     pieces.push(format!("{:?}", case.policy).into_bytes());
     let text = serde_json::to_string(&pieces).expect("plain data");
     Hash::of([text.as_bytes()])

@@ -1,18 +1,19 @@
-//! What could have computed a D, judged by formats alone.
+//! Arithmetics of the catalogue that could have computed a D, judged by formats and K alone.
 
 use super::Guess;
+use crate::emu::schedule::{Kernel, Values};
 use crate::emu::step::{Blocks, Reload, Step};
-use crate::emu::{Arithmetic, Catalogue, Evidence, Scale};
+use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Problem, Replay, Scale};
 use crate::num::Format;
 
-/// An arithmetic, and everything of the catalogue that computes so.
+/// An arithmetic, and the rules of the catalogue that have it.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub arithmetic: Arithmetic,
     /// D is the result rounded to this format.
     pub convert_to: Option<Format>,
     pub names: Vec<Name>,
-    /// The kernel around it, if one is supposed.
+    /// The schedule of the kernel around it, if one is tried.
     pub schedule: Option<Guess>,
 }
 
@@ -24,7 +25,7 @@ pub struct Name {
     pub evidence: Evidence,
 }
 
-/// What a rule has to fit.
+/// What a rule must fit.
 pub struct Conditions<'a> {
     pub a: &'a dyn Fn(Format) -> bool,
     pub b: &'a dyn Fn(Format) -> bool,
@@ -66,7 +67,7 @@ pub fn candidates(catalogue: &Catalogue, conditions: &Conditions) -> Vec<Candida
     found
 }
 
-/// Notes down one more name of an arithmetic.
+/// Adds a name to its candidate, which is made if it is new.
 fn add(found: &mut Vec<Candidate>, arithmetic: &Arithmetic, to: Option<Format>, name: &Name) {
     let mut known = found.iter_mut();
     match known.find(|c| c.arithmetic == *arithmetic && c.convert_to == to) {
@@ -129,7 +130,7 @@ fn fits(arithmetic: &Arithmetic, conditions: &Conditions) -> bool {
             .is_none_or(|most| conditions.k <= most)
 }
 
-/// Whether it is one instruction of several that a product of this length takes.
+/// Whether it is only one of several instructions that a product of this K takes.
 fn is_part(step: &Step, k: usize) -> bool {
     matches!(step, Step::Sliced(step) if step.tile == step.group * step.groups && step.tile < k)
 }
@@ -149,6 +150,33 @@ fn results(arithmetic: &Arithmetic, conditions: &Conditions) -> Vec<Option<Forma
 }
 
 impl Candidate {
+    /// D's format.
+    pub fn result(&self) -> Format {
+        self.convert_to.unwrap_or(self.arithmetic.accumulator)
+    }
+
+    /// How far down the list its schedule is; 0 of a model alone.
+    pub fn rank(&self) -> usize {
+        self.schedule.as_ref().map_or(0, |guess| guess.rank)
+    }
+
+    /// The replay of a problem in its formats; `values` are what a schedule works with beside it.
+    pub fn replay<'a>(
+        &'a self,
+        problem: Problem<'a>,
+        values: &'a Values,
+        engine: Engine<'a>,
+    ) -> Replay<'a> {
+        let guess = self.schedule.as_ref();
+        Replay {
+            problem,
+            arithmetic: &self.arithmetic,
+            convert_to: self.convert_to,
+            engine,
+            kernel: guess.map(|guess| Kernel::new(&guess.spec, values, &problem)),
+        }
+    }
+
     /// The same arithmetic under a schedule.
     pub fn under(&self, guess: Guess, result: Format) -> Candidate {
         Candidate {

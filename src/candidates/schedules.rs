@@ -1,4 +1,4 @@
-//! Which kernels could have computed a D: the schedules that are worth a try for one K.
+//! Schedules of kernels that could have computed a D, for one K.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ pub struct Guess {
     pub spec: ScheduleSpec,
     /// How far down the list: the smaller, the commoner the kernel.
     pub rank: usize,
-    /// Which of the plans of whoever looks, if it is one.
+    /// The number of the caller's plan that it is, if it is one.
     pub plan: Option<usize>,
 }
 
@@ -37,8 +37,6 @@ impl std::fmt::Display for Guess {
         }
     }
 }
-
-// What is searched.
 
 /// k of a tile of cuBLAS's own kernels, the commonest first.
 const CUBLAS_TILES: [usize; 3] = [64, 32, 128];
@@ -74,23 +72,23 @@ pub struct Asked<'a> {
 /// a product like this one, the likely ones first: cuBLAS's kernels without slices, others' main loops,
 /// sliced-K, promotion, permutations, 3xTF32, then slices, of cuBLAS's kernels first; with scales, the
 /// kernels that take such scales.
-pub fn guesses(asked: &Asked) -> Vec<Guess> {
+pub fn guesses(request: &Asked) -> Vec<Guess> {
     let mut list = List {
-        asked: *asked,
+        request: *request,
         seen: HashSet::new(),
         ranked: 0,
         guesses: Vec::new(),
     };
-    if !asked.arithmetic.step.has_schedules() {
+    if !request.arithmetic.step.has_schedules() {
         return Vec::new();
     }
     // The bare chain has been tried.
-    if asked.scales.is_none()
+    if request.scales.is_none()
         && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
     {
-        list.see(&plain, "");
+        list.is_new(&plain, "");
     }
-    match asked.scales {
+    match request.scales {
         None => list.unscaled(),
         Some(per) => list.scaled(per),
     }
@@ -116,8 +114,8 @@ pub fn tells_zeros(d: &Tensor) -> bool {
 }
 
 struct List<'a> {
-    asked: Asked<'a>,
-    /// Digests of traversals and of what they do not say.
+    request: Asked<'a>,
+    /// Digests of traversals, with what else decides the result.
     seen: HashSet<[u64; 2]>,
     /// Presets that were examined, whether or not they are in the list.
     ranked: usize,
@@ -139,10 +137,10 @@ impl List<'_> {
             }
             Cublas::HopperFp8 => self.fast_and_slow("cublas-nvjet-fp8", none()),
             Cublas::AdaFp8 => self.fast_and_slow("cublas-ada-fp8", none()),
-            Cublas::Scalar => {
+            Cublas::Scalar { vector } => {
                 self.preset("cublas-magma", none());
                 self.preset("cublas-gemmsn", none());
-                if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
+                if vector {
                     self.preset("cublas-gemv", none());
                 }
             }
@@ -150,12 +148,9 @@ impl List<'_> {
         }
     }
 
-    /// The same in so many slices.
+    /// cuBLAS's kernels with so many slices.
     fn cublas_sliced(&mut self, slices: usize) {
-        let sliced = || Overrides {
-            split_k: Some(slices),
-            ..Overrides::default()
-        };
+        let sliced = || sliced(slices);
         match self.family() {
             Cublas::Sixteen { nvjet } => {
                 if nvjet {
@@ -173,7 +168,7 @@ impl List<'_> {
             }
             Cublas::HopperFp8 => {
                 self.fast_and_slow("cublas-nvjet-fp8-splitk", sliced());
-                // The defect of split nvjet kernels is told of fast sums; slow ones have blocks beside.
+                // The defect of split nvjet kernels is known of fast sums; slow ones have blocks beside.
                 let tile_k = Some(128);
                 self.preset("cublas-nvjet-lost-tail", Overrides { tile_k, ..sliced() });
             }
@@ -181,24 +176,22 @@ impl List<'_> {
                 self.fast_and_slow("cublas-ada-fp8-pairwise", sliced());
                 self.fast_and_slow("cublas-ada-fp8-serial", sliced());
             }
-            Cublas::Scalar => {
-                if self.asked.problem.m == 1 || self.asked.problem.n == 1 {
-                    self.preset("cublas-dot", sliced());
-                }
-            }
-            Cublas::Other => {}
+            Cublas::Scalar { vector: true } => self.preset("cublas-dot", sliced()),
+            Cublas::Scalar { vector: false } | Cublas::Other => {}
         }
     }
 
-    /// Whose kernels this arithmetic may be that of.
+    /// The cuBLAS kernels that use such an arithmetic.
     fn family(&self) -> Cublas {
-        let arithmetic = self.asked.arithmetic;
+        let arithmetic = self.request.arithmetic;
         let span = arithmetic.step.span();
         let fp8 = |format| matches!(format, Format::E4m3 | Format::E5m2);
         let sixteen = |format| matches!(format, Format::Fp16 | Format::Bf16);
         let both = |is: &dyn Fn(Format) -> bool| is(arithmetic.a) && is(arithmetic.b);
         match span {
-            1 => Cublas::Scalar,
+            1 => Cublas::Scalar {
+                vector: self.request.problem.m == 1 || self.request.problem.n == 1,
+            },
             _ if both(&sixteen) => Cublas::Sixteen { nvjet: span >= 16 },
             16 if both(&fp8) => Cublas::AdaFp8,
             32.. if both(&fp8) => Cublas::HopperFp8,
@@ -225,12 +218,9 @@ impl List<'_> {
             self.preset("cutlass-fp8-promote", Overrides { promote, ..none() });
         }
         for warps in WARPS {
-            let overrides = Overrides {
-                split_k: Some(warps),
-                tile_k: Some(warps * STRIPE),
-                ..none()
-            };
-            self.preset("cublas-sliced", overrides);
+            let tile_k = Some(warps * STRIPE);
+            let base = sliced(warps);
+            self.preset("cublas-sliced", Overrides { tile_k, ..base });
         }
         for slices in CUBLAS_SLICES {
             self.cublas_sliced(slices);
@@ -241,25 +231,21 @@ impl List<'_> {
                 "cublas-workspace",
                 "cublas-splitk-serial",
             ] {
-                let split_k = Some(slices);
-                self.residues(name, &Overrides { split_k, ..none() });
+                self.residues(name, &sliced(slices));
             }
         }
         self.rarer();
     }
 
-    /// Warps that share a tile in other grains, slices of sliced tiles, slices of no whole tiles, sums in other
-    /// orders.
+    /// Warps that share a tile in other grains, slices of sliced tiles, slices of partial tiles, sums in other orders.
     fn rarer(&mut self) {
-        let none = Overrides::default;
         for grain in GRAINS {
             for parts in WARPS {
                 let overrides = Overrides {
                     split: Some(SplitChoice::Interleaved),
-                    split_k: Some(parts),
                     grain: Some(grain),
                     tile_k: Some(parts * grain),
-                    ..none()
+                    ..sliced(parts)
                 };
                 self.preset("cutlass-sm80", overrides);
             }
@@ -268,39 +254,34 @@ impl List<'_> {
             for grain in [8, 16] {
                 for partials in [PartialsChoice::F32, PartialsChoice::Result] {
                     let overrides = Overrides {
-                        split_k: Some(slices),
                         grain: Some(grain),
                         partials: Some(partials),
-                        ..none()
+                        ..sliced(slices)
                     };
                     self.preset("cublas-workspace", overrides);
                 }
             }
-            let sliced = Overrides {
+            let workspace = Overrides {
                 split: Some(SplitChoice::Workspace),
-                split_k: Some(slices),
-                ..none()
+                ..sliced(slices)
             };
-            self.preset("cublas-sliced", sliced);
-            // Two are added alike in every order.
+            self.preset("cublas-sliced", workspace);
+            // Two slices have the same sum in every order.
             let orders = [
                 OrderChoice::Reverse,
                 OrderChoice::Adjacent,
                 OrderChoice::Pairwise,
             ];
             for order in orders.into_iter().filter(|_| slices > 2) {
-                let overrides = Overrides {
-                    split_k: Some(slices),
-                    partials: Some(PartialsChoice::F32),
+                let ordered = Overrides {
                     sum_order: Some(order),
-                    ..none()
+                    ..sliced(slices)
+                };
+                let overrides = Overrides {
+                    partials: Some(PartialsChoice::F32),
+                    ..ordered.clone()
                 };
                 self.preset("cublas-workspace", overrides);
-                let ordered = Overrides {
-                    split_k: Some(slices),
-                    sum_order: Some(order),
-                    ..none()
-                };
                 self.residues("cutlass-splitk-parallel", &ordered);
             }
         }
@@ -345,13 +326,10 @@ impl List<'_> {
                 }
             }
             Per::Row | Per::RowOrTensor => {
-                for promote in [None, Some(PromoteChoice::Never)] {
-                    let overrides = Overrides {
-                        promote,
-                        ..Overrides::default()
-                    };
-                    self.preset("torch-scaled-mm-rowwise", overrides);
-                }
+                let promote = Some(PromoteChoice::Never);
+                let none = Overrides::default;
+                self.preset("torch-scaled-mm-rowwise", none());
+                self.preset("torch-scaled-mm-rowwise", Overrides { promote, ..none() });
             }
             Per::Tensor => {
                 self.cublas();
@@ -373,7 +351,7 @@ impl List<'_> {
         let spec = changed.spec;
         overrides.forget_own(preset);
         // Scales are the kernel's, or there are none.
-        if self.asked.scales.is_some() && spec.scales.is_none() {
+        if self.request.scales.is_some() && spec.scales.is_none() {
             return;
         }
         let Asked {
@@ -381,7 +359,7 @@ impl List<'_> {
             problem,
             result,
             ..
-        } = self.asked;
+        } = self.request;
         let product = Problem {
             c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
             ..*problem
@@ -396,8 +374,8 @@ impl List<'_> {
         // to numbers that FP8 lacks.
         let c = problem.c.map(|_| spec.addend);
         let traversal = self.canonical(traversal);
-        let per = self.asked.scales;
-        let zeros = self.asked.zeros && spec.epilogue.without_c != WithoutC::Multiply;
+        let per = self.request.scales;
+        let zeros = self.request.zeros && spec.epilogue.without_c != WithoutC::Multiply;
         let fp8 = spec.epilogue.result_scale.filter(|_| result.bytes() == 1);
         let rest = match (c, per, &spec.split_terms, zeros, fp8) {
             (None, None, None, false, None) => String::new(),
@@ -406,7 +384,7 @@ impl List<'_> {
                 spec.scales.as_ref().filter(|_| per.is_some())
             ),
         };
-        if self.see(&traversal, &rest) {
+        if self.is_new(&traversal, &rest) {
             self.guesses.push(Guess {
                 preset: Cow::Borrowed(preset),
                 overrides,
@@ -416,25 +394,18 @@ impl List<'_> {
             });
         }
     }
-}
 
-impl List<'_> {
     fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
-        let span = self.asked.arithmetic.step.span();
-        KTraversal::new(spec, self.asked.problem.k, span, TileOfD::ONLY)
+        let span = self.request.arithmetic.step.span();
+        KTraversal::new(spec, self.request.problem.k, span, TileOfD::ONLY)
     }
 
-    /// Whether nothing of the list computes so.
-    fn see(&mut self, traversal: &KTraversal, rest: &str) -> bool {
-        let digest = |salt: u64| {
-            let mut hasher = DefaultHasher::new();
-            (salt, traversal, rest).hash(&mut hasher);
-            hasher.finish()
-        };
-        self.seen.insert([digest(0), digest(1)])
+    /// Whether nothing in the list computes the same; then it is noted.
+    fn is_new(&mut self, traversal: &KTraversal, rest: &str) -> bool {
+        self.seen.insert(digest((traversal, rest)))
     }
 
-    /// A traversal that computes the same, in the form that all such have.
+    /// The canonical form of all traversals that compute the same.
     fn canonical(&self, mut traversal: KTraversal) -> KTraversal {
         let empty = |part: &Node| part.chains().iter().all(|chain| chain.indices.is_empty());
         let Node::Sum(sum) = &mut traversal.root else {
@@ -455,7 +426,7 @@ impl List<'_> {
             } => {
                 // +0 more changes no sum that starts from +0.
                 sum.parts.retain(|part| !empty(part));
-                if self.asked.result == Format::Fp32 {
+                if self.request.result == Format::Fp32 {
                     *partials = Partials::F32;
                 }
             }
@@ -471,7 +442,7 @@ impl List<'_> {
                     empties += usize::from(empty(part));
                     !empty(part) || empties == 1
                 });
-                if *merge == (Merge::InPlace {}) && self.asked.result == Format::Fp32 {
+                if *merge == (Merge::InPlace {}) && self.request.result == Format::Fp32 {
                     *merge = Merge::serial(Start::First);
                 }
             }
@@ -483,7 +454,16 @@ impl List<'_> {
     }
 }
 
-/// Whose kernels an arithmetic may be that of.
+/// 128 bits by which one computation is known again among many.
+pub fn digest(of: impl Hash) -> [u64; 2] {
+    [0u64, 1].map(|salt| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &of).hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
+/// cuBLAS kernels, by the arithmetic that they use.
 #[derive(Clone, Copy)]
 enum Cublas {
     Sixteen {
@@ -491,9 +471,19 @@ enum Cublas {
     },
     HopperFp8,
     AdaFp8,
-    /// Multiply-adds, of no tensor core.
-    Scalar,
+    /// Multiply-adds, of no tensor core; `vector`: D is a row or a column.
+    Scalar {
+        vector: bool,
+    },
     Other,
+}
+
+/// So many slices of K.
+fn sliced(slices: usize) -> Overrides {
+    Overrides {
+        split_k: Some(slices),
+        ..Overrides::default()
+    }
 }
 
 /// Kernels of stage 0: tiles of 32 k, instructions of 8.

@@ -1,5 +1,5 @@
-//! What candidates under schedules have in common on the elements that every one of them is tested on:
-//! operands, copied together once, and the sums of chains.
+//! Work that candidates under schedules share on the elements that all of them are tested on: operands, gathered once,
+//! and the sums of chains.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,18 +11,18 @@ use crate::emu::{Arithmetic, Element, GatheredRows, Replay};
 use crate::num::Format;
 
 /// Formats of A, B and C.
-type Read = (Format, Format, Option<Format>);
+type ReadAs = (Format, Format, Option<Format>);
 
 /// For some elements of one D.
-pub struct Common<'e> {
+pub struct SharedWork<'e> {
     elements: &'e [Element],
     chains: Vec<(Arithmetic, SharedChains)>,
-    operands: Mutex<HashMap<Read, Arc<Vec<GatheredRows>>>>,
+    operands: Mutex<HashMap<ReadAs, Arc<Vec<GatheredRows>>>>,
 }
 
-impl<'e> Common<'e> {
-    /// What these candidates, none of which has scales of its arithmetic's, may have in common on these elements.
-    pub fn of(candidates: &[Candidate], elements: &'e [Element]) -> Common<'e> {
+impl<'e> SharedWork<'e> {
+    /// What these candidates may share on these elements. None of them has scales of its arithmetic's own.
+    pub fn of(candidates: &[Candidate], elements: &'e [Element]) -> SharedWork<'e> {
         let mut chains: Vec<(Arithmetic, SharedChains)> = Vec::new();
         for candidate in candidates {
             let known = |(arithmetic, _): &(Arithmetic, _)| *arithmetic == candidate.arithmetic;
@@ -30,20 +30,19 @@ impl<'e> Common<'e> {
                 chains.push((candidate.arithmetic.clone(), SharedChains::default()));
             }
         }
-        Common {
+        SharedWork {
             elements,
             chains,
             operands: Mutex::default(),
         }
     }
 
-    /// Whether these elements are among those, and operands all that decides them: scales of an arithmetic's own
-    /// are not.
+    /// Whether these elements are among those, and only operands decide them: no scales of an arithmetic's own do.
     pub fn knows(&self, replay: &Replay, part: &Range<usize>) -> bool {
         part.end <= self.elements.len() && replay.problem.scales.is_none()
     }
 
-    /// [`Replay::elements`] of some of the elements that it knows.
+    /// [`Replay::elements`] of some of these elements.
     pub fn elements(&self, replay: &Replay, part: Range<usize>) -> Vec<u64> {
         let operands = self.operands(replay);
         let mut chains = self.chains.iter();
@@ -86,7 +85,7 @@ impl<'e> Common<'e> {
 mod tests {
     use super::*;
     use crate::candidates::{Asked, Conditions, candidates, guesses};
-    use crate::emu::schedule::{Kernel, Values};
+    use crate::emu::schedule::Values;
     use crate::emu::{Catalogue, Engine, Platform, Problem};
     use crate::random::SplitMix64;
     use crate::tensor::Tensor;
@@ -145,18 +144,13 @@ mod tests {
                     let under = list.into_iter().map(|guess| one.under(guess, result));
                     all.extend(under.step_by(7));
                 }
-                let common = Common::of(&all, &at);
+                let common = SharedWork::of(&all, &at);
                 let values = Values::default();
                 let mut different = std::collections::HashSet::new();
                 for candidate in &all {
                     let spec = &candidate.schedule.as_ref().unwrap().spec;
-                    let replay = Replay {
-                        problem,
-                        arithmetic: &candidate.arithmetic,
-                        convert_to: candidate.convert_to,
-                        engine: Engine::Fast(Platform::detect().unwrap()),
-                        kernel: Some(Kernel::new(spec, &values, &problem)),
-                    };
+                    let engine = Engine::Fast(Platform::detect().unwrap());
+                    let replay = candidate.replay(problem, &values, engine);
                     let codes = replay.elements(&at);
                     assert_eq!(common.elements(&replay, 0..3), codes, "{spec:?}");
                     different.insert(codes);

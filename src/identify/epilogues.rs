@@ -1,15 +1,15 @@
-//! Candidates whose finished sums go through an epilogue: D tells its numbers, and is tested against them.
+//! Candidates whose sums go through an epilogue: its numbers are concluded from D, and then tested on D.
 
 use std::borrow::Cow;
 
 use super::run::Prepared;
-use super::schedules::Supposed;
+use super::schedules::ScheduleContext;
 use super::search::{Budget, KERNELS};
 use crate::candidates::{Candidate, Guess};
 use crate::check::Progress;
 use crate::diagnose::{Ask, epilogue};
-use crate::emu::schedule::{Kernel, Overrides, Schedule};
-use crate::emu::{Replay, accelerate};
+use crate::emu::accelerate;
+use crate::emu::schedule::{Overrides, Schedule};
 
 /// Candidates whose epilogues are searched for, the commonest kernels first, and how many that are found.
 const LOOKED_AT: usize = 160;
@@ -18,27 +18,24 @@ const FOUND: usize = 8;
 /// Elements that an epilogue is concluded from, at most.
 const ELEMENTS: u64 = 4096;
 
-/// What was found.
+/// The epilogues that were found.
 pub struct Epilogues {
     /// Those that a check can ask for.
     pub candidates: Vec<Candidate>,
     /// The others, and what is done with their sums.
-    pub told: Vec<(Candidate, String)>,
+    pub others: Vec<(Candidate, String)>,
     /// Candidates that were not looked at.
     pub left: usize,
 }
 
 impl Prepared {
-    /// Epilogues of models alone, then of those under schedules.
+    /// Epilogues of candidates: of models alone, then of those under schedules.
     pub(super) fn epilogues(
         &self,
-        of: &Supposed,
-        (plain, more): (&[Candidate], &[Candidate]),
+        of: &ScheduleContext,
+        mut all: Vec<&Candidate>,
         progress: &dyn Progress,
     ) -> Epilogues {
-        let rank =
-            |candidate: &Candidate| candidate.schedule.as_ref().map_or(0, |guess| guess.rank);
-        let mut all: Vec<&Candidate> = plain.iter().chain(more).collect();
         // A kernel of a library says its epilogue itself.
         all.retain(|candidate| {
             candidate
@@ -46,39 +43,31 @@ impl Prepared {
                 .as_ref()
                 .is_none_or(|guess| guess.plan.is_none())
         });
-        all.sort_by_key(|candidate| rank(candidate));
+        all.sort_by_key(|candidate| candidate.rank());
         let mut found = Epilogues {
             candidates: Vec::new(),
-            told: Vec::new(),
+            others: Vec::new(),
             left: all.len(),
         };
         let mut budget = Budget::new(self.request.limits.budget / 2);
         for candidate in all.into_iter().take(LOOKED_AT) {
             let given = of.given(candidate);
-            let problem = given.problem;
             let elements = ELEMENTS.min(given.d.len() as u64);
-            let cost = 2 * elements * problem.k as u64;
+            let cost = 2 * elements * given.problem.k as u64;
             let kernels = accelerate::plan(&candidate.arithmetic).is_some();
             let cost = cost.div_ceil(if kernels { KERNELS } else { 1 });
-            let enough = found.candidates.len() + found.told.len() == FOUND;
+            let enough = found.candidates.len() + found.others.len() == FOUND;
             if enough || progress.interrupted() || !budget.spend(cost, progress) {
                 break;
             }
             found.left -= 1;
-            let guess = candidate.schedule.as_ref();
-            let replay = Replay {
-                problem,
-                arithmetic: &candidate.arithmetic,
-                convert_to: candidate.convert_to,
-                engine: self.engine,
-                kernel: guess.map(|guess| Kernel::new(&guess.spec, &given.values, &problem)),
-            };
+            let replay = given.replay(candidate, self.engine);
             let Some(one) = epilogue(replay, given.d, u64::MAX) else {
                 continue;
             };
             match &one.ask {
                 Ask::Epilogue(epilogue) => found.candidates.extend(under(candidate, epilogue)),
-                _ => found.told.push((candidate.clone(), one.text)),
+                _ => found.others.push((candidate.clone(), one.text)),
             }
         }
         found
@@ -102,7 +91,7 @@ fn under(candidate: &Candidate, epilogue: &Overrides) -> Option<Candidate> {
     overrides.apply(&mut changed).ok()?;
     let guess = Guess {
         spec: changed.spec,
-        rank: own.map_or(0, |guess| guess.rank),
+        rank: candidate.rank(),
         plan: None,
         preset,
         overrides,

@@ -1,21 +1,21 @@
-//! Orders that a library's words allow: what they say stands, what they leave open is tried.
+//! Orders of sums that a kernel text allows: what it states is fixed, what it leaves open is tried.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::readings::{Captured, Readings};
 use super::request::Formats;
-use super::schedules::{RESULTS, Supposed};
-use crate::candidates::{Candidate, Guess};
+use super::schedules::{RESULTS, ScheduleContext};
+use crate::candidates::{self, Candidate, Guess};
 use crate::check::{
     CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSaid, ScheduleRequest,
+    ScheduleSource, kernel_fault, kernel_words,
 };
-use crate::check::{ScheduleSource, kernel_fault, kernel_words};
 use crate::emu::Catalogue;
-use crate::emu::schedule::{Addend, KTraversal, Kernel, Overrides, Schedule, TileOfD};
-use crate::kernel::{self, Accumulation, How, IfSaid, KernelError, KernelReading, Options, Plan};
-use crate::kernel::{Said, Shape};
+use crate::emu::schedule::{KTraversal, Kernel, Overrides, Schedule, TileOfD};
+use crate::kernel::{
+    self, Accumulation, How, IfSaid, KernelError, KernelReading, Options, Plan, Said, Shape,
+};
 use crate::num::Format;
 use crate::report::KernelWords;
 
@@ -30,7 +30,7 @@ struct Planned {
     architecture: &'static str,
     plan: Plan,
     schedule: Schedule,
-    words: KernelWords,
+    description: KernelWords,
     request: ScheduleRequest,
 }
 
@@ -40,13 +40,13 @@ impl Kernels {
     /// # Errors
     /// If it cannot be read, is about another product, or no order that it allows is known.
     pub fn of(
-        said: KernelSaid,
+        stated: KernelSaid,
         formats: Formats,
         captured: &Captured,
         only: &[String],
     ) -> Result<Kernels, CheckError> {
         let fault = |error| kernel_fault("kernel", &None, error);
-        let reading = kernel::read(said.text()).map_err(fault)?;
+        let reading = kernel::read(stated.text()).map_err(fault)?;
         let problem = captured.problem(captured.any(), None);
         let problem = problem.expect("shapes were checked");
         let dimensions = |readings: &Readings| readings.source.header().shape.len();
@@ -69,9 +69,9 @@ impl Kernels {
             options.found.push("dtype");
         }
         let mut kernels = Kernels::default();
-        let mut errors = kernels.collect(&said, &reading, &shape, &options, only);
+        let mut errors = kernels.collect(&stated, &reading, &shape, &options, only);
         if kernels.plans.is_empty() {
-            // That a kernel is of another GPU says nothing of why it is not planned on its own.
+            // That a kernel is of another GPU does not tell why it has no plan on its own.
             errors.sort_by_key(|error| matches!(error, KernelError::WrongGpu { .. }));
             return Err(fault(errors.swap_remove(0)));
         }
@@ -84,8 +84,8 @@ impl Kernels {
     }
 
     /// Kernels of CUDA cores with the options that they really have, beyond the presets.
-    pub fn on_cuda_cores(formats: Formats, supposed: &Supposed) -> Kernels {
-        let (captured, problem) = (supposed.captured, &supposed.problem);
+    pub fn on_cuda_cores(formats: Formats, context: &ScheduleContext) -> Kernels {
+        let (captured, problem) = (context.captured, &context.problem);
         let shape = &Shape {
             m: problem.m,
             n: problem.n,
@@ -105,22 +105,22 @@ impl Kernels {
                     found: vec!["dtype"],
                     ..Options::default()
                 };
-                let said = KernelSaid::Text(text.into());
+                let stated = KernelSaid::Text(text.into());
                 // Most are for D of one row or column.
-                kernels.collect(&said, &reading, shape, &options, &[]);
+                kernels.collect(&stated, &reading, shape, &options, &[]);
             }
         }
         for planned in &mut kernels.plans {
             let planned = Arc::get_mut(planned).expect("nobody else has it");
-            planned.words.is_found();
+            planned.description.is_found();
         }
         kernels
     }
 
-    /// Plans for every architecture of the catalogue, or for these; why there are none for some.
+    /// Adds the plans for every architecture of the catalogue, or for these; returns why some have none.
     fn collect(
         &mut self,
-        said: &KernelSaid,
+        stated: &KernelSaid,
         reading: &KernelReading,
         shape: &Shape,
         options: &Options,
@@ -145,8 +145,8 @@ impl Kernels {
                     Err(error) => errors.push(error),
                     Ok(schedule) => self.plans.push(Arc::new(Planned {
                         architecture: &architecture.name,
-                        words: kernel_words(reading, &plan, said, None),
-                        request: request(&plan, said),
+                        description: kernel_words(reading, &plan, stated, None),
+                        request: request(&plan, stated),
                         schedule,
                         plan,
                     })),
@@ -156,14 +156,14 @@ impl Kernels {
         errors
     }
 
-    /// Every arithmetic of `base` under every plan that is for it; `known` computes the same already.
+    /// Every arithmetic of `base` under every plan that is for it, except those that compute what `known` does.
     pub fn candidates(
         &self,
-        supposed: &Supposed,
+        context: &ScheduleContext,
         base: &[Candidate],
         known: &[Candidate],
     ) -> Vec<Candidate> {
-        let k = supposed.problem.k;
+        let k = context.problem.k;
         let operands = |candidate: &Candidate| [candidate.arithmetic.a, candidate.arithmetic.b];
         let wanted = |candidate: &&Candidate| {
             let of = |planned: &Arc<Planned>| planned.operands() == Some(operands(candidate));
@@ -178,7 +178,7 @@ impl Kernels {
         for (index, planned) in self.plans.iter().enumerate() {
             for candidate in base {
                 for result in RESULTS {
-                    let Some(one) = planned.under(index, candidate, result, supposed) else {
+                    let Some(one) = planned.under(index, candidate, result, context) else {
                         continue;
                     };
                     let same = found.iter_mut().find(|other| {
@@ -205,11 +205,11 @@ impl Kernels {
     }
 
     /// What was stated, found and assumed of a plan.
-    pub fn words(&self, plan: usize) -> &KernelWords {
-        &self.plans[plan].words
+    pub fn description(&self, plan: usize) -> &KernelWords {
+        &self.plans[plan].description
     }
 
-    /// The schedule as a check is asked for it.
+    /// The schedule of a plan as a check requests it.
     pub fn request(&self, plan: usize) -> ScheduleRequest {
         self.plans[plan].request.clone()
     }
@@ -225,19 +225,19 @@ impl Planned {
         self.plan.settings.result.value()
     }
 
-    /// An arithmetic under this plan, if it is the plan's, and the files can be what it takes.
+    /// An arithmetic under this plan, if it is the plan's, and the files can have its formats.
     fn under(
         &self,
         index: usize,
         candidate: &Candidate,
         result: Format,
-        supposed: &Supposed,
+        context: &ScheduleContext,
     ) -> Option<Candidate> {
         let arithmetic = &candidate.arithmetic;
         let own = [arithmetic.a, arithmetic.b];
         let wanted = self.operands().is_none_or(|operands| operands == own);
-        let possible = self.result().is_none_or(|said| said == result);
-        if !wanted || !possible || !supposed.captured.d.has(result) {
+        let possible = self.result().is_none_or(|stated| stated == result);
+        if !wanted || !possible || !context.captured.d.has(result) {
             return None;
         }
         let by = self.plan.model().instruction;
@@ -254,14 +254,10 @@ impl Planned {
             .cloned()
             .collect();
         let spec = &self.schedule.spec;
-        if names.is_empty() || !supposed.can_be(spec) {
+        if names.is_empty() || !context.can_be(candidate, spec) {
             return None;
         }
-        let late = spec.addend == Addend::Epilogue;
-        if supposed.captured.c.is_some() && supposed.c_format(candidate, late).is_none() {
-            return None;
-        }
-        let problem = supposed.problem;
+        let problem = context.problem;
         Kernel::check_compatible(spec, arithmetic, &problem, result).ok()?;
         let guess = Guess {
             preset: std::borrow::Cow::Owned(self.schedule.clone()),
@@ -278,22 +274,22 @@ impl Planned {
     }
 }
 
-/// The same for candidates that compute the same on a product of this K.
+/// Equal for candidates that compute the same on a product of this K.
 fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let spec = &candidate.schedule.as_ref()?.spec;
     let span = candidate.arithmetic.step.span();
     let walk = KTraversal::new(spec, k, span, TileOfD::ONLY).ok()?;
     let epilogue = serde_json::to_string(&spec.epilogue).ok()?;
     let arithmetic = candidate.arithmetic.sha256();
-    let hash = |salt: u64| {
-        let mut hasher = DefaultHasher::new();
-        (salt, &arithmetic, candidate.result(), &walk, &epilogue).hash(&mut hasher);
-        hasher.finish()
-    };
-    Some([hash(0), hash(1)])
+    Some(candidates::digest((
+        arithmetic,
+        candidate.result(),
+        walk,
+        epilogue,
+    )))
 }
 
-/// Formats of A and B: as the text says, as is said beside it, or as the files say.
+/// Formats of A and B: those given, or those that the text states, or the only ones that the files can have.
 fn operands(
     reading: &KernelReading,
     shape: Shape,
@@ -301,9 +297,11 @@ fn operands(
     captured: &Captured,
 ) -> Result<[Format; 2], CheckError> {
     let given = formats.a.map(|a| [a, formats.b.unwrap_or(a)]);
-    let said = reading.operands(shape);
-    if let (None, Some(said)) = (given, said) {
-        for (name, format, readings) in [("A", said[0], &captured.a), ("B", said[1], &captured.b)] {
+    let stated = reading.operands(shape);
+    if let (None, Some(stated)) = (given, stated) {
+        for (name, format, readings) in
+            [("A", stated[0], &captured.a), ("B", stated[1], &captured.b)]
+        {
             if !readings.has(format) {
                 let reason =
                     format!("`kernel` says that {name} is {format}, but its file cannot hold that");
@@ -311,7 +309,7 @@ fn operands(
             }
         }
     }
-    if let Some(operands) = given.or(said) {
+    if let Some(operands) = given.or(stated) {
         return Ok(operands);
     }
     match (captured.a.only(), captured.b.only()) {
@@ -323,11 +321,11 @@ fn operands(
     }
 }
 
-/// The plan as a check asks for it: the text, with what was found beside.
-fn request(plan: &Plan, said: &KernelSaid) -> ScheduleRequest {
-    fn found<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
-        let said = said.as_ref().filter(|said| said.how == How::Found);
-        said.map(|said| said.value)
+/// The plan as a check requests it: the text, with what was found.
+fn request(plan: &Plan, stated: &KernelSaid) -> ScheduleRequest {
+    fn found<T: Copy>(setting: &Option<Said<T>>) -> Option<T> {
+        let found = setting.as_ref().filter(|setting| setting.how == How::Found);
+        found.map(|setting| setting.value)
     }
     let settings = &plan.settings;
     let accumulation = found(&settings.fast_accumulation).map(|fast| {
@@ -338,7 +336,7 @@ fn request(plan: &Plan, said: &KernelSaid) -> ScheduleRequest {
         }
     });
     let kernel = KernelRequest {
-        said: said.clone(),
+        said: stated.clone(),
         answers: KernelAnswers {
             reduction: found(&settings.scheme),
             partition: found(&settings.partition),

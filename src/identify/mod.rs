@@ -14,7 +14,6 @@
 mod common;
 mod epilogues;
 mod kernels;
-mod prepare;
 mod readings;
 mod request;
 mod result;

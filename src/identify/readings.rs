@@ -183,10 +183,10 @@ impl Captured {
         [a, b, c]: [Format; 3],
         scale: Option<Scale>,
     ) -> Result<Problem<'_>, ShapeError> {
-        let [turned_a, turned_b] = self.transpose;
+        let [transpose_a, transpose_b] = self.transpose;
         let problem = Problem::new(
-            self.a.planes(a, turned_a),
-            self.b.planes(b, turned_b),
+            self.a.planes(a, transpose_a),
+            self.b.planes(b, transpose_b),
             self.c.as_ref().map(|readings| readings.planes(c, false)),
         )?;
         match scale.and_then(|scale| Some((self.planes_of_scales(scale.format)?, scale.block))) {
@@ -197,8 +197,8 @@ impl Captured {
 
     fn planes_of_scales(&self, format: Format) -> Option<[Planes<'_>; 2]> {
         let [a, b] = self.scales.as_ref()?;
-        let [turned_a, turned_b] = self.transpose;
-        Some([a.planes(format, turned_a), b.planes(format, turned_b)])
+        let [transpose_a, transpose_b] = self.transpose;
+        Some([a.planes(format, transpose_a), b.planes(format, transpose_b)])
     }
 
     /// Whether a unit's scales can be these.

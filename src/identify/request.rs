@@ -1,4 +1,4 @@
-//! What is asked, and why there is no answer.
+//! A search as a value, and why it fails.
 
 use crate::check::{Check, CheckError, EngineChoice, Operands, Source};
 use crate::io::Outputs;
@@ -78,7 +78,7 @@ impl Limits {
 impl Identify {
     /// A search for the maker of D with everything else as it is by default.
     pub fn new([a, b, d]: [Source; 3]) -> Identify {
-        // Whose format it would be is asked of the files.
+        // The files tell the formats; this one is not used.
         let check = Check::new("", Format::Fp16, [a, b, d.clone()]);
         Identify {
             operands: check.operands,

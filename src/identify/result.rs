@@ -35,7 +35,7 @@ fn nearest(tested: &[Tested], first: usize) -> Option<u64> {
 impl Prepared {
     pub(super) fn describe(&self, searched: &Searched) -> Identification {
         let elements: usize = self.captured.d.source.header().shape.iter().product();
-        let all = &searched.candidates;
+        let all = &searched.found.candidates;
         let mut others = Vec::new();
         let mut distant = 0;
         let fitting: Vec<&Tested> = searched.found.fits().collect();
@@ -102,15 +102,15 @@ impl Prepared {
         }
     }
 
-    /// What no search looks for, or none for a kernel whose words are known.
+    /// What this search leaves out.
     fn never_searched(&self) -> Vec<String> {
-        let words = "orders that contradict the kernel text: omit --kernel";
-        let words = self.kernels.is_some().then_some(words);
+        let others = "orders that contradict the kernel text: omit --kernel";
+        let others = self.kernels.is_some().then_some(others);
         let scaled = "kernels that do not scale results: omit --scale-result";
         let scaled = self.request.scale_result.map(|_| scaled);
-        // The first two are kernels of others.
-        let rest = &NEVER_SEARCHED[if words.is_some() { 2 } else { 0 }..];
-        let all = words.into_iter().chain(scaled);
+        // The first two are about other kernels.
+        let rest = &NEVER_SEARCHED[if others.is_some() { 2 } else { 0 }..];
+        let all = others.into_iter().chain(scaled);
         let all = all.chain(rest.iter().copied());
         all.map(str::to_owned).collect()
     }
@@ -150,7 +150,7 @@ impl Prepared {
     pub(super) fn checks(&self, searched: &Searched) -> Vec<Check> {
         let fits = searched.found.fits();
         let checks = fits.map(|test| {
-            let candidate = &searched.candidates[test.candidate];
+            let candidate = &searched.found.candidates[test.candidate];
             // Of equals the first.
             let names = candidate.names.iter().rev();
             let name = names.max_by_key(|name| name.evidence);
@@ -183,7 +183,7 @@ impl Prepared {
         check
     }
 
-    /// The schedule as a check is asked for it.
+    /// The schedule as a check requests it.
     fn schedule(&self, guess: &Guess, kernels: &Kernels) -> ScheduleRequest {
         let mut schedule = match guess.plan {
             Some(plan) => kernels.request(plan),
@@ -228,14 +228,14 @@ impl Prepared {
                 omitted_k: self.omitted(&guess.spec, &candidate.arithmetic),
                 spec: guess.spec.clone(),
                 kernel: guess.plan.map(|plan| {
-                    let mut words = kernels.words(plan).clone();
+                    let mut description = kernels.description(plan).clone();
                     // Where several compute the same, none is found.
                     let mut pairs = candidate.names.windows(2);
                     let one = pairs.all(|two| two[0].architecture == two[1].architecture);
-                    words
+                    description
                         .settings
                         .retain(|setting| one || !setting.is_found("GPU"));
-                    words
+                    description
                 }),
             }),
         }

@@ -1,19 +1,21 @@
 //! A search, from files to what fits.
 
-use super::common::Common;
+use super::common::SharedWork;
 use super::kernels::Kernels;
 use super::readings::Captured;
 use super::request::{Identify, IdentifyError, Schedules};
 use super::sample::Sample;
-use super::schedules::Supposed;
+use super::schedules::ScheduleContext;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, Name, candidates};
-use crate::check::{Check, CheckError, Progress};
+use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Progress};
 use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
-use crate::emu::{Catalogue, Engine, Problem, Replay, Scale};
+use crate::emu::{Catalogue, Engine, Platform, Problem, Replay, Scale};
+use crate::io;
 use crate::num::Format;
 use crate::report::{Identification, SchedulesSearched};
+use crate::role::Role;
 
 /// Elements every model is tested on.
 pub(super) const FIRST: usize = 64;
@@ -21,16 +23,16 @@ pub(super) const FIRST: usize = 64;
 /// Elements every schedule is tested on.
 const FEW: usize = 4;
 
-/// Elements on which candidates under schedules have sums in common.
+/// Elements on which candidates under schedules share sums.
 const TOGETHER: usize = 64;
 
-/// Elements among which those are searched for that tell candidates apart.
+/// Elements among which those that tell candidates apart are searched.
 const POOL: usize = 1 << 14;
 
 /// A search that owns what it read.
 pub struct Prepared {
     pub(super) request: Identify,
-    /// What the words about the kernel allow, if there are some.
+    /// What the kernel text allows, if there is one.
     pub(super) kernels: Option<Kernels>,
     /// The only architectures that are examined, if not all are.
     pub(super) architectures: Vec<String>,
@@ -38,12 +40,70 @@ pub struct Prepared {
     pub(super) engine: Engine<'static>,
 }
 
+impl Identify {
+    /// Reads the files.
+    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
+        self.prepare_with(&mut |_| None)
+    }
+
+    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
+    ///
+    /// # Errors
+    /// As of [`Identify::prepare`]; or an array is missing.
+    pub fn prepare_with(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Prepared, IdentifyError> {
+        if self.operands.has(Role::SparseA) {
+            let reason =
+                "`sparse_a`: the search does not cover products of a compressed A; name the model";
+            return Err(CheckError::request("sparse_a", reason).into());
+        }
+        let kernels = [
+            ("kernel", self.kernel.is_some()),
+            ("scale_result", self.scale_result.is_some()),
+        ];
+        let kernels = kernels.iter().find(|(_, given)| *given);
+        if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
+            let reason = format!(
+                "`{field}` applies to kernels, but this search excludes schedules of kernels"
+            );
+            return Err(CheckError::request(field, reason).into());
+        }
+        let architectures = self.architectures.iter().map(|name| {
+            let found = Catalogue::builtin().find(name);
+            let found = found.map_err(CheckError::of("arch"))?;
+            Ok(found.name.clone())
+        });
+        let mut architectures = architectures.collect::<Result<Vec<_>, CheckError>>()?;
+        architectures.sort();
+        architectures.dedup();
+        let captured = Captured::read(self, memory)?;
+        let kernel = self.kernel.clone().map(KernelSaid::Text);
+        let kernel = kernel.map(|text| Kernels::of(text, self.formats, &captured, &architectures));
+        let engine = match self.engine {
+            EngineChoice::Exact => Engine::Exact,
+            EngineChoice::Fast => {
+                let platform = Platform::detect();
+                Engine::Fast(platform.map_err(CheckError::of("engine"))?)
+            }
+            _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
+        };
+        Ok(Prepared {
+            request: self.clone(),
+            kernels: kernel.transpose()?,
+            architectures,
+            captured,
+            engine,
+        })
+    }
+}
+
 /// Everything that was tested.
 pub(super) struct Searched {
     /// Models alone, then those under schedules.
-    pub candidates: Vec<Candidate>,
     pub found: Found,
-    /// What candidates with a plan have it of.
+    /// The plans of candidates that have one.
     pub kernels: Kernels,
     pub schedules: Option<SchedulesSearched>,
     /// Those that give D except an epilogue that no check asks for, and which.
@@ -79,10 +139,10 @@ impl Prepared {
         let captured = &self.captured;
         let has_c = |format| captured.c.as_ref().is_none_or(|c| c.has(format));
         let has_d = |format| captured.d.has(format);
-        let plain = self.of(&has_c, &has_d, &|scale| captured.has_scales(scale));
+        let plain = self.without_schedule(&has_c, &has_d, &|scale| captured.has_scales(scale));
         let given = |candidate: &Candidate| self.given(candidate);
         let sample = self.sample(&plain, &mut budget, progress);
-        // The words fix the kernel, and the scale of a result is a schedule's.
+        // A kernel text fixes the kernel, and only schedules scale results.
         let is_fixed = self.kernels.is_some() || self.request.scale_result.is_some();
         let plain = if is_fixed { Vec::new() } else { plain };
         let mut kernels = self.kernels.clone().unwrap_or_default();
@@ -94,83 +154,79 @@ impl Prepared {
             progress,
             common: None,
         };
-        let mut found = alone.tested(limits.quick, &plain, &mut budget);
-        let mut supposed = None;
+        let mut found = alone.tested(limits.quick, plain, &mut budget);
+        let mut scheduled = None;
         let (mut finished, mut left) = (Vec::new(), 0);
-        if self.wants_schedules(&plain, &found) {
+        if self.wants_schedules(&found) {
             // Any accumulator whose sums an epilogue turns into this D, and no scales of its own.
-            let base = self.of(&|_| true, &|_| true, &|scale| scale.is_none());
-            let of_schedules = Supposed::new(captured, self.problem(), self.request.scale_result);
-            let mut more = match self.kernels {
-                Some(_) => kernels.candidates(&of_schedules, &base, &[]),
+            let base = self.without_schedule(&|_| true, &|_| true, &|scale| scale.is_none());
+            let context = ScheduleContext::new(captured, self.problem(), self.request.scale_result);
+            let more = match self.kernels {
+                Some(_) => kernels.candidates(&context, &base, &[]),
                 None => {
-                    let mut more = of_schedules.candidates(&base, &plain, &found);
-                    kernels = Kernels::on_cuda_cores(self.request.formats, &of_schedules);
-                    more.extend(kernels.candidates(&of_schedules, &base, &more));
+                    let mut more = context.candidates(&base, &found);
+                    kernels = Kernels::on_cuda_cores(self.request.formats, &context);
+                    more.extend(kernels.candidates(&context, &base, &more));
                     more
                 }
             };
-            let given = |candidate: &Candidate| of_schedules.given(candidate);
+            let given = |candidate: &Candidate| context.given(candidate);
             let first = &sample.elements[..TOGETHER.min(sample.elements.len())];
-            let common = Common::of(&more, first);
+            let common = SharedWork::of(&more, first);
             let under = Search {
                 given: &given,
                 first: FEW,
                 common: Some(&common),
                 ..alone
             };
-            let mut of_more = under.tested(limits.quick, &more, &mut budget);
-            let none = found.fits().next().is_none() && of_more.fits().next().is_none();
+            let mut more = under.tested(limits.quick, more, &mut budget);
+            let none = found.fits().next().is_none() && more.fits().next().is_none();
             let free = self.kernels.is_none() && captured.scales.is_none() && !is_fixed;
             if none && free {
-                let epilogues = self.epilogues(&of_schedules, (&plain, &more), progress);
+                let all = found.candidates.iter().chain(&more.candidates);
+                let epilogues = self.epilogues(&context, all.collect(), progress);
                 let under = Search {
                     common: None,
                     ..under
                 };
-                let of_these = under.tested(limits.quick, &epilogues.candidates, &mut budget);
-                of_more.append(of_these, more.len());
-                more.extend(epilogues.candidates);
-                finished = epilogues.told;
+                more.append(under.tested(limits.quick, epilogues.candidates, &mut budget));
+                finished = epilogues.others;
                 left = epilogues.left;
             }
-            under.rivals(&mut of_more, &more, &mut budget);
-            supposed = Some((more, of_more));
+            under.rivals(&mut more, &mut budget);
+            scheduled = Some(more);
         }
-        alone.rivals(&mut found, &plain, &mut budget);
+        alone.rivals(&mut found, &mut budget);
         if !limits.quick {
-            alone.in_full(Which::Near, &mut found, &plain, &mut budget);
+            alone.in_full(Which::Near, &mut found, &mut budget);
         }
-        let mut candidates = plain;
         let mut schedules = None;
-        if let Some((more, of_more)) = supposed {
+        if let Some(more) = scheduled {
             schedules = Some(SchedulesSearched {
-                tested: of_more.tested.len(),
-                untested: more.len() - of_more.tested.len() + left,
+                tested: more.tested.len(),
+                untested: more.candidates.len() - more.tested.len() + left,
                 first: FEW.min(sample.elements.len()),
             });
-            found.append(of_more, candidates.len());
-            candidates.extend(more);
+            found.append(more);
         }
-        if candidates.is_empty() && self.kernels.is_some() {
+        if found.candidates.is_empty() && self.kernels.is_some() {
             let reason = "no model in the catalogue computes these files in an order that `kernel` allows; 'tcverify \
                           kernels explain' explains that text";
             return Err(CheckError::request("kernel", reason).into());
         }
-        if candidates.is_empty() {
+        if found.candidates.is_empty() {
             return Err(if self.architectures.is_empty() {
                 IdentifyError::NoCandidate
             } else {
                 IdentifyError::NoneOf(self.architectures.join(", "))
             });
         }
-        found.sort(&candidates, FIRST);
+        found.sort(FIRST);
         for readings in captured.all() {
             let unchanged = readings.source.file().confirm_unchanged();
             unchanged.map_err(CheckError::file(readings.role.field()))?;
         }
         Ok(Searched {
-            candidates,
             found,
             kernels,
             schedules,
@@ -185,14 +241,15 @@ impl Prepared {
         problem.expect("shapes were checked")
     }
 
-    fn of(
+    /// Candidates without a schedule whose formats fit the files, C, D and scales.
+    fn without_schedule(
         &self,
         c: &dyn Fn(Format) -> bool,
         d: &dyn Fn(Format) -> bool,
         scale: &dyn Fn(Option<Scale>) -> bool,
     ) -> Vec<Candidate> {
         let conditions = Conditions {
-            // So many that they are for whoever asks for such a unit.
+            // They are so many that they are tried only where an architecture is named.
             blocks: !self.architectures.is_empty(),
             a: &|format| self.captured.a.has(format),
             b: &|format| self.captured.b.has(format),
@@ -248,10 +305,11 @@ impl Prepared {
             common: None,
         };
         // Sums of the model that comes nearest.
-        let Some(nearest) = search.sampled(&rounded, budget).tested.first().copied() else {
+        let found = search.sampled(rounded, budget);
+        let Some(nearest) = found.tested.first() else {
             return random;
         };
-        let nearest = &rounded[nearest.candidate];
+        let nearest = &found.candidates[nearest.candidate];
         // A quarter of the work at the most.
         let most = limits.budget / 4 / problem.k as u64;
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(POOL);
@@ -272,7 +330,7 @@ impl Prepared {
         pool.telling(&codes, formats, limits.sample)
     }
 
-    fn wants_schedules(&self, plain: &[Candidate], found: &Found) -> bool {
+    fn wants_schedules(&self, found: &Found) -> bool {
         // Of 8 and 16 bits: one model's sums fit where another's with a schedule do.
         let narrow = |candidate: &Candidate| candidate.result().bytes() < 4;
         match self.request.schedules {
@@ -281,7 +339,7 @@ impl Prepared {
             Schedules::Always => true,
             Schedules::Auto => {
                 let mut fits = found.fits().peekable();
-                fits.peek().is_none() || fits.any(|test| narrow(&plain[test.candidate]))
+                fits.peek().is_none() || fits.any(|test| narrow(&found.candidates[test.candidate]))
             }
         }
     }

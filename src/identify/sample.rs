@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::emu::{Element, Problem};
 use crate::num::{Class, Format};
 use crate::random::SplitMix64;
+use crate::sample::Region;
 
 /// Elements of D in the order in which they are tested.
 #[derive(Clone, Debug)]
@@ -18,21 +19,21 @@ pub struct Sample {
 impl Sample {
     /// At most `most` elements of D, each once, chosen by `seed`.
     pub fn of(problem: &Problem, most: usize, seed: u64) -> Sample {
-        let (m, n) = (problem.m as u64, problem.n as u64);
-        let all = problem.batches() as u64 * m * n;
-        let element = |position: u64| Element {
-            batch: (position / (m * n)) as usize,
-            row: (position / n % m) as usize,
-            column: (position % n) as usize,
+        let region = Region {
+            batches: problem.batches(),
+            rows: 0..problem.m,
+            columns: 0..problem.n,
         };
+        let all = region.len();
         let elements: Vec<_> = if all <= most as u64 {
-            (0..all).map(element).collect()
+            region.elements().collect()
         } else {
             let mut random = SplitMix64(seed);
             let mut seen = HashSet::new();
             let draw = std::iter::from_fn(|| Some(random.word() % all));
             let fresh = draw.filter(|position| seen.insert(*position));
-            fresh.take(most).map(element).collect()
+            let drawn = fresh.take(most);
+            drawn.map(|position| region.element(position)).collect()
         };
         Sample {
             elements,

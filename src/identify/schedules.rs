@@ -16,8 +16,8 @@ pub(super) const RESULTS: [Format; 5] = [
     Format::E5m2,
 ];
 
-/// What schedules are supposed of.
-pub struct Supposed<'a> {
+/// What candidates under schedules are made of and tested on.
+pub struct ScheduleContext<'a> {
     pub(super) captured: &'a Captured,
     pub(super) problem: Problem<'a>,
     /// What shares a scale of the kernel's.
@@ -26,13 +26,13 @@ pub struct Supposed<'a> {
     scale_result: Option<F32>,
 }
 
-impl<'a> Supposed<'a> {
+impl<'a> ScheduleContext<'a> {
     pub fn new(
         captured: &'a Captured,
         problem: Problem<'a>,
         scale_result: Option<F32>,
-    ) -> Supposed<'a> {
-        Supposed {
+    ) -> ScheduleContext<'a> {
+        ScheduleContext {
             scales: shared(captured, &problem),
             captured,
             problem,
@@ -40,22 +40,19 @@ impl<'a> Supposed<'a> {
         }
     }
 
-    /// Whether a schedule has a place for the scales that are given.
-    pub(super) fn can_be(&self, spec: &ScheduleSpec) -> bool {
+    /// Whether a schedule has a place for the scales that are given, and C can be read as it takes it.
+    pub(super) fn can_be(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
+        let late = spec.addend == Addend::Epilogue;
         let per = spec.scales.as_ref().map(|scaling| scaling.per);
-        (self.scales.is_none() || self.scales == per)
+        (self.captured.c.is_none() || self.c_format(candidate, late).is_some())
+            && (self.scales.is_none() || self.scales == per)
             && (self.scale_result.is_none() || spec.epilogue.result_scale.is_some())
     }
 
     /// Every arithmetic of `base` under every schedule; those first that gave more of D by themselves.
-    pub fn candidates(
-        &self,
-        base: &[Candidate],
-        plain: &[Candidate],
-        found: &Found,
-    ) -> Vec<Candidate> {
+    pub fn candidates(&self, base: &[Candidate], found: &Found) -> Vec<Candidate> {
         let rank = |candidate: &Candidate| {
-            let same = |index: usize| plain[index].arithmetic == candidate.arithmetic;
+            let same = |index: usize| found.candidates[index].arithmetic == candidate.arithmetic;
             let place = found.tested.iter().position(|test| same(test.candidate));
             place.unwrap_or(usize::MAX)
         };
@@ -86,19 +83,16 @@ impl<'a> Supposed<'a> {
                     scales: self.scales,
                     zeros: zeros.contains(&result),
                 });
-                let readable = list.into_iter().filter(|guess| {
-                    let late = guess.spec.addend == Addend::Epilogue;
-                    let readable = captured.c.is_none() || self.c_format(candidate, late).is_some();
-                    readable && self.can_be(&guess.spec)
-                });
-                candidates.extend(readable.map(|guess| candidate.under(guess, result)));
+                let guesses = list.into_iter();
+                let possible = guesses.filter(|guess| self.can_be(candidate, &guess.spec));
+                candidates.extend(possible.map(|guess| candidate.under(guess, result)));
             }
         }
         candidates
     }
 
     /// C as the instruction reads it, or as an epilogue does.
-    pub(super) fn c_format(&self, candidate: &Candidate, late: bool) -> Option<Format> {
+    fn c_format(&self, candidate: &Candidate, late: bool) -> Option<Format> {
         let c = self.captured.c.as_ref()?;
         let addend = candidate.arithmetic.addend();
         if c.has(addend) {

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::common::Common;
+use super::common::SharedWork;
 use super::sample::Sample;
 use crate::candidates::Candidate;
 use crate::check::Progress;
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::Values;
 use crate::emu::{Element, Engine, Problem, Replay, accelerate};
-use crate::num::Format;
 use crate::report::{Differ, Policy};
 use crate::tensor::Tensor;
 
@@ -21,6 +20,12 @@ pub struct Given<'a> {
     pub d: &'a Tensor,
     /// What a schedule works with beside them.
     pub values: Values,
+}
+
+impl Given<'_> {
+    pub fn replay<'r>(&'r self, candidate: &'r Candidate, engine: Engine<'r>) -> Replay<'r> {
+        candidate.replay(self.problem, &self.values, engine)
+    }
 }
 
 /// Multiply-adds that vector kernels do in the time of one of the exact engine, about.
@@ -47,7 +52,7 @@ pub enum Which {
 pub enum Outcome {
     /// It gives every element of D.
     Fits,
-    /// It gives every element it was tested on; nobody asked for more, or there was no work left.
+    /// It gives every element that it was tested on; no more were requested, or the budget was spent.
     FitsSample,
     /// It gives the sample, but not these many elements of D.
     DiffersInFull { mismatches: u64 },
@@ -58,7 +63,7 @@ pub enum Outcome {
 /// A candidate and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Tested {
-    /// Where in the list of candidates.
+    /// Where in [`Found::candidates`].
     pub candidate: usize,
     pub outcome: Outcome,
     /// Elements tested, those of the full replay not counted, and how many of them it gives.
@@ -77,12 +82,13 @@ pub struct Search<'s, 'a> {
     pub engine: Engine<'static>,
     pub progress: &'s dyn Progress,
     /// What candidates have in common on the first elements, if they do.
-    pub common: Option<&'s Common<'s>>,
+    pub common: Option<&'s SharedWork<'s>>,
 }
 
-/// What became of candidates.
+/// Candidates, and what became of them.
 #[derive(Debug, Default)]
 pub struct Found {
+    pub candidates: Vec<Candidate>,
     /// As far as there was work for them.
     pub tested: Vec<Tested>,
     /// Positions in the sample that some candidate does not give.
@@ -133,7 +139,7 @@ impl Tested {
 
 impl Search<'_, '_> {
     /// The sample: an ever larger lot of elements for those that gave the last.
-    pub fn sampled(&self, candidates: &[Candidate], budget: &mut Budget) -> Found {
+    pub fn sampled(&self, candidates: Vec<Candidate>, budget: &mut Budget) -> Found {
         let all = self.sample.elements.len();
         let first = self.first.min(all);
         let Some(one) = candidates.first() else {
@@ -179,28 +185,32 @@ impl Search<'_, '_> {
                 test.outcome = Outcome::Differs;
             }
         }
-        let mut found = Found { tested, telling };
-        found.sort(candidates, first);
+        let mut found = Found {
+            candidates,
+            tested,
+            telling,
+        };
+        found.sort(first);
         found
     }
 
     /// The sample, and all of D for those that give it, unless the answer is to be quick.
-    pub fn tested(&self, quick: bool, candidates: &[Candidate], budget: &mut Budget) -> Found {
+    pub fn tested(&self, quick: bool, candidates: Vec<Candidate>, budget: &mut Budget) -> Found {
         let mut found = self.sampled(candidates, budget);
         if !quick {
-            self.in_full(Which::Fitting, &mut found, candidates, budget);
+            self.in_full(Which::Fitting, &mut found, budget);
         }
         found
     }
 
     /// The whole sample, for the nearest of those that do not give it: by how much they do not is what a
     /// fit is worth.
-    pub fn rivals(&self, found: &mut Found, candidates: &[Candidate], budget: &mut Budget) {
+    pub fn rivals(&self, found: &mut Found, budget: &mut Budget) {
         let all = self.sample.elements.len();
         let nearest = found.tested.iter_mut();
         let nearest = nearest.filter(|test| test.outcome == Outcome::Differs);
         for test in nearest.take(RIVALS) {
-            let candidate = &candidates[test.candidate];
+            let candidate = &found.candidates[test.candidate];
             let rest = test.tested..all;
             let k = (self.given)(candidate).problem.k;
             if !budget.spend_elements(rest.len(), k, self.progress) {
@@ -211,20 +221,14 @@ impl Search<'_, '_> {
             test.tested = all;
             found.telling.extend(differing);
         }
-        found.sort(candidates, self.first);
+        found.sort(self.first);
     }
 
     /// All of D, for those that gave the sample, or for those that nearly did, while there is work left
     /// for it.
-    pub fn in_full(
-        &self,
-        which: Which,
-        found: &mut Found,
-        candidates: &[Candidate],
-        budget: &mut Budget,
-    ) {
+    pub fn in_full(&self, which: Which, found: &mut Found, budget: &mut Budget) {
         for test in &mut found.tested {
-            let candidate = &candidates[test.candidate];
+            let candidate = &found.candidates[test.candidate];
             let wanted = match which {
                 Which::Fitting => test.outcome == Outcome::FitsSample,
                 Which::Near => test.outcome == Outcome::Differs && test.is_near(candidate),
@@ -233,7 +237,7 @@ impl Search<'_, '_> {
                 continue;
             }
             let given = (self.given)(candidate);
-            let replay = self.replay(candidate, &given);
+            let replay = given.replay(candidate, self.engine);
             let kernels =
                 accelerate::plan(&candidate.arithmetic).is_some() && self.engine != Engine::Exact;
             let cost = replay.work() / if kernels { KERNELS } else { 1 };
@@ -241,7 +245,7 @@ impl Search<'_, '_> {
                 continue;
             }
             let mut differ = Differ::new(given.d, Policy::default(), 0);
-            // The budget was told of it already.
+            // The budget has counted it already.
             let done = replay.run(&|_| self.progress.step(0), |band| {
                 differ.compare(&band);
                 Ok::<(), std::convert::Infallible>(())
@@ -252,14 +256,14 @@ impl Search<'_, '_> {
                 mismatches => Outcome::DiffersInFull { mismatches },
             };
         }
-        found.sort(candidates, self.first);
+        found.sort(self.first);
     }
 
     /// The elements of a part of the sample that a candidate does not give.
     fn differing(&self, candidate: &Candidate, part: std::ops::Range<usize>) -> Vec<usize> {
         let given = (self.given)(candidate);
         let elements = &self.sample.elements[part.clone()];
-        let replay = self.replay(candidate, &given);
+        let replay = given.replay(candidate, self.engine);
         let computed = match self.common {
             Some(common) if common.knows(&replay, &part) => common.elements(&replay, part.clone()),
             _ => replay.elements(elements),
@@ -271,19 +275,6 @@ impl Search<'_, '_> {
         let differs = pairs.filter(|(_, (at, code))| stored(at) != *code);
         differs.map(|(position, _)| position).collect()
     }
-
-    fn replay<'r>(&self, candidate: &'r Candidate, given: &'r Given) -> Replay<'r> {
-        Replay {
-            problem: given.problem,
-            arithmetic: &candidate.arithmetic,
-            convert_to: candidate.convert_to,
-            engine: self.engine,
-            kernel: candidate
-                .schedule
-                .as_ref()
-                .map(|guess| Kernel::new(&guess.spec, &given.values, &given.problem)),
-        }
-    }
 }
 
 impl Found {
@@ -291,36 +282,29 @@ impl Found {
         self.tested.iter().filter(|test| test.outcome.fits())
     }
 
-    /// With what was found of candidates that stand behind these in the list.
-    pub fn append(&mut self, mut others: Found, these: usize) {
+    /// Puts other candidates behind these, with what was found of them.
+    pub fn append(&mut self, mut others: Found) {
         for test in &mut others.tested {
-            test.candidate += these;
+            test.candidate += self.candidates.len();
         }
+        self.candidates.append(&mut others.candidates);
         self.tested.append(&mut others.tested);
         self.telling.append(&mut others.telling);
     }
 
     /// Those that fit first, of them the commonest kernel and the best known rule; then the nearest.
-    pub fn sort(&mut self, candidates: &[Candidate], first: usize) {
+    pub fn sort(&mut self, first: usize) {
         self.tested.sort_by_key(|test| {
-            let candidate = &candidates[test.candidate];
-            let rank = candidate.schedule.as_ref().map_or(0, |guess| guess.rank);
+            let candidate = &self.candidates[test.candidate];
             let known = candidate.names.iter().map(|name| Reverse(name.evidence));
             let known = known.min();
             let (class, fits) = match test.outcome {
-                Outcome::Fits | Outcome::FitsSample => (0, Some((rank, known))),
+                Outcome::Fits | Outcome::FitsSample => (0, Some((candidate.rank(), known))),
                 Outcome::DiffersInFull { mismatches } => (1 + mismatches, None),
                 Outcome::Differs => (u64::MAX, None),
             };
             let agreed = Reverse(test.agreed.min(first));
             (class, fits, agreed, test.candidate)
         });
-    }
-}
-
-impl Candidate {
-    /// D's format.
-    pub fn result(&self) -> Format {
-        self.convert_to.unwrap_or(self.arithmetic.accumulator)
     }
 }

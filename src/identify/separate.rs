@@ -1,8 +1,8 @@
 //! Operands on which two models differ: what to run to tell them apart.
 
 use crate::candidates::Candidate;
-use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Element, Engine, Problem, Replay};
+use crate::emu::schedule::Values;
+use crate::emu::{Element, Engine, Problem};
 use crate::num::{Class, Format};
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
@@ -22,7 +22,7 @@ pub struct Separation {
 const LENGTHS: [usize; 10] = [1, 2, 3, 5, 9, 17, 33, 65, 129, 257];
 const ROUNDS: usize = 400;
 
-/// Whether two candidates read the files alike, so that operands can be the same to both. C may
+/// Whether two candidates read the files in the same formats, so that operands can be the same to both. C may
 /// differ: without one they can still be compared.
 pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
     let formats = |candidate: &Candidate| {
@@ -37,26 +37,26 @@ pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
     !scaled(one) && !scaled(other) && formats(one) == formats(other)
 }
 
-/// Looks for a dot product that two candidates of equal formats do not agree on, a short one for models
-/// alone; schedules depend on K, so theirs is as long as what they were tested on. A search among random
-/// operands of several kinds: none found does not prove that there is none. Models with scales are
+/// Searches for a dot product on which two candidates of equal formats differ. For models alone it is short; schedules depend
+/// on K, so theirs is as long as what they were tested on. The operands are random, of several kinds: none found does not
+/// prove that there is none. Models with scales are
 /// compared with every scale 1.
 pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separation> {
     if !comparable(one, other) {
         return None;
     }
     let mut random = Random(SplitMix64(1));
-    if one.schedule.is_some() || other.schedule.is_some() {
-        return sparse(one, other, k, &mut random);
+    let models = [one, other];
+    if is_scheduled(models) {
+        return sparse(models, k, &mut random);
     }
     let addend = one.arithmetic.addend();
     let with_c = addend == other.arithmetic.addend();
-    let longest = [one, other].map(|c| c.arithmetic.longest_k().unwrap_or(usize::MAX));
+    let longest = models.map(|c| c.arithmetic.longest_k().unwrap_or(usize::MAX));
     let longest = longest[0].min(longest[1]);
-    let rounds = LENGTHS
-        .iter()
-        .flat_map(|&k| (0..ROUNDS).map(move |round| (k, round)));
-    for (k, round) in rounds.filter(|(k, _)| *k <= longest) {
+    let lengths = LENGTHS.into_iter().filter(|k| *k <= longest);
+    let mut rounds = lengths.flat_map(|k| (0..ROUNDS).map(move |round| (k, round)));
+    rounds.find_map(|(k, round)| {
         let kind = random.next() % 6;
         let mut a = random.operands(one.arithmetic.a, kind, k);
         let b = random.operands(one.arithmetic.b, kind, k);
@@ -67,28 +67,30 @@ pub fn separate(one: &Candidate, other: &Candidate, k: usize) -> Option<Separati
             1 | 2 if with_c => random.operands(addend, kind, 1)[0],
             _ => 0,
         };
-        let mut dot = Separation {
+        let dot = Separation {
             a,
             b,
             c,
             results: [0; 2],
         };
-        if dot.differs(one, other) {
-            dot.shorten(one, other);
-            return Some(dot);
-        }
-    }
-    None
+        dot.shortest(models)
+    })
+}
+
+/// Whether one of two candidates has a schedule, which depends on K.
+fn is_scheduled(models: [&Candidate; 2]) -> bool {
+    models.iter().any(|candidate| candidate.schedule.is_some())
 }
 
 /// A few products among zeros, the largest of which cancel: what is left tells which were added first.
-fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> Option<Separation> {
-    let [format_a, format_b] = [one.arithmetic.a, one.arithmetic.b];
+fn sparse(models: [&Candidate; 2], k: usize, random: &mut Random) -> Option<Separation> {
+    let arithmetic = &models[0].arithmetic;
+    let [format_a, format_b] = [arithmetic.a, arithmetic.b];
     let signed = format_a.sign_mask() != 0 && !format_a.is_integer();
     if !signed || k > MAX_K {
         return None;
     }
-    for _ in 0..ROUNDS {
+    (0..ROUNDS).find_map(|_| {
         let mut dot = Separation {
             a: vec![0; k],
             b: vec![0; k],
@@ -107,20 +109,16 @@ fn sparse(one: &Candidate, other: &Candidate, k: usize, random: &mut Random) -> 
         dot.a[up] = random.operand(format_a, 4) & !format_a.sign_mask();
         dot.b[up] = random.operand(format_b, 1);
         (dot.a[down], dot.b[down]) = (dot.a[up] ^ format_a.sign_mask(), dot.b[up]);
-        if dot.differs(one, other) {
-            dot.shorten(one, other);
-            return Some(dot);
-        }
-    }
-    None
+        dot.shortest(models)
+    })
 }
 
 /// The longest K for which operands are searched for.
 const MAX_K: usize = 1 << 14;
 
 impl Separation {
-    fn differs(&mut self, one: &Candidate, other: &Candidate) -> bool {
-        self.results = [one, other].map(|candidate| self.result(candidate));
+    fn differs(&mut self, models: [&Candidate; 2]) -> bool {
+        self.results = models.map(|candidate| self.result(candidate));
         self.results[0] != self.results[1]
     }
 
@@ -147,15 +145,7 @@ impl Separation {
             problem = scaled.expect("a scale for every block");
         }
         let values = Values::default();
-        let guess = candidate.schedule.as_ref();
-        let kernel = guess.map(|guess| Kernel::new(&guess.spec, &values, &problem));
-        let replay = Replay {
-            problem,
-            arithmetic,
-            convert_to: candidate.convert_to,
-            engine: Engine::Exact,
-            kernel,
-        };
+        let replay = candidate.replay(problem, &values, Engine::Exact);
         let element = Element {
             batch: 0,
             row: 0,
@@ -164,38 +154,42 @@ impl Separation {
         replay.elements(&[element])[0]
     }
 
-    /// Leaves out what the difference does not need.
-    fn shorten(&mut self, one: &Candidate, other: &Candidate) {
-        let mut shorter = Separation {
-            c: 0,
-            ..self.clone()
-        };
-        if shorter.differs(one, other) {
-            *self = shorter;
+    /// Without everything that the difference does not need; `None` if there is no difference.
+    fn shortest(mut self, models: [&Candidate; 2]) -> Option<Separation> {
+        if !self.differs(models) {
+            return None;
         }
+        self.change(models, |dot| dot.c = 0);
         for k in 0..self.a.len() {
-            if (self.a[k], self.b[k]) == (0, 0) {
-                continue;
-            }
-            let mut shorter = self.clone();
-            (shorter.a[k], shorter.b[k]) = (0, 0);
-            if shorter.differs(one, other) {
-                *self = shorter;
+            if (self.a[k], self.b[k]) != (0, 0) {
+                self.change(models, |dot| (dot.a[k], dot.b[k]) = (0, 0));
             }
         }
-        let whole = one.schedule.is_some() || other.schedule.is_some();
-        while !whole
-            && self.a.len() > 1
-            && (self.a[self.a.len() - 1], self.b[self.b.len() - 1]) == (0, 0)
-        {
-            let mut shorter = self.clone();
-            shorter.a.pop();
-            shorter.b.pop();
-            if !shorter.differs(one, other) {
-                break;
-            }
-            *self = shorter;
+        let mut may_shrink = !is_scheduled(models);
+        while may_shrink && self.a.len() > 1 && self.ends_with_zeros() {
+            may_shrink = self.change(models, |dot| {
+                dot.a.pop();
+                dot.b.pop();
+            });
         }
+        Some(self)
+    }
+
+    fn ends_with_zeros(&self) -> bool {
+        [&self.a, &self.b]
+            .iter()
+            .all(|codes| codes.last() == Some(&0))
+    }
+
+    /// Makes a change, and keeps it if the results still differ.
+    fn change(&mut self, models: [&Candidate; 2], change: impl FnOnce(&mut Separation)) -> bool {
+        let mut changed = self.clone();
+        change(&mut changed);
+        let differs = changed.differs(models);
+        if differs {
+            *self = changed;
+        }
+        differs
     }
 }
 

@@ -1,18 +1,18 @@
-//! Whether wrong results are another computation's: the same everywhere, and right in its own way.
+//! Whether another kernel or model explains wrong results: it gives the same D everywhere, and the right ones of its unit.
 
-use super::judge::Bench;
+use super::judge::Judgement;
 use super::kernel_of;
 use super::make::payload;
 use super::results::{Failure, Results};
 use super::suite::{Placement, Product};
 use crate::commit::Hash;
 
-impl Bench<'_> {
-    /// Whether every SM returned it; or each time it was wrong all over.
-    pub fn alike(&self, results: &Results, failure: &Failure) -> bool {
+impl Judgement<'_> {
+    /// Whether every SM returned this D; of a product that is spread, whether every run was wrong in most tiles.
+    pub fn is_everywhere(&self, results: &Results, failure: &Failure) -> bool {
         match self.product(&failure.product).placement {
             Placement::EverySm => results.sms.len() > 1 && failure.sms.len() == results.sms.len(),
-            // Where its tiles were, nobody knows: one SM has few of them.
+            // Nobody knows which SM had which tile; one SM has few of them.
             Placement::Spread => {
                 let ran = results.ran(&failure.product);
                 let tiles = self.product(&failure.product).leaves.len() as u64;
@@ -22,14 +22,14 @@ impl Bench<'_> {
         }
     }
 
-    /// The names of what else gives every one of these D, and every right one of the same units; `None` if there
-    /// is one that nothing else gives, or that not every SM returns.
+    /// The names of other computations that give every wrong D, and every right D of the same units; `None` if a wrong D
+    /// has no such explanation, or not every SM returned it.
     pub fn explained(&mut self, results: &Results) -> Option<String> {
         let failures = &results.failures;
         let once = |f: &Failure| failures.iter().filter(|g| g.product == f.product).count() == 1;
         let everywhere = |f: &Failure| {
             let spread = self.product(&f.product).placement == Placement::Spread;
-            once(f) && (spread || self.alike(results, f))
+            once(f) && (spread || self.is_everywhere(results, f))
         };
         if results.more_failures > 0 || !failures.iter().all(everywhere) {
             return None;
@@ -48,8 +48,8 @@ impl Bench<'_> {
         Some(names.join("; "))
     }
 
-    /// Whether what explains a failure also gives the D of the same unit that came out right: another kernel is
-    /// another for all operands, a fault need not be.
+    /// Whether what explains a failure also gives the right D of the same unit: another kernel is used for all operands, a
+    /// fault need not show in all.
     fn leaves_right(&self, name: &str, failure: &Failure, results: &Results) -> bool {
         let Some(other) = self.known.iter().find(|known| known.name == name) else {
             return false;
@@ -74,19 +74,20 @@ impl Bench<'_> {
         })
     }
 
+    /// The name of another computation that gives a wrong D, searched for once.
     fn explanation(&mut self, failure: &Failure) -> Option<String> {
         let key = (failure.product.clone(), failure.d_sha256);
         if let Some(known) = self.others.get(&key) {
             return known.clone();
         }
         let ready = &self.ready[&failure.product];
-        // Of a D without a tile nothing is concluded: another GPU may have returned one.
+        // A D without a tile decides nothing: another GPU may have returned one.
         let (index, payload) = failure
             .tiles
             .iter()
             .find_map(|tile| Some((tile.index, tile.bytes()?)))?;
         let given = (index, &payload[..]);
-        // What has explained another product, with this one's operands.
+        // First the computations that explained another product, with this one's operands.
         let again = self.known.iter().find_map(|other| {
             let other = other.of(&ready.prepared.spelled_out());
             let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);

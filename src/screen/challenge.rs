@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::make::finished;
 use super::results::Results;
 use super::suite::{Challenge, Route, Suite};
@@ -24,8 +24,8 @@ pub const COMMITMENT: &str = "tcverify.screen-commitment/1";
 /// The most products of instructions in a challenge: results list so many kinds of D, and those of libraries besides.
 pub const MOST_DRAWN: usize = 100;
 
-/// In place of what is right.
-const NOTHING: Hash = Hash([0; 32]);
+/// In a challenge, in place of the digest of a right D.
+const UNKNOWN: Hash = Hash([0; 32]);
 
 /// What a node says of itself before it knows what to compute. The SHA-256 of the file commits to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub struct Trusted {
 /// Draws a challenge of `products` products of instructions, and all those of libraries, for nodes that committed.
 ///
 /// # Errors
-/// If there is nothing to draw, no commitment, or the beacon's value is none.
+/// If there is nothing to draw, no commitment, or the beacon's value is invalid.
 pub fn challenge(
     suite: &Suite,
     mut commitments: Vec<Hash>,
@@ -85,41 +85,41 @@ pub fn challenge(
     let all: String = commitments.iter().map(|hash| format!("{hash}\n")).collect();
     let draw = PublicDraw::new(&Hash::of([all.as_bytes()]).to_string(), beacon)?;
     let mut random = SplitMix64(draw.seed);
-    // Operands in files are known to whoever has the suite.
+    // Whoever has the suite knows operands in files.
     let generated = suite.products.iter().filter(|product| {
         let mut sources = product.check.arrays().into_values();
         sources.all(|source| matches!(source, Source::Generated(_)))
     });
-    let (mut issued, mut taken): (Vec<_>, Vec<_>) = generated
+    let (mut issued, mut chosen): (Vec<_>, Vec<_>) = generated
         .cloned()
         .partition(|product| product.route == Route::Instruction);
-    while taken.len() > MOST_DRAWN / 4 {
-        taken.pop();
+    while chosen.len() > MOST_DRAWN / 4 {
+        chosen.pop();
     }
     for _ in 0..products.min(MOST_DRAWN) {
         if !issued.is_empty() {
-            taken.push(issued.swap_remove((random.word() % issued.len() as u64) as usize));
+            chosen.push(issued.swap_remove((random.word() % issued.len() as u64) as usize));
         }
     }
-    if taken.is_empty() {
+    if chosen.is_empty() {
         let reason = "no product of the suite has operands of a seed: challenge a suite of 'tcverify screen make'";
         return Err(reason.to_owned().into());
     }
-    for product in &mut taken {
+    for product in &mut chosen {
         let seed = random.word();
         for role in Role::PRODUCT {
             if let Some(Some(Source::Generated(spec))) = product.check.array(*role) {
                 spec.seed = seed;
             }
         }
-        product.sha256 = NOTHING;
-        product.leaves.fill(NOTHING);
+        product.sha256 = UNKNOWN;
+        product.leaves.fill(UNKNOWN);
     }
     let mut families = suite.families.clone();
-    families.retain(|name, _| taken.iter().any(|product| product.family == *name));
+    families.retain(|name, _| chosen.iter().any(|product| product.family == *name));
     Ok(Suite {
         families,
-        products: taken,
+        products: chosen,
         challenge: Some(Challenge {
             commitments,
             beacon: beacon.to_owned(),
@@ -130,15 +130,15 @@ pub fn challenge(
 }
 
 impl Suite {
-    /// Of a challenge, whether it says nothing of what is right.
-    pub(super) fn says_nothing(&self) -> bool {
+    /// Whether no digest of a right D is in it, as in a challenge.
+    pub(super) fn hides_answers(&self) -> bool {
         let mut products = self.products.iter();
         products.all(|product| {
-            product.sha256 == NOTHING && product.leaves.iter().all(|leaf| *leaf == NOTHING)
+            product.sha256 == UNKNOWN && product.leaves.iter().all(|leaf| *leaf == UNKNOWN)
         })
     }
 
-    /// A challenge with what is right.
+    /// A challenge with the digests of the right D.
     ///
     /// # Errors
     /// If a product cannot be computed.
@@ -158,7 +158,7 @@ impl Results {
     /// The answers to a challenge, as results of the suite that says what is right.
     ///
     /// # Errors
-    /// If not every D is answered, in words that follow the file's name.
+    /// If not every D is answered; the text follows the file's name.
     pub(super) fn answered(mut self, opened: &Suite) -> Result<Results, String> {
         let (answers, compared) = (self.wrong(), self.compared());
         if answers != compared {
@@ -186,30 +186,27 @@ impl Results {
     /// Whose word they are. With `keys`, one of these must have signed them.
     ///
     /// # Errors
-    /// Why they are not trusted, in words that follow the file's name.
+    /// Why they are not trusted; the text follows the file's name.
     pub(super) fn trusted(&self, suite: &Suite, keys: &[PublicKey]) -> Result<Trusted, String> {
+        let trusted = |whose, committed| Trusted {
+            whose,
+            key: self.signer,
+            committed,
+        };
         let Some(key) = self.signer else {
             return match (suite.challenge.is_some(), keys.is_empty()) {
                 (true, _) => {
                     Err("is not signed; a challenge is answered by the key that committed".into())
                 }
                 (_, false) => Err("is not signed, and by --trust it has to be".into()),
-                _ => Ok(Trusted {
-                    whose: Whose::OwnWord,
-                    key: None,
-                    committed: None,
-                }),
+                _ => Ok(trusted(Whose::OwnWord, None)),
             };
         };
         if !keys.is_empty() && !keys.contains(&key) {
             return Err(format!("is signed by {key}, which --trust does not name"));
         }
         let Some(challenge) = &suite.challenge else {
-            return Ok(Trusted {
-                whose: Whose::Signed,
-                key: Some(key),
-                committed: None,
-            });
+            return Ok(trusted(Whose::Signed, None));
         };
         let text = self.commitment.as_deref();
         let text = text.ok_or(
@@ -221,33 +218,31 @@ impl Results {
                 "its commitment, {digest}, is not one that the challenge was drawn for"
             ));
         }
-        let said: Commitment = crate::envelope::strictly(text)
+        let commitment: Commitment = crate::envelope::strictly(text)
             .map_err(|reason| format!("its commitment is no {COMMITMENT}: {reason}"))?;
-        if said.schema != COMMITMENT {
+        if commitment.schema != COMMITMENT {
             return Err(format!("its commitment is no {COMMITMENT}"));
         }
-        if said.key != key {
-            let committed = said.key;
+        if commitment.key != key {
+            let committed = commitment.key;
             return Err(format!(
                 "is signed by {key}; the key that committed is {committed}"
             ));
         }
         let device = &self.device;
-        if (&said.host, said.index, &said.uuid) != (&device.host, device.index, &device.uuid) {
-            let [committed, host] = [&said.host, &device.host].map(|host| printable(host));
+        if (&commitment.host, commitment.index, &commitment.uuid)
+            != (&device.host, device.index, &device.uuid)
+        {
+            let [committed, host] = [&commitment.host, &device.host].map(|host| printable(host));
             return Err(format!(
                 "is of GPU {} of {host}{}; the commitment is to GPU {} of {committed}{}",
                 device.index,
                 uuid(device.uuid.as_deref()),
-                said.index,
-                uuid(said.uuid.as_deref())
+                commitment.index,
+                uuid(commitment.uuid.as_deref())
             ));
         }
-        Ok(Trusted {
-            whose: Whose::Challenged,
-            key: Some(key),
-            committed: Some(said.time),
-        })
+        Ok(trusted(Whose::Challenged, Some(commitment.time)))
     }
 }
 

@@ -1,10 +1,9 @@
 //! Whether results can be those of a run of the suite.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::results::{Failure, MOST_FAILURES, MOST_TILES, Results};
 use super::suite::{Placement, Product, Suite};
-use super::tiles::Tiles;
 use crate::io::printable;
 
 /// The most D of a product: three a microsecond, for a year.
@@ -14,7 +13,7 @@ impl Results {
     /// What contradicts itself is not evidence, neither for a GPU nor against it.
     ///
     /// # Errors
-    /// The contradiction, in words that follow the file's name.
+    /// The contradiction; the text follows the file's name.
     pub fn validate(&self, suite: &Suite) -> Result<(), String> {
         let architecture = &self.device.architecture;
         if !suite.suits(architecture) {
@@ -72,12 +71,12 @@ fn of(results: &Results, suite: &Suite) -> Result<(), String> {
         }
     }
     let mut wrong: HashMap<&str, u64> = HashMap::new();
-    let mut kinds = HashMap::new();
+    let mut kinds = HashSet::new();
     for failure in &results.failures {
         let name = &*failure.product;
         one(failure, product(name)?, results)
             .map_err(|what| format!("{}: {what}", printable(name)))?;
-        if kinds.insert((name, failure.d_sha256), ()).is_some() {
+        if !kinds.insert((name, failure.d_sha256)) {
             return Err(format!("{}: has the same wrong D twice", printable(name)));
         }
         let times = wrong.entry(name).or_default();
@@ -116,16 +115,12 @@ fn one(failure: &Failure, product: &Product, results: &Results) -> Result<(), St
     let placed = product.placement == Placement::EverySm;
     let known = failure.sms.iter().all(|sm| results.sms.contains(sm));
     let times = failure.times >= (failure.sms.len() as u64).max(1);
-    // Of what this machine itself computes wrong, no SM is to blame.
+    // No SM is to blame for what this machine itself computes wrong.
     let places = placed || failure.sms.is_empty();
     if !known || !times || !places {
         return Err("the SMs of a wrong D are not the SMs that ran it".into());
     }
-    let tiles = Tiles {
-        shape: product.shape(),
-        tile: product.tile,
-        format: product.d,
-    };
+    let tiles = product.tiles();
     let different = failure.tiles_different;
     let listed = failure.tiles.len();
     if !(1..=tiles.count() as u64).contains(&different)

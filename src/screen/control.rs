@@ -95,7 +95,7 @@ impl WrongTiles {
     }
 }
 
-/// What wrong tiles are, whole, of one kind; and how many, of those that are kept.
+/// Counts of wrong tiles that are entirely zero, another tile's or another product's, and of all that were kept.
 #[derive(Default)]
 pub struct Whole {
     counts: [u64; 3],
@@ -118,7 +118,7 @@ impl Whole {
     }
 
     /// The sentence, where nine tenths are of these kinds: what was there before can be zeros as well.
-    pub fn said(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         let all: u64 = self.counts.iter().sum();
         if all < 2 || 10 * all < 9 * self.kept {
             return None;

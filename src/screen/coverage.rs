@@ -1,7 +1,7 @@
 //! How many broken bits a suite finds: each is injected into the exact engine.
 
-use super::elements::{Where, of_place};
-use super::error::ScreenError;
+use super::ScreenError;
+use super::elements::Where;
 use super::fault::{Fault, Injector, Place};
 use super::faulty::Chain;
 use super::kinds::Kind;
@@ -27,7 +27,7 @@ pub struct Coverage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub place: Place,
-    /// Acting in one of so many steps.
+    /// The fault acts in one of so many steps.
     pub one_in: u64,
     pub injected: u64,
     pub detected: u64,
@@ -55,7 +55,7 @@ pub fn unit(product: &Product) -> String {
 }
 
 /// Injects faults of a kind into every unit of the suite: `faults` of each place, drawn by the seed (all if there are
-/// fewer), always acting or in one of `one_in` steps, in lane drawn with them. Only products that are placed on
+/// fewer), always acting or in one of `one_in` steps, in a lane drawn with them. Only products that are placed on
 /// every SM count: `rounds` runs of the suite on the SM with the fault.
 ///
 /// # Errors
@@ -152,9 +152,11 @@ fn finds(ready: &Ready, fault: &Fault, round: u64) -> bool {
     let Some(mut chain) = Chain::of(&ready.prepared) else {
         return false;
     };
-    let mut elements = of_place(ready.product.shape(), fault.of);
+    let [m, n] = ready.product.shape();
+    let all = (0..m).flat_map(|row| (0..n).map(move |column| [row, column]));
+    let mut elements = all.filter(|&at| fault.of.holds(at));
     elements.any(|[row, column]| {
-        let at = row * ready.product.n + column;
+        let at = row * n + column;
         let seed = (round << 32 | at as u64) ^ u64::from(ready.product.sha256.0[0]) << 56;
         chain.element([row, column], Injector::new(fault, seed)) != ready.right[at]
     })

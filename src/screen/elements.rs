@@ -1,14 +1,14 @@
-//! Which elements of D are of one place.
+//! Elements of D that one part of a GPU computes.
 
 use std::fmt;
 
 use crate::emu::layout::LayoutKind;
 
 /// Elements of D that pass through one part of a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
     Lane(usize),
-    /// Rows, or columns (axis 1), whose number has this rest.
+    /// Rows, or columns (axis 1), whose number has this remainder.
     Every {
         axis: usize,
         period: usize,
@@ -27,7 +27,7 @@ impl Where {
         }
     }
 
-    /// Where most of some elements lie, nine of ten or more: a lane, else rows or columns of the longest period.
+    /// Where nine of ten elements or more lie: a lane, else rows or columns of the longest period.
     pub fn most(elements: &[[usize; 2]]) -> Option<Where> {
         let lanes = (0..32).map(Where::Lane);
         let every = PERIODS.iter().flat_map(|&period| {
@@ -55,14 +55,8 @@ impl fmt::Display for Where {
     }
 }
 
-/// The lane by which a simulated fault and a judgement name a unit: that of PTX `mma` with D of 16x8 and of
-/// `wgmma`, whose warps have 16 rows each. Of other layouts it is a name for elements at these places.
+/// The lane by which a simulated fault and a judgement name a unit, as PTX `mma` with D of 16x8 has it, and `wgmma`,
+/// whose warps have 16 rows each. For other layouts it only names the elements at these places.
 pub fn lane(row: usize, column: usize) -> usize {
     LayoutKind::MmaM16n8.unit_of(row, column)
-}
-
-/// The elements of a place in D, row by row.
-pub fn of_place([m, n]: [usize; 2], place: Where) -> impl Iterator<Item = [usize; 2]> {
-    let all = (0..m).flat_map(move |row| (0..n).map(move |column| [row, column]));
-    all.filter(move |&at| place.holds(at))
 }

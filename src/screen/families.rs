@@ -27,7 +27,7 @@ pub struct Family {
     pub exercises: &'static str,
 }
 
-/// Families that pairs of two formats have: the first of all.
+/// How many families, the first, products of two different formats have.
 pub const OF_PAIRS: usize = 5;
 
 /// How many products of a family there are for a seed where a step takes one product.
@@ -37,8 +37,8 @@ impl Family {
     /// K of the products of a seed, in a unit whose steps take `span` products, in chains of `k`. `turns`: several
     /// multipliers take the products of a chain in turn.
     ///
-    /// What rounding took of a product shows in D only in the last pair of a chain, where the pair cancels with nothing
-    /// behind it. So chains end at every multiplier of four: `residue` with k - 1 and k - 3, `stagger`, whose pairs lie one
+    /// What rounding took from a product shows in D only in the last pair of a chain, where nothing follows the pair that
+    /// cancels. So chains end at every multiplier of four: `residue` with k - 1 and k - 3, `stagger`, whose pairs lie one
     /// later, with k - 2 and k - 4.
     pub fn lengths(&self, span: usize, k: usize, turns: bool) -> Vec<usize> {
         let pairs = self.addend.is_none() && matches!(self.class, Class::Cancel | Class::Stagger);
@@ -118,7 +118,7 @@ pub const FAMILIES: [Family; 10] = [
     },
 ];
 
-/// What the two families have that are not a kind of operands, but of sizes.
+/// Families that are not a kind of operands, but of sizes: name, and what they exercise.
 pub const LOAD: [&str; 2] = [
     "load",
     "products of random numbers over all SMs at once: heat, supply voltage, shared memory and caches",

@@ -41,7 +41,7 @@ words! {
 
 /// Broken bits in the unit of one lane: `product:bit=13,stuck=1,k=3,lane=5,sm=77`; or a number that is lost and counts as
 /// zero: `product:zero,k=3,lane=5`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub place: Place,
     /// Which bits, from the least significant on: of a code (`operand`, `rounding`), of a product of significands, in
@@ -65,18 +65,6 @@ pub struct Fault {
     pub exponents: Option<[u32; 2]>,
 }
 
-impl std::hash::Hash for Place {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.word().hash(state);
-    }
-}
-
-impl std::hash::Hash for Stuck {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.word().hash(state);
-    }
-}
-
 impl Place {
     /// Whether it is in one of the parallel paths of a unit, which `k` names.
     pub fn has_k(self) -> bool {
@@ -85,7 +73,7 @@ impl Place {
 }
 
 impl Fault {
-    /// A bit that is always so, in lane 0 of SM 0.
+    /// A fault that always acts, in lane 0 of SM 0.
     pub fn always(place: Place, bits: u128, stuck: Stuck, k: usize) -> Fault {
         Fault {
             place,
@@ -124,14 +112,14 @@ impl Fault {
     }
 
     /// The numbers of its bits.
-    fn numbers(&self) -> Vec<u32> {
-        (0..128).filter(|bit| self.bits >> bit & 1 == 1).collect()
+    fn numbers(&self) -> Vec<String> {
+        let set = (0..128u32).filter(|bit| self.bits >> bit & 1 == 1);
+        set.map(|bit| bit.to_string()).collect()
     }
 
     /// What it is, without where.
     pub fn describe(&self) -> String {
-        let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
-        let bits = match &numbers[..] {
+        let bits = match &self.numbers()[..] {
             [one] => format!("bit {one}"),
             several => format!("bits {}", several.join(", ")),
         };
@@ -180,8 +168,7 @@ impl fmt::Display for Fault {
         if self.is_zero() {
             write!(f, "{place}:zero")?
         } else {
-            let numbers: Vec<_> = self.numbers().iter().map(u32::to_string).collect();
-            write!(f, "{place}:bit={},stuck={stuck}", numbers.join("+"))?;
+            write!(f, "{place}:bit={},stuck={stuck}", self.numbers().join("+"))?;
         }
         if self.place.has_k() {
             write!(f, ",k={}", self.k)?;
@@ -307,13 +294,13 @@ pub fn exponent_field(format: Format, code: u64) -> u32 {
 /// Spoils what passes through the broken place.
 pub struct Injector<'a> {
     fault: &'a Fault,
-    /// Of the draw whether a rare fault acts.
+    /// State of the draw of whether a rare fault acts.
     state: u64,
     acts: bool,
-    /// It acts in these steps alone.
+    /// The only steps in which it acts, if there are such.
     only: Option<[usize; 2]>,
     steps: usize,
-    /// Which unit of a row has the first product of this step.
+    /// The unit of a row that has the first product of this step.
     first: usize,
 }
 
@@ -330,7 +317,7 @@ impl<'a> Injector<'a> {
         }
     }
 
-    /// Acts in one step, counted from 0, or in two.
+    /// The fault acts only in one step, counted from 0, or in two.
     pub fn only(fault: &'a Fault, steps: [usize; 2]) -> Injector<'a> {
         Injector {
             only: Some(steps),

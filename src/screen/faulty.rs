@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::fault::{Fault, Injector, Place, exponent_field};
 use crate::check::Prepared;
-use crate::emu::step::{Carried, Products, scaled};
+use crate::emu::step::{Products, scaled};
 use crate::emu::{Arithmetic, Replay};
 use crate::num::Unpacked;
 
 /// A product of one chain over K, element by element.
 pub struct Chain<'a> {
     replay: Replay<'a>,
-    /// Operands of a row and of some columns, taken apart, to be used again.
+    /// Unpacked operands of a row and of some columns, to be used again.
     a: Line,
     b: Vec<Line>,
 }
@@ -35,32 +35,30 @@ struct Line {
     index: usize,
     codes: Vec<u64>,
     numbers: Vec<Unpacked>,
-    /// One a number, where the step is given scales.
+    /// One per number, where the step takes scales.
     scales: Vec<u8>,
 }
 
 impl Line {
-    fn none() -> Line {
-        Line {
-            index: usize::MAX,
-            codes: Vec::new(),
-            numbers: Vec::new(),
-            scales: Vec::new(),
-        }
-    }
+    const NONE: Line = Line {
+        index: usize::MAX,
+        codes: Vec::new(),
+        numbers: Vec::new(),
+        scales: Vec::new(),
+    };
 }
 
 /// Columns whose operands are kept.
 const KEPT: usize = 4096;
 
 impl<'a> Chain<'a> {
-    /// `None` if something other than a chain stands between operands and D.
+    /// `None` if D is not one chain over K of a single product.
     pub fn of(prepared: &'a Prepared) -> Option<Chain<'a>> {
         let replay = prepared.replay();
         let plain = replay.kernel.is_none() && replay.problem.batches() == 1;
         plain.then(|| Chain {
             replay,
-            a: Line::none(),
+            a: Line::NONE,
             b: Vec::new(),
         })
     }
@@ -71,12 +69,10 @@ impl<'a> Chain<'a> {
         let arithmetic = self.replay.arithmetic;
         let (formats, step) = (arithmetic.formats(), &arithmetic.step);
         let k = self.whole();
-        if self.a.index != row {
-            self.a = self.line(Side::A, row, k);
-        }
+        self.take_row(row);
         let kept = (KEPT / k).max(1);
         if self.b.is_empty() {
-            self.b.resize(kept, Line::none());
+            self.b.resize(kept, Line::NONE);
         }
         if self.b[column % kept].index != column {
             self.b[column % kept] = self.line(Side::B, column, k);
@@ -88,38 +84,44 @@ impl<'a> Chain<'a> {
         let span = step.span();
         for start in (0..k).step_by(span) {
             let here = start..k.min(start + span);
-            let first = match span {
-                1 => start % turns(arithmetic),
-                _ => 0,
-            };
+            let first = self.first_unit(start);
             let broken = self.operand_of(fault, &here, first);
             let acts = injector.step(first, fault.acts_on(arithmetic.a, a.codes[broken]));
-            let spoiled = if acts {
-                self.spoiled(fault, here.clone(), first)
-            } else {
-                None
+            let spoiled = acts.then(|| self.spoiled(fault, here.clone(), first));
+            let spoiled = spoiled.flatten();
+            let (line, at) = match &spoiled {
+                Some(line) => (line, 0..here.len()),
+                None => (a, here.clone()),
             };
             let given = !a.scales.is_empty();
-            let products = match &spoiled {
-                Some(line) => Products {
-                    formats,
-                    a: &line.numbers,
-                    b: &b.numbers[here.clone()],
-                    scales: given.then(|| [&line.scales[..], &b.scales[here]]),
-                },
-                None => Products {
-                    formats,
-                    a: &a.numbers[here.clone()],
-                    b: &b.numbers[here.clone()],
-                    scales: given.then(|| [&a.scales[here.clone()], &b.scales[here]]),
-                },
+            let products = Products {
+                formats,
+                a: &line.numbers[at.clone()],
+                b: &b.numbers[here.clone()],
+                scales: given.then(|| [&line.scales[at], &b.scales[here]]),
             };
             step.run_in(products, &mut carried, &mut injector);
         }
-        self.replay.convert(self.finish(&carried))
+        self.replay.convert(step.finish(formats, &carried))
     }
 
-    /// Which operand of A a fault's band of exponents is about, in a step whose first product is that of unit `first`.
+    /// Makes `a` this row's operands.
+    fn take_row(&mut self, row: usize) {
+        if self.a.index != row {
+            self.a = self.line(Side::A, row, self.whole());
+        }
+    }
+
+    /// Which unit of a row has the first product of the step that starts there.
+    fn first_unit(&self, start: usize) -> usize {
+        let arithmetic = self.replay.arithmetic;
+        match arithmetic.step.span() {
+            1 => start % turns(arithmetic),
+            _ => 0,
+        }
+    }
+
+    /// The operand of A whose exponent decides whether a fault acts, in a step whose first product is that of unit `first`.
     fn operand_of(&self, fault: &Fault, here: &Range<usize>, first: usize) -> usize {
         let block = self.replay.arithmetic.scale.map_or(1, |scale| scale.block);
         let beyond = match fault.place {
@@ -130,21 +132,13 @@ impl<'a> Chain<'a> {
         (here.start + beyond).min(here.end - 1)
     }
 
-    /// The exponent field of the operand that a fault's band is about, of a row of D and a step.
+    /// The exponent field of that operand, for a row of D and a step.
     pub fn exponent(&mut self, row: usize, step: usize, fault: &Fault) -> u32 {
-        let k = self.whole();
-        if self.a.index != row {
-            self.a = self.line(Side::A, row, k);
-        }
+        self.take_row(row);
         let arithmetic = self.replay.arithmetic;
         let span = arithmetic.step.span();
-        let here = step * span..k.min((step + 1) * span);
-        let first = if span == 1 {
-            here.start % turns(arithmetic)
-        } else {
-            0
-        };
-        let at = self.operand_of(fault, &here, first);
+        let here = step * span..self.whole().min((step + 1) * span);
+        let at = self.operand_of(fault, &here, self.first_unit(here.start));
         exponent_field(arithmetic.a, self.a.codes[at])
     }
 
@@ -156,11 +150,7 @@ impl<'a> Chain<'a> {
             index: row,
             codes: Vec::new(),
             numbers: a.numbers[here.clone()].to_vec(),
-            scales: if a.scales.is_empty() {
-                Vec::new()
-            } else {
-                a.scales[here.clone()].to_vec()
-            },
+            scales: a.scales.get(here.clone()).unwrap_or_default().to_vec(),
         };
         match fault.place {
             Place::Operand => {
@@ -198,7 +188,7 @@ impl<'a> Chain<'a> {
             arithmetic,
             ..
         } = self.replay;
-        let (format, codes): (_, Vec<u64>) = match side {
+        let (format, mut codes): (_, Vec<u64>) = match side {
             Side::A => {
                 let plane = problem.a.plane(0);
                 let codes = (0..problem.k).map(|at| plane.code(index, at));
@@ -210,7 +200,6 @@ impl<'a> Chain<'a> {
                 (arithmetic.b, codes.collect())
             }
         };
-        let mut codes = codes;
         codes.resize(k, 0);
         let scale = |at: usize| self.scale(side, index, at);
         let numbers = codes.iter().enumerate();
@@ -240,7 +229,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// An operand, moved by its scale where the unit moves operands.
+    /// An operand, multiplied by its scale where the unit scales operands.
     fn moved(&self, number: Unpacked, scale: u64) -> Unpacked {
         let arithmetic = self.replay.arithmetic;
         match arithmetic.scale {
@@ -269,10 +258,5 @@ impl<'a> Chain<'a> {
         } else {
             k
         }
-    }
-
-    fn finish(&self, carried: &Carried) -> u64 {
-        let arithmetic = self.replay.arithmetic;
-        arithmetic.step.finish(arithmetic.formats(), carried)
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::challenge::Trusted;
 use super::results::{Device, Readings};
+use crate::attest::{CLEAN, Claims, Descriptor, TestVerdict};
 use crate::commit::Hash;
 use crate::words::words;
 
@@ -43,7 +44,7 @@ impl Condition {
         matches!(self, Stuck | Intermittent | Control | Marginal | Unplaced)
     }
 
-    /// Whether somebody has to look at it.
+    /// Whether nobody has to look at it.
     pub fn right(self) -> bool {
         self == Condition::Clean
     }
@@ -138,6 +139,29 @@ impl Fleet {
 
     pub fn faulty(&self) -> impl Iterator<Item = &Gpu> {
         self.gpus.iter().filter(|gpu| gpu.condition.faulty())
+    }
+
+    /// The claims about files of results, by name and SHA-256.
+    pub fn claims(&self, results: Vec<(String, Hash)>) -> Claims {
+        let result = |gpu: &Gpu| match gpu.condition {
+            Condition::Clean => TestVerdict::Passed,
+            // Every D that was compared is right, but not all were.
+            Condition::Incomplete => TestVerdict::Warned,
+            _ => TestVerdict::Failed,
+        };
+        let named = |gpu: &Gpu| format!("{}/{}", gpu.device.host, gpu.device.index);
+        let clean = self.gpus.iter().all(|gpu| gpu.condition.right());
+        let files = results.into_iter();
+        let tests = self.gpus.iter();
+        Claims {
+            subjects: files
+                .map(|(name, sha256)| Descriptor::new(name, sha256))
+                .collect(),
+            configuration: vec![Descriptor::new("suite", self.suite)],
+            tests: tests.map(|gpu| (named(gpu), result(gpu))).collect(),
+            properties: clean.then(|| CLEAN.to_owned()).into_iter().collect(),
+            policies: Vec::new(),
+        }
     }
 
     /// Indented JSON.

@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use sha2::{Digest, Sha256};
-
+use super::ScreenError;
 use super::challenge::Trusted;
 use super::control::{Instead, Whole};
 use super::elements::Where;
-use super::error::ScreenError;
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 use super::kernel_of::Other;
 use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
-use super::simulate::differing;
 use super::stuck::{self, Broken, Seen, Unit};
 use super::suite::{Placement, Product, Suite};
 use super::tiles::{Tiles, codes};
@@ -52,7 +49,7 @@ pub fn judge(
         read.push((path, results, trusted));
     }
     let (all, suite) = (read, opened.as_ref().unwrap_or(suite));
-    let mut bench = Bench {
+    let mut judgement = Judgement {
         suite,
         ready: HashMap::new(),
         others: HashMap::new(),
@@ -63,17 +60,14 @@ pub fn judge(
     // What a GPU is right by is what this program computes, not what a file says.
     for product in &suite.products {
         if all.iter().any(|(_, r, _)| r.ran(&product.name).is_some()) {
-            bench.prepare(&product.name)?;
+            judgement.prepare(&product.name)?;
         }
     }
     let mut gpus = Vec::new();
     for (path, results, trusted) in all {
-        gpus.push(bench.gpu((path, trusted), results)?);
+        gpus.push(judgement.gpu((path, trusted), results)?);
     }
-    gpus.sort_by(|x, y| {
-        let key = |gpu: &Gpu| (gpu.device.host.clone(), gpu.device.index);
-        key(x).cmp(&key(y))
-    });
+    gpus.sort_by_cached_key(|gpu| (gpu.device.host.clone(), gpu.device.index));
     Ok(Fleet {
         schema: FLEET.into(),
         suite: id,
@@ -103,7 +97,7 @@ fn once_each(all: &[(String, Results)]) -> Result<(), ScreenError> {
     Ok(())
 }
 
-/// How many devices returned a wrong D.
+/// How many devices returned each wrong D of each product.
 fn returned(all: &[(String, Results, Trusted)]) -> HashMap<(String, Hash), usize> {
     let mut counts = HashMap::new();
     for (_, results, _) in all {
@@ -122,18 +116,20 @@ pub(super) struct Ready {
     pub tiles: Tiles,
 }
 
-pub(super) struct Bench<'a> {
+/// What the judgement of all GPUs shares.
+pub(super) struct Judgement<'a> {
     pub suite: &'a Suite,
     pub ready: HashMap<String, Ready>,
-    /// What else gives a wrong D, tried once.
+    /// By product and wrong D, the name of another computation that gives it: searched for once.
     pub others: HashMap<(String, Hash), Option<String>>,
-    /// Computations that have explained one.
+    /// Computations that have explained a wrong D.
     pub known: Vec<Other>,
+    /// How many devices returned a wrong D of a product.
     pub returned: HashMap<(String, Hash), usize>,
     pub devices: usize,
 }
 
-impl Bench<'_> {
+impl Judgement<'_> {
     pub fn product(&self, name: &str) -> &Product {
         let mut products = self.suite.products.iter();
         products
@@ -149,13 +145,9 @@ impl Bench<'_> {
         let product = self.product(name);
         let prepared = self.suite.prepare(product)?;
         let right = payload(&prepared, &());
-        let tiles = Tiles {
-            shape: product.shape(),
-            tile: product.tile,
-            format: product.d,
-        };
+        let tiles = product.tiles();
         let same = prepared.replay().format() == tiles.format
-            && Hash(Sha256::digest(&right).into()) == product.sha256
+            && Hash::of([&right[..]]) == product.sha256
             && tiles.leaves(&right) == product.leaves;
         if !same {
             return Err(format!(
@@ -200,20 +192,16 @@ impl Bench<'_> {
                     .into());
                 }
                 whole.see(&given, || self.elsewhere(ready, tile.index, &given));
-                let width = ready.tiles.format.bytes();
-                let different = differing(&ready.tiles, tile.index, &right, &given);
-                for &(at, right, given) in &different {
-                    let element = Element { at, right, given };
-                    counter.see(name, tile.index, width, element);
+                let format = ready.tiles.format;
+                let pairs = codes(format, &right).zip(codes(format, &given));
+                for (at, (right, given)) in ready.tiles.elements(tile.index).zip(pairs) {
+                    let wrong = right != given;
+                    if wrong {
+                        let element = Element { at, right, given };
+                        counter.see(name, tile.index, format.bytes(), element);
+                    }
+                    seen.push(Seen { at, given, wrong });
                 }
-                let [rows, columns] = ready.tiles.place(tile.index);
-                let places = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
-                let all = places.zip(codes(ready.tiles.format, &given));
-                seen.extend(all.map(|(at, given)| Seen {
-                    at,
-                    given,
-                    wrong: different.iter().any(|(place, _, _)| *place == at),
-                }));
             }
             if !seen.is_empty() {
                 evidence.push((name.clone(), seen));
@@ -225,7 +213,7 @@ impl Bench<'_> {
             .rsplit_once('/')
             .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let beside = |case: String| format!("{folder}{case}");
-        let (condition, said) = self.condition(&results, &mut wrong, (evidence, &whole));
+        let (condition, sentence) = self.condition(&results, &mut wrong, (evidence, &whole));
         let mut products_wrong: Vec<String> = Vec::new();
         for failure in &results.failures {
             if !products_wrong.contains(&failure.product) {
@@ -235,7 +223,7 @@ impl Bench<'_> {
         Ok(Gpu {
             results: path,
             condition,
-            said,
+            said: sentence,
             compared: results.compared(),
             wrong_results: results.wrong(),
             products_wrong,
@@ -265,42 +253,42 @@ impl Bench<'_> {
         }
         if let Some(names) = self.explained(results) {
             let products = results.failures.len();
-            let said = format!(
+            let sentence = format!(
                 "{products} products differ, and all of each D is the result of another kernel or model ({names}): \
                 no fault"
             );
-            return (Condition::AnotherKernel, said);
+            return (Condition::AnotherKernel, sentence);
         }
         let common = |f: &Failure| self.returned[&(f.product.clone(), f.d_sha256)];
-        // Of wrong D that are not listed nothing is known.
+        // Nothing is known of wrong D that are not listed.
         let all_listed = results.more_failures == 0;
         let mut failures = results.failures.iter();
         if self.devices > 1 && all_listed && failures.all(|f| 2 * common(f) > self.devices) {
             let least = results.failures.iter().map(common).min().unwrap_or(0);
-            let said = format!(
+            let sentence = format!(
                 "the same wrong D as on {least} of {} GPUs: a wrong model or a wrong kernel, not a fault of this GPU",
                 self.devices
             );
-            return (Condition::WrongModel, said);
+            return (Condition::WrongModel, sentence);
         }
         if wrong.sms.len() <= 1
-            && let Some(said) = whole.said()
+            && let Some(sentence) = whole.describe()
         {
-            return pattern::control(results, wrong, &said);
+            return pattern::control(results, wrong, &sentence);
         }
         if results
             .failures
             .iter()
-            .all(|failure| self.alike(results, failure))
+            .all(|failure| self.is_everywhere(results, failure))
         {
-            let mut said = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
+            let mut sentence = "the same wrong D on all SMs, or every time and across all of D: an unknown kernel, a \
                         driver, or a resource that all SMs share; these data do not tell which"
                 .to_owned();
             if !all_listed {
                 let more = results.more_failures;
-                said += &format!("; {more} more wrong results are not listed");
+                sentence += &format!("; {more} more wrong results are not listed");
             }
-            return (Condition::Alike, said);
+            return (Condition::Alike, sentence);
         }
         let at: Vec<[usize; 2]> = evidence
             .iter()
@@ -324,7 +312,7 @@ impl Bench<'_> {
         pattern::fault(results, wrong, (place, &broken))
     }
 
-    /// Of what else the bytes of a tile are right.
+    /// Whether the bytes of a tile are the right ones of another tile of this D, or of another product.
     fn elsewhere(&self, ready: &Ready, index: usize, given: &[u8]) -> Option<Instead> {
         let mut tiles = 0..ready.tiles.count();
         let is = |of: &Ready, tile| of.tiles.payload(&of.right, tile) == given;
@@ -365,7 +353,7 @@ impl Bench<'_> {
         let why = why.map_or(String::new(), |(_, why)| format!(": {}", printable(why)));
         let compared = results.compared();
         let (all, run) = (self.suite.products.len(), products().filter(ran).count());
-        // A product that is placed has to have been on all SMs: the others are not known to be right.
+        // A placed product must have run on all SMs: the others are not known to be right.
         let has = results.device.multiprocessors.unwrap_or(0);
         let placed = products().filter(|p| p.placement == Placement::EverySm);
         let least = placed.filter_map(|p| Some(results.ran(&p.name)?.sms)).min();
@@ -379,19 +367,21 @@ impl Bench<'_> {
         } else {
             format!("of {run} of {all} products")
         };
-        let said = format!("all {compared} results {of} are correct, {sms}");
+        let sentence = format!("all {compared} results {of} are correct, {sms}");
         match missing.len() {
-            0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, said),
-            0 => (Condition::Clean, said + &seldom(compared)),
+            0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, sentence),
+            0 => (Condition::Clean, sentence + &seldom(compared)),
             n => (
                 Condition::Incomplete,
-                format!("{said}; {n} products that this program should compute were not run{why}"),
+                format!(
+                    "{sentence}; {n} products that this program should compute were not run{why}"
+                ),
             ),
         }
     }
 }
 
-/// What so many right results say of faults that act seldom: one in n is never seen in as many results with 5 %.
+/// Which rare faults so many right results exclude: one in n results stays unseen in all of them with 5 %.
 fn seldom(results: u64) -> String {
     let one_in = 1.0 / (1.0 - 0.05f64.powf(1.0 / results.max(1) as f64));
     if one_in >= 2.0 {

@@ -1,7 +1,6 @@
 //! Whether a D is what another kernel or another architecture computes.
 
-use sha2::{Digest, Sha256};
-
+use super::make::payload;
 use super::tiles::Tiles;
 use crate::candidates::{Asked, Conditions, candidates, guesses};
 use crate::check::{Check, Prepared, ScheduleRequest};
@@ -14,11 +13,11 @@ use crate::num::Format;
 /// Another computation that gives a D.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Other {
-    /// In words.
+    /// In plain words.
     pub name: String,
     /// Its check, for this product.
     pub check: Check,
-    /// Whether only the order of sums is another.
+    /// Whether only the order of sums differs.
     pub schedule: bool,
 }
 
@@ -28,7 +27,7 @@ impl Other {
         let mut check = product.clone();
         if self.schedule {
             check.schedule = self.check.schedule.clone();
-            // A kernel's words say who computes; an order alone does not.
+            // A kernel text names the instruction; an order alone does not.
             let instruction = &mut check.model.instruction;
             *instruction = instruction.take().or(self.check.model.instruction.clone());
         } else {
@@ -45,7 +44,7 @@ impl Other {
 /// Schedules that are tried, the likely ones first.
 const MOST: usize = 400;
 
-/// Presets with slices that are tried besides, and how many slices.
+/// Presets with slices that are tried, too, and how many slices.
 const IN_PLACE: [&str; 4] = [
     "cutlass-splitk-serial",
     "cutlass-splitk-universal",
@@ -64,61 +63,49 @@ pub fn other(
     let problem = prepared.problem();
     let arithmetic = &prepared.model().arithmetic;
     let result = prepared.replay().format();
-    let mut tries = Vec::new();
+    let instruction = &prepared.choice().instruction.name;
     let mut check = prepared.spelled_out();
-    if check.schedule != ScheduleRequest::default() {
+    let is_scheduled = check.schedule != ScheduleRequest::default();
+    if is_scheduled {
         // Other orders are of the same instruction, and one chain over K is one of them.
-        check.model.instruction = Some(prepared.choice().instruction.name.clone());
+        check.model.instruction = Some(instruction.clone());
         check.schedule = ScheduleRequest::default();
-        tries.push(Other {
-            name: format!("{} in one chain over K", prepared.choice().instruction.name),
-            check: check.clone(),
-            schedule: true,
-        });
     }
-    let order = match arithmetic.accumulator {
-        Format::Fp32 => guesses(&Asked {
+    let ordered = |schedule, how: String| Other {
+        name: format!("{instruction} {how}"),
+        check: Check {
+            schedule,
+            ..check.clone()
+        },
+        schedule: true,
+    };
+    let mut tries = Vec::new();
+    if is_scheduled {
+        let plain = ScheduleRequest::default();
+        tries.push(ordered(plain, "in one chain over K".to_owned()));
+    }
+    if arithmetic.accumulator == Format::Fp32 {
+        let guesses = guesses(&Asked {
             arithmetic,
             problem: &problem,
             result,
             scales: None,
             zeros: true,
-        }),
-        _ => Vec::new(),
-    };
-    for guess in order.into_iter().take(MOST) {
-        let schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);
-        let check = Check {
-            schedule,
-            ..check.clone()
-        };
-        tries.push(Other {
-            name: format!("{} with {guess}", prepared.choice().instruction.name),
-            check,
-            schedule: true,
         });
-    }
-    // What divides K in place, which the list above has of cuBLAS alone.
-    if arithmetic.accumulator == Format::Fp32 {
+        tries.extend(guesses.into_iter().take(MOST).map(|guess| {
+            let schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);
+            ordered(schedule, format!("with {guess}"))
+        }));
+        // Kernels that split K in place; of these the guesses have cuBLAS's alone.
         for name in IN_PLACE {
-            for slices in SLICES {
+            tries.extend(SLICES.map(|slices| {
                 let overrides = Overrides {
                     split_k: Some(slices),
                     ..Overrides::default()
                 };
-                let check = Check {
-                    schedule: ScheduleRequest::preset(name, &overrides),
-                    ..check.clone()
-                };
-                tries.push(Other {
-                    name: format!(
-                        "{} with {name} (split_k {slices})",
-                        prepared.choice().instruction.name
-                    ),
-                    check,
-                    schedule: true,
-                });
-            }
+                let schedule = ScheduleRequest::preset(name, &overrides);
+                ordered(schedule, format!("with {name} (split_k {slices})"))
+            }));
         }
     }
     let conditions = Conditions {
@@ -161,12 +148,11 @@ pub fn fits(other: &Other, tiles: &Tiles, (index, tile): (usize, &[u8]), digest:
     let [rows, columns] = tiles.place(index);
     let codes = replay.part(0, rows, columns, &deadline::unheard);
     let width = tiles.format.bytes();
-    let payload = codes
+    let computed = codes
         .iter()
         .flat_map(|code| code.to_le_bytes().into_iter().take(width));
-    if !payload.eq(tile.iter().copied()) {
+    if !computed.eq(tile.iter().copied()) {
         return false;
     }
-    let d = super::make::payload(&prepared, &());
-    Hash(Sha256::digest(&d).into()) == digest
+    Hash::of([&payload(&prepared, &())[..]]) == digest
 }

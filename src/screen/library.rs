@@ -1,9 +1,9 @@
 //! Products of a library, each in the order of the kernel that computes it.
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
-use crate::check::{Check, Fields, Prepared, Source};
+use crate::check::{Check, CheckError, Fields, Prepared, Source};
 use crate::commit::Hash;
 use crate::generate::{Class, Spec};
 use crate::io::printable;
@@ -21,9 +21,6 @@ pub struct Library {
     pub ttnn: Vec<String>,
 }
 
-/// A product to be computed, its digests still empty.
-pub(super) type Wanted = (Product, Check);
-
 /// Formats that PyTorch multiplies through a library, what it returns, and who computes.
 const FORMATS: [(Format, Format); 5] = [
     (Format::Fp16, Format::Fp16),
@@ -33,11 +30,11 @@ const FORMATS: [(Format, Format); 5] = [
     (Format::Int8, Format::Int32),
 ];
 
-/// The products that an architecture's libraries have. Of the kernels' words, each is of the products that it fits;
-/// the others are one chain over K.
+/// The products that an architecture's libraries compute. Each kernel text applies to the products that it fits; the other
+/// products are one chain over K.
 ///
 /// # Errors
-/// If the schedule does not fit, words fit no product, or two different ones the same.
+/// If the schedule does not fit, a kernel text fits no product, or two different ones fit the same product.
 pub fn products(
     arch: &str,
     library: &Library,
@@ -48,7 +45,7 @@ pub fn products(
     let mut unfit: Vec<Option<String>> = vec![Some(String::new()); library.kernels.len()];
     for (format, d) in FORMATS {
         let base = fields(arch, [format; 2], [Class::Normal; 2], size, 11);
-        let of = |more: Fields| -> Wanted {
+        let of = |more: Fields| {
             let fields = Fields {
                 arch: base.arch.clone(),
                 dtype: base.dtype,
@@ -59,28 +56,26 @@ pub fn products(
                 ..more
             };
             let name = format!("library.{format}");
-            wanted(name, LIBRARY[0], Route::Library, fields, size)
+            prepared(wanted(name, LIBRARY[0], Route::Library, fields, size))
         };
         // An architecture without this format has no such product of a library.
-        let (plain, check) = of(Fields::default());
-        let Ok(chain) = check.prepare() else {
+        let Ok(chain) = of(Fields::default()) else {
             continue;
         };
         let mut found: Option<(&str, (Product, Prepared))> = None;
         for (text, unfit) in library.kernels.iter().zip(&mut unfit) {
-            // What the words leave open is answered; what they say is theirs.
-            let answers = [Fields::default(), library.fields.clone()];
-            let tried = answers.map(|answers| {
-                let (product, check) = of(Fields {
+            // The library's fields count only where the text leaves something open.
+            let with = |answers: Fields| {
+                of(Fields {
                     kernel: Some(text.clone()),
                     ..answers
-                });
-                check.prepare().map(|prepared| (product, prepared))
-            });
-            let [alone, answered] = tried;
-            match (alone.or(answered), &found) {
+                })
+            };
+            let alone = with(Fields::default());
+            let tried = alone.or_else(|_| with(library.fields.clone()));
+            match (tried, &found) {
                 (Err(error), _) => {
-                    // The reason of the product that the words are about, if they say which.
+                    // The reason of the product that the text is about, if it names one.
                     let named = kernel::read(text)
                         .ok()
                         .and_then(|text| text.settings.operands);
@@ -111,11 +106,8 @@ pub fn products(
         let scheduled = library.kernels.is_empty() && !format.is_integer();
         all.push(match found {
             Some((_, found)) => found,
-            None if scheduled && library.fields != Fields::default() => {
-                let (product, check) = of(library.fields.clone());
-                (product, check.prepare()?)
-            }
-            None => (plain, chain),
+            None if scheduled && library.fields != Fields::default() => of(library.fields.clone())?,
+            None => chain,
         });
     }
     for (i, text) in library.ttnn.iter().enumerate() {
@@ -126,8 +118,8 @@ pub fn products(
             ..fields(arch, [Format::Bf16; 2], [Class::Normal; 2], size, 11)
         };
         let name = format!("library.bf16.{}", i + 1);
-        let (product, check) = wanted(name, LIBRARY[0], Route::Library, of_text, size);
-        all.push((product, check.prepare()?));
+        let product = wanted(name, LIBRARY[0], Route::Library, of_text, size);
+        all.push(prepared(product)?);
     }
     for (text, reason) in library.kernels.iter().zip(unfit) {
         if let Some(reason) = reason {
@@ -147,7 +139,7 @@ fn differ(one: &Prepared, other: &Prepared) -> bool {
     spec(one) != spec(other) || one.model().arithmetic != other.model().arithmetic
 }
 
-/// By which order D of a product of a library is right, in words.
+/// The order of sums that a library's product has, in plain words.
 pub fn order(product: &Product) -> String {
     let check: Result<Check, _> = Check::try_from(product.check.clone());
     let fields = &product.check;
@@ -189,15 +181,20 @@ pub(super) fn fields(
     }
 }
 
-/// A product of these fields.
+/// A product with all that its check needs.
+pub(super) fn prepared(product: Product) -> Result<(Product, Prepared), CheckError> {
+    let prepared = Check::try_from(product.check.clone())?.prepare()?;
+    Ok((product, prepared))
+}
+
+/// A product of these fields, its digests still empty.
 pub(super) fn wanted(
     name: String,
     family: &str,
     route: Route,
     check: Fields,
     [m, n, k]: [usize; 3],
-) -> Wanted {
-    let request = Check::try_from(check.clone()).expect("fields that agree");
+) -> Product {
     let placement = match family {
         "load" | "library" | "recorded" => Placement::Spread,
         _ => Placement::EverySm,
@@ -207,7 +204,7 @@ pub(super) fn wanted(
         Placement::EverySm => [16, 8],
         Placement::Spread => [m.div_ceil(8).max(16), n.div_ceil(8).max(8)],
     };
-    let product = Product {
+    Product {
         name,
         family: family.into(),
         route,
@@ -221,6 +218,5 @@ pub(super) fn wanted(
         sha256: Hash([0; 32]),
         tile,
         leaves: Vec::new(),
-    };
-    (product, request)
+    }
 }

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
-
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
-use super::library::{self, Library, Wanted, fields, spec, wanted};
+use super::library::{self, Library, fields, spec, wanted};
 use super::suite::{Product, Route, Suite};
-use super::tiles::Tiles;
 use crate::check::{Check, EngineChoice, Fields, Prepared, Progress};
 use crate::commit::Hash;
 use crate::emu::{Catalogue, Rule};
@@ -64,7 +61,7 @@ pub fn make(
     let mut wanted = Vec::new();
     for instruction in &architecture.instructions {
         for rule in &instruction.rules {
-            // D an addend of the next step: what chains of instructions have.
+            // Chains need a D that the next instruction takes as C.
             if rule.addend.is_some() {
                 continue;
             }
@@ -80,10 +77,8 @@ pub fn make(
             }
         }
     }
-    let mut prepared = Vec::new();
-    for (product, check) in wanted {
-        prepared.push((product, check.prepare()?));
-    }
+    let prepared = wanted.into_iter().map(library::prepared);
+    let mut prepared = prepared.collect::<Result<Vec<_>, _>>()?;
     prepared.extend(library::products(
         &architecture.name,
         library,
@@ -120,7 +115,7 @@ fn units(
     rule: &Rule,
     [a, b]: [Format; 2],
     amount: &Amount,
-    into: &mut Vec<Wanted>,
+    into: &mut Vec<Product>,
 ) {
     let rows = if instruction.starts_with("wgmma") {
         64
@@ -129,7 +124,7 @@ fn units(
     };
     let span = rule.step.span();
     let short = span == 1;
-    // A chain that has no instruction is of one unit.
+    // One unit computes a chain of single multiply-adds that no instruction groups.
     let turns = short && rule.instruction_k.is_some();
     let k = if short {
         8 * amount.steps
@@ -140,7 +135,7 @@ fn units(
         format!(".{}x{}", scale.format, scale.block)
     });
     let unit = format!("{instruction}.{a}.{b}{scale}.{}", rule.accumulator);
-    // Of a pair of two formats, the families that tell most, once.
+    // For two different formats, only the families that show most, and once.
     let (families, seeds) = if a == b {
         (FAMILIES.len(), amount.seeds)
     } else {
@@ -217,17 +212,14 @@ pub(super) fn finished(
             .into());
         }
     }
-    let format = prepared.replay().format();
-    let tiles = Tiles {
-        shape: product.shape(),
-        tile: product.tile,
-        format,
+    let product = Product {
+        model_sha256: prepared.model().arithmetic.sha256(),
+        d: prepared.replay().format(),
+        sha256: Hash::of([&d[..]]),
+        ..product
     };
     Ok(Product {
-        model_sha256: prepared.model().arithmetic.sha256(),
-        d: format,
-        sha256: Hash(Sha256::digest(&d).into()),
-        leaves: tiles.leaves(&d),
+        leaves: product.tiles().leaves(&d),
         ..product
     })
 }

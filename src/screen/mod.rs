@@ -13,12 +13,10 @@
 
 mod another;
 mod challenge;
-mod claims;
 mod consistent;
 mod control;
 mod coverage;
 mod elements;
-mod error;
 mod families;
 mod fault;
 mod faulty;
@@ -41,7 +39,6 @@ mod view;
 pub use challenge::{COMMITMENT, Commitment, Trusted, Whose, challenge};
 pub use control::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
-pub use error::ScreenError;
 pub use families::{FAMILIES, Family, Level};
 pub use fault::{Fault, Place, Stuck};
 pub use fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
@@ -54,3 +51,23 @@ pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
 pub use show::prometheus;
 pub use simulate::{Injection, Simulated, simulate};
 pub use suite::{Challenge, Placement, Product, Route, SUITE, Suite};
+
+use crate::check::CheckError;
+use crate::io::FileError;
+
+/// Why a suite cannot be made, run or judged.
+#[derive(Debug, thiserror::Error)]
+pub enum ScreenError {
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{0}")]
+    Said(String),
+}
+
+impl From<String> for ScreenError {
+    fn from(reason: String) -> ScreenError {
+        ScreenError::Said(reason)
+    }
+}

@@ -1,10 +1,10 @@
-//! The pattern of wrong elements, in words.
+//! Sentences about the pattern of wrong elements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::elements::{Where, lane};
 use super::fleet::{Condition, FirstWrong, Wrong};
-use super::results::{Failure, Results};
+use super::results::Results;
 use super::stuck::{Acts, Broken};
 
 /// A wrong element of a GPU.
@@ -48,10 +48,12 @@ impl Counter {
         let mut sms: BTreeMap<u32, u64> = BTreeMap::new();
         for failure in &results.failures {
             for &sm in &failure.sms {
-                // How often each of several SMs returned it, nobody counts.
+                // Nobody counts how often each of several SMs returned it.
                 *sms.entry(sm).or_default() += (failure.times / failure.sms.len() as u64).max(1);
             }
         }
+        let failures = results.failures.iter();
+        let temperatures = failures.filter_map(|failure| failure.temperature_c);
         Wrong {
             elements: self.elements,
             sms_seen: results.sms.len(),
@@ -62,16 +64,11 @@ impl Counter {
                 .into_iter()
                 .map(|(bit, [ones, zeros])| (bit, ones, zeros))
                 .collect(),
-            temperature_c: temperatures(&results.failures),
+            temperature_c: temperatures.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]),
             first: self.first,
             fits: Vec::new(),
         }
     }
-}
-
-fn temperatures(failures: &[Failure]) -> Option<[u32; 2]> {
-    let all = failures.iter().filter_map(|failure| failure.temperature_c);
-    all.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 /// A condition, and the sentence that says it, of wrong elements that no other kernel explains. `place`: where most of them
@@ -95,10 +92,10 @@ pub fn fault(
     };
     let heat = heat(results, wrong);
     if wrong.elements == 0 {
-        let said = format!(
+        let sentence = format!(
             "wrong results {on}{heat}; no tile was kept, so the wrong elements are unknown"
         );
-        return (Condition::Unplaced, said);
+        return (Condition::Unplaced, sentence);
     }
     let (all, given) = (wrong.elements, broken.explained as u64);
     let elements = if given == all {
@@ -125,8 +122,8 @@ pub fn fault(
                 "they do not share one lane, row or column pattern, so no single fault was searched for"
             }
         };
-        let said = format!("{bits} of D{of} {on}{heat}: {tried}; intermittent; {rate}");
-        return (Condition::Marginal, said);
+        let sentence = format!("{bits} of D{of} {on}{heat}: {tried}; intermittent; {rate}");
+        return (Condition::Marginal, sentence);
     };
     let others = match broken.fits.len() {
         1 => String::new(),
@@ -134,7 +131,7 @@ pub fn fault(
         n => format!(" ({} other faults give the same)", n - 1),
     };
     let fault = first.describe();
-    // What does not act in the cold is not a line that is stuck.
+    // A fault that does not act in the cold is no stuck line.
     match broken.acts {
         _ if 10 * given < 9 * all => (
             Condition::Marginal,
@@ -159,13 +156,13 @@ pub fn fault(
     }
 }
 
-/// What is said of whole tiles that are zero or another's.
+/// The condition and its sentence where whole tiles are zero or another's.
 pub fn control(results: &Results, wrong: &Wrong, tiles: &str) -> (Condition, String) {
     let (on, heat, rate) = (on(wrong), heat(results, wrong), rate(results));
-    let said = format!(
+    let sentence = format!(
         "{tiles}, {on}{heat}: the control logic is wrong, not a unit that multiplies or adds; {rate}"
     );
-    (Condition::Control, said)
+    (Condition::Control, sentence)
 }
 
 fn list(numbers: &[u32]) -> String {
@@ -216,7 +213,7 @@ fn grows(results: &Results) -> String {
     }
 }
 
-/// From which temperature on, if cooler runs of the same were right.
+/// From which temperature on results were wrong, if cooler runs of the same were right.
 fn heat(results: &Results, wrong: &Wrong) -> String {
     match (&results.readings, wrong.temperature_c) {
         (Some(readings), Some([coolest, _]))
@@ -231,18 +228,14 @@ fn heat(results: &Results, wrong: &Wrong) -> String {
     }
 }
 
-/// Whether every product that was wrong was also right where it was wrong: what always is may only have been run late.
-/// All wrong results together, those of products that are not listed included, must be fewer, too.
+/// Whether every wrong product was also right on the same SMs: a permanent fault may only have been run late. All wrong
+/// results together, unlisted ones included, must be fewer than the results there, too.
 fn were_right(results: &Results) -> bool {
-    let mut products: Vec<&str> = results.failures.iter().map(|of| &*of.product).collect();
-    products.sort_unstable();
-    products.dedup();
+    let products: BTreeSet<&str> = results.failures.iter().map(|of| &*of.product).collect();
     let mut all = 0;
     let each = products.iter().all(|product| {
         let same = results.failures.iter().filter(|of| of.product == *product);
-        let mut sms: Vec<u32> = same.clone().flat_map(|of| of.sms.clone()).collect();
-        sms.sort_unstable();
-        sms.dedup();
+        let sms: BTreeSet<&u32> = same.clone().flat_map(|of| &of.sms).collect();
         let wrong = same.fold(0, |wrong: u64, of| wrong.saturating_add(of.times));
         let Some(ran) = results.ran(product) else {
             return false;

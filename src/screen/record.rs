@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::{Level, RECORDED};
 use super::library::wanted;
 use super::make::finished;
@@ -58,7 +58,7 @@ pub fn record(
     for (name, check) in cases {
         match prepared(&check) {
             Err(reason) => left_out.push((name, reason)),
-            // Weights and inputs that are used twice are one product.
+            // The same weights and inputs, used twice, are one product.
             Ok(prepared) if !seen.insert(prepared.identity()) => {}
             Ok(prepared) => fit.push((name, prepared)),
         }
@@ -202,7 +202,7 @@ fn prepared(check: &Check) -> Result<Fit, String> {
 }
 
 impl Fit {
-    /// What makes it the product that it is: its fields and its operands.
+    /// Equal for equal products: its fields and its operands.
     fn identity(&self) -> String {
         let mut fields = self.fields();
         for role in Role::PRODUCT {
@@ -242,7 +242,7 @@ impl Fit {
         let problem = self.prepared.problem();
         let size = [problem.m, problem.n, problem.k];
         let name = format!("{}.{number}.{name}", RECORDED[0]);
-        wanted(name, RECORDED[0], Route::Library, self.fields(), size).0
+        wanted(name, RECORDED[0], Route::Library, self.fields(), size)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::suite::Suite;
 use super::tiles::Tiles;
 use crate::commit::Hash;
@@ -165,18 +165,10 @@ impl Failure {
 }
 
 impl Results {
-    /// As the file has it.
+    /// As the file has it, signed if there is a key.
     ///
     /// # Errors
     /// If it cannot be written as JSON.
-    pub fn text(&self) -> Result<Vec<u8>, ScreenError> {
-        self.signed(None)
-    }
-
-    /// The same, signed if there is a key.
-    ///
-    /// # Errors
-    /// As of [`Results::text`].
     pub fn signed(&self, signer: Option<&Signer>) -> Result<Vec<u8>, ScreenError> {
         let text = envelope::seal_signed(RESULTS, self, signer);
         Ok(text.map_err(|error| error.to_string())?)

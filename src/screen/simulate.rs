@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
-
+use super::ScreenError;
 use super::control::WrongTiles;
-use super::error::ScreenError;
 use super::fault::{Fault, Injector};
 use super::faulty::Chain;
 use super::make::payload;
@@ -15,14 +13,14 @@ use super::results::{
 };
 use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
-use super::tiles::{Tiles, codes};
+use super::tiles::Tiles;
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
 use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
 use crate::random::mix;
 
-/// What a simulated device does differently from it should.
+/// What a simulated device does wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     Fault(Fault),
@@ -75,7 +73,7 @@ pub struct Simulated {
     /// Degrees Celsius of the first round, and by how much each is warmer.
     pub temperature: [u32; 2],
     pub injection: Option<Injection>,
-    /// Of faults that act at random.
+    /// Seed of faults that act at random.
     pub seed: u64,
 }
 
@@ -128,19 +126,15 @@ impl Computed<'_> {
     /// What a device of this kind finds.
     ///
     /// # Errors
-    /// If the injection does not fit: an SM that is not there, a schedule or architecture that is none.
+    /// If the injection does not fit: its SM, schedule or architecture does not exist.
     pub fn run(&self, device: &Simulated) -> Result<Results, ScreenError> {
-        let mut log = Log::default();
-        let broken = match &device.injection {
-            Some(Injection::Fault(fault)) => Some(fault.sm),
-            Some(Injection::Tiles(tiles)) => Some(tiles.sm),
-            _ => None,
-        };
         let sms = device.sms;
-        if let Some(sm) = broken.filter(|sm| *sm >= sms) {
-            return Err(format!("a fault on SM {sm} of a device of {sms}").into());
-        }
         match &device.injection {
+            Some(Injection::Fault(Fault { sm, .. }) | Injection::Tiles(WrongTiles { sm, .. }))
+                if *sm >= sms =>
+            {
+                return Err(format!("a fault on SM {sm} of a device of {sms}").into());
+            }
             Some(Injection::Model(name)) => {
                 let found = Catalogue::builtin().find(name);
                 found.map_err(|unknown| unknown.to_string())?;
@@ -152,39 +146,34 @@ impl Computed<'_> {
         }
         let [start, warmer] = device.temperature;
         let heat = |round: u32| start.saturating_add(warmer.saturating_mul(round)).min(95);
+        let mut log = Log::default();
         let mut before: Option<&[u8]> = None;
         for round in 0..device.rounds {
             log.half = usize::from(round >= device.rounds.div_ceil(2));
             for (product, (prepared, right)) in self.suite.products.iter().zip(&self.products) {
                 let run = Run {
                     product,
-                    tiles: Tiles {
-                        shape: product.shape(),
-                        tile: product.tile,
-                        format: product.d,
-                    },
+                    tiles: product.tiles(),
                     temperature: heat(round),
-                    sms: device.sms,
+                    sms,
                 };
                 // A challenge does not say what is right.
                 let blind = self.suite.challenge.is_some();
                 log.placed.clear();
-                let own = blind || Hash(Sha256::digest(right).into()) == product.sha256;
-                if !own {
+                if !blind && Hash::of([&right[..]]) != product.sha256 {
                     // This machine itself computes wrong.
                     log.wrong(&run, right, None);
                     continue;
                 }
+                let seed = device.seed ^ u64::from(round) << 32;
                 match &device.injection {
                     None => {}
                     Some(Injection::Fault(fault)) => {
-                        let seed = device.seed ^ u64::from(round) << 32;
                         run.fault(prepared, right, (&fault.aged(round), seed), &mut log);
                     }
                     Some(Injection::Tiles(wrong)) => {
-                        let seed = device.seed ^ u64::from(round) << 32;
                         let seed = mix(seed ^ u64::from(product.sha256.0[0]));
-                        let of = (&run.tiles, product.placement, device.sms);
+                        let of = (&run.tiles, product.placement, sms);
                         let d = wrong.spoil(of, right, before, seed);
                         if d != *right {
                             log.wrong(&run, &d, run.placed(wrong.sm));
@@ -204,7 +193,7 @@ impl Computed<'_> {
                         };
                         run.other(check, right, &mut log)?;
                     }
-                    // Only products of floats have an order that a library chooses.
+                    // A library chooses an order only for floats.
                     Some(Injection::Schedule(..)) => {}
                     Some(Injection::Model(name)) => {
                         let mut check = prepared.spelled_out();
@@ -219,7 +208,7 @@ impl Computed<'_> {
         }
         let ran = |product: &Product| {
             let sms = match product.placement {
-                Placement::EverySm => device.sms,
+                Placement::EverySm => sms,
                 Placement::Spread => 0,
             };
             Ran {
@@ -238,13 +227,13 @@ impl Computed<'_> {
                 architecture: self.suite.arch.clone(),
                 uuid: None,
                 driver: None,
-                multiprocessors: Some(device.sms),
+                multiprocessors: Some(sms),
                 program: concat!("tcverify ", env!("CARGO_PKG_VERSION"), " screen run").into(),
                 simulated: true,
             },
             runs: runs.map(ran).collect(),
             left_out: Vec::new(),
-            sms: (0..device.sms).collect(),
+            sms: (0..sms).collect(),
             failures: log.failures,
             more_failures: log.more,
             halves: (device.rounds > 1).then_some(log.halves),
@@ -252,7 +241,7 @@ impl Computed<'_> {
                 temperature_c: [heat(0), heat(device.rounds.max(1) - 1)],
                 sm_clock_mhz: None,
             }),
-            // A run that is simulated takes no time of a GPU's.
+            // A simulated run takes no GPU time.
             seconds: 0.0,
             stopped: false,
             commitment: None,
@@ -281,7 +270,7 @@ impl Run<'_> {
         let Some(mut chain) = Chain::of(prepared) else {
             return;
         };
-        // A unit without these bits has not this fault.
+        // A unit without these bits does not have this fault.
         let bits = bits(&prepared.model().arithmetic, fault.place);
         let has = bits.clone().any(|bit| fault.bits >> bit & 1 == 1);
         if self.temperature < fault.above || !has {
@@ -290,21 +279,15 @@ impl Run<'_> {
         let width = self.product.d.bytes();
         let mut d = right.to_vec();
         for tile in 0..self.tiles.count() {
-            // Of a product that is spread, every SM has its tiles.
+            // A spread product has some of its tiles on every SM.
             if self.product.placement == Placement::Spread && tile as u32 % self.sms != fault.sm {
                 continue;
             }
-            let [rows, columns] = self.tiles.place(tile);
-            for row in rows {
-                for column in columns
-                    .clone()
-                    .filter(|&column| fault.of.holds([row, column]))
-                {
-                    let at = row * self.product.n + column;
-                    let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);
-                    let code = chain.element([row, column], Injector::new(fault, seed));
-                    d[at * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
-                }
+            for [row, column] in self.tiles.elements(tile).filter(|&at| fault.of.holds(at)) {
+                let at = row * self.product.n + column;
+                let seed = seed.wrapping_add(at as u64) ^ u64::from(self.product.sha256.0[0]);
+                let code = chain.element([row, column], Injector::new(fault, seed));
+                d[at * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
             }
         }
         if d != right {
@@ -330,15 +313,14 @@ impl Run<'_> {
         }
     }
 
-    /// Everywhere alike.
+    /// Another computation, with the same D on all SMs.
     fn other(&self, check: Check, right: &[u8], log: &mut Log) -> Result<(), ScreenError> {
-        // What the other has not cannot differ.
+        // A product that the other cannot compute cannot differ.
         let Ok(prepared) = check.prepare() else {
             return Ok(());
         };
         let d = payload(&prepared, &());
-        let same = Hash(Sha256::digest(&d).into()) == self.product.sha256;
-        if same || d == *right {
+        if Hash::of([&d[..]]) == self.product.sha256 || d == *right {
             return Ok(());
         }
         match self.product.placement {
@@ -359,7 +341,7 @@ struct Log {
     /// Wrong results of the first half of the runs and of the second, and which half this is.
     halves: [u64; 2],
     half: usize,
-    /// Where the product that is run has returned something, of which this log tells.
+    /// SMs that have returned a D of the current product that is in this log.
     placed: Vec<Option<u32>>,
 }
 
@@ -367,7 +349,7 @@ impl Log {
     fn wrong(&mut self, run: &Run, d: &[u8], sm: Option<u32>) {
         self.halves[self.half] += 1;
         self.placed.push(sm);
-        let d_sha256 = Hash(Sha256::digest(d).into());
+        let d_sha256 = Hash::of([d]);
         let same = |f: &&mut Failure| f.product == run.product.name && f.d_sha256 == d_sha256;
         if let Some(known) = self.failures.iter_mut().find(same) {
             return known.again(sm, Some(run.temperature));
@@ -397,20 +379,4 @@ impl Log {
         failure.again(sm, Some(run.temperature));
         self.failures.push(failure);
     }
-}
-
-/// Elements that differ in a tile: place in D, right and given code.
-pub fn differing(
-    tiles: &Tiles,
-    index: usize,
-    right: &[u8],
-    given: &[u8],
-) -> Vec<([usize; 2], u64, u64)> {
-    let [rows, columns] = tiles.place(index);
-    let places = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
-    let pairs = codes(tiles.format, right).zip(codes(tiles.format, given));
-    let all = places.zip(pairs);
-    all.filter(|(_, (right, given))| right != given)
-        .map(|(place, (right, given))| (place, right, given))
-        .collect()
 }

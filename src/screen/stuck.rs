@@ -23,24 +23,29 @@ pub struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acts {
     Always,
-    /// In one step of an element that is wrong or in two, in none of others.
+    /// In one or two steps of a wrong element, in none of the others.
     NowAndThen,
+}
+
+/// Every part of a unit of this arithmetic: its place, which of several it is, and the bits of its numbers.
+fn parts(arithmetic: &Arithmetic) -> impl Iterator<Item = (Place, usize, Range<u32>)> {
+    Place::ALL.iter().flat_map(|&(place, _, _)| {
+        let bits = bits(arithmetic, place);
+        (0..paths(arithmetic, place)).map(move |k| (place, k, bits.clone()))
+    })
 }
 
 /// Every bit of a unit of this arithmetic that can be broken: stuck at 0 and at 1, and inverted; and every number that can be
 /// lost.
 pub fn hypotheses(arithmetic: &Arithmetic) -> Vec<Fault> {
     let mut all = Vec::new();
-    for (place, _, _) in Place::ALL {
-        for k in 0..paths(arithmetic, *place) {
-            let numbers = bits(arithmetic, *place);
-            if !numbers.is_empty() {
-                all.push(Fault::always(*place, u128::MAX, Stuck::Zero, k));
-            }
-            for bit in numbers {
-                let kinds = Stuck::ALL.iter().map(|(stuck, _, _)| *stuck);
-                all.extend(kinds.map(|stuck| Fault::always(*place, 1 << bit, stuck, k)));
-            }
+    for (place, k, bits) in parts(arithmetic) {
+        if !bits.is_empty() {
+            all.push(Fault::always(place, u128::MAX, Stuck::Zero, k));
+        }
+        for bit in bits {
+            let kinds = Stuck::ALL.iter().map(|(stuck, _, _)| *stuck);
+            all.extend(kinds.map(|stuck| Fault::always(place, 1 << bit, stuck, k)));
         }
     }
     all
@@ -52,20 +57,17 @@ pub const NEIGHBOURS: u32 = 16;
 /// Every run of 2 to 16 neighbouring bits that can be inverted together.
 fn neighbours(arithmetic: &Arithmetic) -> Vec<Fault> {
     let mut all = Vec::new();
-    for (place, _, _) in Place::ALL {
-        let numbers = bits(arithmetic, *place);
-        for k in 0..paths(arithmetic, *place) {
-            for first in numbers.clone() {
-                let most = NEIGHBOURS.min(numbers.end - first);
-                let masks = (2..=most).map(|count| ((1u128 << count) - 1) << first);
-                all.extend(masks.map(|mask| Fault::always(*place, mask, Stuck::Flip, k)));
-            }
+    for (place, k, bits) in parts(arithmetic) {
+        for first in bits.clone() {
+            let most = NEIGHBOURS.min(bits.end - first);
+            let masks = (2..=most).map(|count| ((1u128 << count) - 1) << first);
+            all.extend(masks.map(|mask| Fault::always(place, mask, Stuck::Flip, k)));
         }
     }
     all
 }
 
-/// How many parts of this kind a unit has beside each other.
+/// How many parallel parts of this kind a unit has.
 pub fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
     let span = arithmetic.step.span();
     let unit = arithmetic.step.unit(arithmetic.formats());
@@ -103,7 +105,7 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Range<u32> {
     }
 }
 
-/// The largest magnitude of a significand, or of an integer: bits above that of a product are of no number.
+/// The largest magnitude of a significand, or of an integer: no product has a bit above the product of two.
 fn largest(format: Format) -> u64 {
     match (format.is_integer(), format.sign_mask()) {
         (false, _) => (2u64 << format.fraction_bits()) - 1,
@@ -112,7 +114,7 @@ fn largest(format: Format) -> u64 {
     }
 }
 
-/// What fits wrong elements.
+/// The faults that explain wrong elements best.
 #[derive(Clone, Debug, Default)]
 pub struct Broken {
     /// Equally good ones.
@@ -127,15 +129,15 @@ pub struct Broken {
 /// Elements of products of one unit.
 pub type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
 
-/// Elements by which most hypotheses are ruled out, and how many of them one must give.
+/// Number of elements that rule out most hypotheses, and how many of them a fault must give.
 const FIRST: usize = 6;
 const ENOUGH: usize = 4;
 
-/// Up to so many steps, two of them are tried together.
+/// Elements of at most so many steps are also tried with two faulty steps.
 const PAIRS: usize = 16;
 
-/// The faults that give the most wrong elements: always, which have to leave right what is right; or now and then, in one
-/// step of each or in two.
+/// The faults that give the most wrong elements: always, leaving right elements right; or now and then, in one step of
+/// each element or in two.
 pub fn broken(units: &[Unit]) -> Broken {
     Broken {
         tried: units
@@ -171,7 +173,7 @@ fn most(units: &[Unit]) -> Broken {
     if 10 * several.explained >= 9 * total {
         return several;
     }
-    // What acts always is the simpler story where both tell as much.
+    // Where both explain as much, a fault that always acts is the simpler explanation.
     if rare.explained > best.explained {
         rare
     } else {
@@ -179,11 +181,11 @@ fn most(units: &[Unit]) -> Broken {
     }
 }
 
-/// Bands of exponents are searched for in so many faults that act now and then.
+/// For how many of the faults that act now and then a band of exponents is searched for.
 const BANDED: usize = 16;
 
-/// Of faults that act now and then, those that act always where the exponent of an operand lies in a band, and leave right
-/// what is right. The band is that of the steps which alone give an element.
+/// Of faults that act now and then, those that always act where the exponent of an operand lies in a band, and leave right
+/// elements right. The band is that of the steps which alone give an element.
 fn banded(units: &[Unit], rare: &Broken) -> Broken {
     let mut scores = Vec::new();
     for fault in rare.fits.iter().take(BANDED) {
@@ -217,7 +219,7 @@ fn banded(units: &[Unit], rare: &Broken) -> Broken {
     best(scores, Acts::Always)
 }
 
-/// Exponents at the steps of a unit of which one, and only one, gives a wrong element.
+/// Exponents at steps of which exactly one gives a wrong element.
 fn fields(unit: &Unit, fault: &Fault) -> Vec<u32> {
     let mut fields = Vec::new();
     for (prepared, seen) in unit {
@@ -257,8 +259,8 @@ fn wrong<'a>(unit: &'a Unit<'a>) -> Vec<(&'a Prepared, Seen)> {
     all.filter(|(_, seen)| seen.wrong).collect()
 }
 
-/// Those that are likely by a few elements, and how many of all they give; `given`: whether one gives an element. A fault that
-/// `refuted` knows is none.
+/// The faults that a few elements make likely, and how many wrong elements each gives. `given`: whether a fault gives an element;
+/// `refuted`: whether a right element excludes it.
 fn counted(
     unit: &Unit,
     of: fn(&Arithmetic) -> Vec<Fault>,
@@ -299,7 +301,7 @@ fn counted(
         .collect()
 }
 
-/// Those that leave the right elements of a unit as they are.
+/// The faults that act always and leave the right elements of a unit as they are.
 fn always(unit: &Unit, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)> {
     let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
         chain.element(seen.at, Injector::new(fault, 0)) == seen.given
@@ -315,7 +317,7 @@ fn always(unit: &Unit, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)>
     })
 }
 
-/// Those that act in one step of an element, or in two.
+/// The faults that act in one step of an element, or in two.
 fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
     let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
         let steps = chain.steps();

@@ -1,12 +1,13 @@
 //! A suite: products by seed, and what must come out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ScreenError;
+use super::ScreenError;
 use super::families::Level;
+use super::tiles::Tiles;
 use crate::check::{Check, Fields, Prepared, Source};
 use crate::commit::Hash;
 use crate::envelope;
@@ -111,6 +112,15 @@ impl Product {
         [self.m, self.n]
     }
 
+    /// How its D is cut.
+    pub(super) fn tiles(&self) -> Tiles {
+        Tiles {
+            shape: self.shape(),
+            tile: self.tile,
+            format: self.d,
+        }
+    }
+
     /// Files of operands, as they are named.
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let sources = self.check.arrays().into_values();
@@ -167,7 +177,7 @@ impl Product {
 }
 
 /// The SHA-256 that is the name of a file of an operand: `FOLDER/DIGEST.npy`.
-pub(super) fn named_digest(path: &Path) -> Option<Hash> {
+fn named_digest(path: &Path) -> Option<Hash> {
     let beside = |part: Component| matches!(part, Component::Normal(_));
     let name = path.file_name()?.to_str()?.strip_suffix(".npy")?;
     let digest = Hash::parse(name)?;
@@ -201,9 +211,9 @@ impl Suite {
         }
     }
 
-    /// Makes sure that files of operands are those that it was made of.
+    /// Refuses files of operands that are not those that it was made from.
     fn confirm_files(&self) -> Result<(), ScreenError> {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for path in self.products.iter().flat_map(Product::files) {
             let there = self.folder.join(&path);
             let fault = |reason: String| ScreenError::File(Fault::from(reason).of(&there));
@@ -246,7 +256,7 @@ impl Suite {
         if suite.products.is_empty() {
             return Err(fault("has no products".into()));
         }
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = BTreeSet::new();
         for product in &suite.products {
             let named = |reason| fault(format!("{}: {reason}", printable(&product.name)));
             product.validate().map_err(named)?;
@@ -254,7 +264,7 @@ impl Suite {
                 return Err(named("appears twice".into()));
             }
         }
-        if suite.challenge.is_some() && !suite.says_nothing() {
+        if suite.challenge.is_some() && !suite.hides_answers() {
             return Err(fault("is a challenge, and says what is right".into()));
         }
         suite.folder = path.parent().unwrap_or(Path::new("")).to_owned();

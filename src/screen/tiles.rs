@@ -34,6 +34,12 @@ impl Tiles {
         })
     }
 
+    /// The elements of one, row by row.
+    pub fn elements(&self, index: usize) -> impl Iterator<Item = [usize; 2]> + use<> {
+        let [rows, columns] = self.place(index);
+        rows.flat_map(move |row| columns.clone().map(move |column| [row, column]))
+    }
+
     /// Bytes of one.
     pub fn bytes(&self, index: usize) -> usize {
         let [rows, columns] = self.place(index);

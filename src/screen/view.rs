@@ -7,7 +7,7 @@ use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, groupe
 use crate::words::Word;
 
 impl Fleet {
-    /// What it says.
+    /// The view of it.
     pub fn view(&self) -> View {
         let (faulty, all) = (self.faulty().count(), self.gpus.len());
         let (tone, word) = match (faulty, self.gpus.iter().all(|gpu| gpu.condition.right())) {
@@ -16,9 +16,9 @@ impl Fleet {
             _ => (Tone::Bad, "Faulty"),
         };
         let counts = self.counts();
-        let said: Vec<_> = counts
+        let counted: Vec<_> = counts
             .iter()
-            .map(|(condition, count)| format!("{count} {}", words(*condition)))
+            .map(|(condition, count)| format!("{count} {}", describe(*condition)))
             .collect();
         let s = if all == 1 { "" } else { "s" };
         let suite = format!(
@@ -38,12 +38,12 @@ impl Fleet {
         }
         let figures = counts
             .iter()
-            .map(|(condition, count)| (words(*condition), grouped(*count as u64)));
+            .map(|(condition, count)| (describe(*condition), grouped(*count as u64)));
         View {
             schema: self.schema.clone(),
             tone,
             word: word.to_owned(),
-            sentence: format!("{all} GPU{s}: {}", said.join(", ")),
+            sentence: format!("{all} GPU{s}: {}", counted.join(", ")),
             about: vec![format!("Suite {} {}", self.arch, self.level)],
             figures: figures.collect(),
             sections: vec![Section {
@@ -70,7 +70,7 @@ impl Fleet {
                 .filter(|gpu| gpu.trusted.whose == whose)
                 .count()
         };
-        let said = [
+        let counts = [
             (of(Whose::OwnWord), "of a node's own word, not signed"),
             (of(Whose::Signed), "signed"),
             (
@@ -78,11 +78,11 @@ impl Fleet {
                 "signed, of products drawn after the node committed to its GPU",
             ),
         ];
-        let said = said.iter().filter(|(count, _)| *count > 0);
-        let said: Vec<_> = said
-            .map(|(count, words)| format!("{count} {words}"))
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts
+            .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        said.join(", ")
+        counts.join(", ")
     }
 
     /// How many GPUs are in which condition, the rare ones first.
@@ -93,8 +93,8 @@ impl Fleet {
     }
 }
 
-/// A condition, in words.
-fn words(condition: Condition) -> String {
+/// A condition in plain words.
+fn describe(condition: Condition) -> String {
     condition.word().replace('_', " ")
 }
 
@@ -102,7 +102,7 @@ fn shown(gpu: &Gpu) -> Case {
     let device = &gpu.device;
     let right = gpu.condition.right();
     let fault = gpu.wrong.fits.first();
-    let word = words(gpu.condition);
+    let word = describe(gpu.condition);
     let host = device.host.split('.').next().unwrap_or_default();
     Case {
         name: format!("{}/{}", device.host, device.index),

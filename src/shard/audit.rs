@@ -1,12 +1,9 @@
-//! Parts run again: whoever handed them in could not know which.
-
-use std::collections::BTreeSet;
+//! Some parts run again; whoever handed them in could not know which.
 
 use super::{Part, Plan, ShardError};
 use crate::check::Progress;
 use crate::io::Files;
-use crate::random::SplitMix64;
-use crate::sample::{miss_probability, smallest_caught};
+use crate::sample::{draw, miss_probability, smallest_caught};
 
 /// Parts that were run again, and what their agreement proves.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,23 +13,18 @@ pub struct Audit {
     pub parts: u64,
     /// In order.
     pub drawn: Vec<usize>,
-    /// Those of them that are not what they were run again as.
+    /// Those of them whose second run gave something else.
     pub wrong: Vec<usize>,
 }
 
 impl Plan {
     /// The parts that a seed draws: each once, all equally likely.
     pub fn drawn(&self, parts: usize, seed: u64) -> Vec<usize> {
-        let all = self.shards.len();
-        let mut random = SplitMix64(seed);
-        let mut drawn = BTreeSet::new();
-        while drawn.len() < parts.min(all) {
-            // Words past the last multiple would make the first parts likelier.
-            let most = u64::MAX - u64::MAX % all as u64;
-            let word = std::iter::repeat_with(|| random.word()).find(|word| *word < most);
-            drawn.extend(word.map(|word| (word % all as u64) as usize));
-        }
-        drawn.into_iter().collect()
+        let all = self.shards.len() as u64;
+        let drawn = draw(all, all.min(parts as u64), seed);
+        let mut drawn: Vec<_> = drawn.into_iter().map(|part| part as usize).collect();
+        drawn.sort_unstable();
+        drawn
     }
 
     /// Runs some parts again; `parts` are all of the plan, in order.

@@ -8,8 +8,7 @@ use crate::io::{Files, escaped_path};
 use crate::report::{Merged, Report};
 
 impl Plan {
-    /// Opens what the report of the whole needs: causes are searched for in the operands; without, only
-    /// what headers say is.
+    /// Opens what the report of the whole needs: the operands if causes are searched for, else only headers.
     ///
     /// # Errors
     /// If model, schedule or shapes are no longer the plan's, or operands that are needed.
@@ -35,7 +34,7 @@ impl Plan {
     /// All parts, in the order of their rows.
     ///
     /// # Errors
-    /// If one is missing, there twice, of another plan, or not signed as the plan asks.
+    /// If a part is missing, appears twice, is of another plan, or is not signed as the plan requires.
     pub fn collect(&self, parts: Vec<(Part, &Path)>) -> Result<Vec<Part>, ShardError> {
         let digest = self.digest()?;
         let mut places: Vec<Option<(Part, &Path)>> = self.shards.iter().map(|_| None).collect();
@@ -119,8 +118,8 @@ pub fn merge(
 }
 
 impl Part {
-    /// Makes sure that what it says of D's bits is what its leaves say: they are those of the replay, the
-    /// plan has those of D, and a block differs if and only if an element in it does.
+    /// Refuses a part whose findings contradict its leaves. The leaves are those of the replay, the plan has those of D, and
+    /// a block differs if and only if an element in it does.
     fn confirm(&self, plan: &Plan) -> Result<(), ShardError> {
         let fail = |reason: &str| {
             let shard = self.shard;

@@ -18,12 +18,12 @@ pub use plan::{PLAN, Plan, Share};
 use crate::check::CheckError;
 use crate::io::escaped_path;
 
-/// Why a plan, a part or a merge cannot be had.
+/// Why a plan, a part or a merge fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardError {
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// A plan or a part is not what it must be.
+    /// A plan or a part is invalid.
     #[error("{}: {reason}", escaped_path(path))]
     Document { path: PathBuf, reason: String },
     #[error("{0}")]

@@ -100,7 +100,7 @@ impl Plan {
         let arrays = prepared.arrays();
         let found = Share::of(prepared, share.rows[0]..share.rows[1]);
         for role in Role::PRODUCT {
-            let (array, said) = (arrays.get(*role), self.inputs.get(role));
+            let (array, planned) = (arrays.get(*role), self.inputs.get(role));
             // Of these the part reads its rows alone.
             let same = match role {
                 Role::A => found.a == share.a,
@@ -108,7 +108,7 @@ impl Plan {
                 Role::D => array.is_none() || found.d == share.d,
                 _ => {
                     let found = array.map(|array| payload_sha256(&array.tensor));
-                    found.as_ref() == said.map(|said| &said.payload_sha256)
+                    found.as_ref() == planned.map(|input| &input.payload_sha256)
                 }
             };
             if !same {

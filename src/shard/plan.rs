@@ -251,7 +251,7 @@ impl Share {
         let of = |tensor| leaves(tensor, std::slice::from_ref(&rows))[0];
         let arrays = prepared.arrays();
         let a = if arrays.transpose()[0] {
-            turned(prepared.problem().a, &rows)
+            transposed_leaf(prepared.problem().a, &rows)
         } else {
             of(&arrays[Role::A].tensor)
         };
@@ -265,7 +265,7 @@ impl Share {
 }
 
 /// A leaf over rows that do not lie together.
-fn turned(planes: Planes, rows: &Range<u64>) -> Hash {
+fn transposed_leaf(planes: Planes, rows: &Range<u64>) -> Hash {
     let payloads: Vec<_> = rows.clone().map(|row| row_payload(planes, row)).collect();
     leaf(payloads.iter().map(Vec::as_slice))
 }

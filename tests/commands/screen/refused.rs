@@ -110,14 +110,14 @@ fn results_that_are_none() {
     let right = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
     let mut other = right.clone();
     other.device.architecture = "sm_90".into();
-    folder.write("o.json", other.text().unwrap());
+    folder.write("o.json", other.signed(None).unwrap());
     judge("suite.json", "o.json")
         .refuses(&["o.json: is of a device of sm_90; the suite is for volta"]);
     let mut other = right.clone();
     let name = other.failures[0].product.clone();
     let product = suite.products.iter().find(|p| p.name == name).unwrap();
     other.failures[0].d_sha256 = product.sha256;
-    folder.write("o.json", other.text().unwrap());
+    folder.write("o.json", other.signed(None).unwrap());
     judge("suite.json", "o.json").refuses(&["reports a correct D", "wrong"]);
     // Whatever else cannot be.
     type Change = fn(&mut Results);
@@ -162,7 +162,7 @@ fn results_that_are_none() {
     for (words, change) in changes {
         let mut other = right.clone();
         change(&mut other);
-        folder.write("o.json", other.text().unwrap());
+        folder.write("o.json", other.signed(None).unwrap());
         judge("suite.json", "o.json").refuses(&["o.json", words]);
     }
 }
@@ -181,7 +181,7 @@ fn a_forged_suite_makes_no_gpu_clean() {
     suite.products[0].sha256 = tcverify::commit::Hash([7; 32]);
     folder.write("forged.json", suite.text().unwrap());
     results.suite = suite.id();
-    folder.write("r.json", results.text().unwrap());
+    folder.write("r.json", results.signed(None).unwrap());
     folder
         .tcverify("screen judge --suite forged.json r.json")
         .refuses(&["mma.fp16.fp16.fp32.toggle.1", "computes a different D"]);
