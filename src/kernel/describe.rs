@@ -1,7 +1,7 @@
 //! Plans for people.
 
 use super::{Cut, How, Kept, LostTail, MergeOrder, Plan, Residue, Said, Settings, Slice, Start};
-use crate::num::{Format, Kind};
+use crate::num::Format;
 use crate::words::Word as _;
 
 impl Settings {
@@ -147,10 +147,9 @@ impl Plan {
 
     /// The format of sums.
     fn sums(&self) -> &'static str {
-        let operand = self.settings.operand();
-        match operand.map(Format::kind) {
-            Some(Kind::Signed | Kind::Unsigned) => "int32",
-            _ if operand == Some(Format::Fp64) => "f64",
+        match self.settings.operand() {
+            Some(format) if format.is_integer() => "int32",
+            Some(Format::Fp64) => "f64",
             _ => "f32",
         }
     }

@@ -71,8 +71,11 @@ impl Plan {
         if operand == Format::Fp64 {
             return Err(no("its sums are FP64"));
         }
-        let is_integer = matches!(operand, Format::Int8 | Format::Uint8);
-        let sums = if is_integer { "int32" } else { "float32" };
+        let sums = if operand.is_integer() {
+            "int32"
+        } else {
+            "float32"
+        };
         let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
         let instruction_k = lane.map_or(1, |lane| lane.instruction_k);
         let restart = lane.and_then(|lane| lane.restart);

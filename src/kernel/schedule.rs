@@ -14,7 +14,7 @@ use crate::emu::schedule::{
 };
 use crate::emu::step::Code;
 use crate::emu::{Catalogue, Evidence, KnownBy};
-use crate::num::{Format, Kind};
+use crate::num::Format;
 
 /// Which model of the catalogue computes a plan's chains, as far as the kernel's words say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +57,7 @@ impl Plan {
                 multiply: Multiply::Alpha,
             });
         }
-        let integers = self.settings.operand();
-        if integers.is_some_and(|format| matches!(format.kind(), Kind::Signed | Kind::Unsigned)) {
+        if self.settings.operand().is_some_and(Format::is_integer) {
             // They add up to the same whatever the order.
             spec.scales = None;
             return Ok(spec);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::tables::is_digits;
 use super::{Said, Scheme};
 use crate::num::Format;
 use crate::words::words;
@@ -54,7 +55,7 @@ impl Capability {
 }
 
 fn number(text: &str) -> Option<u32> {
-    let plain = (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    let plain = text.len() <= 3 && is_digits(text);
     plain.then(|| text.parse().ok())?
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::from_fields;
-use super::{Capability, KernelError, KernelReading, Said, Shape};
+use super::text::of_words;
+use super::{Capability, KernelError, KernelReading, Said, Shape, TextKind};
 use crate::io::printable;
 use crate::num::Format;
 
@@ -183,7 +183,7 @@ impl KernelTable {
         if let Some(fast) = entry.fast_accumulation {
             words.push(("fastAccumulation".into(), u8::from(fast).to_string()));
         }
-        let mut reading = from_fields(&words)?;
+        let mut reading = of_words(TextKind::Attributes, &words)?;
         let TableEntry { m, n, k, .. } = *entry;
         reading.product = Some(Shape { m, n, k });
         let settings = &mut reading.settings;

@@ -214,14 +214,18 @@ pub fn inner_shape_name(text: &str) -> Option<&'static str> {
         .find(|name| name.eq_ignore_ascii_case(short))
 }
 
+/// Whether it is a whole number without a sign.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// `128x64x32`, so many numbers.
 pub(super) fn numbers<const N: usize>(text: &str) -> Option<[u32; N]> {
     let mut parts = text.split('x');
     let mut all = [0; N];
     for number in &mut all {
         let part = parts.next()?;
-        // No sign, no empty part.
-        part.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
+        is_digits(part).then_some(())?;
         *number = part.parse().ok()?;
     }
     parts.next().is_none().then_some(all)

@@ -10,7 +10,7 @@ use crate::kernel::{
     Cut, Dealt, Fact, How, IfSaid, KCut, Kept, KernelError, Merge, MergeOrder, Plan, Said,
     Settings, Slice, Tile, Traversal,
 };
-use crate::num::{Format, Kind};
+use crate::num::Format;
 use crate::words::Word as _;
 
 pub static FAMILY: Family = Family {
@@ -171,7 +171,7 @@ impl Walk {
         Ok(Walk {
             instruction_k,
             turn,
-            apart: apart && !is_integer(settings),
+            apart: apart && !settings.operand().is_some_and(Format::is_integer),
         })
     }
 
@@ -205,11 +205,6 @@ impl Walk {
             chain
         })
     }
-}
-
-fn is_integer(settings: &Settings) -> bool {
-    let operand = settings.operand().map(Format::kind);
-    matches!(operand, Some(Kind::Signed | Kind::Unsigned))
 }
 
 /// A GPU that does not have the instruction runs no such kernel.

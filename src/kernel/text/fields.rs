@@ -1,11 +1,12 @@
 //! The fields of an algorithm's configuration, however they are spelt.
 
-use super::draft::{Draft, number, once};
+use super::builder::{number, once};
 use crate::emu::Evidence;
 use crate::kernel::family::Family;
 use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::{
-    Capability, How, IfSaid, KernelError, Partition, Said, Scheme, Stages, Transposed,
+    Capability, How, IfSaid, KernelError, KernelReading, Partition, Said, Scheme, Stages,
+    Transposed,
 };
 use crate::num::Format;
 
@@ -27,11 +28,11 @@ fn canonical(key: &str) -> String {
 const NO_BIT: Option<(Evidence, &str)> = Some((Evidence::Compared, "bitequiv"));
 
 /// Reads one field; false if the key is none of an algorithm.
-pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
-    let settings = &mut draft.settings;
+pub fn algorithm(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
+    let settings = &mut reading.settings;
     let wrong = |wanted| move || KernelError::value(key, value, wanted);
-    let ignored = |draft: &mut Draft, why: String| {
-        draft.ignored(key, value, why, NO_BIT);
+    let ignored = |reading: &mut KernelReading, why: String| {
+        reading.ignored(key, value, why, NO_BIT);
         Ok(true)
     };
     let meaning = match canonical(key).as_str() {
@@ -39,7 +40,7 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let id = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.algo, id, key, value)?;
             let family = Family::of_algo(id);
-            draft.family(family, How::Derived, &format!("{key}={value}"))?;
+            reading.set_family(family, How::Derived, &format!("{key}={value}"))?;
             format!("family of kernels: {}", family.title)
         }
         "tile" | "tileid" => {
@@ -47,11 +48,11 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let tile = tile.ok_or_else(wrong("a tile such as 128x64, or its id"))?;
             let why = "the size of a tile of D does not affect the result";
             let Some([rows, columns]) = tile else {
-                return ignored(draft, why.into());
+                return ignored(reading, why.into());
             };
             once(&mut settings.tile, [rows, columns], key, value)?;
             let why = format!("{rows} x {columns} of D, column-major: {why}");
-            return ignored(draft, why);
+            return ignored(reading, why);
         }
         "stages" | "stagesid" => {
             let stages = Stages::parse(value);
@@ -93,14 +94,14 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let family = settings.algo.value().map(Family::of_algo);
             if family.is_some_and(|family| !family.own.custom_decides) {
                 let why = "kernel variant: does not affect the result in this family";
-                return ignored(draft, why.into());
+                return ignored(reading, why.into());
             }
             "kernel variant: the order of sums depends on it in some families".into()
         }
         "swizzle" | "swizzling" | "ctaswizzling" => {
             number(key, value, 64)?;
             let why = "order in which blocks visit tiles of D: does not affect the result";
-            return ignored(draft, why.into());
+            return ignored(reading, why.into());
         }
         "inner" | "innershape" | "innershapeid" => {
             let wanted = "an inner shape such as MMA16816, or its id";
@@ -120,28 +121,28 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let name = cluster_name(value);
             let name = name.ok_or_else(wrong("a cluster such as 2x1x1, or its id"))?;
             let why = format!("blocks of a cluster ({name}): does not affect the result");
-            return ignored(draft, why);
+            return ignored(reading, why);
         }
         "schedulingmode" => {
             let why = "order in which blocks are launched (read by its name)";
-            draft.ignored(key, value, why, None);
+            reading.ignored(key, value, why, None);
             return Ok(true);
         }
         _ => return Ok(false),
     };
-    draft.used(key, value, meaning);
+    reading.used(key, value, meaning);
     Ok(true)
 }
 
 /// Fields that no configuration of cublasLt has but people need: formats, GPU, and so on.
-pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
-    let settings = &mut draft.settings;
+pub fn beside(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
+    let settings = &mut reading.settings;
     let wrong = |wanted| move || KernelError::value(key, value, wanted);
     let meaning = match canonical(key).as_str() {
         "family" => {
             let family = Family::find(value);
             let family = family.ok_or_else(wrong("one of 'tcverify kernels list'"))?;
-            draft.family(family, How::Stated, &format!("{key}={value}"))?;
+            reading.set_family(family, How::Stated, &format!("{key}={value}"))?;
             format!("family of kernels: {}", family.title)
         }
         "tilek" => {
@@ -196,7 +197,7 @@ pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelE
         }
         _ => return Ok(false),
     };
-    draft.used(key, value, meaning);
+    reading.used(key, value, meaning);
     Ok(true)
 }
 
@@ -229,8 +230,8 @@ fn format(key: &str, value: &str) -> Result<Format, KernelError> {
 }
 
 /// What the library means where a field is left out.
-pub fn defaults(draft: &mut Draft, how: How, from: &str) {
-    let settings = &mut draft.settings;
+pub fn defaults(reading: &mut KernelReading, how: How, from: &str) {
+    let settings = &mut reading.settings;
     let mut left_out = Vec::new();
     if settings.split_k.is_none() {
         settings.split_k = Some(Said::new(1, how, from));
@@ -254,6 +255,6 @@ pub fn defaults(draft: &mut Draft, how: How, from: &str) {
     }
     for (key, value, meaning) in left_out {
         let meaning = format!("{meaning}; {from}");
-        draft.token(key, value, crate::kernel::Status::Defaulted, meaning);
+        reading.token(key, value, crate::kernel::Status::Defaulted, meaning);
     }
 }

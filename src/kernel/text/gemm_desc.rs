@@ -3,13 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
 use crate::io::printable;
 use crate::kernel::family::gemm_desc;
 use crate::kernel::{
     Algorithm, Dealt, How, KCut, KernelError, KernelReading, Said, Status, TextKind,
 };
-use crate::num::{Format, Kind};
+use crate::num::Format;
 use crate::words::Word as _;
 
 pub const FORM: &str = "GEMMDesc";
@@ -93,7 +92,7 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let operand = all.dtype("operand_dtype", &OPERANDS)?;
     let sums = all.dtype("accumulate_dtype", &SUMS)?;
     let output = all.dtype("output_dtype", &OUTPUTS)?;
-    if is_integer(sums) != is_integer(operand) || is_integer(output) != is_integer(operand) {
+    if [sums, output].map(Format::is_integer) != [operand.is_integer(); 2] {
         return Err(all.rule(format!(
             "operand_dtype {operand}, accumulate_dtype {sums} and output_dtype {output} must all be floating point or all be integer"
         )));
@@ -144,9 +143,9 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let cuts = cuts(&all, operand)?;
     planned(&all, sums, output, precision)?;
 
-    let mut draft = Draft::new(TextKind::GemmDesc);
-    draft.family(&gemm_desc::FAMILY, How::Derived, "its keys")?;
-    let settings = &mut draft.settings;
+    let mut reading = KernelReading::new(TextKind::GemmDesc);
+    reading.set_family(&gemm_desc::FAMILY, How::Derived, "its keys")?;
+    let settings = &mut reading.settings;
     let operand = match precision {
         Precision::Tf32 => Format::Tf32,
         _ => operand,
@@ -167,19 +166,15 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     });
     for key in KEYS.into_iter().chain([SCALE_APPLY]) {
         match (all.get(key), default(key)) {
-            (Some(_), _) => draft.used(key, &all.shown(key), meaning(key)),
+            (Some(_), _) => reading.used(key, &all.shown(key), meaning(key)),
             (None, Some(value)) => {
                 let meaning = format!("{}; left out", meaning(key));
-                draft.token(key, value, Status::Defaulted, meaning);
+                reading.token(key, value, Status::Defaulted, meaning);
             }
             (None, None) => {}
         }
     }
-    draft.finished()
-}
-
-fn is_integer(format: Format) -> bool {
-    matches!(format.kind(), Kind::Signed | Kind::Unsigned)
+    reading.finished()
 }
 
 fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
@@ -257,7 +252,7 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
     let span = keys.size("span")?.ok_or_else(|| keys.missing("span"))?;
     let [partial, merge] = ["partial_dtype", "merge_dtype"].map(|key| {
         let format = keys.dtype(key, &MERGES)?;
-        if is_integer(format) == is_integer(operand) {
+        if format.is_integer() == operand.is_integer() {
             Ok(format)
         } else {
             Err(keys.rule(format!(

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::configuration;
-use super::draft::Draft;
 use super::gemm_desc;
 use crate::io::printable;
 use crate::kernel::{KernelError, KernelReading, TextKind};
@@ -23,10 +22,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     if gemm_desc::is_one(&object) {
         return gemm_desc::read(&object);
     }
-    let mut draft = Draft::new(TextKind::Attributes);
-    let words = words(&object)?;
-    configuration::fill(&mut draft, &words)?;
-    draft.finished()
+    configuration::of_words(TextKind::Attributes, &words(&object)?)
 }
 
 /// Scalars as words.

@@ -1,11 +1,10 @@
 //! `ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn`, `cutlass_80_tensorop_...`,
 //! `cutlass_80_simt_sgemm_...`, `ampere_sgemm_...` and their like.
 
-use super::draft::Draft;
 use crate::emu::Evidence::Published;
 use crate::kernel::family::{cutlass, simt};
-use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, Compute, How, KernelError, Said};
+use crate::kernel::tables::{is_digits, numbers};
+use crate::kernel::{Capability, Compute, How, KernelError, KernelReading, Said};
 use crate::num::Format;
 
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
@@ -62,7 +61,7 @@ fn format(token: &str) -> Option<Format> {
     })
 }
 
-pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+pub fn read(reading: &mut KernelReading, word: &str) -> Result<(), KernelError> {
     let mut before = None;
     let mut after = None;
     let mut found = None;
@@ -79,20 +78,20 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             } else {
                 "of the operands"
             };
-            draft.used(token, "", format!("format {what}"));
+            reading.used(token, "", format!("format {what}"));
         } else if let (None, Some(gemm)) = (&found, gemm(token)) {
-            product(draft, token, &gemm)?;
+            product(reading, token, &gemm)?;
             found = Some(gemm);
         } else if let Some([x, y]) = numbers::<2>(token) {
             sizes += 1;
-            size(draft, token, sizes, [x, y]);
+            size(reading, token, sizes, [x, y]);
         } else if let Some(warps) = token.strip_prefix("sliced1x")
             && let Ok(warps @ 1..=32) = warps.parse::<usize>()
         {
-            draft.settings.sliced = Some(Said::stated(warps, token));
-            draft.used(token, "", format!("{warps} warps share each tile of K"));
+            reading.settings.sliced = Some(Said::stated(warps, token));
+            reading.used(token, "", format!("{warps} warps share each tile of K"));
         } else {
-            plain(draft, token);
+            plain(reading, token);
         }
     }
     let Some(found) = found else {
@@ -101,10 +100,10 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             "it does not name a GEMM",
         ));
     };
-    formats(draft, &found, before, after);
-    let sliced = draft.settings.sliced.is_some();
-    if !sliced && draft.settings.instruction_k.is_some() && stripes(word) {
-        draft.notes.push(
+    formats(reading, &found, before, after);
+    let sliced = reading.settings.sliced.is_some();
+    if !sliced && reading.settings.instruction_k.is_some() && stripes(word) {
+        reading.notes.push(
             "other readers take such names as sliced kernels: two warps, stripes of half the tile"
                 .into(),
         );
@@ -117,14 +116,14 @@ fn stripes(word: &str) -> bool {
     word.contains("_32x6_")
 }
 
-fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
+fn product(reading: &mut KernelReading, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
     let on_cuda_cores = gemm.instruction.is_empty();
     let family = if on_cuda_cores {
         &simt::FAMILY
     } else {
         &cutlass::FAMILY
     };
-    draft.family(family, How::Stated, token)?;
+    reading.set_family(family, How::Stated, token)?;
     let compute = match gemm.sums {
         's' => Compute::F32,
         'h' => Compute::F16,
@@ -137,30 +136,30 @@ fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelErro
             ));
         }
     };
-    draft.settings.compute = Some(Said::stated(compute, token));
+    reading.settings.compute = Some(Said::stated(compute, token));
     match instruction_k(gemm.instruction) {
         Some(k) => {
-            draft.settings.instruction_k = Some(Said::stated(k, token));
-            draft.used(
+            reading.settings.instruction_k = Some(Said::stated(k, token));
+            reading.used(
                 token,
                 "",
                 format!("instructions of {k} k; {}", family.title),
             );
         }
-        None if on_cuda_cores => draft.used(token, "", family.title),
-        None => draft.unknown(token, ""),
+        None if on_cuda_cores => reading.used(token, "", family.title),
+        None => reading.not_known(token, ""),
     }
     Ok(())
 }
 
-fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
+fn size(reading: &mut KernelReading, token: &str, which: usize, [x, y]: [u32; 2]) {
     match which {
-        1 => draft.tile_of_d(token, [x, y], NAMES),
+        1 => reading.tile_of_d(token, [x, y], NAMES),
         2 if x > 0 => {
-            draft.settings.tile_k = Some(Said::stated(x as usize, token));
-            draft.used(token, "", format!("tiles of {x} k, {y} in flight"));
+            reading.settings.tile_k = Some(Said::stated(x as usize, token));
+            reading.used(token, "", format!("tiles of {x} k, {y} in flight"));
         }
-        _ => draft.unknown(token, ""),
+        _ => reading.not_known(token, ""),
     }
 }
 
@@ -179,11 +178,11 @@ fn written_for(token: &str) -> Option<Capability> {
     Some(Capability::new(number / 10, number % 10))
 }
 
-fn plain(draft: &mut Draft, token: &str) {
+fn plain(reading: &mut KernelReading, token: &str) {
     if let Some(oldest) = written_for(token) {
-        draft.settings.oldest = Some(Said::stated(oldest, token));
+        reading.settings.oldest = Some(Said::stated(oldest, token));
         let meaning = "the GPU that the kernel was written for; later ones also run it";
-        return draft.ignored(token, "", meaning, NAMES);
+        return reading.ignored(token, "", meaning, NAMES);
     }
     let ignored = match token {
         "cutlass" => "part of the name of its class",
@@ -193,21 +192,20 @@ fn plain(draft: &mut Draft, token: &str) {
         _ if numbered(token, "ldg") || numbered(token, "align") => {
             "how operands are loaded: does not affect the result"
         }
-        "tn" | "nn" | "nt" | "tt" => return draft.layouts(token),
-        _ => return draft.unknown(token, ""),
+        "tn" | "nn" | "nt" | "tt" => return reading.layouts(token),
+        _ => return reading.not_known(token, ""),
     };
-    draft.ignored(token, "", ignored, NAMES);
+    reading.ignored(token, "", ignored, NAMES);
 }
 
 fn numbered(token: &str, start: &str) -> bool {
-    let rest = token.strip_prefix(start);
-    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    token.strip_prefix(start).is_some_and(is_digits)
 }
 
 /// What stands before "gemm" is D's format, where it is not that of the sums; what stands after is the
 /// operands'.
 fn formats(
-    draft: &mut Draft,
+    reading: &mut KernelReading,
     gemm: &Gemm,
     before: Option<(Format, &str)>,
     after: Option<(Format, &str)>,
@@ -218,7 +216,7 @@ fn formats(
         'i' => Format::Int32,
         _ => Format::Fp32,
     };
-    let settings = &mut draft.settings;
+    let settings = &mut reading.settings;
     settings.result = Some(match before {
         Some((format, token)) => Said::stated(format, token),
         None => Said::new(sums, How::Derived, "no format before \"gemm\""),
