@@ -75,7 +75,7 @@ impl Plan {
             };
             parts.push(format!("tiles of {} k, the partial one {residue}", tile.k));
         }
-        let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
+        let lane = self.lanes().next();
         if let Some(lane) = lane {
             parts.push(match lane.instruction_k {
                 1 => "fused multiply-adds".into(),

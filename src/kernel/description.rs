@@ -76,7 +76,7 @@ impl Plan {
         } else {
             "float32"
         };
-        let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
+        let lane = self.lanes().next();
         let instruction_k = lane.map_or(1, |lane| lane.instruction_k);
         let restart = lane.and_then(|lane| lane.restart);
         let mut cuts = self.cuts(sums, result)?;

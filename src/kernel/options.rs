@@ -162,3 +162,33 @@ pub struct Open {
     /// The option that answers, and the field of [`super::Options`].
     pub ask: &'static str,
 }
+
+impl Open {
+    pub(super) fn new(what: &'static str, ask: &'static str, why: impl Into<String>) -> Open {
+        Open {
+            what,
+            why: why.into(),
+            ask,
+        }
+    }
+
+    pub(super) fn gpu(why: impl Into<String>) -> Open {
+        Open::new("the GPU", "arch", why)
+    }
+
+    pub(super) fn slices(why: impl Into<String>) -> Open {
+        Open::new("the number of slices of K", "split-k", why)
+    }
+
+    pub(super) fn tile_k(why: impl Into<String>) -> Open {
+        Open::new("K of a tile", "tile-k", why)
+    }
+
+    pub(super) fn custom(why: impl Into<String>) -> Open {
+        Open::new("the custom option", "custom", why)
+    }
+
+    pub(super) fn accumulation(why: impl Into<String>) -> Open {
+        Open::new("fast accumulation", "accumulation", why)
+    }
+}

@@ -21,7 +21,7 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
         Err(KernelError::unplanned(what, value, why))
     };
     let kernels = family.id;
-    let lane = plan.slices.iter().flat_map(|slice| &slice.lanes).next();
+    let lane = plan.lanes().next();
     let planned = lane.map_or(1, |lane| lane.instruction_k);
     if let Some(k) = said(&plan.settings.instruction_k).filter(|k| *k != planned) {
         let why = format!("an instruction of {kernels} kernels takes {planned} k here");

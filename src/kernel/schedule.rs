@@ -66,14 +66,14 @@ impl Plan {
             spec.tile_k = Some(tile.k);
             spec.residue = tile.residue;
         }
-        let lanes = || self.slices.iter().flat_map(|slice| &slice.lanes);
-        let of = lanes().next().map_or(1, |lane| lane.instruction_k);
+        let lane = self.lanes().next();
+        let of = lane.map_or(1, |lane| lane.instruction_k);
         // AMD's names need not say it, and then it is the model's.
         let said = self.settings.instruction_k.is_some() || is_cublas(family);
         spec.instruction_k = (of > 1 && said).then_some(of);
         spec.split = self.split()?;
         spec.inner = self.sharing.iter().map(sharing).collect();
-        if let Some(restart) = lanes().next().and_then(|lane| lane.restart) {
+        if let Some(restart) = lane.and_then(|lane| lane.restart) {
             spec.inner.push(restarted(restart));
         }
         spec.validate()
@@ -255,15 +255,15 @@ impl Plan {
                 why: "its lanes share slices irregularly".into(),
             });
         }
-        self.lanes()
+        self.runs_of_lanes()
     }
 
     /// The runs of every lane.
-    fn lanes(&self) -> Result<Parts, KernelError> {
+    fn runs_of_lanes(&self) -> Result<Parts, KernelError> {
         const MAX_RUNS: usize = 1 << 16;
         let mut parts = Vec::new();
         let mut count = 0;
-        for lane in self.slices.iter().flat_map(|slice| &slice.lanes) {
+        for lane in self.lanes() {
             let mut runs: Vec<[usize; 2]> = Vec::new();
             for run in lane.runs() {
                 match runs.last_mut() {
@@ -303,7 +303,7 @@ impl Plan {
             .ok_or_else(|| no("its sums start from +0"))?;
         let serial = pairs.iter().copied().eq((1..lanes).map(|from| [0, from]));
         Ok(Level {
-            parts: self.lanes()?,
+            parts: self.runs_of_lanes()?,
             merge: schedule::Merge::Sum {
                 order: if serial {
                     Order::Serial

@@ -84,7 +84,7 @@ fn answers(ask: &str, family: &Family, settings: &Settings, shape: &Shape) -> Ve
     }
     match ask {
         "split-k" => {
-            let first = (family.tried.fewest_slices)(settings);
+            let first = (family.own.fewest_slices)(settings);
             let most = MAX_SPLITS.min(shape.k);
             each(first..=most.max(first), |o, count| o.split_k = Some(count))
         }
@@ -94,7 +94,7 @@ fn answers(ask: &str, family: &Family, settings: &Settings, shape: &Shape) -> Ve
         }
         "accumulation" => each([true, false], |o, fast| o.fast_accumulation = Some(fast)),
         "tile-k" => each([64, 32, 128], |o, k| o.tile_k = Some(k)),
-        "custom" => each(family.tried.customs.clone(), |o, custom| {
+        "custom" => each(family.own.tried_customs.clone(), |o, custom| {
             o.custom = Some(custom)
         }),
         "arch" => {

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
     /// With slices, as `Inplace`.
-    None,
+    None = 0,
     /// Through D, in D's format, one slice after the other.
-    Inplace,
+    Inplace = 1,
     /// Through a workspace in f32.
-    ComputeType,
+    ComputeType = 2,
     /// Through a workspace in D's format.
-    OutputType,
+    OutputType = 4,
 }
 
 impl Scheme {
@@ -28,12 +28,7 @@ impl Scheme {
     ];
 
     pub fn id(self) -> u32 {
-        match self {
-            Scheme::None => 0,
-            Scheme::Inplace => 1,
-            Scheme::ComputeType => 2,
-            Scheme::OutputType => 4,
-        }
+        self as u32
     }
 
     pub fn name(self) -> &'static str {

@@ -1,12 +1,10 @@
 //! CUTLASS 2.x: what cuBLAS runs on Ampere, and on later GPUs for products that are not aligned.
 
-use super::{
-    Coverage, Family, Issues, Own, Request, Tried, chunks, common_needs, scheme_needs, sliced,
-};
+use super::{Coverage, Family, Issues, Own, Request, chunks, common_needs, scheme_needs};
 use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, How, IfSaid, Join, Sharing};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Partition, Plan};
 use crate::kernel::{Settings, Slice, Start, Tile, Transposed, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -63,7 +61,6 @@ pub static FAMILY: Family = Family {
             source: "cutlass",
         },
     ],
-    tried: Tried::NAMED,
     own: Own {
         has_warps_of_k: true,
         custom_decides: false,
@@ -77,12 +74,8 @@ pub static FAMILY: Family = Family {
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open = common_needs(settings);
     if tile_and_instruction(settings).0.is_none() {
-        open.push(Open {
-            what: "K of a tile",
-            why: "the partial tile comes first, so the tile size moves the partial instruction"
-                .into(),
-            ask: "tile-k",
-        });
+        let why = "the partial tile comes first, so the tile size moves the partial instruction";
+        open.push(Open::tile_k(why));
     }
     open.extend(scheme_needs(settings));
     open
@@ -219,10 +212,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         }
     };
     let merge = match settings.partition.value() {
-        Some(Partition::ParallelTiles) if slices.len() > 1 => Merge {
-            order: MergeOrder::AscendingFromZero,
-            kept: Kept::F32,
-        },
+        Some(Partition::ParallelTiles) if slices.len() > 1 => {
+            Merge::in_f32(MergeOrder::AscendingFromZero)
+        }
         _ => request.merge(slices.len()),
     };
     if request.operand_bytes() != 2 {
@@ -230,11 +222,18 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             "tiles, instructions and grain of operands that are not 16 bits wide: from source code, not compared".into(),
         );
     }
-    let tile = Tile {
-        k: tile_k,
-        residue: Residue::First,
-    };
-    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
+    Ok(Plan {
+        cut,
+        grain: Some(grain),
+        chunk: Some(chunk),
+        tile: Some(Tile {
+            k: tile_k,
+            residue: Residue::First,
+        }),
+        slices,
+        merge,
+        ..plan
+    })
 }
 
 /// Warps that take stripes of every tile in turn.
@@ -258,12 +257,7 @@ pub(super) fn striped(
     let lane = |warp: usize| {
         let lead = (range.start + warp * stripe).min(first);
         let head = lead..(lead + stripe).min(first);
-        let body = Span {
-            start: first + warp * stripe,
-            width: stripe,
-            stride: tile_k,
-            end: range.end,
-        };
+        let body = Span::dealt(first..range.end, stripe, warp, warps);
         Traversal::of_spans([Span::of(head), body], instruction_k)
     };
     Slice::shared((0..warps).map(lane), Join::Left(Start::First))

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Coverage, Family, Library, Own, Request, Tried};
+use super::{Coverage, Family, Library, Own, Request};
 use crate::emu::Catalogue;
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Start, Sum};
@@ -31,7 +31,6 @@ pub static FAMILY: Family = Family {
         what: "no library writes one yet",
         source: "gemm-desc",
     }],
-    tried: Tried::NAMED,
     own: Own {
         library: Library::Described,
         ..Own::CUBLAS

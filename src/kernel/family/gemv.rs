@@ -1,11 +1,11 @@
 //! gemv: D is one row or one column.
 
-use super::{Coverage, Family, Own, Request, Tried, chunks};
+use super::{Coverage, Family, Own, Request, chunks};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::Span;
 use crate::kernel::{Capability, Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{How, Said, Settings, Slice, Start, Traversal};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Plan};
 
 pub static FAMILY: Family = Family {
     id: "gemv",
@@ -30,12 +30,10 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were measured by a probe",
         source: "bitequiv",
     }],
-    tried: Tried {
-        customs: 0..112,
-        ..Tried::unnamed("gemv2T_kernel_val")
-    },
     own: Own {
         names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
+        tried_unnamed: Some("gemv2T_kernel_val"),
+        tried_customs: 0..112,
         ..Own::CUBLAS
     },
     needs,
@@ -117,24 +115,15 @@ const KNOWN: [Capability; 3] = [
 ];
 
 fn needs(settings: &Settings) -> Vec<Open> {
-    let mut open = Vec::new();
     let Some(custom) = settings.custom.value() else {
-        open.push(Open {
-            what: "the custom option",
-            why: "it sets how lanes share K".into(),
-            ask: "custom",
-        });
-        return open;
+        return vec![Open::custom("it sets how lanes share K")];
     };
     let means: Vec<_> = KNOWN.map(|gpu| dealing(custom, gpu)).into();
     if settings.capability.is_none() && custom != 5 && means.windows(2).any(|w| w[0] != w[1]) {
-        open.push(Open {
-            what: "the GPU",
-            why: format!("custom option {custom} differs between these GPUs"),
-            ask: "arch",
-        });
+        let why = format!("custom option {custom} differs between these GPUs");
+        return vec![Open::gpu(why)];
     }
-    open
+    Vec::new()
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -197,10 +186,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .collect();
     if plan.slices.len() > 1 {
         plan.cut = Cut::Even;
-        plan.merge = Merge {
-            order: MergeOrder::Ascending,
-            kept: Kept::F32,
-        };
+        plan.merge = Merge::in_f32(MergeOrder::Ascending);
     }
     Ok(plan)
 }
@@ -234,12 +220,7 @@ fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice
     } = dealing;
     let vector = dealing.vector_of(chunk);
     let lane = |lane: usize| {
-        let span = Span {
-            start: range.start + lane * vector,
-            width: vector,
-            stride: vector * lanes,
-            end: range.end,
-        };
+        let span = Span::dealt(range.clone(), vector, lane, lanes);
         let chain = Traversal::of_spans([span], 1);
         match tiles {
             Some(tiles) => chain.restarting(tiles * vector, Start::First),

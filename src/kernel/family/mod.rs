@@ -35,40 +35,10 @@ pub struct Family {
     pub algos: &'static [u32],
     pub facts: &'static [Fact],
     pub coverage: &'static [Coverage],
-    pub(super) tried: Tried,
     pub(super) own: Own,
     /// What a plan needs and the settings do not say.
     pub(super) needs: fn(&Settings) -> Vec<Open>,
     pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
-}
-
-/// What a search tries of a family where nobody says it.
-#[derive(Debug)]
-pub(super) struct Tried {
-    /// A kernel that is tried on 16-bit operands without being named: nothing but a search tells the options
-    /// of kernels of CUDA cores.
-    pub unnamed: Option<&'static str>,
-    /// Custom options.
-    pub customs: std::ops::Range<u32>,
-    /// The fewest slices.
-    pub fewest_slices: fn(&Settings) -> usize,
-}
-
-impl Tried {
-    /// Only where a text names the family: the custom options 0 and 1.
-    const NAMED: Tried = Tried {
-        unnamed: None,
-        customs: 0..2,
-        fewest_slices: |_| 1,
-    };
-
-    /// On CUDA cores, without being named.
-    const fn unnamed(kernel: &'static str) -> Tried {
-        Tried {
-            unnamed: Some(kernel),
-            ..Tried::NAMED
-        }
-    }
 }
 
 /// What is a family's own beside its order, and what others ask of it.
@@ -91,6 +61,13 @@ pub(super) struct Own {
     pub issues: Issues,
     /// Whether its epilogue was compared as well: that of others is concluded from it.
     pub epilogue_compared: bool,
+    /// A kernel that a search tries on 16-bit operands without being named: nothing but a search tells the
+    /// options of kernels of CUDA cores.
+    pub tried_unnamed: Option<&'static str>,
+    /// Custom options that a search tries.
+    pub tried_customs: std::ops::Range<u32>,
+    /// The fewest slices that a search tries.
+    pub fewest_slices: fn(&Settings) -> usize,
 }
 
 impl Own {
@@ -105,6 +82,9 @@ impl Own {
         oldest: None,
         issues: Issues::First,
         epilogue_compared: false,
+        tried_unnamed: None,
+        tried_customs: 0..2,
+        fewest_slices: |_| 1,
     };
 }
 
@@ -132,7 +112,7 @@ pub(super) enum Issues {
 pub fn unnamed() -> impl Iterator<Item = &'static str> {
     FAMILIES
         .into_iter()
-        .filter_map(|family| family.tried.unnamed)
+        .filter_map(|family| family.own.tried_unnamed)
 }
 
 /// How the order of a family is known on some GPUs.
@@ -330,10 +310,6 @@ impl Request<'_> {
 }
 
 impl Settings {
-    pub(super) fn algo_id(&self) -> Option<u32> {
-        self.algo.value()
-    }
-
     pub(super) fn operand(&self) -> Option<Format> {
         self.operands.value().map(|[a, _]| a)
     }
@@ -351,31 +327,23 @@ impl Settings {
 pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
     let mut open = Vec::new();
     if settings.operands.is_none() {
-        open.push(Open {
-            what: "the operands' format",
-            why: "the grain and the instruction depend on it".into(),
-            ask: "dtype",
-        });
+        let why = "the grain and the instruction depend on it";
+        open.push(Open::new("the operands' format", "dtype", why));
     }
     if settings.split_k.is_none() {
-        open.push(Open {
-            what: "the number of slices of K",
-            why: "the kernel's name does not contain it (see SPLITK_NUM in the configuration, numSplitsK in a log \
-                line)".into(),
-            ask: "split-k",
-        });
+        open.push(Open::slices(
+            "the kernel's name does not contain it (see SPLITK_NUM in the configuration, numSplitsK in a log line)",
+        ));
     }
     open
 }
 
 /// What kernels need that add slices by a reduction scheme.
 pub(super) fn scheme_needs(settings: &Settings) -> Option<Open> {
-    (settings.splits() && settings.scheme.is_none()).then(|| Open {
-        what: "the reduction scheme",
-        why: "slices are added in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format \
-            (OUTPUT_TYPE)".into(),
-        ask: "reduction",
-    })
+    let why = "slices are added in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format \
+        (OUTPUT_TYPE)";
+    (settings.splits() && settings.scheme.is_none())
+        .then(|| Open::new("the reduction scheme", "reduction", why))
 }
 
 /// Slices [j*chunk, (j+1)*chunk), the last one cut at `end`.
@@ -386,23 +354,4 @@ pub(super) fn chunks(
 ) -> impl Iterator<Item = std::ops::Range<usize>> {
     let count = end.div_ceil(chunk).min(most);
     (0..count).map(move |j| j * chunk..((j + 1) * chunk).min(end))
-}
-
-/// A plan of one kind of tensor-core slices.
-pub(super) fn sliced(
-    mut plan: Plan,
-    cut: Cut,
-    grain: usize,
-    chunk: usize,
-    tile: Tile,
-    slices: Vec<Slice>,
-    merge: Merge,
-) -> Plan {
-    plan.cut = cut;
-    plan.grain = Some(grain);
-    plan.chunk = Some(chunk);
-    plan.tile = Some(tile);
-    plan.slices = slices;
-    plan.merge = merge;
-    plan
 }

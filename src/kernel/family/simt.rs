@@ -1,6 +1,6 @@
 //! CUDA-core kernels for FP32 and FP64: one fused multiply-add a thread and k.
 
-use super::{Coverage, Family, Own, Request, Tried, cutlass, scheme_needs, sliced};
+use super::{Coverage, Family, Own, Request, cutlass, scheme_needs};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{Fact, IfSaid, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
@@ -28,7 +28,6 @@ pub static FAMILY: Family = Family {
         what: "read in CUTLASS's source; no FP32 or FP64 product has been compared",
         source: "cutlass",
     }],
-    tried: Tried::NAMED,
     own: Own {
         has_warps_of_k: true,
         ..Own::CUBLAS
@@ -41,11 +40,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     let mut open: Vec<Open> = super::common_needs(settings);
     open.extend(scheme_needs(settings));
     if settings.sliced.is_some() && settings.tile_k.is_none() {
-        open.push(Open {
-            what: "K of a tile",
-            why: "warps share the tiles of K".into(),
-            ask: "tile-k",
-        });
+        open.push(Open::tile_k("warps share the tiles of K"));
     }
     open
 }
@@ -71,7 +66,6 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             warps => cutlass::striped(range, tile_k, warps, 1),
         })
         .collect();
-    let merge = request.merge(slices.len());
     let mut plan = request.plan(&FAMILY);
     if warps > 1 {
         plan.sharing.push(cutlass::stripes(warps, tile_k));
@@ -80,11 +74,16 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         "one ascending chain of fused multiply-adds per slice: read in CUTLASS's source, not compared"
             .into(),
     );
-    let tile = Tile {
-        k: tile_k,
-        residue: Residue::First,
-    };
-    Ok(sliced(
-        plan, cut.cut, cut.grain, cut.chunk, tile, slices, merge,
-    ))
+    Ok(Plan {
+        cut: cut.cut,
+        grain: Some(cut.grain),
+        chunk: Some(cut.chunk),
+        tile: Some(Tile {
+            k: tile_k,
+            residue: Residue::First,
+        }),
+        merge: request.merge(slices.len()),
+        slices,
+        ..plan
+    })
 }

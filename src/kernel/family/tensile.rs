@@ -1,10 +1,10 @@
 //! Tensile and hipBLASLt: read in their source, compared with nothing.
 
-use super::{Coverage, Family, Issues, Library, Own, Request, Tried};
+use super::{Coverage, Family, Issues, Library, Own, Request};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Tensile, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -43,7 +43,6 @@ pub static FAMILY: Family = Family {
         what: "inferred from the kernel writer's source; no output has been compared",
         source: "tensile",
     }],
-    tried: Tried::NAMED,
     own: Own {
         library: Library::HipblasLt,
         issues: Issues::ByOperands,
@@ -61,15 +60,11 @@ fn fields(settings: &Settings) -> Tensile {
 }
 
 fn needs(settings: &Settings) -> Vec<Open> {
-    let mut open = Vec::new();
-    if fields(settings).depth_u.is_none() {
-        open.push(Open {
-            what: "DepthU",
-            why: "it is the K of a main-loop iteration (the third number of MT...)".into(),
-            ask: "tile-k",
-        });
+    let why = "it is the K of a main-loop iteration (the third number of MT...)";
+    match fields(settings).depth_u {
+        Some(_) => Vec::new(),
+        None => vec![Open::new("DepthU", "tile-k", why)],
     }
-    open
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -180,10 +175,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         });
     }
     if groups > 1 {
-        plan.merge = Merge {
-            order: MergeOrder::Ascending,
-            kept: Kept::F32,
-        };
+        plan.merge = Merge::in_f32(MergeOrder::Ascending);
     }
     Ok(plan)
 }
@@ -198,12 +190,7 @@ fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -
         let mine = each + usize::from(group < more);
         spans.push(Span::of(before * depth..(before + mine) * depth));
     } else {
-        spans.push(Span {
-            start: group * depth,
-            width: depth,
-            stride: groups * depth,
-            end: whole * depth,
-        });
+        spans.push(Span::dealt(0..whole * depth, depth, group, groups));
     }
     let has_rest = if coalesced {
         group == groups - 1

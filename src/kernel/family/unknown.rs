@@ -1,7 +1,7 @@
 //! Kernels whose order no source publishes.
 
-use super::{Coverage, Family, Own, Request, Tried};
-use crate::kernel::{KernelError, Plan};
+use super::{Coverage, Family, Own, Request};
+use crate::kernel::{IfSaid, KernelError, Plan};
 
 pub static FAMILY: Family = Family {
     id: "unknown",
@@ -15,14 +15,13 @@ pub static FAMILY: Family = Family {
         what: "39: FP8 of Hopper in cuBLAS up to 12.4; 41, 56: seen on H100; 67: sm_121; 70, 71: NVFP4",
         source: "logs",
     }],
-    tried: Tried::NAMED,
     own: Own::CUBLAS,
     needs: |_| Vec::new(),
     plan,
 };
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
-    let what = match request.settings.algo_id() {
+    let what = match request.settings.algo.value() {
         Some(algo) => format!("kernels of ALGO_ID {algo}"),
         None => "this kernel".into(),
     };

@@ -166,10 +166,15 @@ impl Slice {
 }
 
 impl Merge {
-    pub const ALONE: Merge = Merge {
-        order: MergeOrder::Alone,
-        kept: Kept::F32,
-    };
+    pub const ALONE: Merge = Merge::in_f32(MergeOrder::Alone);
+
+    /// Sums that stay f32.
+    pub const fn in_f32(order: MergeOrder) -> Merge {
+        Merge {
+            order,
+            kept: Kept::F32,
+        }
+    }
 }
 
 impl MergeOrder {
@@ -214,15 +219,18 @@ fn dot_blocks(count: usize) -> Sum {
 }
 
 impl Plan {
+    /// The accumulators of all slices.
+    pub fn lanes(&self) -> impl Iterator<Item = &Traversal> {
+        self.slices.iter().flat_map(|slice| &slice.lanes)
+    }
+
     /// k that the sums take; less than K where the library loses some.
     pub fn covered(&self) -> usize {
-        let lanes = self.slices.iter().flat_map(|slice| &slice.lanes);
-        lanes.map(Traversal::len).sum()
+        self.lanes().map(Traversal::len).sum()
     }
 
     /// Whether a tensor core computes it, or fused multiply-adds of single k.
     pub fn on_tensor_cores(&self) -> bool {
-        let mut lanes = self.slices.iter().flat_map(|slice| &slice.lanes);
-        lanes.any(|lane| lane.instruction_k > 1)
+        self.lanes().any(|lane| lane.instruction_k > 1)
     }
 }

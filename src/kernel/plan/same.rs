@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Arithmetic, Plan};
+use super::{Arithmetic, Plan, Traversal};
 use crate::kernel::IfSaid as _;
 use crate::kernel::KernelError;
 use crate::num::Format;
@@ -72,10 +72,8 @@ impl Plan {
     pub fn is_one_sum_with(&self, other: &Plan) -> Result<bool, KernelError> {
         let sums = Sums::default();
         let of = |plan: &Plan| {
-            let lanes = plan.slices.iter().flat_map(|slice| &slice.lanes);
-            let count: usize = lanes
-                .map(|lane| lane.len().div_ceil(lane.instruction_k))
-                .sum();
+            let instructions = |lane: &Traversal| lane.len().div_ceil(lane.instruction_k);
+            let count: usize = plan.lanes().map(instructions).sum();
             if count > MAX_INSTRUCTIONS {
                 return Err(KernelError::TooLarge {
                     shape: plan.shape,

@@ -72,7 +72,7 @@ fn reduction(reading: &mut KernelReading, text: &str, word: &str) {
             reading.used(
                 word,
                 kept.expect("matched"),
-                format!("adds slices; {}", scheme.name()),
+                format!("adds slices; {scheme}"),
             );
             reading.settings.scheme = Some(Said::stated(scheme, printable(&from)));
         }
