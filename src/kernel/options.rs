@@ -55,29 +55,31 @@ impl Options {
     pub(super) fn applied(&self, settings: &Settings) -> Result<Settings, KernelError> {
         self.confirm_gpu(settings)?;
         let mut all = settings.clone();
-        // An answer, the option that gives it, and what it is called.
+        // An answer, the option that gives it, what it is called, and how it is shown.
         macro_rules! answers {
-            ($($field:ident: $ask:literal, $what:literal;)*) => {$(
+            ($($field:ident: $ask:literal, $what:literal, $text:expr;)*) => {$(
                 let how = if self.found.contains(&$ask) {
                     How::Found
                 } else {
                     How::Given
                 };
-                answer(&mut all.$field, self.$field, how, $what)?;
+                answer(&mut all.$field, self.$field, how, $what, $text)?;
             )*};
         }
+        let pair = |[a, b]: &[Format; 2]| format!("{a} and {b}");
+        let switch = |on: &bool| if *on { "on" } else { "off" }.to_owned();
         answers! {
-            capability: "arch", "the GPU";
-            operands: "dtype", "the operands' format";
-            result: "d-dtype", "D's format";
-            split_k: "split-k", "the number of slices";
-            scheme: "reduction", "the reduction scheme";
-            partition: "partition", "the partition of K";
-            tile_k: "tile-k", "K of a tile";
-            instruction_k: "instruction-k", "K of an instruction";
-            custom: "custom", "the custom option";
-            fast_accumulation: "accumulation", "fast accumulation";
-            multiprocessors: "multiprocessors", "the number of multiprocessors";
+            capability: "arch", "the GPU", ToString::to_string;
+            operands: "dtype", "the operands' format", pair;
+            result: "d-dtype", "D's format", ToString::to_string;
+            split_k: "split-k", "the number of slices", ToString::to_string;
+            scheme: "reduction", "the reduction scheme", ToString::to_string;
+            partition: "partition", "the partition of K", ToString::to_string;
+            tile_k: "tile-k", "K of a tile", ToString::to_string;
+            instruction_k: "instruction-k", "K of an instruction", ToString::to_string;
+            custom: "custom", "the custom option", ToString::to_string;
+            fast_accumulation: "accumulation", "fast accumulation", switch;
+            multiprocessors: "multiprocessors", "the number of multiprocessors", ToString::to_string;
         }
         Ok(all)
     }
@@ -102,11 +104,12 @@ impl Options {
 }
 
 /// What the text says stands; a default or an assumption gives way.
-fn answer<T: Answer>(
+fn answer<T: Copy + PartialEq>(
     said: &mut Option<Said<T>>,
     given: Option<T>,
     how: How,
     what: &'static str,
+    text: impl Fn(&T) -> String,
 ) -> Result<(), KernelError> {
     let Some(given) = given else { return Ok(()) };
     match said {
@@ -114,8 +117,8 @@ fn answer<T: Answer>(
         Some(said) if matches!(said.how, How::Stated | How::Derived | How::Defaulted) => {
             Err(KernelError::Contradiction {
                 what,
-                text: said.value.text(),
-                given: given.text(),
+                text: text(&said.value),
+                given: text(&given),
             })
         }
         _ => {
@@ -124,35 +127,6 @@ fn answer<T: Answer>(
         }
     }
 }
-
-/// A value that a message can show.
-trait Answer: Copy + PartialEq {
-    fn text(&self) -> String;
-}
-
-impl Answer for [Format; 2] {
-    fn text(&self) -> String {
-        format!("{} and {}", self[0], self[1])
-    }
-}
-
-impl Answer for bool {
-    fn text(&self) -> String {
-        if *self { "on" } else { "off" }.into()
-    }
-}
-
-macro_rules! displayed {
-    ($($kind:ty),*) => {
-        $(impl Answer for $kind {
-            fn text(&self) -> String {
-                self.to_string()
-            }
-        })*
-    };
-}
-
-displayed!(Capability, Format, Scheme, Partition, usize, u32);
 
 /// What the text does not fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

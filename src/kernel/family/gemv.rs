@@ -1,6 +1,6 @@
 //! gemv: D is one row or one column.
 
-use super::{Coverage, Family, Own, Request, chunks};
+use super::{COMPARED, Coverage, Family, Own, Request, chunks};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::Span;
 use crate::kernel::{Capability, Cut, Fact, IfSaid, Join, Sharing};
@@ -71,6 +71,8 @@ impl Dealing {
     }
 }
 
+const SM_90: Capability = Capability::new(9, 0);
+
 /// Custom options and what they mean on sm_100; those in the second list mean it on sm_90 only. A vector of
 /// 0 stands for contiguous pieces.
 const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
@@ -94,31 +96,24 @@ const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
 };
 
 fn dealing(custom: u32, capability: Capability) -> Option<Dealing> {
-    let (sm_90, sm_103) = (Capability::new(9, 0), Capability::new(10, 3));
+    let sm_103 = Capability::new(10, 3);
     match custom {
-        0 if capability == sm_90 => return Some(deal(1, 1, 512, LEFT)),
-        7 | 8 if capability == sm_90 => return Some(deal(1, 1, 256, LEFT)),
+        0 if capability == SM_90 => return Some(deal(1, 1, 512, LEFT)),
+        7 | 8 if capability == SM_90 => return Some(deal(1, 1, 256, LEFT)),
         8 if capability == sm_103 => return Some(deal(1, 1, 256, LEFT)),
         _ => {}
     }
     let has = |row: &&(Dealing, &[u32], &[u32])| {
-        row.1.contains(&custom) || capability == sm_90 && row.2.contains(&custom)
+        row.1.contains(&custom) || capability == SM_90 && row.2.contains(&custom)
     };
     TABLE.iter().find(has).map(|row| row.0)
 }
-
-/// The GPUs whose tables are known.
-const KNOWN: [Capability; 3] = [
-    Capability::new(9, 0),
-    Capability::new(10, 0),
-    Capability::new(10, 3),
-];
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let Some(custom) = settings.custom.value() else {
         return vec![Open::custom("it sets how lanes share K")];
     };
-    let means: Vec<_> = KNOWN.map(|gpu| dealing(custom, gpu)).into();
+    let means: Vec<_> = COMPARED.map(|gpu| dealing(custom, gpu)).into();
     if settings.capability.is_none() && custom != 5 && means.windows(2).any(|w| w[0] != w[1]) {
         let why = format!("custom option {custom} differs between these GPUs");
         return vec![Open::gpu(why)];
@@ -136,7 +131,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let capability = request.settings.capability.value();
     let gpus = request.gpus();
     if let Some(gpu) = gpus.first()
-        && !gpus.iter().any(|gpu| KNOWN.contains(gpu))
+        && !gpus.iter().any(|gpu| COMPARED.contains(gpu))
     {
         return Err(KernelError::unknown(
             format!("gemv kernels on {gpu}"),
@@ -162,7 +157,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         plan.slices = vec![pieces_of_sixteen(k)];
         return Ok(plan);
     }
-    let gpu = capability.unwrap_or(KNOWN[0]);
+    let gpu = capability.unwrap_or(SM_90);
     let Some(dealing) = dealing(custom, gpu) else {
         return Err(KernelError::unknown(
             format!("gemv kernels with the custom option {custom} on {gpu}"),
@@ -246,18 +241,18 @@ mod tests {
 
     #[test]
     fn no_custom_option_means_two_things_on_one_gpu() {
-        for gpu in KNOWN {
+        for gpu in COMPARED {
             for custom in 0..128 {
                 let rows = TABLE
                     .iter()
                     .filter(|row| {
-                        row.1.contains(&custom) || gpu == KNOWN[0] && row.2.contains(&custom)
+                        row.1.contains(&custom) || gpu == SM_90 && row.2.contains(&custom)
                     })
                     .count();
                 assert!(rows <= 1, "{custom} on {gpu}");
             }
         }
-        assert_ne!(dealing(0, KNOWN[0]), dealing(0, KNOWN[1]));
-        assert_eq!(dealing(111, KNOWN[1]), None);
+        assert_ne!(dealing(0, COMPARED[0]), dealing(0, COMPARED[1]));
+        assert_eq!(dealing(111, COMPARED[1]), None);
     }
 }

@@ -19,7 +19,7 @@ pub(super) mod unknown;
 use serde::{Serialize, Serializer};
 
 use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
-use super::{Scheme, Settings, Shape, Slice, Tile};
+use super::{Scheme, Settings, Shape};
 use crate::emu::Evidence;
 use crate::kernel::IfSaid as _;
 use crate::num::Format;
@@ -185,6 +185,13 @@ pub(super) struct Request<'a> {
     pub options: &'a Options,
 }
 
+/// The GPUs on which nvjet's kernels and those of CUDA cores were compared, and which a search tries.
+pub(super) const COMPARED: [Capability; 3] = [
+    Capability::new(9, 0),
+    Capability::new(10, 0),
+    Capability::new(10, 3),
+];
+
 /// Most sums that a plan lists.
 pub(super) const MAX_SUMS: usize = 1 << 18;
 
@@ -243,12 +250,10 @@ impl Request<'_> {
         })
     }
 
-    /// Where kernels were compared on sm_90, sm_100 and sm_103 alone, that another GPU sums as they do is an
-    /// assumption.
+    /// That another GPU sums as those where the kernels were compared is an assumption.
     pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
-        let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
         let gpus = self.gpus();
-        if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
+        if !gpus.is_empty() && !gpus.iter().any(|gpu| COMPARED.contains(gpu)) {
             plan.assumed.push(format!(
                 "{} adds in the same order as sm_90, sm_100 and sm_103, where {kernels} kernels were compared",
                 Capability::any_of(&gpus)

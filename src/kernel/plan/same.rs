@@ -54,12 +54,8 @@ impl Arithmetic for Of<'_> {
         self.number(Made::Add(a, b))
     }
 
-    fn through_result(&self, sum: usize) -> usize {
-        self.number(Made::Rounded(sum, self.result))
-    }
-
-    fn through(&self, sum: usize, format: Format) -> usize {
-        self.number(Made::Rounded(sum, Some(format)))
+    fn rounded(&self, sum: usize, format: Option<Format>) -> usize {
+        self.number(Made::Rounded(sum, format.or(self.result)))
     }
 }
 

@@ -313,11 +313,9 @@ fn sum_of(plan: &Plan) -> String {
                 _ => format!("({a}+{b})"),
             }
         }
-        fn through_result(&self, sum: String) -> String {
-            format!("R{sum}")
-        }
-        fn through(&self, sum: String, format: Format) -> String {
-            format!("{format}{sum}")
+        fn rounded(&self, sum: String, format: Option<Format>) -> String {
+            let name = format.map_or("R".into(), |format| format.to_string());
+            format!("{name}{sum}")
         }
     }
     plan.evaluate(&Names)
@@ -347,12 +345,12 @@ fn example_20_dot() {
     let blocks = |count: usize| {
         let order = MergeOrder::DotBlocks.sum(count);
         let name = |i: usize| format!("p{i}");
-        let mut add = |a: String, b: String| match (a.is_empty(), b.is_empty()) {
+        let add = |a: String, b: String| match (a.is_empty(), b.is_empty()) {
             (true, _) => b,
             (_, true) => a,
             _ => format!("({a}+{b})"),
         };
-        order.fold(&String::new(), &mut { name }, &mut add)
+        order.fold(&String::new(), &name, &add)
     };
     let u0 =
         "(((((((p0+p32)+(p4+p36))+(p8+p40))+(p12+p44))+(p16+p48))+(p20+p52))+(p24+p56))+(p28+p60)";
