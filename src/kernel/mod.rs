@@ -32,7 +32,7 @@ mod tests;
 
 pub use error::KernelError;
 pub(crate) use family::unnamed;
-pub use family::{Coverage, FAMILIES, Family};
+pub use family::{Coverage, FAMILIES, Family, lost_tail};
 pub use known::{Fact, SOURCES, citation};
 pub use options::{Open, Options};
 pub use plan::{
@@ -50,9 +50,3 @@ pub use settings::{
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
 pub use tables::{Scheme, Stages, tile_of_id};
 pub use text::{MAX_TEXT, launches, read};
-
-/// How many k at the end a split nvjet kernel with this grain leaves out, for whoever knows no more than
-/// that.
-pub fn lost_tail(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
-    family::nvjet::lost(k, grain, splits)
-}

@@ -210,6 +210,6 @@ impl KernelReading {
         }
         let settings = options.applied(&self.settings).ok()?;
         let splits = settings.split_k.as_ref()?.value;
-        nvjet::lost(k, nvjet::grain(&settings)?, splits)
+        nvjet::lost_tail(k, nvjet::grain(&settings)?, splits)
     }
 }

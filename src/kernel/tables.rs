@@ -167,10 +167,9 @@ pub fn parse_tile(text: &str) -> Option<Option<[u32; 2]>> {
     if short.eq_ignore_ascii_case("UNDEFINED") {
         return Some(None);
     }
-    let [rows, columns] = numbers(short)?;
-    (1..=65_536).contains(&rows).then_some(())?;
-    (1..=65_536).contains(&columns).then_some(())?;
-    Some(Some([rows, columns]))
+    let size: [u32; 2] = numbers(short)?;
+    let fits = size.iter().all(|side| (1..=65_536).contains(side));
+    fits.then_some(Some(size))
 }
 
 /// `cublasLtClusterShape_t`: it does not affect the result, so a name serves.

@@ -18,6 +18,8 @@ pub(super) mod unknown;
 
 use serde::{Serialize, Serializer};
 
+pub use nvjet::lost_tail;
+
 use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
 use super::{Scheme, Settings, Shape};
 use crate::emu::Evidence;

@@ -125,9 +125,9 @@ pub(in crate::kernel) fn grain(settings: &Settings) -> Option<usize> {
     }
 }
 
-/// How many k at the end a split nvjet kernel leaves out: `K mod (grain * splits)` where that is fewer
-/// than there are slices.
-pub(in crate::kernel) fn lost(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
+/// The k at the end that a split nvjet kernel with this grain drops: `K mod (grain * splits)` of them, where that is
+/// fewer than there are slices.
+pub fn lost_tail(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
     let count = match grain.checked_mul(splits) {
         Some(period) => k % period,
         None => k,
@@ -158,7 +158,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let mut plan = request.plan(&FAMILY);
     let splits = request.splits()?;
-    let lost = lost(k, grain, splits).filter(|_| !request.options.whole_tail);
+    let lost = lost_tail(k, grain, splits).filter(|_| !request.options.whole_tail);
     let (cut, chunk) = match (splits, request.options.whole_tail) {
         (1, _) => (Cut::Whole, k),
         // What the library computes: it differs from the next line where k are lost, and only there.

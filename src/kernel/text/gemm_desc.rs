@@ -13,17 +13,39 @@ use crate::words::Word as _;
 
 pub const FORM: &str = "GEMMDesc";
 
-const KEYS: [&str; 10] = [
-    "operand_dtype",
-    "accumulate_dtype",
-    "output_dtype",
-    "algorithm",
-    "input_precision",
-    "instruction_k",
-    "use_fast_accum",
-    "k_loop_step",
-    "k_cuts",
-    "epilogue",
+/// A field, what it is, and its value where it is left out; none if it must be there, or has no meaning for the
+/// algorithm.
+const FIELDS: [(&str, &str, Option<&str>); 10] = [
+    ("operand_dtype", "format of the operands", None),
+    ("accumulate_dtype", "format of the sums", None),
+    ("output_dtype", "format of D", None),
+    ("algorithm", "which instruction multiplies", None),
+    (
+        "input_precision",
+        "format that operands are rounded to before they are multiplied",
+        Some("IEEE"),
+    ),
+    ("instruction_k", "K of an instruction", None),
+    (
+        "use_fast_accum",
+        "true: an instruction adds to the sum; false: it adds to +0, and its result is added to the sum in f32",
+        None,
+    ),
+    (
+        "k_loop_step",
+        "K of a main-loop iteration, whose partial iteration comes first; without it the short instruction comes last",
+        Some("None"),
+    ),
+    (
+        "k_cuts",
+        "how K is cut, outermost first, and how the sums are added",
+        Some("()"),
+    ),
+    (
+        "epilogue",
+        "whether D is rounded before or after a bias and C",
+        Some("NONE"),
+    ),
 ];
 /// A field of an older type, which newer ones do not have: only its "none" says nothing.
 const SCALE_APPLY: &str = "scale_apply";
@@ -87,7 +109,7 @@ enum Precision {
 
 pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let all = Keys { place: "", object };
-    all.only(&KEYS, SCALE_APPLY)?;
+    all.only(&FIELDS.map(|(key, ..)| key), SCALE_APPLY)?;
     all.choice(SCALE_APPLY, "ScaleApply", "none", &[("NONE", ())])?;
     let operand = all.dtype("operand_dtype", &OPERANDS)?;
     let sums = all.dtype("accumulate_dtype", &SUMS)?;
@@ -164,11 +186,12 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
         Some(epilogue) => Said::stated(epilogue.to_owned(), "epilogue"),
         None => Said::new("NONE".to_owned(), How::Defaulted, "left out"),
     });
-    for key in KEYS.into_iter().chain([SCALE_APPLY]) {
-        match (all.get(key), default(key)) {
-            (Some(_), _) => reading.used(key, &all.shown(key), meaning(key)),
+    let older = (SCALE_APPLY, "scales: none", None);
+    for (key, meaning, default) in FIELDS.into_iter().chain([older]) {
+        match (all.get(key), default) {
+            (Some(_), _) => reading.used(key, &all.shown(key), meaning),
             (None, Some(value)) => {
-                let meaning = format!("{}; left out", meaning(key));
+                let meaning = format!("{meaning}; left out");
                 reading.token(key, value, Status::Defaulted, meaning);
             }
             (None, None) => {}
@@ -302,38 +325,6 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
         partial: partial?,
         merge: merge?,
     })
-}
-
-/// What a field is where it is left out; none if it must be there, or has no meaning for the algorithm.
-fn default(key: &str) -> Option<&'static str> {
-    match key {
-        "input_precision" => Some("IEEE"),
-        "k_loop_step" => Some("None"),
-        "k_cuts" => Some("()"),
-        "epilogue" => Some("NONE"),
-        _ => None,
-    }
-}
-
-fn meaning(key: &str) -> &'static str {
-    match key {
-        "operand_dtype" => "format of the operands",
-        "accumulate_dtype" => "format of the sums",
-        "output_dtype" => "format of D",
-        "algorithm" => "which instruction multiplies",
-        "input_precision" => "format that operands are rounded to before they are multiplied",
-        "instruction_k" => "K of an instruction",
-        "use_fast_accum" => {
-            "true: an instruction adds to the sum; false: it adds to +0, and its result is added to the sum in f32"
-        }
-        "k_loop_step" => {
-            "K of a main-loop iteration, whose partial iteration comes first; without it the short instruction comes \
-            last"
-        }
-        "k_cuts" => "how K is cut, outermost first, and how the sums are added",
-        "epilogue" => "whether D is rounded before or after a bias and C",
-        _ => "scales: none",
-    }
 }
 
 /// The keys of an object, and where it is.

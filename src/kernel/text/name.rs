@@ -52,28 +52,21 @@ fn one_word(reading: &mut KernelReading, text: &str, word: &str) -> Result<bool,
 /// The kernel that adds slices says what they are kept in, not what computed them.
 fn reduction(reading: &mut KernelReading, text: &str, word: &str) {
     let arguments = text.split_once('<').map_or("", |(_, rest)| rest);
-    let types: Vec<&str> = arguments
+    // After the sizes and the index type: the type of the sums.
+    let kept = arguments
         .split([',', '>'])
         .map(str::trim)
         .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-        .collect();
-    // After the sizes and the index type: the type of the sums.
-    let kept = types
-        .iter()
         .find(|name| !["int", "long", "bool", "true", "false"].contains(name));
     let scheme = match kept {
-        Some(&"float") => Some(Scheme::ComputeType),
-        Some(&("__half" | "__nv_bfloat16" | "half")) => Some(Scheme::OutputType),
+        Some("float") => Some(Scheme::ComputeType),
+        Some("__half" | "__nv_bfloat16" | "half") => Some(Scheme::OutputType),
         _ => None,
     };
-    match scheme {
-        Some(scheme) => {
-            let from = format!("{word}<..., {}>", kept.expect("matched"));
-            reading.used(
-                word,
-                kept.expect("matched"),
-                format!("adds slices; {scheme}"),
-            );
+    match kept.zip(scheme) {
+        Some((kept, scheme)) => {
+            let from = format!("{word}<..., {kept}>");
+            reading.used(word, kept, format!("adds slices; {scheme}"));
             reading.settings.scheme = Some(Said::stated(scheme, printable(&from)));
         }
         None => reading.used(

@@ -47,9 +47,6 @@ fn fields(reading: &mut KernelReading) -> &mut Tensile {
 
 /// Reads one field of a logic file.
 pub fn field(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
-    if !is_field(key) {
-        return Ok(false);
-    }
     let size = || number(key, value, 1 << 20).map(|value| value as usize);
     let meaning = match key {
         "DepthU" => {
@@ -192,16 +189,12 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
                 name_token(&mut reading, token, &mut layouts)?;
                 others
             }
-            Some(&"WG") => {
-                let value = [&[&token["WG".len()..]], &others[..more]]
-                    .concat()
-                    .join("_");
-                work_group(&mut reading, "WG", &value)?;
-                &others[more..]
-            }
             Some(_) => {
-                let whole = tokens_of(token, &others[..more]);
-                reading.ignored(&whole, "", DISTRIBUTION, SOURCE);
+                let whole = rest[..1 + more].join("_");
+                match whole.strip_prefix("WG") {
+                    Some(value) => work_group(&mut reading, "WG", value)?,
+                    None => reading.ignored(&whole, "", DISTRIBUTION, SOURCE),
+                }
                 &others[more..]
             }
         };
@@ -212,10 +205,6 @@ pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
     }
     finish(&mut reading)?;
     reading.finished()
-}
-
-fn tokens_of(first: &str, others: &[&str]) -> String {
-    [&[first], others].concat().join("_")
 }
 
 fn name_token(
