@@ -163,6 +163,11 @@ impl Family {
         FAMILIES.into_iter().find(begins)
     }
 
+    /// Whether the epilogue is that of cublasLt.
+    pub(super) fn is_cublas(&self) -> bool {
+        self.own.library == Library::Cublas
+    }
+
     pub fn is_unknown(&self) -> bool {
         self.id == unknown::FAMILY.id
     }
@@ -291,7 +296,7 @@ impl Request<'_> {
     /// A plan without slices yet.
     pub fn plan(&self, family: &'static Family) -> Plan {
         Plan {
-            family: family.id,
+            family,
             shape: self.shape,
             settings: self.settings.clone(),
             grain: None,
