@@ -19,7 +19,7 @@ impl Plan {
         let fields = self.fields()?;
         let text = fields.to_string();
         let again = read(&text)?.plan(&self.shape, &Options::default())?;
-        if again.is_one_sum_with(self)? {
+        if again.is_equivalent_to(self)? {
             Ok(fields)
         } else {
             Err(no(

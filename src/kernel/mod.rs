@@ -9,6 +9,7 @@
 //! * `plan`: the order itself.
 //! * `tables`: cublasLt's numbers and their names.
 
+mod compare;
 mod describe;
 mod description;
 mod error;
@@ -19,7 +20,6 @@ mod plan;
 mod planning;
 mod reading;
 mod said;
-mod same;
 mod schedule;
 mod search;
 mod settings;
@@ -30,6 +30,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use compare::differing;
 pub use error::KernelError;
 pub(crate) use family::unnamed;
 pub use family::{Coverage, FAMILIES, Family, lost_tail};
@@ -41,7 +42,6 @@ pub use plan::{
 };
 pub use reading::{KernelReading, Status, TextKind, Token};
 pub use said::{How, IfSaid, Said};
-pub use same::differing;
 pub use schedule::Model;
 pub use settings::{
     Accumulation, Algorithm, Capability, Compute, Dealt, KCut, Kept, Partition, Settings, Shape,

@@ -1,7 +1,7 @@
 //! The order of the sums of one element of D: slices, chains, residues, merge.
 
+mod equivalent;
 mod evaluate;
-mod same;
 mod sum;
 mod traversal;
 

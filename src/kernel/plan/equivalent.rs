@@ -1,4 +1,4 @@
-//! Whether two plans are one sum, whatever words they were planned from.
+//! Whether two plans are the same sum, whatever text they were planned from.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,62 +12,61 @@ use crate::num::Format;
 /// Most instructions of a sum that is written out.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
 
-/// Sums by what they are made of: one number is one sum.
-#[derive(Default)]
-struct Sums(RefCell<HashMap<Made, usize>>);
-
+/// A sum by what it is made of; sums are numbered, so that equal numbers are equal sums.
 #[derive(PartialEq, Eq, Hash)]
-enum Made {
+enum Node {
     Zero,
     /// By an instruction that adds the products of these k.
     Instruction(usize, Range<usize>),
     Add(usize, usize),
-    /// None is D's format, of which nobody said which it is.
+    /// None is D's format where it is not known.
     Rounded(usize, Option<Format>),
 }
 
-struct Of<'a> {
-    sums: &'a Sums,
+/// Numbers the sums of one plan, together with those of another.
+struct Numbering<'a> {
+    known: &'a RefCell<HashMap<Node, usize>>,
+    /// D's format.
     result: Option<Format>,
 }
 
-impl Of<'_> {
-    fn number(&self, made: Made) -> usize {
-        let mut known = self.sums.0.borrow_mut();
+impl Numbering<'_> {
+    fn number(&self, node: Node) -> usize {
+        let mut known = self.known.borrow_mut();
         let next = known.len();
-        *known.entry(made).or_insert(next)
+        *known.entry(node).or_insert(next)
     }
 }
 
-impl Arithmetic for Of<'_> {
+impl Arithmetic for Numbering<'_> {
     type Number = usize;
 
     fn zero(&self) -> usize {
-        self.number(Made::Zero)
+        self.number(Node::Zero)
     }
 
     fn instruction(&self, accumulator: usize, k: Range<usize>) -> usize {
-        self.number(Made::Instruction(accumulator, k))
+        self.number(Node::Instruction(accumulator, k))
     }
 
     fn add(&self, a: usize, b: usize) -> usize {
-        self.number(Made::Add(a, b))
+        self.number(Node::Add(a, b))
     }
 
     fn rounded(&self, sum: usize, format: Option<Format>) -> usize {
-        self.number(Made::Rounded(sum, format.or(self.result)))
+        self.number(Node::Rounded(sum, format.or(self.result)))
     }
 }
 
 impl Plan {
-    /// Whether the same products are added by the same instructions in the same order, and rounded alike on the
-    /// way. Not whether instructions of two names compute alike.
+    /// Whether the same products are added by the same instructions in the same order, with the same intermediate
+    /// rounding. Not whether instructions of two names compute alike.
     ///
     /// # Errors
     /// If a sum is too long to be written out.
-    pub fn is_one_sum_with(&self, other: &Plan) -> Result<bool, KernelError> {
-        let sums = Sums::default();
-        let of = |plan: &Plan| {
+    pub fn is_equivalent_to(&self, other: &Plan) -> Result<bool, KernelError> {
+        let known = RefCell::default();
+        let number = |plan: &Plan| {
             let instructions = |lane: &Traversal| lane.len().div_ceil(lane.instruction_k);
             let count: usize = plan.lanes().map(instructions).sum();
             if count > MAX_INSTRUCTIONS {
@@ -77,12 +76,11 @@ impl Plan {
                     most: MAX_INSTRUCTIONS,
                 });
             }
-            let result = plan.settings.result.value();
-            Ok(plan.evaluate(&Of {
-                sums: &sums,
-                result,
+            Ok(plan.evaluate(&Numbering {
+                known: &known,
+                result: plan.settings.result.value(),
             }))
         };
-        Ok(of(self)? == of(other)?)
+        Ok(number(self)? == number(other)?)
     }
 }

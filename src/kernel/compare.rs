@@ -82,7 +82,7 @@ pub fn differing(
             ));
         }
     }
-    if !one.is_one_sum_with(other)? {
+    if !one.is_equivalent_to(other)? {
         all.push("the order of the sums, or their intermediate rounding".into());
     }
     Ok(all)
