@@ -137,6 +137,12 @@ pub struct Open {
     pub ask: &'static str,
 }
 
+impl From<Open> for KernelError {
+    fn from(Open { what, why, ask }: Open) -> KernelError {
+        KernelError::Missing { what, why, ask }
+    }
+}
+
 impl Open {
     pub(super) fn new(what: &'static str, ask: &'static str, why: impl Into<String>) -> Open {
         Open {

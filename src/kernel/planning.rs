@@ -11,8 +11,8 @@ use crate::num::Format;
 /// K of which plans are made: larger ones are not a product of a GPU.
 const MAX_K: usize = 1 << 40;
 
-/// A word that the order of a plan does not have is a word of another kernel.
-fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
+/// Refuses settings that a plan of this family does not use: they belong to another kernel.
+fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
     fn said<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
         let said = said.as_ref()?;
         matches!(said.how, How::Stated | How::Given).then_some(said.value)
@@ -136,11 +136,7 @@ impl KernelReading {
             ));
         }
         if let Some(open) = (family.needs)(&settings).into_iter().next() {
-            return Err(KernelError::Missing {
-                what: open.what,
-                why: open.why,
-                ask: open.ask,
-            });
+            return Err(open.into());
         }
         // Some kernels ask which side of D is one: that of the launch, whichever way round the request is.
         let request = Request {
@@ -151,7 +147,7 @@ impl KernelReading {
         request.confirm_age(family)?;
         let mut plan = (family.plan)(&request)?;
         plan.shape = shape;
-        passed_over(&mut plan, family, options)?;
+        refuse_unused(&mut plan, family, options)?;
         let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
         if !unknown.is_empty() {
             plan.assumed.push(format!(

@@ -41,7 +41,7 @@ pub static FAMILY: Family = Family {
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
-    says_itself(settings)?;
+    refuse_answers(settings)?;
     let mut plan = request.plan(&FAMILY);
     plan.assumed.push(
         "the meaning of GEMMDesc fields: the pull request is open and nothing writes one yet"
@@ -111,8 +111,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     Ok(plan)
 }
 
-/// An answer to what a description leaves to nobody would be passed over.
-fn says_itself(settings: &Settings) -> Result<(), KernelError> {
+/// Refuses answers: a description defines its whole order, so that they would be ignored.
+fn refuse_answers(settings: &Settings) -> Result<(), KernelError> {
     fn given<T>(said: &Option<Said<T>>) -> bool {
         said.as_ref().is_some_and(|said| said.how == How::Given)
     }
