@@ -28,22 +28,13 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
         return no("k of an instruction", &k, why);
     }
     if let Some(k) = said(&plan.settings.tile_k) {
-        match plan.tile {
-            Some(tile) if tile.k == k => {}
-            Some(tile) => {
-                let why = format!(
-                    "the {kernels} kernels seen so far have tiles of {} k",
-                    tile.k
-                );
-                return no("k of a tile", &k, why);
-            }
-            None => {
-                return no(
-                    "k of a tile",
-                    &k,
-                    format!("{kernels} kernels have no tile of K"),
-                );
-            }
+        let planned = plan.tile.map(|tile| tile.k);
+        if planned != Some(k) {
+            let why = match planned {
+                Some(k) => format!("the {kernels} kernels seen so far have tiles of {k} k"),
+                None => format!("{kernels} kernels have no tile of K"),
+            };
+            return no("k of a tile", &k, why);
         }
     }
     if !family.own.has_warps_of_k {

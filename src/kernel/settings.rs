@@ -134,19 +134,15 @@ impl Partition {
             _ => return None,
         })
     }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Partition::Universal => "universal",
-            Partition::SerialTiles => "serial-tiles",
-            Partition::ParallelTiles => "parallel-tiles",
-        }
-    }
 }
 
 impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Partition::Universal => "universal",
+            Partition::SerialTiles => "serial-tiles",
+            Partition::ParallelTiles => "parallel-tiles",
+        })
     }
 }
 

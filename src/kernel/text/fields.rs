@@ -5,7 +5,7 @@ use crate::emu::Evidence;
 use crate::kernel::family::Family;
 use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::{
-    Capability, How, IfSaid, KernelError, KernelReading, Partition, Said, Scheme, Stages,
+    Capability, How, IfSaid, KernelError, KernelReading, Partition, Said, Scheme, Stages, Status,
     Transposed,
 };
 use crate::num::Format;
@@ -231,30 +231,36 @@ fn format(key: &str, value: &str) -> Result<Format, KernelError> {
 
 /// What the library means where a field is left out.
 pub fn defaults(reading: &mut KernelReading, how: How, from: &str) {
+    fn absent<T>(slot: &mut Option<Said<T>>, default: Said<T>) -> bool {
+        let absent = slot.is_none();
+        slot.get_or_insert(default);
+        absent
+    }
     let settings = &mut reading.settings;
-    let mut left_out = Vec::new();
-    if settings.split_k.is_none() {
-        settings.split_k = Some(Said::new(1, how, from));
-        left_out.push(("numSplitsK", "1", "K is not cut"));
-    }
-    if settings.scheme.is_none() {
-        settings.scheme = Some(Said::new(Scheme::None, how, from));
-        left_out.push(("reductionScheme", "NONE", "no reduction"));
-    }
-    if settings.stages.is_none() {
-        settings.stages = Some(Said::new(0, how, from));
-        left_out.push((
-            "stages",
-            "UNDEFINED",
-            "left undefined by the library (id 0)",
-        ));
-    }
-    if settings.custom.is_none() {
-        settings.custom = Some(Said::new(0, how, from));
-        left_out.push(("customOption", "0", "the first variant"));
-    }
-    for (key, value, meaning) in left_out {
+    let rows = [
+        (
+            absent(&mut settings.split_k, Said::new(1, how, from)),
+            ["numSplitsK", "1", "K is not cut"],
+        ),
+        (
+            absent(&mut settings.scheme, Said::new(Scheme::None, how, from)),
+            ["reductionScheme", "NONE", "no reduction"],
+        ),
+        (
+            absent(&mut settings.stages, Said::new(0, how, from)),
+            [
+                "stages",
+                "UNDEFINED",
+                "left undefined by the library (id 0)",
+            ],
+        ),
+        (
+            absent(&mut settings.custom, Said::new(0, how, from)),
+            ["customOption", "0", "the first variant"],
+        ),
+    ];
+    for (_, [key, value, meaning]) in rows.into_iter().filter(|row| row.0) {
         let meaning = format!("{meaning}; {from}");
-        reading.token(key, value, crate::kernel::Status::Defaulted, meaning);
+        reading.token(key, value, Status::Defaulted, meaning);
     }
 }

@@ -58,6 +58,7 @@ struct Layout {
     rows: Option<usize>,
     columns: Option<usize>,
     row_major: bool,
+    /// 0 where it is not stated.
     batch: usize,
 }
 
@@ -150,10 +151,7 @@ fn factor(key: &str, value: &str) -> String {
 }
 
 fn layout(reading: &mut KernelReading, name: &str, text: &str) -> Result<Layout, KernelError> {
-    let mut layout = Layout {
-        batch: 1,
-        ..Layout::default()
-    };
+    let mut layout = Layout::default();
     for pair in pairs(text)? {
         let (key, value) = (format!("{name}.{}", pair.key), pair.value);
         let dimension = || number(&key, value, 1 << 40).map(|size| Some(size as usize));
