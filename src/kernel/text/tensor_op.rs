@@ -16,7 +16,8 @@ pub fn is_one(word: &str) -> bool {
 
 /// `s16816gemm`: format of the sums, and the instruction's sizes; none is a kernel of CUDA cores.
 struct Gemm<'t> {
-    sums: char,
+    /// None is complex numbers.
+    sums: Option<Format>,
     instruction: &'t str,
     tf32: bool,
 }
@@ -24,7 +25,14 @@ struct Gemm<'t> {
 fn gemm(token: &str) -> Option<Gemm<'_>> {
     let body = token.strip_suffix("gemm")?;
     let mut letters = body.chars();
-    let sums = letters.next().filter(|c| "shdicz".contains(*c))?;
+    let sums = match letters.next()? {
+        's' => Some(Format::Fp32),
+        'h' => Some(Format::Fp16),
+        'd' => Some(Format::Fp64),
+        'i' => Some(Format::Int32),
+        'c' | 'z' => None,
+        _ => return None,
+    };
     let rest = letters.as_str();
     let instruction = rest.trim_end_matches("tf32").trim_end_matches("bf16");
     let digits = instruction.bytes().all(|b| b.is_ascii_digit());
@@ -124,19 +132,14 @@ fn product(reading: &mut KernelReading, token: &str, gemm: &Gemm) -> Result<(), 
         &cutlass::FAMILY
     };
     reading.set_family(family, How::Stated, token)?;
-    let compute = match gemm.sums {
-        's' => Compute::F32,
-        'h' => Compute::F16,
-        'd' => Compute::F64,
-        'i' => Compute::I32,
-        _ => {
-            return Err(KernelError::unknown(
-                "kernels for complex numbers",
-                "products of complex numbers are not supported",
-            ));
-        }
+    let Some(sums) = gemm.sums else {
+        return Err(KernelError::unknown(
+            "kernels for complex numbers",
+            "products of complex numbers are not supported",
+        ));
     };
-    reading.settings.compute = Some(Said::stated(compute, token));
+    let compute = Compute::of_sums(sums);
+    reading.settings.compute = compute.map(|compute| Said::stated(compute, token));
     match instruction_k(gemm.instruction) {
         Some(k) => {
             reading.settings.instruction_k = Some(Said::stated(k, token));
@@ -210,27 +213,25 @@ fn formats(
     before: Option<(Format, &str)>,
     after: Option<(Format, &str)>,
 ) {
-    let sums = match gemm.sums {
-        'h' => Format::Fp16,
-        'd' => Format::Fp64,
-        'i' => Format::Int32,
-        _ => Format::Fp32,
-    };
     let settings = &mut reading.settings;
-    settings.result = Some(match before {
-        Some((format, token)) => Said::stated(format, token),
-        None => Said::new(sums, How::Derived, "no format before \"gemm\""),
-    });
+    settings.result = match before {
+        Some((format, token)) => Some(Said::stated(format, token)),
+        None => gemm
+            .sums
+            .map(|sums| Said::new(sums, How::Derived, "no format before \"gemm\"")),
+    };
     let on_cuda_cores = gemm.instruction.is_empty();
     settings.operands = match (after, gemm.sums) {
         (Some((format, token)), _) => Some(Said::stated([format; 2], token)),
-        (None, 's') if on_cuda_cores => Some(Said::new([Format::Fp32; 2], How::Derived, "sgemm")),
-        (None, 's') if gemm.tf32 || gemm.instruction == "1688" => {
+        (None, Some(Format::Fp32)) if on_cuda_cores => {
+            Some(Said::new([Format::Fp32; 2], How::Derived, "sgemm"))
+        }
+        (None, Some(Format::Fp32)) if gemm.tf32 || gemm.instruction == "1688" => {
             let why = "no format after \"gemm\": FP32 operands as TF32";
             Some(Said::new([Format::Tf32; 2], How::Derived, why))
         }
-        (None, 'd') => Some(Said::new([Format::Fp64; 2], How::Derived, "d...gemm")),
-        (None, 'h') => Some(Said::new([Format::Fp16; 2], How::Derived, "h...gemm")),
+        (None, Some(Format::Fp64)) => Some(Said::new([Format::Fp64; 2], How::Derived, "d...gemm")),
+        (None, Some(Format::Fp16)) => Some(Said::new([Format::Fp16; 2], How::Derived, "h...gemm")),
         _ => None,
     };
 }
