@@ -97,7 +97,7 @@ impl Plan {
                 ));
             }
         }
-        let turn = self.tile.filter(|tile| tile.residue == Residue::First);
+        let residue_first = self.tile.filter(|tile| tile.residue == Residue::First);
         let matrix = algorithm.is_matrix();
         Ok(json!({
             "operand_dtype": dtype(operand)?,
@@ -107,7 +107,7 @@ impl Plan {
             "input_precision": precision,
             "instruction_k": matrix.then_some(instruction_k),
             "use_fast_accum": matrix.then_some(fast),
-            "k_loop_step": turn.filter(|_| matrix).map(|tile| tile.k),
+            "k_loop_step": residue_first.filter(|_| matrix).map(|tile| tile.k),
             "k_cuts": cuts,
             "epilogue": self.epilogue_order()?,
         }))

@@ -24,7 +24,7 @@ pub struct Options {
     pub multiprocessors: Option<u32>,
     /// A GPU that has no compute capability, by its name.
     pub other_gpu: Option<String>,
-    /// Turns of the main loop by which a workgroup's K loop is rotated (AMD).
+    /// Main-loop iterations by which a workgroup's K loop is rotated (AMD).
     pub rotation: Option<usize>,
     /// Plan slices that reach K, as a library without the defect of the lost tail would.
     pub whole_tail: bool,

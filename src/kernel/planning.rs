@@ -48,12 +48,12 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
             return no("the partition of K", &partition, why);
         }
     }
-    if let Some(turns) = options
+    if let Some(rotation) = options
         .rotation
         .filter(|_| family.own.library != Library::HipblasLt)
     {
         let why = "only AMD kernels rotate their loop over K".into();
-        return no("--rotation", &turns, why);
+        return no("--rotation", &rotation, why);
     }
     let scheme = said(&plan.settings.scheme);
     let scheme = scheme.filter(|scheme| [Scheme::Inplace, Scheme::OutputType].contains(scheme));
@@ -161,12 +161,12 @@ impl KernelReading {
         let Some(text) = self.product else {
             return Ok(());
         };
-        let turned = Shape {
+        let transposed = Shape {
             m: text.n,
             n: text.m,
             ..text
         };
-        if shape == text || shape == turned {
+        if shape == text || shape == transposed {
             Ok(())
         } else {
             Err(KernelError::WrongShape { text, asked: shape })

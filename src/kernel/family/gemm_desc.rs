@@ -54,7 +54,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         );
     }
     let walk = Walk::of(settings)?;
-    plan.tile = walk.turn.map(|k| Tile {
+    plan.tile = walk.iteration.map(|k| Tile {
         k,
         residue: Residue::First,
     });
@@ -141,8 +141,8 @@ fn refuse_answers(settings: &Settings) -> Result<(), KernelError> {
 /// How one accumulator goes over its k.
 struct Walk {
     instruction_k: usize,
-    /// k of a turn of the main loop, whose partial turn comes first.
-    turn: Option<usize>,
+    /// k of a main-loop iteration, the partial one of which comes first.
+    iteration: Option<usize>,
     /// Every instruction starts from +0, and f32 adds its result.
     apart: bool,
 }
@@ -150,13 +150,13 @@ struct Walk {
 impl Walk {
     fn of(settings: &Settings) -> Result<Walk, KernelError> {
         let instruction_k = settings.instruction_k.value().unwrap_or(1);
-        let turn = settings.tile_k.value();
-        if let Some(turn) = turn.filter(|turn| !turn.is_multiple_of(instruction_k)) {
+        let iteration = settings.tile_k.value();
+        if let Some(k) = iteration.filter(|k| !k.is_multiple_of(instruction_k)) {
             let why = format!(
                 "instructions have {instruction_k} k (instruction_k); a GEMMDesc does not say which one of an \
                 iteration is short"
             );
-            return Err(KernelError::unplanned("k_loop_step", turn, why));
+            return Err(KernelError::unplanned("k_loop_step", k, why));
         }
         let apart = settings.fast_accumulation.value() == Some(false);
         if apart && settings.is_fp8() {
@@ -169,7 +169,7 @@ impl Walk {
         on_the_gpu(settings)?;
         Ok(Walk {
             instruction_k,
-            turn,
+            iteration,
             apart: apart && !settings.operand().is_some_and(Format::is_integer),
         })
     }
@@ -177,7 +177,7 @@ impl Walk {
     /// Over these runs of k, one after another.
     fn over(&self, runs: &[Range<usize>]) -> Result<Traversal, KernelError> {
         let length: usize = runs.iter().map(ExactSizeIterator::len).sum();
-        let residue = self.turn.map_or(0, |turn| length % turn);
+        let residue = self.iteration.map_or(0, |k| length % k);
         let mut pieces: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         for run in runs {

@@ -148,7 +148,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     request.few(groups.saturating_mul(stripes))?;
     let slice = |group: usize| {
-        let spans = turns(k, depth, groups, group, fields.coalesced == Some(true));
+        let spans = iterations(k, depth, groups, group, fields.coalesced == Some(true));
         let spans = rotated(spans, depth, rotation);
         match stripes {
             1 => Slice::chain(Traversal::of_spans(spans, instruction_k)),
@@ -180,8 +180,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     Ok(plan)
 }
 
-/// The k of a group: whole turns, and perhaps the rest of K.
-fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -> Vec<Span> {
+/// The k of a group: whole iterations, and perhaps the rest of K.
+fn iterations(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -> Vec<Span> {
     let whole = k / depth;
     let (each, more) = (whole / groups, whole % groups);
     let mut spans = Vec::new();
@@ -204,18 +204,18 @@ fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -
     spans
 }
 
-/// The whole turns begin `rotation` turns later and wrap around; the rest of K stays last.
+/// The whole iterations begin `rotation` iterations later and wrap around; the rest of K stays last.
 fn rotated(spans: Vec<Span>, depth: usize, rotation: usize) -> Vec<Span> {
     let Some(&loops) = spans.first().filter(|span| span.len() >= depth) else {
         return spans;
     };
-    let turns = loops.len() / depth;
+    let count = loops.len() / depth;
     let stride = if loops.is_range() {
         depth
     } else {
         loops.stride
     };
-    let at = rotation % turns * stride;
+    let at = rotation % count * stride;
     if at == 0 {
         return spans;
     }
@@ -240,7 +240,7 @@ fn rotated(spans: Vec<Span>, depth: usize, rotation: usize) -> Vec<Span> {
     all
 }
 
-/// Every group of lanes takes its stripe of every turn.
+/// Every group of lanes takes its stripe of every iteration.
 fn striped(spans: &[Span], depth: usize, stripes: usize, instruction_k: usize) -> Slice {
     let stripe = depth / stripes;
     let lane = |lane: usize| {

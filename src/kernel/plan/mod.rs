@@ -88,7 +88,7 @@ pub enum Join {
     Butterfly,
 }
 
-/// k of a turn of the main loop, and which turn is the partial one; zeros follow its values.
+/// k of a main-loop iteration, and which iteration is the partial one; zeros follow its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tile {
     pub k: usize,

@@ -247,14 +247,14 @@ fn compute(
                 "format of alpha and beta"
             }
             "transa" | "transb" => {
-                let turned = match value {
+                let is_transposed = match value {
                     "OP_T" | "OP_C" => true,
                     "OP_N" => false,
                     _ => return Err(KernelError::value(&key, value, "OP_N, OP_T or OP_C")),
                 };
                 match pair.key {
-                    "transa" => transposed.a = turned,
-                    _ => transposed.b = turned,
+                    "transa" => transposed.a = is_transposed,
+                    _ => transposed.b = is_transposed,
                 }
                 "which dimension is K"
             }

@@ -88,8 +88,8 @@ pub fn field(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool
             "tiles times iterations are divided among compute units"
         }
         "StaggerU" | "SU" => {
-            let turns = number(key, value, 1 << 16)? as u32;
-            once_of(&mut fields(reading).stagger_u, turns, key, value)?;
+            let stagger = number(key, value, 1 << 16)? as u32;
+            once_of(&mut fields(reading).stagger_u, stagger, key, value)?;
             "workgroups start their loop over K at different iterations"
         }
         "MatrixInstruction" => return instruction(reading, key, value).map(|()| true),
@@ -104,7 +104,7 @@ pub fn field(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool
     Ok(true)
 }
 
-/// `[16, 16, 2]`: threads along rows and columns of D, and groups that share every turn of the main loop.
+/// `[16, 16, 2]`: threads along rows and columns of D, and groups that share each main-loop iteration.
 fn work_group(reading: &mut KernelReading, key: &str, value: &str) -> Result<(), KernelError> {
     let inside = value.trim_matches(['[', ']']).split([',', 'x', '_']);
     let sizes: Option<Vec<usize>> = inside.map(|size| size.trim().parse().ok()).collect();
@@ -223,8 +223,7 @@ fn name_token(
         // Written by hand: what the kernel writer does says nothing of it.
         "Custom" => reading.not_known(token, ""),
         "Ailk" | "Alik" | "Bljk" | "Bjlk" => {
-            let turned = ["Alik", "Bjlk"].contains(&token);
-            layouts.push(turned);
+            layouts.push(["Alik", "Bjlk"].contains(&token));
             reading.used(token, "", "which index of an operand is contiguous");
         }
         _ if layouts.len() == 2 && reading.settings.operands.is_none() && types(reading, token) => {
