@@ -1,4 +1,4 @@
-//! What a text leaves open, said by whoever asks.
+//! Answers to what a text leaves open.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct Options {
     pub rotation: Option<usize>,
     /// Plan slices that reach K, as a library without the defect of the lost tail would.
     pub whole_tail: bool,
-    /// Answers that a search found, by what they answer ([`super::Open::ask`]); the others a person gave.
+    /// Answers that a search found, by [`super::Open::ask`]; a person gave the others.
     pub found: Vec<&'static str>,
 }
 
@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// What the text says stands; a default or an assumption gives way.
+/// Sets what the text leaves open or assumes; refuses to contradict what it states.
 fn answer<T: Copy + PartialEq>(
     said: &mut Option<Said<T>>,
     given: Option<T>,

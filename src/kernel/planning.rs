@@ -8,7 +8,7 @@ use super::{
 use crate::emu::Catalogue;
 use crate::num::Format;
 
-/// K of which plans are made: larger ones are not a product of a GPU.
+/// Largest K of a plan: no GPU multiplies longer ones.
 const MAX_K: usize = 1 << 40;
 
 /// Refuses settings that a plan of this family does not use: they belong to another kernel.
@@ -66,7 +66,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
     Ok(())
 }
 
-/// Refuses a GPU of another maker, and references, which no library has kernels for.
+/// Refuses a GPU of another maker, and reference models, which no library has kernels for.
 fn confirm_vendor(family: &Family, options: &Options) -> Result<(), KernelError> {
     let wrong = |text: String, asked: String| Err(KernelError::WrongGpu { text, asked });
     let other = options.other_gpu.as_deref();
@@ -129,7 +129,7 @@ impl KernelReading {
         if let Some(open) = (family.needs)(&settings).into_iter().next() {
             return Err(open.into());
         }
-        // Some kernels ask which side of D is one: that of the launch, whichever way round the request is.
+        // For some kernels it matters which side of D is 1: the launch decides, not the request's orientation.
         let request = Request {
             settings,
             shape: self.product.unwrap_or(shape),

@@ -16,7 +16,7 @@ use crate::emu::step::Code;
 use crate::emu::{Catalogue, Evidence, KnownBy};
 use crate::num::Format;
 
-/// Which model of the catalogue computes a plan's chains, as far as the kernel's words say.
+/// Which model of the catalogue computes a plan's chains, as far as the text tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     pub architecture: Option<&'static str>,
@@ -27,7 +27,7 @@ impl Plan {
     /// Everything that decides a bit, for this product's K.
     ///
     /// # Errors
-    /// If the vocabulary of schedules has no words for it.
+    /// If a schedule cannot express it.
     pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
         let settings = &self.settings;
         if let Some(said) = &settings.scale_mode {
@@ -53,7 +53,7 @@ impl Plan {
             ..ScheduleSpec::plain()
         };
         if settings.operand().is_some_and(Format::is_integer) {
-            // They add up to the same whatever the order.
+            // Integers add up to the same in any order.
             return Ok(spec);
         }
         if let Some(tile) = self.tile {
@@ -62,7 +62,7 @@ impl Plan {
         }
         let lane = self.lanes().next();
         let of = lane.map_or(1, |lane| lane.instruction_k);
-        // AMD's names need not say it, and then it is the model's.
+        // AMD's names need not state it; then the model's applies.
         let stated = settings.instruction_k.is_some() || of_cublas;
         spec.instruction_k = (of > 1 && stated).then_some(of);
         spec.split = self.split()?;
@@ -128,7 +128,7 @@ impl Plan {
         })
     }
 
-    /// The model that computes the chains, as far as the kernel's words say.
+    /// The model that computes the chains, as far as the text tells.
     pub fn model(&self) -> Model {
         let own = &self.family.own;
         let gpu = self.settings.capability.value().or(own.gpu);
@@ -175,7 +175,7 @@ impl Plan {
                 ),
             }));
         }
-        // CUTLASS's own front ends multiply where C is not read.
+        // CUTLASS's own front ends multiply by alpha where C is not read.
         let own = self.settings.partition.is_some();
         let of_cublas = self.family.is_cublas();
         Ok(Epilogue {

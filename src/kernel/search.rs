@@ -1,4 +1,4 @@
-//! What a text leaves open, tried out: plans to test against a captured D.
+//! A search over what a text leaves open: plans to test against a captured D.
 
 use super::family::COMPARED;
 use super::{KernelError, KernelReading, Options, Plan, Scheme, Shape};
@@ -11,7 +11,7 @@ impl KernelReading {
     /// first. What was tried is marked as found in the plan's settings.
     ///
     /// # Errors
-    /// If something is open that is not searched (formats), or that no answer makes a plan of.
+    /// If something is open that is not searched (formats), or no answer leads to a plan.
     pub fn candidates(&self, shape: &Shape, options: &Options) -> Result<Vec<Plan>, KernelError> {
         let mut plans = Vec::new();
         let mut last = None;
@@ -49,7 +49,7 @@ impl KernelReading {
         };
         let tries = self.tries(ask, shape, options)?;
         if tries.is_empty() {
-            // Nothing to try: whoever asks has to say it.
+            // Nothing to try: the request must give it.
             return self.plan(shape, options).map(drop);
         }
         for mut options in tries {
@@ -99,7 +99,7 @@ impl KernelReading {
                 o.custom = Some(custom);
             }),
             "arch" => {
-                // It may be known to be one of some.
+                // The request may narrow it down to a few.
                 let known = &options.one_of;
                 let gpus = if known.is_empty() {
                     &COMPARED[..]

@@ -267,7 +267,7 @@ impl fmt::Display for KCut {
     }
 }
 
-/// What is known of a kernel. What is absent nobody said.
+/// What is known of a kernel; what is absent is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]

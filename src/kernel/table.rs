@@ -76,7 +76,7 @@ pub struct Configuration {
     pub cluster_shape: u32,
 }
 
-/// What is searched for; what is absent does not matter unless answers differ in it.
+/// A query; absent fields match anything, unless matching entries differ in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableQuery {
     pub shape: Shape,
@@ -212,7 +212,7 @@ impl TableEntry {
         self.configuration == other.configuration && self.differences(other).is_empty()
     }
 
-    /// In what two questions about one shape differ.
+    /// What two entries of one shape differ in.
     fn differences(&self, other: &TableEntry) -> Vec<&'static str> {
         let all = [
             (

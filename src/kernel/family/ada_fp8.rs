@@ -75,7 +75,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
     open
 }
 
-/// Whether it is fast: the algorithm says so, too.
+/// Whether accumulation is fast; the algorithm tells it, too.
 fn accumulation(settings: &Settings) -> Option<Said<bool>> {
     let by_algo = match settings.algo.value() {
         Some(35) => Some(false),

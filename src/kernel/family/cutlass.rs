@@ -84,7 +84,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
 /// K of a tile and of an instruction: stated, or as the table of stages has them.
 fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
     let stated = settings.tile_k.value();
-    // What nobody said are no stages, not those of id 0.
+    // Assumed stages do not count as those of id 0.
     let said = settings.stages.as_ref();
     let said = said.filter(|said| said.how != How::Assumed);
     let (tile, instruction) = match said.map(|said| said.value) {
@@ -95,9 +95,9 @@ fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
         Some(19..=24) => (Some(128), Some(16)),
         _ => (None, None),
     };
-    // A tile that the stages do not have is of another kernel.
+    // Stages with another tile belong to another kernel.
     let instruction = instruction.filter(|_| stated.is_none() || stated == tile);
-    // The table is of operands of 16 bits.
+    // The table holds for operands of 16 bits.
     let by_format = match settings.operand().map(|format| format.bytes()) {
         Some(4) => Some(8),
         Some(1) => Some(32),
@@ -122,7 +122,7 @@ fn grain(request: &Request) -> usize {
     }
 }
 
-/// K cut into slices, with what cut it.
+/// The slices of K, and the rule that cut them.
 pub(super) struct Division {
     pub cut: Cut,
     pub grain: usize,

@@ -336,7 +336,7 @@ fn order(cut: &KCut, level: usize, parts: usize) -> Result<MergeOrder, KernelErr
     }
 }
 
-/// What f32 holds without rounding it.
+/// Whether an f32 sum is stored in it without rounding.
 fn is_wide(format: Format) -> bool {
     matches!(format, Format::Fp32 | Format::Fp64 | Format::Int32)
 }
@@ -391,7 +391,7 @@ fn kept(
     ))
 }
 
-/// Sums inside of a part are f32.
+/// Refuses other formats than f32 inside a part.
 fn in_f32(cut: &KCut, level: usize) -> Result<(), KernelError> {
     let place = |key: &str| format!("k_cuts[{level}].{key}");
     let why = "schedules add inside a part in float32 only";

@@ -1,4 +1,4 @@
-//! Families of kernels: whose order of sums is known, how, and how a plan follows from it.
+//! Families of kernels: the order of their sums, the evidence for it, and the plan that follows.
 //!
 //! A new family is one file here and one line of [`FAMILIES`].
 
@@ -38,30 +38,30 @@ pub struct Family {
     pub facts: &'static [Fact],
     pub coverage: &'static [Coverage],
     pub(super) own: Own,
-    /// What a plan needs and the settings do not say.
+    /// What a plan needs and the settings do not state.
     pub(super) needs: fn(&Settings) -> Vec<Open>,
     pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
 }
 
-/// What is a family's own beside its order, and what others ask of it.
+/// Properties of a family that other code asks for, so that none compares its name.
 #[derive(Debug)]
 pub(super) struct Own {
     pub library: Library,
-    /// How names of its kernels begin that say nothing else.
+    /// Beginnings of kernel names that tell nothing but the family.
     pub names: &'static [&'static str],
-    /// No kernel of it was ever split.
+    /// No kernel of it has been seen split.
     pub never_split: bool,
-    /// Whether warps may share the tiles of K, and a partition of K may be said.
+    /// Whether warps may share the tiles of K, and a partition of K may be given.
     pub has_warps_of_k: bool,
-    /// Whether the custom option decides a bit.
+    /// Whether the custom option affects D.
     pub custom_decides: bool,
     /// The one GPU that its kernels are of.
     pub gpu: Option<Capability>,
-    /// The oldest GPU that runs them, where a text need not say it.
+    /// The oldest GPU that runs them, where a text need not state it.
     pub oldest: Option<Capability>,
     /// What its kernels issue on tensor cores.
     pub issues: Issues,
-    /// Whether its epilogue was compared as well: that of others is concluded from it.
+    /// Whether its epilogue was compared, too: that of others is concluded from it.
     pub epilogue_compared: bool,
     /// A kernel that a search tries on 16-bit operands without being named: nothing but a search tells the
     /// options of kernels of CUDA cores.
@@ -149,7 +149,7 @@ impl Family {
         FAMILIES.into_iter().find(|family| family.id == id)
     }
 
-    /// Of a `CUBLASLT_ALGO_CONFIG_ID`; `unknown` where nobody knows.
+    /// Of a `CUBLASLT_ALGO_CONFIG_ID`; `unknown` if no family has it.
     pub fn of_algo(algo: u32) -> &'static Family {
         let known = FAMILIES
             .into_iter()
@@ -157,7 +157,7 @@ impl Family {
         known.unwrap_or(&unknown::FAMILY)
     }
 
-    /// Whose name of a kernel begins like this.
+    /// The family whose kernels' names begin like this word.
     pub(super) fn of_name(word: &str) -> Option<&'static Family> {
         let begins = |family: &&Family| family.own.names.iter().any(|name| word.starts_with(name));
         FAMILIES.into_iter().find(begins)
@@ -207,7 +207,7 @@ impl Request<'_> {
         self.shape.k
     }
 
-    /// Slices asked for; at most one for each k.
+    /// The requested number of slices; at most one for each k.
     pub fn splits(&self) -> Result<usize, KernelError> {
         let splits = self.settings.split_k.value().unwrap_or(1);
         if splits > self.k() {
@@ -219,7 +219,7 @@ impl Request<'_> {
         self.few(splits)
     }
 
-    /// Refuses plans without end.
+    /// Refuses plans of too many sums.
     pub fn few(&self, sums: usize) -> Result<usize, KernelError> {
         if sums <= MAX_SUMS {
             Ok(sums)
@@ -232,7 +232,7 @@ impl Request<'_> {
         }
     }
 
-    /// The GPU, or those of which it is one; none if nobody says it.
+    /// The GPU, or the candidates for it; empty if neither text nor request tells.
     pub fn gpus(&self) -> Vec<Capability> {
         match self.settings.capability.value() {
             Some(gpu) => vec![gpu],
@@ -240,7 +240,7 @@ impl Request<'_> {
         }
     }
 
-    /// Refuses GPUs older than the kernel: later ones run it, unless the text or the family says the one.
+    /// Refuses GPUs older than the kernel; later ones run it, unless the text or the family names one GPU.
     pub fn confirm_age(&self, family: &Family) -> Result<(), KernelError> {
         let said = self.settings.oldest.as_ref();
         let own = family.own.oldest.map(|oldest| (oldest, family.id));
@@ -335,7 +335,7 @@ impl Settings {
     }
 }
 
-/// What every tensor-core kernel of a library needs to be known of it.
+/// What the plan of every tensor-core kernel needs.
 pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
     let mut open = Vec::new();
     if settings.operands.is_none() {
@@ -350,7 +350,7 @@ pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
     open
 }
 
-/// What kernels need that add slices by a reduction scheme.
+/// What a plan needs whose slices are added by a reduction scheme.
 pub(super) fn scheme_needs(settings: &Settings) -> Option<Open> {
     let why = "slices are added in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format \
         (OUTPUT_TYPE)";

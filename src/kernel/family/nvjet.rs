@@ -87,7 +87,7 @@ pub static FAMILY: Family = Family {
     own: Own {
         custom_decides: false,
         oldest: Some(SM_90),
-        // A split kernel says that it is one.
+        // A name with splitK sets the scheme.
         fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
         ..Own::CUBLAS
     },

@@ -61,7 +61,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .ranges
         .into_iter()
         .map(|range| match warps {
-            // The place of zeros in a chain of multiply-adds decides nothing.
+            // Where zeros lie in a chain of multiply-adds does not matter.
             1 => Slice::chain(Traversal::of(range, 1)),
             warps => cutlass::striped(range, tile_k, warps, 1),
         })

@@ -1,4 +1,4 @@
-//! A plan, run by straight loops: what its schedule is tested against, and a plan's meaning in code.
+//! A plan, run by straight loops: it defines a plan's meaning, and schedules are tested against it.
 
 use std::ops::Range;
 

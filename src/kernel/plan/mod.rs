@@ -44,7 +44,7 @@ pub struct Plan {
     pub lost: Option<LostTail>,
     /// What the order rests on.
     pub facts: Vec<Fact>,
-    /// What was taken for granted.
+    /// Assumptions, one sentence each.
     pub assumed: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// It is not.
+    /// There is one slice.
     Whole,
     /// Of one length except the last one, which is shorter.
     Even,

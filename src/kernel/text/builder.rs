@@ -41,7 +41,7 @@ impl KernelReading {
         });
     }
 
-    /// A word that can decide a bit.
+    /// A word that can affect D.
     pub(super) fn used(&mut self, key: &str, value: &str, meaning: impl Into<String>) {
         self.token(key, value, Status::Used, meaning);
     }
@@ -68,7 +68,7 @@ impl KernelReading {
         self.token(key, value, Status::Unknown, "not known: it may affect D");
     }
 
-    /// Says the family; two words must not name two.
+    /// Sets the family. Two words must not name different ones.
     pub(super) fn set_family(
         &mut self,
         family: &'static Family,
@@ -130,7 +130,7 @@ impl KernelReading {
     }
 }
 
-/// Sets what must not be said twice.
+/// Sets a value that two words must not state differently.
 pub fn once<T: PartialEq>(
     slot: &mut Option<Said<T>>,
     value: T,

@@ -52,7 +52,7 @@ fn outside_of_brackets<'t>(text: &'t str, separators: &[char]) -> Vec<&'t str> {
 /// Reads pairs of keys and values, of a configuration or of JSON.
 pub fn of_words(kind: TextKind, words: &[(String, String)]) -> Result<KernelReading, KernelError> {
     let mut reading = KernelReading::new(kind);
-    // Whose a custom option is depends on the algorithm.
+    // The meaning of a custom option depends on the algorithm.
     let is_algo = |key: &str| matches!(key.to_ascii_lowercase().as_str(), "algo" | "algoid" | "id");
     let first = words.iter().filter(|(key, _)| is_algo(key));
     let others = words.iter().filter(|(key, _)| !is_algo(key));
@@ -72,7 +72,7 @@ pub fn of_words(kind: TextKind, words: &[(String, String)]) -> Result<KernelRead
         });
     }
     for (key, value) in unknown {
-        // A solution of Tensile has a hundred fields; those that are not known are named with every plan.
+        // A solution of Tensile has a hundred fields: every plan lists those that are not known.
         if reading.settings.tensile.is_none() {
             return Err(KernelError::syntax(
                 "configuration",

@@ -24,10 +24,10 @@ fn canonical(key: &str) -> String {
     short.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// What is known of fields that decide no bit.
+/// The evidence for fields that do not affect D.
 const NO_BIT: Option<(Evidence, &str)> = Some((Evidence::Compared, "bitequiv"));
 
-/// Reads one field; false if the key is none of an algorithm.
+/// Reads one field; false if an algorithm has no such key.
 pub fn algorithm(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
     let settings = &mut reading.settings;
     let wrong = |wanted| move || KernelError::value(key, value, wanted);
@@ -134,7 +134,7 @@ pub fn algorithm(reading: &mut KernelReading, key: &str, value: &str) -> Result<
     Ok(true)
 }
 
-/// Fields that no configuration of cublasLt has but people need: formats, GPU, and so on.
+/// Fields that a configuration of cublasLt lacks, but a plan needs: formats, GPU, and so on.
 pub fn beside(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
     let settings = &mut reading.settings;
     let wrong = |wanted| move || KernelError::value(key, value, wanted);

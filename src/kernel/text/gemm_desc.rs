@@ -47,7 +47,7 @@ const FIELDS: [(&str, &str, Option<&str>); 10] = [
         Some("NONE"),
     ),
 ];
-/// A field of an older type, which newer ones do not have: only its "none" says nothing.
+/// A field of an older version, whose only supported value is "none".
 const SCALE_APPLY: &str = "scale_apply";
 const CUT_KEYS: [&str; 8] = [
     "span",
@@ -59,7 +59,7 @@ const CUT_KEYS: [&str; 8] = [
     "period",
     "divisor",
 ];
-/// What `merge` was called once.
+/// The older name of `merge`.
 const MERGE_ORDER: &str = "merge_order";
 
 const OPERANDS: [Format; 8] = [
@@ -91,7 +91,7 @@ const MERGES: [Format; 5] = [
     Format::Int32,
 ];
 
-/// Most cuts: more rounds than any fold of lanes has.
+/// Most cuts: no kernel folds its lanes in so many rounds.
 const MAX_CUTS: usize = 32;
 
 pub fn is_one(object: &Map<String, Value>) -> bool {
@@ -219,7 +219,7 @@ fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
     }
 }
 
-/// What is a GEMMDesc, but more than schedules can say.
+/// Refuses valid descriptions that schedules cannot express.
 fn planned(
     all: &Keys,
     sums: Format,

@@ -13,7 +13,7 @@ const FORM: &str = "JSON object";
 pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let Unique(value) = serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();
-        // Nobody calls a library's keys fields.
+        // The keys of a library are not called fields.
         KernelError::syntax(FORM, printable(reason.trim_start_matches("field ")))
     })?;
     let Value::Object(object) = value else {
@@ -25,7 +25,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     configuration::of_words(TextKind::Attributes, &words(&object)?)
 }
 
-/// Scalars as words.
+/// Keys and scalars as text.
 fn words(object: &Map<String, Value>) -> Result<Vec<(String, String)>, KernelError> {
     let word = |(key, value): (&String, &Value)| {
         let text = match value {

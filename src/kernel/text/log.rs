@@ -235,7 +235,7 @@ fn compute(
                     "COMPUTE_64F" => Compute::F64,
                     "COMPUTE_32I" => Compute::I32,
                     _ => {
-                        // Operands that are computed in another format are another product.
+                        // Operands that are rounded to another format make another product.
                         let why = "it is not known how such sums are computed";
                         return Err(KernelError::unplanned(&key, value, why));
                     }

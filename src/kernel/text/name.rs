@@ -5,7 +5,7 @@ use crate::io::printable;
 use crate::kernel::family::Family;
 use crate::kernel::{How, KernelError, KernelReading, Said, Scheme, TextKind};
 
-/// Reads a name, mangled by nobody; None if no word of it is known.
+/// Reads a name that is not mangled; None if no word of it is known.
 pub fn read(text: &str) -> Result<Option<KernelReading>, KernelError> {
     let mut reading = KernelReading::new(TextKind::KernelName);
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -49,7 +49,7 @@ fn one_word(reading: &mut KernelReading, text: &str, word: &str) -> Result<bool,
     Ok(true)
 }
 
-/// The kernel that adds slices says what they are kept in, not what computed them.
+/// The name of the kernel that adds slices tells their format, not how they were computed.
 fn reduction(reading: &mut KernelReading, text: &str, word: &str) {
     let arguments = text.split_once('<').map_or("", |(_, rest)| rest);
     // After the sizes and the index type: the type of the sums.

@@ -135,7 +135,7 @@ fn instruction(reading: &mut KernelReading, key: &str, value: &str) -> Result<()
     Ok(())
 }
 
-/// Sets a field that two words must not say differently.
+/// Sets a field that two words must not state differently.
 fn once_of<T: PartialEq + Copy>(
     slot: &mut Option<T>,
     value: T,
@@ -152,7 +152,7 @@ fn once_of<T: PartialEq + Copy>(
     }
 }
 
-/// What every reading of Tensile's words ends with.
+/// The last step of reading any text about Tensile.
 pub fn finish(reading: &mut KernelReading) -> Result<(), KernelError> {
     reading.set_family(&tensile::FAMILY, How::Derived, "Tensile's fields")?;
     if let Some(splits) = fields(reading).global_split_u {
@@ -220,7 +220,7 @@ fn name_token(
     };
     match token {
         "Cijk" => reading.ignored(token, "", "indices of D", SOURCE),
-        // Written by hand: what the kernel writer does says nothing of it.
+        // Written by hand, so the kernel writer's source does not tell its order.
         "Custom" => reading.not_known(token, ""),
         "Ailk" | "Alik" | "Bljk" | "Bjlk" => {
             layouts.push(["Alik", "Bjlk"].contains(&token));
