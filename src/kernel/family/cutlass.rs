@@ -122,50 +122,41 @@ fn grain(request: &Request) -> usize {
     }
 }
 
-/// The slices of K, and the rule that cut them.
-pub(super) struct Division {
-    pub cut: Cut,
-    pub grain: usize,
-    pub chunk: usize,
-    pub ranges: Vec<std::ops::Range<usize>>,
-}
-
-pub(super) fn divide(request: &Request, tile_k: usize) -> Result<Division, KernelError> {
+/// Cuts K into slices: notes the rule in the plan, and returns the k of each.
+pub(super) fn divide(
+    request: &Request,
+    tile_k: usize,
+    plan: &mut Plan,
+) -> Result<Vec<std::ops::Range<usize>>, KernelError> {
     let k = request.k();
     let splits = request.splits()?;
     let partition = request.settings.partition.value();
-    let (grain, chunk) = match partition.unwrap_or(Partition::Universal) {
-        _ if splits == 1 => (grain(request), k),
+    let (cut, grain, chunk) = match partition.unwrap_or(Partition::Universal) {
+        _ if splits == 1 => (Cut::Whole, grain(request), k),
         Partition::Universal => {
             let grain = grain(request);
-            (grain, k.div_ceil(grain).div_ceil(splits) * grain)
+            let chunk = k.div_ceil(grain).div_ceil(splits) * grain;
+            (Cut::Even, grain, chunk)
         }
-        Partition::SerialTiles => (tile_k, k.div_ceil(tile_k).div_ceil(splits) * tile_k),
-        Partition::ParallelTiles => {
-            let chunk = k / tile_k / splits * tile_k;
-            if chunk == 0 {
-                return Err(KernelError::TooManySplits { splits, k });
-            }
-            let end = |j: usize| if j + 1 == splits { k } else { (j + 1) * chunk };
-            let ranges = (0..splits).map(|j| j * chunk..end(j)).collect();
-            return Ok(Division {
-                cut: Cut::LastTakesRest,
-                grain: tile_k,
-                chunk,
-                ranges,
-            });
+        Partition::SerialTiles => {
+            let chunk = k.div_ceil(tile_k).div_ceil(splits) * tile_k;
+            (Cut::Even, tile_k, chunk)
         }
+        Partition::ParallelTiles => (Cut::LastTakesRest, tile_k, k / tile_k / splits * tile_k),
     };
-    let ranges = chunks(chunk, k, splits).collect();
-    Ok(Division {
-        cut: match splits {
-            1 => Cut::Whole,
-            _ => Cut::Even,
-        },
-        grain,
-        chunk,
-        ranges,
-    })
+    if chunk == 0 {
+        return Err(KernelError::TooManySplits { splits, k });
+    }
+    plan.cut = cut;
+    plan.grain = Some(grain);
+    plan.chunk = Some(chunk);
+    let mut ranges: Vec<_> = chunks(chunk, k, splits).collect();
+    if cut == Cut::LastTakesRest
+        && let Some(last) = ranges.last_mut()
+    {
+        last.end = k;
+    }
+    Ok(ranges)
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -185,15 +176,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         ));
     }
     let warps = settings.sliced.value().unwrap_or(1);
-    let Division {
-        cut,
-        grain,
-        chunk,
-        ranges,
-    } = divide(request, tile_k)?;
-    let slices = match warps {
+    let ranges = divide(request, tile_k, &mut plan)?.into_iter();
+    plan.slices = match warps {
         1 => ranges
-            .into_iter()
             .map(|range| Slice::chain(Traversal::residue_first(range, tile_k, instruction_k)))
             .collect(),
         warps => {
@@ -206,34 +191,26 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             request.few(warps * ranges.len())?;
             plan.sharing.push(stripes(warps, tile_k));
             ranges
-                .into_iter()
                 .map(|range| striped(range, tile_k, warps, instruction_k))
-                .collect::<Vec<_>>()
+                .collect()
         }
     };
-    let merge = match settings.partition.value() {
-        Some(Partition::ParallelTiles) if slices.len() > 1 => {
+    plan.merge = match settings.partition.value() {
+        Some(Partition::ParallelTiles) if plan.slices.len() > 1 => {
             Merge::in_f32(MergeOrder::AscendingFromZero)
         }
-        _ => request.merge(slices.len()),
+        _ => request.merge(plan.slices.len()),
     };
     if request.operand_bytes() != 2 {
         plan.assumed.push(
             "tiles, instructions and grain of operands that are not 16 bits wide: from source code, not compared".into(),
         );
     }
-    Ok(Plan {
-        cut,
-        grain: Some(grain),
-        chunk: Some(chunk),
-        tile: Some(Tile {
-            k: tile_k,
-            residue: Residue::First,
-        }),
-        slices,
-        merge,
-        ..plan
-    })
+    plan.tile = Some(Tile {
+        k: tile_k,
+        residue: Residue::First,
+    });
+    Ok(plan)
 }
 
 /// Warps that take stripes of every tile in turn.

@@ -49,24 +49,23 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
     let tile_k = settings.tile_k.value().unwrap_or(8);
     let warps = settings.sliced.value().unwrap_or(1);
-    let cut = cutlass::divide(request, tile_k)?;
+    let mut plan = request.plan(&FAMILY);
+    let ranges = cutlass::divide(request, tile_k, &mut plan)?.into_iter();
     if !tile_k.is_multiple_of(warps) {
         return Err(KernelError::unknown(
             format!("kernels whose {warps} warps share tiles of {tile_k} k"),
             "a stripe must be a whole number of k",
         ));
     }
-    request.few(warps * cut.ranges.len())?;
-    let slices: Vec<Slice> = cut
-        .ranges
-        .into_iter()
+    request.few(warps * ranges.len())?;
+    plan.slices = ranges
         .map(|range| match warps {
             // Where zeros lie in a chain of multiply-adds does not matter.
             1 => Slice::chain(Traversal::of(range, 1)),
             warps => cutlass::striped(range, tile_k, warps, 1),
         })
         .collect();
-    let mut plan = request.plan(&FAMILY);
+    plan.merge = request.merge(plan.slices.len());
     if warps > 1 {
         plan.sharing.push(cutlass::stripes(warps, tile_k));
     }
@@ -74,16 +73,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         "one ascending chain of fused multiply-adds per slice: read in CUTLASS's source, not compared"
             .into(),
     );
-    Ok(Plan {
-        cut: cut.cut,
-        grain: Some(cut.grain),
-        chunk: Some(cut.chunk),
-        tile: Some(Tile {
-            k: tile_k,
-            residue: Residue::First,
-        }),
-        merge: request.merge(slices.len()),
-        slices,
-        ..plan
-    })
+    plan.tile = Some(Tile {
+        k: tile_k,
+        residue: Residue::First,
+    });
+    Ok(plan)
 }
