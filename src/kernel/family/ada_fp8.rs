@@ -6,7 +6,7 @@ use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{
     Capability, Cut, Fact, IfSaid, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings,
 };
-use crate::kernel::{How, Scheme, Slice, Start, Tile, Traversal};
+use crate::kernel::{How, Slice, Start, Tile, Traversal};
 use crate::num::Format;
 
 const TILE: usize = 64;
@@ -121,18 +121,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             given: format!("{} and {}", operands.value[0], operands.value[1]),
         });
     }
-    if let Some(scheme) = &settings.scheme
-        && settings.splits()
-        && scheme.value != Scheme::ComputeType
-    {
-        return Err(KernelError::unknown(
-            format!(
-                "FP8 kernels of Ada with the reduction scheme {}",
-                scheme.value
-            ),
-            "every configuration seen has COMPUTE_TYPE",
-        ));
-    }
+    request.confirm_compute_type("FP8 kernels of Ada")?;
     let said = accumulation(settings).expect("asked for before");
     if let Some(algo) = settings.algo.value()
         && [35, 60].contains(&algo)

@@ -268,6 +268,19 @@ impl Request<'_> {
         }
     }
 
+    /// Refuses slices that are not kept in f32, where no others have been seen.
+    pub fn confirm_compute_type(&self, kernels: &str) -> Result<(), KernelError> {
+        match self.settings.scheme.value() {
+            Some(scheme) if self.settings.splits() && scheme != Scheme::ComputeType => {
+                Err(KernelError::unknown(
+                    format!("{kernels} with the reduction scheme {scheme}"),
+                    "every configuration seen has COMPUTE_TYPE",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Bytes of an element of A.
     pub fn operand_bytes(&self) -> usize {
         self.settings.operand().map_or(2, Format::bytes)

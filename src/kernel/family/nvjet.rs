@@ -178,15 +178,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         })
     };
     let slices: Vec<Slice> = chunks(chunk, k, splits).map(slice).collect();
-    if let Some(scheme) = &settings.scheme
-        && splits > 1
-        && scheme.value != crate::kernel::Scheme::ComputeType
-    {
-        return Err(KernelError::unknown(
-            format!("nvjet kernels with the reduction scheme {}", scheme.value),
-            "every configuration seen has COMPUTE_TYPE",
-        ));
-    }
+    request.confirm_compute_type("nvjet kernels")?;
     request.assume_as_compared(&mut plan, "nvjet");
     Ok(Plan {
         cut,
