@@ -13,7 +13,7 @@ const MAX_K: usize = 1 << 40;
 
 /// Refuses settings that a plan of this family does not use: they belong to another kernel.
 fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
-    fn said<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
+    fn stated<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
         let said = said.as_ref()?;
         matches!(said.how, How::Stated | How::Given).then_some(said.value)
     }
@@ -23,11 +23,11 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
     let kernels = family.id;
     let lane = plan.lanes().next();
     let planned = lane.map_or(1, |lane| lane.instruction_k);
-    if let Some(k) = said(&plan.settings.instruction_k).filter(|k| *k != planned) {
+    if let Some(k) = stated(&plan.settings.instruction_k).filter(|k| *k != planned) {
         let why = format!("an instruction of {kernels} kernels takes {planned} k here");
         return no("k of an instruction", &k, why);
     }
-    if let Some(k) = said(&plan.settings.tile_k) {
+    if let Some(k) = stated(&plan.settings.tile_k) {
         let planned = plan.tile.map(|tile| tile.k);
         if planned != Some(k) {
             let why = match planned {
@@ -38,12 +38,12 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
         }
     }
     if !family.own.has_warps_of_k {
-        if let Some(warps) = said(&plan.settings.sliced).filter(|warps| *warps > 1) {
+        if let Some(warps) = stated(&plan.settings.sliced).filter(|warps| *warps > 1) {
             let why =
                 format!("it is not known how the warps of {kernels} kernels share a tile of K");
             return no("the number of warps that share K", &warps, why);
         }
-        if let Some(partition) = said(&plan.settings.partition) {
+        if let Some(partition) = stated(&plan.settings.partition) {
             let why = format!("{kernels} kernels cut K in their own way");
             return no("the partition of K", &partition, why);
         }
@@ -55,7 +55,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
         let why = "only AMD kernels rotate their loop over K".into();
         return no("--rotation", &rotation, why);
     }
-    let scheme = said(&plan.settings.scheme);
+    let scheme = stated(&plan.settings.scheme);
     let scheme = scheme.filter(|scheme| [Scheme::Inplace, Scheme::OutputType].contains(scheme));
     if let Some(scheme) = scheme.filter(|_| plan.slices.len() > 1 && plan.merge.kept == Kept::F32) {
         plan.assumed.push(format!(
