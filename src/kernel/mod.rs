@@ -7,14 +7,15 @@
 //! * `text`: one file for each source of text.
 //! * `family`: one file for each family of kernels.
 //! * `plan`: the order itself.
-//! * `tables`: cublasLt's numbers and their names.
+//! * `cublaslt`: cublasLt's numbers and their names.
 
 mod compare;
+mod cublaslt;
 mod describe;
-mod description;
 mod error;
+mod facts;
 mod family;
-mod known;
+mod gemm_desc;
 mod options;
 mod plan;
 mod planning;
@@ -24,17 +25,17 @@ mod schedule;
 mod search;
 mod settings;
 mod table;
-mod tables;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
 pub use compare::differing;
+pub use cublaslt::{Scheme, Stages, tile_of_id};
 pub use error::KernelError;
+pub use facts::{Fact, SOURCES, citation};
 pub(crate) use family::unnamed;
 pub use family::{Coverage, FAMILIES, Family, lost_tail};
-pub use known::{Fact, SOURCES, citation};
 pub use options::{Open, Options};
 pub use plan::{
     Arithmetic, Cut, Join, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing, Slice,
@@ -48,5 +49,4 @@ pub use settings::{
     Tensile, Transposed,
 };
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
-pub use tables::{Scheme, Stages, tile_of_id};
 pub use text::{MAX_TEXT, launches, read};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::tables::is_digits;
+use super::cublaslt::is_digits;
 use super::{Said, Scheme};
 use crate::num::Format;
 use crate::words::words;

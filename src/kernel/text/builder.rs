@@ -2,8 +2,8 @@
 
 use crate::emu::Evidence;
 use crate::io::printable;
+use crate::kernel::cublaslt::is_digits;
 use crate::kernel::family::{Family, unknown};
-use crate::kernel::tables::is_digits;
 use crate::kernel::{
     How, KernelError, KernelReading, Said, Settings, Status, TextKind, Token, Transposed,
 };

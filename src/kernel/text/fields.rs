@@ -2,8 +2,8 @@
 
 use super::builder::{number, once};
 use crate::emu::Evidence;
+use crate::kernel::cublaslt::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::family::Family;
-use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::{
     Capability, How, IfSaid, KernelError, KernelReading, Partition, Said, Scheme, Stages, Status,
     Transposed,

@@ -1,8 +1,8 @@
 //! `nvjet[_smNN]_TYPES_MxN_KxS_CMxCN[_2cta]_{h,v}[_bz][_coopA][_algo2][_bias][_splitK]..._LLL`.
 
 use crate::emu::Evidence::{Compared, Published};
+use crate::kernel::cublaslt::numbers;
 use crate::kernel::family::nvjet;
-use crate::kernel::tables::numbers;
 use crate::kernel::{
     Capability, Compute, How, KernelError, KernelReading, Said, Scheme, Transposed,
 };

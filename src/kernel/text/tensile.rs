@@ -4,8 +4,8 @@ use super::builder::{number, once};
 use super::fields::boolean;
 use crate::emu::Evidence;
 use crate::io::printable;
+use crate::kernel::cublaslt::{is_digits, numbers};
 use crate::kernel::family::tensile;
-use crate::kernel::tables::{is_digits, numbers};
 use crate::kernel::{
     Compute, How, KernelError, KernelReading, Said, Tensile, TextKind, Transposed,
 };

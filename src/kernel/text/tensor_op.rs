@@ -2,8 +2,8 @@
 //! `cutlass_80_simt_sgemm_...`, `ampere_sgemm_...` and their like.
 
 use crate::emu::Evidence::Published;
+use crate::kernel::cublaslt::{is_digits, numbers};
 use crate::kernel::family::{cutlass, simt};
-use crate::kernel::tables::{is_digits, numbers};
 use crate::kernel::{Capability, Compute, How, KernelError, KernelReading, Said};
 use crate::num::Format;
 

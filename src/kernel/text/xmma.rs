@@ -1,8 +1,8 @@
 //! `sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1_tensor16x8x16_kernel`.
 
 use crate::emu::Evidence::Published;
+use crate::kernel::cublaslt::numbers;
 use crate::kernel::family::{ada_fp8, cutlass, hopper_xmma, unknown};
-use crate::kernel::tables::numbers;
 use crate::kernel::{Capability, Compute, How, KernelError, KernelReading, Said};
 use crate::num::Format;
 
