@@ -37,7 +37,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
             return no("k of a tile", &k, why);
         }
     }
-    if !family.own.has_warps_of_k {
+    if !family.has_warps_of_k {
         if let Some(warps) = stated(&plan.settings.sliced).filter(|warps| *warps > 1) {
             let why =
                 format!("it is not known how the warps of {kernels} kernels share a tile of K");
@@ -50,7 +50,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
     }
     if let Some(rotation) = options
         .rotation
-        .filter(|_| family.own.library != Library::HipblasLt)
+        .filter(|_| family.library != Library::HipblasLt)
     {
         let why = "only AMD kernels rotate their loop over K".into();
         return no("--rotation", &rotation, why);
@@ -70,7 +70,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
 fn confirm_vendor(family: &Family, options: &Options) -> Result<(), KernelError> {
     let wrong = |text: String, asked: String| Err(KernelError::WrongGpu { text, asked });
     let other = options.other_gpu.as_deref();
-    if family.own.library != Library::HipblasLt {
+    if family.library != Library::HipblasLt {
         return match other {
             Some(gpu) => wrong(format!("NVIDIA's kernels ({})", family.title), gpu.into()),
             None => Ok(()),

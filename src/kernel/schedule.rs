@@ -93,7 +93,7 @@ impl Plan {
             let (evidence, sources, note) = match group {
                 "nan" => (Evidence::Published, &of_nan, None),
                 "addend" | "epilogue" | "scales" | "without_products" => {
-                    let compared = family.own.epilogue_compared;
+                    let compared = family.epilogue_compared;
                     let note = "captured for cuBLASLt's FP8 products on Ada, concluded from them for others";
                     let known = if compared {
                         evidence
@@ -130,11 +130,11 @@ impl Plan {
 
     /// The model that computes the chains, as far as the text tells.
     pub fn model(&self) -> Model {
-        let own = &self.family.own;
-        let gpu = self.settings.capability.value().or(own.gpu);
+        let family = self.family;
+        let gpu = self.settings.capability.value().or(family.gpu);
         let architecture = gpu.and_then(|gpu| Catalogue::builtin().find(&gpu.to_string()).ok());
         let said = self.settings.algorithm.value();
-        let instruction = match own.issues {
+        let instruction = match family.issues {
             _ if said.is_some() => said.map(Algorithm::instruction),
             Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),

@@ -78,11 +78,11 @@ impl KernelReading {
             };
             values.into_iter().map(answered).collect()
         }
-        let own = &self.family.value.own;
+        let family = self.family.value;
         let settings = options.applied(&self.settings)?;
         Ok(match ask {
             "split-k" => {
-                let first = (own.fewest_slices)(&settings);
+                let first = (family.fewest_slices)(&settings);
                 let most = MAX_SPLITS.min(shape.k);
                 let counts = first..=most.max(first);
                 each(options, counts, |o, count| o.split_k = Some(count))
@@ -95,7 +95,7 @@ impl KernelReading {
                 o.fast_accumulation = Some(fast);
             }),
             "tile-k" => each(options, [64, 32, 128], |o, k| o.tile_k = Some(k)),
-            "custom" => each(options, own.tried_customs.clone(), |o, custom| {
+            "custom" => each(options, family.tried_customs.clone(), |o, custom| {
                 o.custom = Some(custom);
             }),
             "arch" => {

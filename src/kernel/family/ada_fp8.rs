@@ -1,6 +1,6 @@
 //! FP8 kernels of Ada: tiles dealt out in turn.
 
-use super::{Coverage, Family, Issues, Own, Request};
+use super::{Coverage, Family, Issues, Request};
 use crate::emu::Evidence::{Captured, Compared};
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{
@@ -49,14 +49,12 @@ pub static FAMILY: Family = Family {
             source: "logs",
         },
     ],
-    own: Own {
-        gpu: Some(Capability::new(8, 9)),
-        issues: Issues::Named("mma"),
-        epilogue_compared: true,
-        ..Own::CUBLAS
-    },
+    gpu: Some(Capability::new(8, 9)),
+    issues: Issues::Named("mma"),
+    epilogue_compared: true,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {

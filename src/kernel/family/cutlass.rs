@@ -1,6 +1,6 @@
 //! CUTLASS 2.x: what cuBLAS runs on Ampere, and on later GPUs for products that are not aligned.
 
-use super::{Coverage, Family, Issues, Own, Request, chunks, common_needs, scheme_needs};
+use super::{Coverage, Family, Issues, Request, chunks, common_needs, scheme_needs};
 use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, How, IfSaid, Join, Sharing};
@@ -61,14 +61,12 @@ pub static FAMILY: Family = Family {
             source: "cutlass",
         },
     ],
-    own: Own {
-        has_warps_of_k: true,
-        custom_decides: false,
-        issues: Issues::Named("mma"),
-        ..Own::CUBLAS
-    },
+    has_warps_of_k: true,
+    custom_decides: false,
+    issues: Issues::Named("mma"),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {

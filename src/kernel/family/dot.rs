@@ -1,6 +1,6 @@
 //! dot: blocks of 128 threads share K, and a second kernel adds the blocks.
 
-use super::{Coverage, Family, Own, Request};
+use super::{Coverage, Family, Request};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::{Span, Sum};
 use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
@@ -26,13 +26,11 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16; the order was measured by a probe",
         source: "bitequiv",
     }],
-    own: Own {
-        names: &["dot_kernel", "reduce_1Block_kernel"],
-        tried_unnamed: Some("dot_kernel"),
-        ..Own::CUBLAS
-    },
+    names: &["dot_kernel", "reduce_1Block_kernel"],
+    tried_unnamed: Some("dot_kernel"),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {

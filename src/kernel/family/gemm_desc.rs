@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Coverage, Family, Library, Own, Request};
+use super::{Coverage, Family, Library, Request};
 use crate::emu::Catalogue;
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Start, Sum};
@@ -17,7 +17,6 @@ pub static FAMILY: Family = Family {
     id: "gemm-desc",
     title: "an order that a GEMMDesc of PyTorch describes",
     kernels: "JSON with accumulate_dtype, algorithm and k_cuts",
-    algos: &[],
     facts: &[Fact::new(
         "cuts nest, the outermost first: consecutive spans of k, or tiles dealt by label; parts are added in order \
         or in pairs of neighbours; with k_loop_step the partial iteration comes first, else the short instruction \
@@ -31,12 +30,9 @@ pub static FAMILY: Family = Family {
         what: "no library writes one yet",
         source: "gemm-desc",
     }],
-    own: Own {
-        library: Library::Described,
-        ..Own::CUBLAS
-    },
-    needs: |_| Vec::new(),
+    library: Library::Described,
     plan,
+    ..Family::CUBLAS
 };
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {

@@ -1,6 +1,6 @@
 //! gemmSN: threads share K, for few rows of 16-bit operands.
 
-use super::{Coverage, Family, Own, Request};
+use super::{Coverage, Family, Request};
 use crate::emu::Evidence::Compared;
 use crate::kernel::{Fact, Join, Sharing};
 use crate::kernel::{KernelError, Open, Plan, Settings, Slice, Start, Traversal};
@@ -22,14 +22,12 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, M 2 to 16, 279,486 comparisons",
         source: "bitequiv",
     }],
-    own: Own {
-        names: &["gemmSN_"],
-        never_split: true,
-        tried_unnamed: Some("gemmSN_NN_kernel"),
-        ..Own::CUBLAS
-    },
+    names: &["gemmSN_"],
+    never_split: true,
+    tried_unnamed: Some("gemmSN_NN_kernel"),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {

@@ -1,6 +1,6 @@
 //! gemv: D is one row or one column.
 
-use super::{COMPARED, Coverage, Family, Own, Request, chunks};
+use super::{COMPARED, Coverage, Family, Request, chunks};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::Span;
 use crate::kernel::{Capability, Cut, Fact, IfSaid, Join, Sharing};
@@ -30,14 +30,12 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were measured by a probe",
         source: "bitequiv",
     }],
-    own: Own {
-        names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
-        tried_unnamed: Some("gemv2T_kernel_val"),
-        tried_customs: 0..112,
-        ..Own::CUBLAS
-    },
+    names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
+    tried_unnamed: Some("gemv2T_kernel_val"),
+    tried_customs: 0..112,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 /// From left to right.

@@ -1,6 +1,6 @@
 //! Kernels that name wgmma and a tile, from before nvjet.
 
-use super::{Coverage, Family, Own, Request, common_needs};
+use super::{Coverage, Family, Request, common_needs};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
@@ -11,7 +11,6 @@ pub static FAMILY: Family = Family {
     id: "hopper-xmma",
     title: "Hopper's kernels of cuBLAS up to 12.4 and for TF32, with wgmma",
     kernels: "sm90_xmma_gemm_...",
-    algos: &[],
     facts: &[Fact::new(
         "K ascending in one chain, the last tile padded with zeros: concluded from TMA, never compared",
         Published,
@@ -23,12 +22,10 @@ pub static FAMILY: Family = Family {
         what: "a plan without slices is an assumption; slices are not planned",
         source: "logs",
     }],
-    own: Own {
-        oldest: Some(Capability::new(9, 0)),
-        ..Own::CUBLAS
-    },
+    oldest: Some(Capability::new(9, 0)),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {

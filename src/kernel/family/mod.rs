@@ -37,57 +37,33 @@ pub struct Family {
     pub algos: &'static [u32],
     pub facts: &'static [Fact],
     pub coverage: &'static [Coverage],
-    pub(super) own: Own,
+    pub(super) library: Library,
+    /// Beginnings of kernel names that tell nothing but the family.
+    pub(super) names: &'static [&'static str],
+    /// No kernel of it has been seen split.
+    pub(super) never_split: bool,
+    /// Whether warps may share the tiles of K, and a partition of K may be given.
+    pub(super) has_warps_of_k: bool,
+    /// Whether the custom option affects D.
+    pub(super) custom_decides: bool,
+    /// The one GPU that its kernels are of.
+    pub(super) gpu: Option<Capability>,
+    /// The oldest GPU that runs them, where a text need not state it.
+    pub(super) oldest: Option<Capability>,
+    /// What its kernels issue on tensor cores.
+    pub(super) issues: Issues,
+    /// Whether its epilogue was compared, too: that of others is concluded from it.
+    pub(super) epilogue_compared: bool,
+    /// A kernel that a search tries on 16-bit operands without being named: nothing but a search tells the
+    /// options of kernels of CUDA cores.
+    pub(super) tried_unnamed: Option<&'static str>,
+    /// Custom options that a search tries.
+    pub(super) tried_customs: std::ops::Range<u32>,
+    /// The fewest slices that a search tries.
+    pub(super) fewest_slices: fn(&Settings) -> usize,
     /// What a plan needs and the settings do not state.
     pub(super) needs: fn(&Settings) -> Vec<Open>,
     pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
-}
-
-/// Properties of a family that other code asks for, so that none compares its name.
-#[derive(Debug)]
-pub(super) struct Own {
-    pub library: Library,
-    /// Beginnings of kernel names that tell nothing but the family.
-    pub names: &'static [&'static str],
-    /// No kernel of it has been seen split.
-    pub never_split: bool,
-    /// Whether warps may share the tiles of K, and a partition of K may be given.
-    pub has_warps_of_k: bool,
-    /// Whether the custom option affects D.
-    pub custom_decides: bool,
-    /// The one GPU that its kernels are of.
-    pub gpu: Option<Capability>,
-    /// The oldest GPU that runs them, where a text need not state it.
-    pub oldest: Option<Capability>,
-    /// What its kernels issue on tensor cores.
-    pub issues: Issues,
-    /// Whether its epilogue was compared, too: that of others is concluded from it.
-    pub epilogue_compared: bool,
-    /// A kernel that a search tries on 16-bit operands without being named: nothing but a search tells the
-    /// options of kernels of CUDA cores.
-    pub tried_unnamed: Option<&'static str>,
-    /// Custom options that a search tries.
-    pub tried_customs: std::ops::Range<u32>,
-    /// The fewest slices that a search tries.
-    pub fewest_slices: fn(&Settings) -> usize,
-}
-
-impl Own {
-    /// As most of cuBLAS's kernels.
-    const CUBLAS: Own = Own {
-        library: Library::Cublas,
-        names: &[],
-        never_split: false,
-        has_warps_of_k: false,
-        custom_decides: true,
-        gpu: None,
-        oldest: None,
-        issues: Issues::First,
-        epilogue_compared: false,
-        tried_unnamed: None,
-        tried_customs: 0..2,
-        fewest_slices: |_| 1,
-    };
 }
 
 /// Whose kernels they are; the epilogue is the library's.
@@ -114,7 +90,7 @@ pub(super) enum Issues {
 pub fn unnamed() -> impl Iterator<Item = &'static str> {
     FAMILIES
         .into_iter()
-        .filter_map(|family| family.own.tried_unnamed)
+        .filter_map(|family| family.tried_unnamed)
 }
 
 /// How the order of a family is known on some GPUs.
@@ -145,6 +121,30 @@ pub static FAMILIES: [&Family; 13] = [
 ];
 
 impl Family {
+    /// What families of cuBLAS mostly share; each has its own names, facts and plan.
+    const CUBLAS: Family = Family {
+        id: "",
+        title: "",
+        kernels: "",
+        algos: &[],
+        facts: &[],
+        coverage: &[],
+        library: Library::Cublas,
+        names: &[],
+        never_split: false,
+        has_warps_of_k: false,
+        custom_decides: true,
+        gpu: None,
+        oldest: None,
+        issues: Issues::First,
+        epilogue_compared: false,
+        tried_unnamed: None,
+        tried_customs: 0..2,
+        fewest_slices: |_| 1,
+        needs: |_| Vec::new(),
+        plan: unknown::plan,
+    };
+
     pub fn find(id: &str) -> Option<&'static Family> {
         FAMILIES.into_iter().find(|family| family.id == id)
     }
@@ -159,13 +159,13 @@ impl Family {
 
     /// The family whose kernels' names begin like this word.
     pub(super) fn of_name(word: &str) -> Option<&'static Family> {
-        let begins = |family: &&Family| family.own.names.iter().any(|name| word.starts_with(name));
+        let begins = |family: &&Family| family.names.iter().any(|name| word.starts_with(name));
         FAMILIES.into_iter().find(begins)
     }
 
     /// Whether the epilogue is that of cublasLt.
     pub(super) fn is_cublas(&self) -> bool {
-        self.own.library == Library::Cublas
+        self.library == Library::Cublas
     }
 
     pub fn is_unknown(&self) -> bool {
@@ -243,7 +243,7 @@ impl Request<'_> {
     /// Refuses GPUs older than the kernel; later ones run it, unless the text or the family names one GPU.
     pub fn confirm_age(&self, family: &Family) -> Result<(), KernelError> {
         let said = self.settings.oldest.as_ref();
-        let own = family.own.oldest.map(|oldest| (oldest, family.id));
+        let own = family.oldest.map(|oldest| (oldest, family.id));
         let Some((oldest, from)) = said.map(|said| (said.value, &*said.from)).or(own) else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! nvjet: cuBLAS's kernels for aligned products on Hopper and later.
 
-use super::{Coverage, Family, Own, Request, chunks, common_needs};
+use super::{Coverage, Family, Request, chunks, common_needs};
 use crate::emu::Evidence::{Compared, Inferred, Published};
 use crate::kernel::plan::Residue;
 use crate::kernel::{
@@ -84,15 +84,13 @@ pub static FAMILY: Family = Family {
             source: "bitequiv",
         },
     ],
-    own: Own {
-        custom_decides: false,
-        oldest: Some(SM_90),
-        // A name with splitK sets the scheme.
-        fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
-        ..Own::CUBLAS
-    },
+    custom_decides: false,
+    oldest: Some(SM_90),
+    // A name with splitK sets the scheme.
+    fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 const SM_90: Capability = Capability::new(9, 0);

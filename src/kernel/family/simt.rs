@@ -1,6 +1,6 @@
 //! CUDA-core kernels for FP32 and FP64: one fused multiply-add a thread and k.
 
-use super::{Coverage, Family, Own, Request, cutlass, scheme_needs};
+use super::{Coverage, Family, Request, cutlass, scheme_needs};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{Fact, IfSaid, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
@@ -28,12 +28,10 @@ pub static FAMILY: Family = Family {
         what: "read in CUTLASS's source; no FP32 or FP64 product has been compared",
         source: "cutlass",
     }],
-    own: Own {
-        has_warps_of_k: true,
-        ..Own::CUBLAS
-    },
+    has_warps_of_k: true,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {

@@ -1,6 +1,6 @@
 //! Tensile and hipBLASLt: read in their source, compared with nothing.
 
-use super::{Coverage, Family, Issues, Library, Own, Request};
+use super::{Coverage, Family, Issues, Library, Request};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
@@ -11,7 +11,6 @@ pub static FAMILY: Family = Family {
     id: "tensile",
     title: "AMD: Tensile, hipBLASLt and rocBLAS",
     kernels: "Cijk_Ailk_Bljk_...",
-    algos: &[],
     facts: &[
         Fact::new(
             "a main-loop iteration takes DepthU k; the remainder of K comes last",
@@ -43,13 +42,11 @@ pub static FAMILY: Family = Family {
         what: "inferred from the kernel writer's source; no output has been compared",
         source: "tensile",
     }],
-    own: Own {
-        library: Library::HipblasLt,
-        issues: Issues::ByOperands,
-        ..Own::CUBLAS
-    },
+    library: Library::HipblasLt,
+    issues: Issues::ByOperands,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn fields(settings: &Settings) -> Tensile {

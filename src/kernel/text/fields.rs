@@ -92,7 +92,7 @@ pub fn algorithm(reading: &mut KernelReading, key: &str, value: &str) -> Result<
             let custom = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.custom, custom, key, value)?;
             let family = settings.algo.value().map(Family::of_algo);
-            if family.is_some_and(|family| !family.own.custom_decides) {
+            if family.is_some_and(|family| !family.custom_decides) {
                 let why = "kernel variant: does not affect the result in this family";
                 return ignored(reading, why.into());
             }

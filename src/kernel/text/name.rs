@@ -36,7 +36,7 @@ fn one_word(reading: &mut KernelReading, text: &str, word: &str) -> Result<bool,
         };
         reading.set_family(family, How::Stated, word)?;
         reading.used(word, "", format!("family of kernels: {}", family.title));
-        if family.own.never_split {
+        if family.never_split {
             reading.settings.split_k = Some(Said::new(1, How::Derived, "none has been seen split"));
         }
     }
