@@ -424,7 +424,7 @@ pub(crate) fn words(
             _ => None,
         },
         place,
-        family: plan.family.into(),
+        family: plan.family.id.into(),
         order: plan.summary(),
         settings: plan.settings.rows().into_iter().map(setting).collect(),
         unknown: reading.unknown().map(Token::text).collect(),

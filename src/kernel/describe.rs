@@ -1,21 +1,21 @@
 //! Plans for people.
 
-use super::{Cut, How, Kept, LostTail, MergeOrder, Plan, Residue, Said, Settings, Slice, Start};
-use crate::num::{Format, Kind};
+use super::{
+    Cut, How, KCut, Kept, LostTail, MergeOrder, Plan, Residue, Said, Settings, Slice, Start,
+};
+use crate::num::Format;
 use crate::words::Word as _;
 
 impl Settings {
     /// What decides bits, one row each: name, value, where it comes from, and the words it was read in.
     pub fn rows(&self) -> Vec<(&'static str, String, How, String)> {
-        let mut rows = Vec::new();
         fn row<T>(
-            rows: &mut Vec<(&'static str, String, How, String)>,
             name: &'static str,
             said: &Option<Said<T>>,
             show: impl Fn(&T) -> String,
-        ) {
-            let row = said.as_ref();
-            rows.extend(row.map(|said| (name, show(&said.value), said.how, said.from.clone())));
+        ) -> Option<(&'static str, String, How, String)> {
+            let Said { value, how, from } = said.as_ref()?;
+            Some((name, show(value), *how, from.clone()))
         }
         let pair = |[a, b]: &[Format; 2]| {
             if a == b {
@@ -25,31 +25,28 @@ impl Settings {
             }
         };
         let fast = |fast: &bool| if *fast { "fast" } else { "slow" }.to_owned();
-        let all = &mut rows;
-        row(all, "GPU", &self.capability, ToString::to_string);
-        row(all, "ALGO_ID", &self.algo, ToString::to_string);
-        row(all, "operands", &self.operands, pair);
-        row(all, "D", &self.result, ToString::to_string);
-        row(all, "tile k", &self.tile_k, ToString::to_string);
-        row(
-            all,
-            "instruction k",
-            &self.instruction_k,
-            ToString::to_string,
-        );
-        row(all, "slices", &self.split_k, ToString::to_string);
-        row(all, "reduction", &self.scheme, ToString::to_string);
-        row(all, "partition", &self.partition, ToString::to_string);
-        row(all, "warps per tile", &self.sliced, ToString::to_string);
-        row(all, "custom option", &self.custom, ToString::to_string);
-        row(all, "accumulation", &self.fast_accumulation, fast);
-        row(all, "algorithm", &self.algorithm, |a| a.word().into());
-        row(all, "cuts of K", &self.cuts, |cuts| {
+        let cuts = |cuts: &Vec<KCut>| {
             let cuts: Vec<_> = cuts.iter().map(ToString::to_string).collect();
             cuts.join("; then ")
-        });
-        row(all, "epilogue", &self.epilogue, Clone::clone);
-        rows
+        };
+        let rows = [
+            row("GPU", &self.capability, ToString::to_string),
+            row("ALGO_ID", &self.algo, ToString::to_string),
+            row("operands", &self.operands, pair),
+            row("D", &self.result, ToString::to_string),
+            row("tile k", &self.tile_k, ToString::to_string),
+            row("instruction k", &self.instruction_k, ToString::to_string),
+            row("slices", &self.split_k, ToString::to_string),
+            row("reduction", &self.scheme, ToString::to_string),
+            row("partition", &self.partition, ToString::to_string),
+            row("warps per tile", &self.sliced, ToString::to_string),
+            row("custom option", &self.custom, ToString::to_string),
+            row("accumulation", &self.fast_accumulation, fast),
+            row("algorithm", &self.algorithm, |a| a.word().into()),
+            row("cuts of K", &self.cuts, cuts),
+            row("epilogue", &self.epilogue, Clone::clone),
+        ];
+        rows.into_iter().flatten().collect()
     }
 }
 
@@ -75,7 +72,7 @@ impl Plan {
             };
             parts.push(format!("tiles of {} k, the partial one {residue}", tile.k));
         }
-        let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
+        let lane = self.lanes().next();
         if let Some(lane) = lane {
             parts.push(match lane.instruction_k {
                 1 => "fused multiply-adds".into(),
@@ -147,10 +144,9 @@ impl Plan {
 
     /// The format of sums.
     fn sums(&self) -> &'static str {
-        let operand = self.settings.operand();
-        match operand.map(Format::kind) {
-            Some(Kind::Signed | Kind::Unsigned) => "int32",
-            _ if operand == Some(Format::Fp64) => "f64",
+        match self.settings.operand() {
+            Some(format) if format.is_integer() => "int32",
+            Some(Format::Fp64) => "f64",
             _ => "f32",
         }
     }

@@ -7,33 +7,35 @@
 //! * `text`: one file for each source of text.
 //! * `family`: one file for each family of kernels.
 //! * `plan`: the order itself.
-//! * `tables`: cublasLt's numbers and their names.
+//! * `cublaslt`: cublasLt's numbers and their names.
 
+mod compare;
+mod cublaslt;
 mod describe;
-mod description;
 mod error;
+mod facts;
 mod family;
-mod known;
+mod gemm_desc;
 mod options;
 mod plan;
 mod planning;
 mod reading;
 mod said;
-mod same;
 mod schedule;
 mod search;
 mod settings;
 mod table;
-mod tables;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
+pub use compare::differing;
+pub use cublaslt::{Scheme, Stages, tile_of_id};
 pub use error::KernelError;
+pub use facts::{Fact, SOURCES, citation};
 pub(crate) use family::unnamed;
-pub use family::{Coverage, FAMILIES, Family};
-pub use known::{Fact, SOURCES, citation};
+pub use family::{Coverage, FAMILIES, Family, lost_tail};
 pub use options::{Open, Options};
 pub use plan::{
     Arithmetic, Cut, Join, LostTail, Merge, MergeOrder, Plan, Residue, Restart, Sharing, Slice,
@@ -41,18 +43,10 @@ pub use plan::{
 };
 pub use reading::{KernelReading, Status, TextKind, Token};
 pub use said::{How, IfSaid, Said};
-pub use same::differing;
 pub use schedule::Model;
 pub use settings::{
     Accumulation, Algorithm, Capability, Compute, Dealt, KCut, Kept, Partition, Settings, Shape,
     Tensile, Transposed,
 };
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
-pub use tables::{Scheme, Stages, tile_of_id};
 pub use text::{MAX_TEXT, launches, read};
-
-/// How many k at the end a split nvjet kernel with this grain leaves out, for whoever knows no more than
-/// that.
-pub fn lost_tail(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
-    family::nvjet::lost(k, grain, splits)
-}

@@ -1,4 +1,4 @@
-//! What a text leaves open, said by whoever asks.
+//! Answers to what a text leaves open.
 
 use serde::Serialize;
 
@@ -24,11 +24,11 @@ pub struct Options {
     pub multiprocessors: Option<u32>,
     /// A GPU that has no compute capability, by its name.
     pub other_gpu: Option<String>,
-    /// Turns of the main loop by which a workgroup's K loop is rotated (AMD).
+    /// Main-loop iterations by which a workgroup's K loop is rotated (AMD).
     pub rotation: Option<usize>,
     /// Plan slices that reach K, as a library without the defect of the lost tail would.
     pub whole_tail: bool,
-    /// Answers that a search found, by what they answer ([`super::Open::ask`]); the others a person gave.
+    /// Answers that a search found, by [`super::Open::ask`]; a person gave the others.
     pub found: Vec<&'static str>,
 }
 
@@ -55,29 +55,31 @@ impl Options {
     pub(super) fn applied(&self, settings: &Settings) -> Result<Settings, KernelError> {
         self.confirm_gpu(settings)?;
         let mut all = settings.clone();
-        // An answer, the option that gives it, and what it is called.
+        // An answer, the option that gives it, what it is called, and how it is shown.
         macro_rules! answers {
-            ($($field:ident: $ask:literal, $what:literal;)*) => {$(
+            ($($field:ident: $ask:literal, $what:literal, $text:expr;)*) => {$(
                 let how = if self.found.contains(&$ask) {
                     How::Found
                 } else {
                     How::Given
                 };
-                answer(&mut all.$field, self.$field, how, $what)?;
+                answer(&mut all.$field, self.$field, how, $what, $text)?;
             )*};
         }
+        let pair = |[a, b]: &[Format; 2]| format!("{a} and {b}");
+        let switch = |on: &bool| if *on { "on" } else { "off" }.to_owned();
         answers! {
-            capability: "arch", "the GPU";
-            operands: "dtype", "the operands' format";
-            result: "d-dtype", "D's format";
-            split_k: "split-k", "the number of slices";
-            scheme: "reduction", "the reduction scheme";
-            partition: "partition", "the partition of K";
-            tile_k: "tile-k", "K of a tile";
-            instruction_k: "instruction-k", "K of an instruction";
-            custom: "custom", "the custom option";
-            fast_accumulation: "accumulation", "fast accumulation";
-            multiprocessors: "multiprocessors", "the number of multiprocessors";
+            capability: "arch", "the GPU", ToString::to_string;
+            operands: "dtype", "the operands' format", pair;
+            result: "d-dtype", "D's format", ToString::to_string;
+            split_k: "split-k", "the number of slices", ToString::to_string;
+            scheme: "reduction", "the reduction scheme", ToString::to_string;
+            partition: "partition", "the partition of K", ToString::to_string;
+            tile_k: "tile-k", "K of a tile", ToString::to_string;
+            instruction_k: "instruction-k", "K of an instruction", ToString::to_string;
+            custom: "custom", "the custom option", ToString::to_string;
+            fast_accumulation: "accumulation", "fast accumulation", switch;
+            multiprocessors: "multiprocessors", "the number of multiprocessors", ToString::to_string;
         }
         Ok(all)
     }
@@ -101,12 +103,13 @@ impl Options {
     }
 }
 
-/// What the text says stands; a default or an assumption gives way.
-fn answer<T: Answer>(
+/// Sets what the text leaves open or assumes; refuses to contradict what it states.
+fn answer<T: Copy + PartialEq>(
     said: &mut Option<Said<T>>,
     given: Option<T>,
     how: How,
     what: &'static str,
+    text: impl Fn(&T) -> String,
 ) -> Result<(), KernelError> {
     let Some(given) = given else { return Ok(()) };
     match said {
@@ -114,8 +117,8 @@ fn answer<T: Answer>(
         Some(said) if matches!(said.how, How::Stated | How::Derived | How::Defaulted) => {
             Err(KernelError::Contradiction {
                 what,
-                text: said.value.text(),
-                given: given.text(),
+                text: text(&said.value),
+                given: text(&given),
             })
         }
         _ => {
@@ -125,35 +128,6 @@ fn answer<T: Answer>(
     }
 }
 
-/// A value that a message can show.
-trait Answer: Copy + PartialEq {
-    fn text(&self) -> String;
-}
-
-impl Answer for [Format; 2] {
-    fn text(&self) -> String {
-        format!("{} and {}", self[0], self[1])
-    }
-}
-
-impl Answer for bool {
-    fn text(&self) -> String {
-        if *self { "on" } else { "off" }.into()
-    }
-}
-
-macro_rules! displayed {
-    ($($kind:ty),*) => {
-        $(impl Answer for $kind {
-            fn text(&self) -> String {
-                self.to_string()
-            }
-        })*
-    };
-}
-
-displayed!(Capability, Format, Scheme, Partition, usize, u32);
-
 /// What the text does not fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Open {
@@ -161,4 +135,40 @@ pub struct Open {
     pub why: String,
     /// The option that answers, and the field of [`super::Options`].
     pub ask: &'static str,
+}
+
+impl From<Open> for KernelError {
+    fn from(Open { what, why, ask }: Open) -> KernelError {
+        KernelError::Missing { what, why, ask }
+    }
+}
+
+impl Open {
+    pub(super) fn new(what: &'static str, ask: &'static str, why: impl Into<String>) -> Open {
+        Open {
+            what,
+            why: why.into(),
+            ask,
+        }
+    }
+
+    pub(super) fn gpu(why: impl Into<String>) -> Open {
+        Open::new("the GPU", "arch", why)
+    }
+
+    pub(super) fn slices(why: impl Into<String>) -> Open {
+        Open::new("the number of slices of K", "split-k", why)
+    }
+
+    pub(super) fn tile_k(why: impl Into<String>) -> Open {
+        Open::new("K of a tile", "tile-k", why)
+    }
+
+    pub(super) fn custom(why: impl Into<String>) -> Open {
+        Open::new("the custom option", "custom", why)
+    }
+
+    pub(super) fn accumulation(why: impl Into<String>) -> Open {
+        Open::new("fast accumulation", "accumulation", why)
+    }
 }

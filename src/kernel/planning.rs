@@ -8,12 +8,12 @@ use super::{
 use crate::emu::Catalogue;
 use crate::num::Format;
 
-/// K of which plans are made: larger ones are not a product of a GPU.
+/// Largest K of a plan: no GPU multiplies longer ones.
 const MAX_K: usize = 1 << 40;
 
-/// A word that the order of a plan does not have is a word of another kernel.
-fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
-    fn said<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
+/// Refuses settings that a plan of this family does not use: they belong to another kernel.
+fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
+    fn stated<T: Copy>(said: &Option<Said<T>>) -> Option<T> {
         let said = said.as_ref()?;
         matches!(said.how, How::Stated | How::Given).then_some(said.value)
     }
@@ -21,50 +21,41 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
         Err(KernelError::unplanned(what, value, why))
     };
     let kernels = family.id;
-    let lane = plan.slices.iter().flat_map(|slice| &slice.lanes).next();
+    let lane = plan.lanes().next();
     let planned = lane.map_or(1, |lane| lane.instruction_k);
-    if let Some(k) = said(&plan.settings.instruction_k).filter(|k| *k != planned) {
+    if let Some(k) = stated(&plan.settings.instruction_k).filter(|k| *k != planned) {
         let why = format!("an instruction of {kernels} kernels takes {planned} k here");
         return no("k of an instruction", &k, why);
     }
-    if let Some(k) = said(&plan.settings.tile_k) {
-        match plan.tile {
-            Some(tile) if tile.k == k => {}
-            Some(tile) => {
-                let why = format!(
-                    "the {kernels} kernels seen so far have tiles of {} k",
-                    tile.k
-                );
-                return no("k of a tile", &k, why);
-            }
-            None => {
-                return no(
-                    "k of a tile",
-                    &k,
-                    format!("{kernels} kernels have no tile of K"),
-                );
-            }
+    if let Some(k) = stated(&plan.settings.tile_k) {
+        let planned = plan.tile.map(|tile| tile.k);
+        if planned != Some(k) {
+            let why = match planned {
+                Some(k) => format!("the {kernels} kernels seen so far have tiles of {k} k"),
+                None => format!("{kernels} kernels have no tile of K"),
+            };
+            return no("k of a tile", &k, why);
         }
     }
-    if !family.own.has_warps_of_k {
-        if let Some(warps) = said(&plan.settings.sliced).filter(|warps| *warps > 1) {
+    if !family.has_warps_of_k {
+        if let Some(warps) = stated(&plan.settings.sliced).filter(|warps| *warps > 1) {
             let why =
                 format!("it is not known how the warps of {kernels} kernels share a tile of K");
             return no("the number of warps that share K", &warps, why);
         }
-        if let Some(partition) = said(&plan.settings.partition) {
+        if let Some(partition) = stated(&plan.settings.partition) {
             let why = format!("{kernels} kernels cut K in their own way");
             return no("the partition of K", &partition, why);
         }
     }
-    if let Some(turns) = options
+    if let Some(rotation) = options
         .rotation
-        .filter(|_| family.own.library != Library::HipblasLt)
+        .filter(|_| family.library != Library::HipblasLt)
     {
         let why = "only AMD kernels rotate their loop over K".into();
-        return no("--rotation", &turns, why);
+        return no("--rotation", &rotation, why);
     }
-    let scheme = said(&plan.settings.scheme);
+    let scheme = stated(&plan.settings.scheme);
     let scheme = scheme.filter(|scheme| [Scheme::Inplace, Scheme::OutputType].contains(scheme));
     if let Some(scheme) = scheme.filter(|_| plan.slices.len() > 1 && plan.merge.kept == Kept::F32) {
         plan.assumed.push(format!(
@@ -75,11 +66,11 @@ fn passed_over(plan: &mut Plan, family: &Family, options: &Options) -> Result<()
     Ok(())
 }
 
-/// Refuses a GPU of another maker, and references, which no library has kernels for.
+/// Refuses a GPU of another maker, and reference models, which no library has kernels for.
 fn confirm_vendor(family: &Family, options: &Options) -> Result<(), KernelError> {
     let wrong = |text: String, asked: String| Err(KernelError::WrongGpu { text, asked });
     let other = options.other_gpu.as_deref();
-    if family.own.library != Library::HipblasLt {
+    if family.library != Library::HipblasLt {
         return match other {
             Some(gpu) => wrong(format!("NVIDIA's kernels ({})", family.title), gpu.into()),
             None => Ok(()),
@@ -136,13 +127,9 @@ impl KernelReading {
             ));
         }
         if let Some(open) = (family.needs)(&settings).into_iter().next() {
-            return Err(KernelError::Missing {
-                what: open.what,
-                why: open.why,
-                ask: open.ask,
-            });
+            return Err(open.into());
         }
-        // Some kernels ask which side of D is one: that of the launch, whichever way round the request is.
+        // For some kernels it matters which side of D is 1: the launch decides, not the request's orientation.
         let request = Request {
             settings,
             shape: self.product.unwrap_or(shape),
@@ -151,7 +138,7 @@ impl KernelReading {
         request.confirm_age(family)?;
         let mut plan = (family.plan)(&request)?;
         plan.shape = shape;
-        passed_over(&mut plan, family, options)?;
+        refuse_unused(&mut plan, family, options)?;
         let unknown: Vec<&str> = self.unknown().map(|token| token.key.as_str()).collect();
         if !unknown.is_empty() {
             plan.assumed.push(format!(
@@ -174,12 +161,12 @@ impl KernelReading {
         let Some(text) = self.product else {
             return Ok(());
         };
-        let turned = Shape {
+        let transposed = Shape {
             m: text.n,
             n: text.m,
             ..text
         };
-        if shape == text || shape == turned {
+        if shape == text || shape == transposed {
             Ok(())
         } else {
             Err(KernelError::WrongShape { text, asked: shape })
@@ -210,6 +197,6 @@ impl KernelReading {
         }
         let settings = options.applied(&self.settings).ok()?;
         let splits = settings.split_k.as_ref()?.value;
-        nvjet::lost(k, nvjet::grain(&settings)?, splits)
+        nvjet::lost_tail(k, nvjet::grain(&settings)?, splits)
     }
 }

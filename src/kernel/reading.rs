@@ -32,17 +32,17 @@ impl TextKind {
     }
 }
 
-/// What became of a word.
+/// How a word of the text was understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It decides, or can decide, a bit of D.
+    /// It can affect D.
     Used,
-    /// Left out of the text: the library's default.
+    /// The text leaves it out: the library's default applies.
     Defaulted,
-    /// It does not affect the result, and why is known.
+    /// It is known not to affect D.
     Ignored,
-    /// Nobody here knows what it means: it may decide a bit.
+    /// Its meaning is not known, and it may affect D.
     Unknown,
 }
 
@@ -87,7 +87,7 @@ impl Token {
 pub struct KernelReading {
     pub kind: TextKind,
     pub family: Said<&'static Family>,
-    /// The product it is about, where the text says it.
+    /// The product that the text describes, where it states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub product: Option<Shape>,
     /// Matrices in the batch.

@@ -1,4 +1,4 @@
-//! A value, and which part of it was stated, which found, which assumed.
+//! A value with its origin: stated, found, assumed.
 
 use serde::Serialize;
 
@@ -12,11 +12,11 @@ pub enum How {
     Defaulted,
     /// It follows from what the text says.
     Derived,
-    /// Whoever asked said it.
+    /// The request gives it.
     Given,
     /// A search found it.
     Found,
-    /// Nothing says it.
+    /// Neither the text nor the request states it.
     Assumed,
 }
 
@@ -38,12 +38,12 @@ impl How {
 pub struct Said<T> {
     pub value: T,
     pub how: How,
-    /// The words it was read in, or the reason.
+    /// The text that states it, or the reason.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub from: String,
 }
 
-/// What is known of a value that nobody may have said.
+/// The value of a setting that may be absent.
 pub trait IfSaid<T> {
     fn value(&self) -> Option<T>;
 }

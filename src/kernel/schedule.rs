@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::family::{Issues, Library};
+use super::family::Issues;
 use super::{
-    Algorithm, Capability, Cut, Family, IfSaid, Join, Kept, KernelError, MergeOrder, Plan, Restart,
-    Slice, Start, Sum, citation,
+    Algorithm, Cut, IfSaid, Join, Kept, KernelError, MergeOrder, Plan, Restart, Slice, Start, Sum,
+    citation,
 };
 use crate::emu::schedule::{
     self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
@@ -14,9 +14,9 @@ use crate::emu::schedule::{
 };
 use crate::emu::step::Code;
 use crate::emu::{Catalogue, Evidence, KnownBy};
-use crate::num::{Format, Kind};
+use crate::num::Format;
 
-/// Which model of the catalogue computes a plan's chains, as far as the kernel's words say.
+/// Which model of the catalogue computes a plan's chains, as far as the text tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     pub architecture: Option<&'static str>,
@@ -27,108 +27,97 @@ impl Plan {
     /// Everything that decides a bit, for this product's K.
     ///
     /// # Errors
-    /// If the vocabulary of schedules has no words for it.
+    /// If a schedule cannot express it.
     pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
-        let family = self.family();
-        if let Some(said) = &self.settings.scale_mode {
-            return Err(KernelError::NoSchedule {
-                why: format!(
-                    "its scales are {}, not one per tensor; it is not known how such a kernel applies them",
-                    said.value
-                ),
-            });
+        let settings = &self.settings;
+        if let Some(said) = &settings.scale_mode {
+            return Err(no(format!(
+                "its scales are {}, not one per tensor; it is not known how such a kernel applies them",
+                said.value
+            )));
         }
-        if self.settings.operand() == Some(Format::Fp64) {
-            return Err(KernelError::NoSchedule {
-                why: "its sums are FP64, and schedules add in f32".into(),
-            });
+        if settings.operand() == Some(Format::Fp64) {
+            return Err(no("its sums are FP64, and schedules add in f32"));
         }
+        let of_cublas = self.family.is_cublas();
         let mut spec = ScheduleSpec {
             addend: Addend::Epilogue,
-            epilogue: self.epilogue(family)?,
+            epilogue: self.epilogue()?,
             nan: Code(0x7fff_ffff),
-            ..ScheduleSpec::plain()
-        };
-        spec.without_products = is_cublas(family).then_some(WithoutProducts::Zero);
-        if self.settings.is_fp8() && is_cublas(family) {
-            spec.scales = Some(Scaling {
+            without_products: of_cublas.then_some(WithoutProducts::Zero),
+            scales: (settings.is_fp8() && of_cublas).then_some(Scaling {
                 per: Per::Tensor,
                 at: ScaledAt::Epilogue,
                 multiply: Multiply::Alpha,
-            });
-        }
-        let integers = self.settings.operand();
-        if integers.is_some_and(|format| matches!(format.kind(), Kind::Signed | Kind::Unsigned)) {
-            // They add up to the same whatever the order.
-            spec.scales = None;
+            }),
+            ..ScheduleSpec::plain()
+        };
+        if settings.operand().is_some_and(Format::is_integer) {
+            // Integers add up to the same in any order.
             return Ok(spec);
         }
         if let Some(tile) = self.tile {
             spec.tile_k = Some(tile.k);
             spec.residue = tile.residue;
         }
-        let lanes = || self.slices.iter().flat_map(|slice| &slice.lanes);
-        let of = lanes().next().map_or(1, |lane| lane.instruction_k);
-        // AMD's names need not say it, and then it is the model's.
-        let said = self.settings.instruction_k.is_some() || is_cublas(family);
-        spec.instruction_k = (of > 1 && said).then_some(of);
+        let lane = self.lanes().next();
+        let of = lane.map_or(1, |lane| lane.instruction_k);
+        // AMD's names need not state it; then the model's applies.
+        let stated = settings.instruction_k.is_some() || of_cublas;
+        spec.instruction_k = (of > 1 && stated).then_some(of);
         spec.split = self.split()?;
         spec.inner = self.sharing.iter().map(sharing).collect();
-        if let Some(restart) = lanes().next().and_then(|lane| lane.restart) {
-            spec.inner.push(restarted(restart));
+        if let Some(Restart { every, from }) = lane.and_then(|lane| lane.restart) {
+            spec.inner.push(Level {
+                parts: Parts::Blocks {
+                    length: every,
+                    first: None,
+                },
+                merge: schedule::Merge::serial(from),
+            });
         }
-        spec.validate()
-            .map_err(|why| KernelError::NoSchedule { why })?;
+        spec.validate().map_err(no)?;
         Ok(spec)
     }
 
     /// The same with a name, its sources, and how it is known.
     pub fn schedule(&self) -> Result<Schedule, KernelError> {
-        let family = self.family();
+        let family = self.family;
         let spec = self.spec()?;
-        let mut keys: BTreeSet<&str> = self.facts.iter().map(|fact| fact.source).collect();
-        let own = keys.clone();
-        keys.insert("ptx");
-        let sources = keys
-            .iter()
-            .filter_map(|key| Some(((*key).to_owned(), citation(key)?.into())));
-        let evidence = self.evidence(family);
-        let known = |evidence, note: &str| KnownBy {
-            evidence,
-            source: own.iter().map(|key| (*key).to_owned()).collect(),
-            note: (!note.is_empty()).then(|| note.into()),
-        };
+        let own: BTreeSet<&str> = self.facts.iter().map(|fact| fact.source).collect();
+        let of_nan = BTreeSet::from(["ptx"]);
+        let evidence = self.evidence();
         let mut known_by = BTreeMap::new();
-        let nan = KnownBy {
-            evidence: Evidence::Published,
-            source: vec!["ptx".into()],
-            note: None,
-        };
         for constant in spec.constants() {
-            let group = constant.name.split('.').next().expect("one").to_owned();
-            let note = match group.as_str() {
-                "nan" => {
-                    known_by.insert(group, nan.clone());
-                    continue;
-                }
+            let group = constant.name.split('.').next().expect("one");
+            let (evidence, sources, note) = match group {
+                "nan" => (Evidence::Published, &of_nan, None),
                 "addend" | "epilogue" | "scales" | "without_products" => {
-                    "captured for cuBLASLt's FP8 products on Ada, concluded from them for others"
+                    let compared = family.epilogue_compared;
+                    let note = "captured for cuBLASLt's FP8 products on Ada, concluded from them for others";
+                    let known = if compared {
+                        evidence
+                    } else {
+                        Evidence::Inferred
+                    };
+                    (known, &own, Some(note.to_owned()))
                 }
-                _ => "",
+                _ => (evidence, &own, None),
             };
-            let evidence = if note.is_empty() || family.own.epilogue_compared {
-                evidence
-            } else {
-                Evidence::Inferred
+            let known = KnownBy {
+                evidence,
+                source: sources.iter().map(ToString::to_string).collect(),
+                note,
             };
-            known_by.insert(group, known(evidence, note));
+            known_by.insert(group.to_owned(), known);
         }
+        let cited = |key: &&str| Some(((*key).to_owned(), citation(key)?.into()));
         Ok(Schedule {
             schema: SCHEMA.into(),
-            name: format!("kernel-{}", self.family),
+            name: format!("kernel-{}", family.id),
             title: family.title.into(),
             evidence,
-            sources: sources.collect(),
+            sources: own.union(&of_nan).filter_map(cited).collect(),
             notes: self
                 .assumed
                 .iter()
@@ -139,18 +128,13 @@ impl Plan {
         })
     }
 
-    /// The model that computes the chains, as far as the kernel's words say.
+    /// The model that computes the chains, as far as the text tells.
     pub fn model(&self) -> Model {
-        let capability = self.settings.capability.value();
-        let by_capability = |capability: Capability| {
-            let found = Catalogue::builtin().find(&capability.to_string());
-            found.ok()
-        };
-        let own = &self.family().own;
-        let capability = capability.or(own.gpu);
-        let architecture = capability.and_then(by_capability);
+        let family = self.family;
+        let gpu = self.settings.capability.value().or(family.gpu);
+        let architecture = gpu.and_then(|gpu| Catalogue::builtin().find(&gpu.to_string()).ok());
         let said = self.settings.algorithm.value();
-        let instruction = match own.issues {
+        let instruction = match family.issues {
             _ if said.is_some() => said.map(Algorithm::instruction),
             Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),
@@ -165,12 +149,9 @@ impl Plan {
         }
     }
 
-    pub(super) fn family(&self) -> &'static Family {
-        Family::find(self.family).expect("planned by one")
-    }
-
-    fn evidence(&self, family: &Family) -> Evidence {
-        let best = family.coverage.iter().filter_map(|row| row.evidence).max();
+    fn evidence(&self) -> Evidence {
+        let coverage = self.family.coverage.iter();
+        let best = coverage.filter_map(|row| row.evidence).max();
         let known = self.facts.iter().map(|fact| fact.known).max();
         match (best, known) {
             _ if !self.assumed.is_empty() => Evidence::Inferred,
@@ -180,34 +161,33 @@ impl Plan {
         }
     }
 
-    fn epilogue(&self, family: &Family) -> Result<Epilogue, KernelError> {
+    fn epilogue(&self) -> Result<Epilogue, KernelError> {
         if let Some(said) = &self.settings.epilogue
             && !["DEFAULT", "BIAS", "NONE", "IN_ACCUMULATOR"].contains(&said.value.as_str())
         {
-            if said.value == "AFTER_ROUNDING" {
-                return Err(KernelError::NoSchedule {
-                    why: "its epilogue is AFTER_ROUNDING: no schedule adds a bias or C after rounding to D's format".into(),
-                });
-            }
-            return Err(KernelError::NoSchedule {
-                why: format!(
-                    "its epilogue is {}, whose arithmetic is not published; check the product without it",
-                    said.value
+            return Err(no(match said.value.as_str() {
+                "AFTER_ROUNDING" => {
+                    "its epilogue is AFTER_ROUNDING: no schedule adds a bias or C after rounding to D's format"
+                        .to_owned()
+                }
+                other => format!(
+                    "its epilogue is {other}, whose arithmetic is not published; check the product without it"
                 ),
-            });
+            }));
         }
-        // CUTLASS's own front ends multiply where C is not read.
+        // CUTLASS's own front ends multiply by alpha where C is not read.
         let own = self.settings.partition.is_some();
+        let of_cublas = self.family.is_cublas();
         Ok(Epilogue {
             combine: Combine::Fma,
-            without_c: if is_cublas(family) && !own {
+            without_c: if of_cublas && !own {
                 WithoutC::AddZero
             } else {
                 WithoutC::Multiply
             },
             bias: BiasAdded::Add,
             function: None,
-            result_scale: (self.settings.is_fp8() && is_cublas(family)).then_some(ResultScale::Fp8),
+            result_scale: (self.settings.is_fp8() && of_cublas).then_some(ResultScale::Fp8),
         })
     }
 
@@ -241,7 +221,10 @@ impl Plan {
                 grain,
                 empty: Empty::Zero,
             },
-            Cut::Listed => self.listed()?,
+            Cut::Listed if self.slices.iter().any(nested) => {
+                return Err(no("its lanes share slices irregularly"));
+            }
+            Cut::Listed => self.runs_of_lanes()?,
         };
         Ok(Some(Level {
             parts,
@@ -249,22 +232,12 @@ impl Plan {
         }))
     }
 
-    /// The runs of every slice, as they are.
-    fn listed(&self) -> Result<Parts, KernelError> {
-        if self.slices.iter().any(|slice| slice.lanes.len() > 1) {
-            return Err(KernelError::NoSchedule {
-                why: "its lanes share slices irregularly".into(),
-            });
-        }
-        self.lanes()
-    }
-
     /// The runs of every lane.
-    fn lanes(&self) -> Result<Parts, KernelError> {
+    fn runs_of_lanes(&self) -> Result<Parts, KernelError> {
         const MAX_RUNS: usize = 1 << 16;
         let mut parts = Vec::new();
         let mut count = 0;
-        for lane in self.slices.iter().flat_map(|slice| &slice.lanes) {
+        for lane in self.lanes() {
             let mut runs: Vec<[usize; 2]> = Vec::new();
             for run in lane.runs() {
                 match runs.last_mut() {
@@ -274,9 +247,9 @@ impl Plan {
             }
             count += runs.len();
             if count > MAX_RUNS {
-                return Err(KernelError::NoSchedule {
-                    why: format!("it has more than {MAX_RUNS} irregular runs of k"),
-                });
+                return Err(no(format!(
+                    "it has more than {MAX_RUNS} irregular runs of k"
+                )));
             }
             parts.push(runs);
         }
@@ -285,7 +258,6 @@ impl Plan {
 
     /// Slices that are cut again: the lanes of all of them, and every addition.
     fn nested(&self) -> Result<Level, KernelError> {
-        let no = |why: &str| KernelError::NoSchedule { why: why.into() };
         if self.merge.kept != Kept::F32 {
             return Err(no(
                 "its slices are cut again, but their sums are not kept in f32 (partial_dtype, merge_dtype)",
@@ -304,7 +276,7 @@ impl Plan {
             .ok_or_else(|| no("its sums start from +0"))?;
         let serial = pairs.iter().copied().eq((1..lanes).map(|from| [0, from]));
         Ok(Level {
-            parts: self.lanes()?,
+            parts: self.runs_of_lanes()?,
             merge: schedule::Merge::Sum {
                 order: if serial {
                     Order::Serial
@@ -341,9 +313,8 @@ impl Plan {
     }
 }
 
-/// Whether it is one of cuBLAS's, whose epilogue is that of cublasLt.
-fn is_cublas(family: &Family) -> bool {
-    family.own.library == Library::Cublas
+fn no(why: impl Into<String>) -> KernelError {
+    KernelError::NoSchedule { why: why.into() }
 }
 
 fn sharing(sharing: &super::Sharing) -> Level {
@@ -371,16 +342,6 @@ fn sharing(sharing: &super::Sharing) -> Level {
                 partials: Partials::F32,
             },
         },
-    }
-}
-
-fn restarted(restart: Restart) -> Level {
-    Level {
-        parts: Parts::Blocks {
-            length: restart.every,
-            first: None,
-        },
-        merge: schedule::Merge::serial(restart.from),
     }
 }
 

@@ -1,8 +1,7 @@
-//! What a text leaves open, tried out: plans to test against a captured D.
+//! A search over what a text leaves open: plans to test against a captured D.
 
-use super::{
-    Capability, Family, KernelError, KernelReading, Options, Plan, Scheme, Settings, Shape,
-};
+use super::family::COMPARED;
+use super::{KernelError, KernelReading, Options, Plan, Scheme, Shape};
 
 /// Most slices that are tried.
 const MAX_SPLITS: usize = 64;
@@ -12,7 +11,7 @@ impl KernelReading {
     /// first. What was tried is marked as found in the plan's settings.
     ///
     /// # Errors
-    /// If something is open that is not searched (formats), or that no answer makes a plan of.
+    /// If something is open that is not searched (formats), or no answer leads to a plan.
     pub fn candidates(&self, shape: &Shape, options: &Options) -> Result<Vec<Plan>, KernelError> {
         let mut plans = Vec::new();
         let mut last = None;
@@ -48,59 +47,68 @@ impl KernelReading {
                 return Ok(());
             }
         };
-        let settings = options.applied(&self.settings)?;
-        let mut answers = answers(ask, self.family.value, &settings, shape);
-        if ask == "arch" && !options.one_of.is_empty() {
-            // It is known to be one of these.
-            let gpus = options.one_of.iter().copied();
-            answers = gpus
-                .map(|gpu| Box::new(move |o: &mut Options| o.capability = Some(gpu)) as Answer)
-                .collect();
-        }
-        if answers.is_empty() {
-            // Nothing to try: whoever asks has to say it.
+        let tries = self.tries(ask, shape, options)?;
+        if tries.is_empty() {
+            // Nothing to try: the request must give it.
             return self.plan(shape, options).map(drop);
         }
-        for answer in answers {
-            let mut options = options.clone();
-            answer(&mut options);
+        for mut options in tries {
             options.found.push(ask);
             self.collect(shape, &options, plans, last)?;
         }
         Ok(())
     }
-}
 
-type Answer = Box<dyn Fn(&mut Options)>;
-
-fn answers(ask: &str, family: &Family, settings: &Settings, shape: &Shape) -> Vec<Answer> {
-    fn each<T: Copy + 'static>(
-        values: impl IntoIterator<Item = T>,
-        set: impl Fn(&mut Options, T) + Copy + 'static,
-    ) -> Vec<Answer> {
-        let answer =
-            |value: T| Box::new(move |options: &mut Options| set(options, value)) as Answer;
-        values.into_iter().map(answer).collect()
-    }
-    match ask {
-        "split-k" => {
-            let first = (family.tried.fewest_slices)(settings);
-            let most = MAX_SPLITS.min(shape.k);
-            each(first..=most.max(first), |o, count| o.split_k = Some(count))
+    /// These options with each answer to what is open.
+    fn tries(
+        &self,
+        ask: &str,
+        shape: &Shape,
+        options: &Options,
+    ) -> Result<Vec<Options>, KernelError> {
+        fn each<T>(
+            options: &Options,
+            values: impl IntoIterator<Item = T>,
+            set: impl Fn(&mut Options, T),
+        ) -> Vec<Options> {
+            let answered = |value| {
+                let mut options = options.clone();
+                set(&mut options, value);
+                options
+            };
+            values.into_iter().map(answered).collect()
         }
-        "reduction" => {
-            let schemes = [Scheme::Inplace, Scheme::OutputType, Scheme::ComputeType];
-            each(schemes, |o, scheme| o.scheme = Some(scheme))
-        }
-        "accumulation" => each([true, false], |o, fast| o.fast_accumulation = Some(fast)),
-        "tile-k" => each([64, 32, 128], |o, k| o.tile_k = Some(k)),
-        "custom" => each(family.tried.customs.clone(), |o, custom| {
-            o.custom = Some(custom)
-        }),
-        "arch" => {
-            let gpus = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
-            each(gpus, |o, gpu| o.capability = Some(gpu))
-        }
-        _ => Vec::new(),
+        let family = self.family.value;
+        let settings = options.applied(&self.settings)?;
+        Ok(match ask {
+            "split-k" => {
+                let first = (family.fewest_slices)(&settings);
+                let most = MAX_SPLITS.min(shape.k);
+                let counts = first..=most.max(first);
+                each(options, counts, |o, count| o.split_k = Some(count))
+            }
+            "reduction" => {
+                let schemes = [Scheme::Inplace, Scheme::OutputType, Scheme::ComputeType];
+                each(options, schemes, |o, scheme| o.scheme = Some(scheme))
+            }
+            "accumulation" => each(options, [true, false], |o, fast| {
+                o.fast_accumulation = Some(fast);
+            }),
+            "tile-k" => each(options, [64, 32, 128], |o, k| o.tile_k = Some(k)),
+            "custom" => each(options, family.tried_customs.clone(), |o, custom| {
+                o.custom = Some(custom);
+            }),
+            "arch" => {
+                // The request may narrow it down to a few.
+                let known = &options.one_of;
+                let gpus = if known.is_empty() {
+                    &COMPARED[..]
+                } else {
+                    known
+                };
+                each(options, gpus, |o, gpu| o.capability = Some(*gpu))
+            }
+            _ => Vec::new(),
+        })
     }
 }

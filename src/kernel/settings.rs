@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::cublaslt::is_digits;
 use super::{Said, Scheme};
 use crate::num::Format;
 use crate::words::words;
@@ -54,7 +55,7 @@ impl Capability {
 }
 
 fn number(text: &str) -> Option<u32> {
-    let plain = (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    let plain = text.len() <= 3 && is_digits(text);
     plain.then(|| text.parse().ok())?
 }
 
@@ -133,19 +134,15 @@ impl Partition {
             _ => return None,
         })
     }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Partition::Universal => "universal",
-            Partition::SerialTiles => "serial-tiles",
-            Partition::ParallelTiles => "parallel-tiles",
-        }
-    }
 }
 
 impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Partition::Universal => "universal",
+            Partition::SerialTiles => "serial-tiles",
+            Partition::ParallelTiles => "parallel-tiles",
+        })
     }
 }
 
@@ -270,7 +267,7 @@ impl fmt::Display for KCut {
     }
 }
 
-/// What is known of a kernel. What is absent nobody said.
+/// What is known of a kernel; what is absent is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::from_fields;
-use super::{Capability, KernelError, KernelReading, Said, Shape};
+use super::text::of_words;
+use super::{Capability, KernelError, KernelReading, Said, Shape, TextKind};
 use crate::io::printable;
 use crate::num::Format;
 
@@ -76,7 +76,7 @@ pub struct Configuration {
     pub cluster_shape: u32,
 }
 
-/// What is searched for; what is absent does not matter unless answers differ in it.
+/// A query; absent fields match anything, unless matching entries differ in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableQuery {
     pub shape: Shape,
@@ -183,7 +183,7 @@ impl KernelTable {
         if let Some(fast) = entry.fast_accumulation {
             words.push(("fastAccumulation".into(), u8::from(fast).to_string()));
         }
-        let mut reading = from_fields(&words)?;
+        let mut reading = of_words(TextKind::Attributes, &words)?;
         let TableEntry { m, n, k, .. } = *entry;
         reading.product = Some(Shape { m, n, k });
         let settings = &mut reading.settings;
@@ -212,7 +212,7 @@ impl TableEntry {
         self.configuration == other.configuration && self.differences(other).is_empty()
     }
 
-    /// In what two questions about one shape differ.
+    /// What two entries of one shape differ in.
     fn differences(&self, other: &TableEntry) -> Vec<&'static str> {
         let all = [
             (

@@ -6,12 +6,12 @@ use super::plan::Arithmetic;
 use super::*;
 use crate::num::Format;
 
-mod descriptions;
 mod examples;
 mod expression;
+mod gemm_desc;
 mod gpus;
 mod properties;
-mod refused_descriptions;
+mod refused_gemm_desc;
 mod schedules;
 
 /// A plan of a configuration in words.

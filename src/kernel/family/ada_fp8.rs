@@ -1,12 +1,12 @@
 //! FP8 kernels of Ada: tiles dealt out in turn.
 
-use super::{Coverage, Family, Issues, Own, Request, Tried, sliced};
+use super::{Coverage, Family, Issues, Request};
 use crate::emu::Evidence::{Captured, Compared};
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{
-    Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings,
+    Capability, Cut, Fact, IfSaid, KernelError, Merge, MergeOrder, Open, Plan, Said, Settings,
 };
-use crate::kernel::{How, Scheme, Slice, Start, Tile, Traversal};
+use crate::kernel::{How, Slice, Start, Tile, Traversal};
 use crate::num::Format;
 
 const TILE: usize = 64;
@@ -49,46 +49,33 @@ pub static FAMILY: Family = Family {
             source: "logs",
         },
     ],
-    tried: Tried::NAMED,
-    own: Own {
-        gpu: Some(Capability::new(8, 9)),
-        issues: Issues::Named("mma"),
-        epilogue_compared: true,
-        ..Own::CUBLAS
-    },
+    gpu: Some(Capability::new(8, 9)),
+    issues: Issues::Named("mma"),
+    epilogue_compared: true,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open = Vec::new();
     if settings.split_k.is_none() {
-        open.push(Open {
-            what: "the number of slices of K",
-            why: "the kernel's name does not contain it".into(),
-            ask: "split-k",
-        });
+        open.push(Open::slices("the kernel's name does not contain it"));
     }
     if accumulation(settings).is_none() {
-        open.push(Open {
-            what: "fast accumulation",
-            why: "slow accumulation restarts the chain every 128 k of a slice".into(),
-            ask: "accumulation",
-        });
+        open.push(Open::accumulation(
+            "slow accumulation restarts the chain every 128 k of a slice",
+        ));
     }
     if settings.splits() && settings.custom.is_none() {
-        open.push(Open {
-            what: "the custom option",
-            why: "1 adds slices in pairs, 0 and 2 in order".into(),
-            ask: "custom",
-        });
+        open.push(Open::custom("1 adds slices in pairs, 0 and 2 in order"));
     }
     open
 }
 
-/// Whether it is fast: the algorithm says so, too.
+/// Whether accumulation is fast; the algorithm tells it, too.
 fn accumulation(settings: &Settings) -> Option<Said<bool>> {
-    let by_algo = match settings.algo_id() {
+    let by_algo = match settings.algo.value() {
         Some(35) => Some(false),
         Some(60) => Some(true),
         _ => None,
@@ -132,20 +119,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             given: format!("{} and {}", operands.value[0], operands.value[1]),
         });
     }
-    if let Some(scheme) = &settings.scheme
-        && settings.splits()
-        && scheme.value != Scheme::ComputeType
-    {
-        return Err(KernelError::unknown(
-            format!(
-                "FP8 kernels of Ada with the reduction scheme {}",
-                scheme.value.name()
-            ),
-            "every configuration seen has COMPUTE_TYPE",
-        ));
-    }
+    request.confirm_compute_type("FP8 kernels of Ada")?;
     let said = accumulation(settings).expect("asked for before");
-    if let Some(algo) = settings.algo_id()
+    if let Some(algo) = settings.algo.value()
         && [35, 60].contains(&algo)
         && said.value != (algo == 60)
     {
@@ -157,12 +133,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let splits = request.splits()?;
     let chain = |slice: usize| {
-        let span = Span {
-            start: slice * TILE,
-            width: TILE,
-            stride: splits * TILE,
-            end: k,
-        };
+        let span = Span::dealt(0..k, TILE, slice, splits);
         let traversal = Traversal::of_spans([span], 32);
         Slice::chain(if said.value {
             traversal
@@ -183,26 +154,19 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     };
     let mut plan = request.plan(&FAMILY);
     plan.settings.fast_accumulation = Some(said.clone());
-    let cut = match splits {
-        1 => Cut::Whole,
-        _ => Cut::Dealt,
-    };
-    let merge = Merge {
-        order,
-        kept: Kept::F32,
-    };
-    let tile = Tile {
-        k: TILE,
-        residue: Residue::Last,
-    };
-    let slices = (0..splits).map(chain).collect();
-    Ok(sliced(
-        plan,
-        cut,
-        TILE,
-        k.div_ceil(TILE).div_ceil(splits) * TILE,
-        tile,
-        slices,
-        merge,
-    ))
+    Ok(Plan {
+        cut: match splits {
+            1 => Cut::Whole,
+            _ => Cut::Dealt,
+        },
+        grain: Some(TILE),
+        chunk: Some(k.div_ceil(TILE).div_ceil(splits) * TILE),
+        tile: Some(Tile {
+            k: TILE,
+            residue: Residue::Last,
+        }),
+        slices: (0..splits).map(chain).collect(),
+        merge: Merge::in_f32(order),
+        ..plan
+    })
 }

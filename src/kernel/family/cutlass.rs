@@ -1,12 +1,10 @@
 //! CUTLASS 2.x: what cuBLAS runs on Ampere, and on later GPUs for products that are not aligned.
 
-use super::{
-    Coverage, Family, Issues, Own, Request, Tried, chunks, common_needs, scheme_needs, sliced,
-};
+use super::{Coverage, Family, Issues, Request, chunks, common_needs, scheme_needs};
 use crate::emu::Evidence::{Compared, Published};
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, How, IfSaid, Join, Sharing};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Partition, Plan};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Partition, Plan};
 use crate::kernel::{Settings, Slice, Start, Tile, Transposed, Traversal};
 
 pub static FAMILY: Family = Family {
@@ -63,26 +61,19 @@ pub static FAMILY: Family = Family {
             source: "cutlass",
         },
     ],
-    tried: Tried::NAMED,
-    own: Own {
-        has_warps_of_k: true,
-        custom_decides: false,
-        issues: Issues::Named("mma"),
-        ..Own::CUBLAS
-    },
+    has_warps_of_k: true,
+    custom_decides: false,
+    issues: Issues::Named("mma"),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open = common_needs(settings);
     if tile_and_instruction(settings).0.is_none() {
-        open.push(Open {
-            what: "K of a tile",
-            why: "the partial tile comes first, so the tile size moves the partial instruction"
-                .into(),
-            ask: "tile-k",
-        });
+        let why = "the partial tile comes first, so the tile size moves the partial instruction";
+        open.push(Open::tile_k(why));
     }
     open.extend(scheme_needs(settings));
     open
@@ -91,7 +82,7 @@ fn needs(settings: &Settings) -> Vec<Open> {
 /// K of a tile and of an instruction: stated, or as the table of stages has them.
 fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
     let stated = settings.tile_k.value();
-    // What nobody said are no stages, not those of id 0.
+    // Assumed stages do not count as those of id 0.
     let said = settings.stages.as_ref();
     let said = said.filter(|said| said.how != How::Assumed);
     let (tile, instruction) = match said.map(|said| said.value) {
@@ -102,9 +93,9 @@ fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
         Some(19..=24) => (Some(128), Some(16)),
         _ => (None, None),
     };
-    // A tile that the stages do not have is of another kernel.
+    // Stages with another tile belong to another kernel.
     let instruction = instruction.filter(|_| stated.is_none() || stated == tile);
-    // The table is of operands of 16 bits.
+    // The table holds for operands of 16 bits.
     let by_format = match settings.operand().map(|format| format.bytes()) {
         Some(4) => Some(8),
         Some(1) => Some(32),
@@ -129,50 +120,41 @@ fn grain(request: &Request) -> usize {
     }
 }
 
-/// K cut into slices, with what cut it.
-pub(super) struct Division {
-    pub cut: Cut,
-    pub grain: usize,
-    pub chunk: usize,
-    pub ranges: Vec<std::ops::Range<usize>>,
-}
-
-pub(super) fn divide(request: &Request, tile_k: usize) -> Result<Division, KernelError> {
+/// Cuts K into slices: notes the rule in the plan, and returns the k of each.
+pub(super) fn divide(
+    request: &Request,
+    tile_k: usize,
+    plan: &mut Plan,
+) -> Result<Vec<std::ops::Range<usize>>, KernelError> {
     let k = request.k();
     let splits = request.splits()?;
     let partition = request.settings.partition.value();
-    let (grain, chunk) = match partition.unwrap_or(Partition::Universal) {
-        _ if splits == 1 => (grain(request), k),
+    let (cut, grain, chunk) = match partition.unwrap_or(Partition::Universal) {
+        _ if splits == 1 => (Cut::Whole, grain(request), k),
         Partition::Universal => {
             let grain = grain(request);
-            (grain, k.div_ceil(grain).div_ceil(splits) * grain)
+            let chunk = k.div_ceil(grain).div_ceil(splits) * grain;
+            (Cut::Even, grain, chunk)
         }
-        Partition::SerialTiles => (tile_k, k.div_ceil(tile_k).div_ceil(splits) * tile_k),
-        Partition::ParallelTiles => {
-            let chunk = k / tile_k / splits * tile_k;
-            if chunk == 0 {
-                return Err(KernelError::TooManySplits { splits, k });
-            }
-            let end = |j: usize| if j + 1 == splits { k } else { (j + 1) * chunk };
-            let ranges = (0..splits).map(|j| j * chunk..end(j)).collect();
-            return Ok(Division {
-                cut: Cut::LastTakesRest,
-                grain: tile_k,
-                chunk,
-                ranges,
-            });
+        Partition::SerialTiles => {
+            let chunk = k.div_ceil(tile_k).div_ceil(splits) * tile_k;
+            (Cut::Even, tile_k, chunk)
         }
+        Partition::ParallelTiles => (Cut::LastTakesRest, tile_k, k / tile_k / splits * tile_k),
     };
-    let ranges = chunks(chunk, k, splits).collect();
-    Ok(Division {
-        cut: match splits {
-            1 => Cut::Whole,
-            _ => Cut::Even,
-        },
-        grain,
-        chunk,
-        ranges,
-    })
+    if chunk == 0 {
+        return Err(KernelError::TooManySplits { splits, k });
+    }
+    plan.cut = cut;
+    plan.grain = Some(grain);
+    plan.chunk = Some(chunk);
+    let mut ranges: Vec<_> = chunks(chunk, k, splits).collect();
+    if cut == Cut::LastTakesRest
+        && let Some(last) = ranges.last_mut()
+    {
+        last.end = k;
+    }
+    Ok(ranges)
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -192,15 +174,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         ));
     }
     let warps = settings.sliced.value().unwrap_or(1);
-    let Division {
-        cut,
-        grain,
-        chunk,
-        ranges,
-    } = divide(request, tile_k)?;
-    let slices = match warps {
+    let ranges = divide(request, tile_k, &mut plan)?.into_iter();
+    plan.slices = match warps {
         1 => ranges
-            .into_iter()
             .map(|range| Slice::chain(Traversal::residue_first(range, tile_k, instruction_k)))
             .collect(),
         warps => {
@@ -213,28 +189,26 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             request.few(warps * ranges.len())?;
             plan.sharing.push(stripes(warps, tile_k));
             ranges
-                .into_iter()
                 .map(|range| striped(range, tile_k, warps, instruction_k))
-                .collect::<Vec<_>>()
+                .collect()
         }
     };
-    let merge = match settings.partition.value() {
-        Some(Partition::ParallelTiles) if slices.len() > 1 => Merge {
-            order: MergeOrder::AscendingFromZero,
-            kept: Kept::F32,
-        },
-        _ => request.merge(slices.len()),
+    plan.merge = match settings.partition.value() {
+        Some(Partition::ParallelTiles) if plan.slices.len() > 1 => {
+            Merge::in_f32(MergeOrder::AscendingFromZero)
+        }
+        _ => request.merge(plan.slices.len()),
     };
     if request.operand_bytes() != 2 {
         plan.assumed.push(
             "tiles, instructions and grain of operands that are not 16 bits wide: from source code, not compared".into(),
         );
     }
-    let tile = Tile {
+    plan.tile = Some(Tile {
         k: tile_k,
         residue: Residue::First,
-    };
-    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
+    });
+    Ok(plan)
 }
 
 /// Warps that take stripes of every tile in turn.
@@ -258,12 +232,7 @@ pub(super) fn striped(
     let lane = |warp: usize| {
         let lead = (range.start + warp * stripe).min(first);
         let head = lead..(lead + stripe).min(first);
-        let body = Span {
-            start: first + warp * stripe,
-            width: stripe,
-            stride: tile_k,
-            end: range.end,
-        };
+        let body = Span::dealt(first..range.end, stripe, warp, warps);
         Traversal::of_spans([Span::of(head), body], instruction_k)
     };
     Slice::shared((0..warps).map(lane), Join::Left(Start::First))

@@ -1,10 +1,10 @@
 //! dot: blocks of 128 threads share K, and a second kernel adds the blocks.
 
-use super::{Coverage, Family, Own, Request, Tried};
+use super::{Coverage, Family, Request};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::{Span, Sum};
 use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Traversal};
 
 const THREADS: usize = 128;
@@ -26,22 +26,19 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16; the order was measured by a probe",
         source: "bitequiv",
     }],
-    tried: Tried::unnamed("dot_kernel"),
-    own: Own {
-        names: &["dot_kernel", "reduce_1Block_kernel"],
-        ..Own::CUBLAS
-    },
+    names: &["dot_kernel", "reduce_1Block_kernel"],
+    tried_unnamed: Some("dot_kernel"),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {
-    let missing = settings.split_k.is_none().then(|| Open {
-        what: "the number of blocks",
-        why: "SPLITK_NUM of the configuration, or gridDim, gives it".into(),
-        ask: "split-k",
-    });
-    missing.into_iter().collect()
+    let why = "SPLITK_NUM of the configuration, or gridDim, gives it";
+    match settings.split_k {
+        Some(_) => Vec::new(),
+        None => vec![Open::new("the number of blocks", "split-k", why)],
+    }
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -95,9 +92,6 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         });
     }
     plan.slices = (0..blocks).map(block).collect();
-    plan.merge = Merge {
-        order: MergeOrder::DotBlocks,
-        kept: Kept::F32,
-    };
+    plan.merge = Merge::in_f32(MergeOrder::DotBlocks);
     Ok(plan)
 }

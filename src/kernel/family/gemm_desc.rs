@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Coverage, Family, Library, Own, Request, Tried};
+use super::{Coverage, Family, Library, Request};
 use crate::emu::Catalogue;
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Start, Sum};
@@ -10,14 +10,13 @@ use crate::kernel::{
     Cut, Dealt, Fact, How, IfSaid, KCut, Kept, KernelError, Merge, MergeOrder, Plan, Said,
     Settings, Slice, Tile, Traversal,
 };
-use crate::num::{Format, Kind};
+use crate::num::Format;
 use crate::words::Word as _;
 
 pub static FAMILY: Family = Family {
     id: "gemm-desc",
     title: "an order that a GEMMDesc of PyTorch describes",
     kernels: "JSON with accumulate_dtype, algorithm and k_cuts",
-    algos: &[],
     facts: &[Fact::new(
         "cuts nest, the outermost first: consecutive spans of k, or tiles dealt by label; parts are added in order \
         or in pairs of neighbours; with k_loop_step the partial iteration comes first, else the short instruction \
@@ -31,18 +30,14 @@ pub static FAMILY: Family = Family {
         what: "no library writes one yet",
         source: "gemm-desc",
     }],
-    tried: Tried::NAMED,
-    own: Own {
-        library: Library::Described,
-        ..Own::CUBLAS
-    },
-    needs: |_| Vec::new(),
+    library: Library::Described,
     plan,
+    ..Family::CUBLAS
 };
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
-    says_itself(settings)?;
+    refuse_answers(settings)?;
     let mut plan = request.plan(&FAMILY);
     plan.assumed.push(
         "the meaning of GEMMDesc fields: the pull request is open and nothing writes one yet"
@@ -55,7 +50,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         );
     }
     let walk = Walk::of(settings)?;
-    plan.tile = walk.turn.map(|k| Tile {
+    plan.tile = walk.iteration.map(|k| Tile {
         k,
         residue: Residue::First,
     });
@@ -112,8 +107,8 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     Ok(plan)
 }
 
-/// An answer to what a description leaves to nobody would be passed over.
-fn says_itself(settings: &Settings) -> Result<(), KernelError> {
+/// Refuses answers: a description defines its whole order, so that they would be ignored.
+fn refuse_answers(settings: &Settings) -> Result<(), KernelError> {
     fn given<T>(said: &Option<Said<T>>) -> bool {
         said.as_ref().is_some_and(|said| said.how == How::Given)
     }
@@ -142,8 +137,8 @@ fn says_itself(settings: &Settings) -> Result<(), KernelError> {
 /// How one accumulator goes over its k.
 struct Walk {
     instruction_k: usize,
-    /// k of a turn of the main loop, whose partial turn comes first.
-    turn: Option<usize>,
+    /// k of a main-loop iteration, the partial one of which comes first.
+    iteration: Option<usize>,
     /// Every instruction starts from +0, and f32 adds its result.
     apart: bool,
 }
@@ -151,13 +146,13 @@ struct Walk {
 impl Walk {
     fn of(settings: &Settings) -> Result<Walk, KernelError> {
         let instruction_k = settings.instruction_k.value().unwrap_or(1);
-        let turn = settings.tile_k.value();
-        if let Some(turn) = turn.filter(|turn| !turn.is_multiple_of(instruction_k)) {
+        let iteration = settings.tile_k.value();
+        if let Some(k) = iteration.filter(|k| !k.is_multiple_of(instruction_k)) {
             let why = format!(
                 "instructions have {instruction_k} k (instruction_k); a GEMMDesc does not say which one of an \
                 iteration is short"
             );
-            return Err(KernelError::unplanned("k_loop_step", turn, why));
+            return Err(KernelError::unplanned("k_loop_step", k, why));
         }
         let apart = settings.fast_accumulation.value() == Some(false);
         if apart && settings.is_fp8() {
@@ -170,15 +165,15 @@ impl Walk {
         on_the_gpu(settings)?;
         Ok(Walk {
             instruction_k,
-            turn,
-            apart: apart && !is_integer(settings),
+            iteration,
+            apart: apart && !settings.operand().is_some_and(Format::is_integer),
         })
     }
 
     /// Over these runs of k, one after another.
     fn over(&self, runs: &[Range<usize>]) -> Result<Traversal, KernelError> {
         let length: usize = runs.iter().map(ExactSizeIterator::len).sum();
-        let residue = self.turn.map_or(0, |turn| length % turn);
+        let residue = self.iteration.map_or(0, |k| length % k);
         let mut pieces: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         for run in runs {
@@ -205,11 +200,6 @@ impl Walk {
             chain
         })
     }
-}
-
-fn is_integer(settings: &Settings) -> bool {
-    let operand = settings.operand().map(Format::kind);
-    matches!(operand, Some(Kind::Signed | Kind::Unsigned))
 }
 
 /// A GPU that does not have the instruction runs no such kernel.
@@ -342,7 +332,7 @@ fn order(cut: &KCut, level: usize, parts: usize) -> Result<MergeOrder, KernelErr
     }
 }
 
-/// What f32 holds without rounding it.
+/// Whether an f32 sum is stored in it without rounding.
 fn is_wide(format: Format) -> bool {
     matches!(format, Format::Fp32 | Format::Fp64 | Format::Int32)
 }
@@ -397,7 +387,7 @@ fn kept(
     ))
 }
 
-/// Sums inside of a part are f32.
+/// Refuses other formats than f32 inside a part.
 fn in_f32(cut: &KCut, level: usize) -> Result<(), KernelError> {
     let place = |key: &str| format!("k_cuts[{level}].{key}");
     let why = "schedules add inside a part in float32 only";

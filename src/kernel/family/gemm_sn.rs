@@ -1,6 +1,6 @@
 //! gemmSN: threads share K, for few rows of 16-bit operands.
 
-use super::{Coverage, Family, Own, Request, Tried};
+use super::{Coverage, Family, Request};
 use crate::emu::Evidence::Compared;
 use crate::kernel::{Fact, Join, Sharing};
 use crate::kernel::{KernelError, Open, Plan, Settings, Slice, Start, Traversal};
@@ -22,23 +22,19 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, M 2 to 16, 279,486 comparisons",
         source: "bitequiv",
     }],
-    tried: Tried::unnamed("gemmSN_NN_kernel"),
-    own: Own {
-        names: &["gemmSN_"],
-        never_split: true,
-        ..Own::CUBLAS
-    },
+    names: &["gemmSN_"],
+    never_split: true,
+    tried_unnamed: Some("gemmSN_NN_kernel"),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {
-    let missing = settings.custom.is_none().then(|| Open {
-        what: "the custom option",
-        why: "it sets how many threads share K".into(),
-        ask: "custom",
-    });
-    missing.into_iter().collect()
+    match settings.custom {
+        Some(_) => Vec::new(),
+        None => vec![Open::custom("it sets how many threads share K")],
+    }
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {

@@ -1,11 +1,11 @@
 //! gemv: D is one row or one column.
 
-use super::{Coverage, Family, Own, Request, Tried, chunks};
+use super::{COMPARED, Coverage, Family, Request, chunks};
 use crate::emu::Evidence::Compared;
 use crate::kernel::plan::Span;
 use crate::kernel::{Capability, Cut, Fact, IfSaid, Join, Sharing};
 use crate::kernel::{How, Said, Settings, Slice, Start, Traversal};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Plan};
 
 pub static FAMILY: Family = Family {
     id: "gemv",
@@ -30,16 +30,12 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, cuBLASLt 13.1.1; the orders were measured by a probe",
         source: "bitequiv",
     }],
-    tried: Tried {
-        customs: 0..112,
-        ..Tried::unnamed("gemv2T_kernel_val")
-    },
-    own: Own {
-        names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
-        ..Own::CUBLAS
-    },
+    names: &["gemv2T", "gemv2N", "gemvNSP", "gemvx", "gemvn"],
+    tried_unnamed: Some("gemv2T_kernel_val"),
+    tried_customs: 0..112,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 /// From left to right.
@@ -73,6 +69,8 @@ impl Dealing {
     }
 }
 
+const SM_90: Capability = Capability::new(9, 0);
+
 /// Custom options and what they mean on sm_100; those in the second list mean it on sm_90 only. A vector of
 /// 0 stands for contiguous pieces.
 const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
@@ -96,45 +94,29 @@ const TABLE: [(Dealing, &[u32], &[u32]); 14] = {
 };
 
 fn dealing(custom: u32, capability: Capability) -> Option<Dealing> {
-    let (sm_90, sm_103) = (Capability::new(9, 0), Capability::new(10, 3));
+    let sm_103 = Capability::new(10, 3);
     match custom {
-        0 if capability == sm_90 => return Some(deal(1, 1, 512, LEFT)),
-        7 | 8 if capability == sm_90 => return Some(deal(1, 1, 256, LEFT)),
+        0 if capability == SM_90 => return Some(deal(1, 1, 512, LEFT)),
+        7 | 8 if capability == SM_90 => return Some(deal(1, 1, 256, LEFT)),
         8 if capability == sm_103 => return Some(deal(1, 1, 256, LEFT)),
         _ => {}
     }
     let has = |row: &&(Dealing, &[u32], &[u32])| {
-        row.1.contains(&custom) || capability == sm_90 && row.2.contains(&custom)
+        row.1.contains(&custom) || capability == SM_90 && row.2.contains(&custom)
     };
     TABLE.iter().find(has).map(|row| row.0)
 }
 
-/// The GPUs whose tables are known.
-const KNOWN: [Capability; 3] = [
-    Capability::new(9, 0),
-    Capability::new(10, 0),
-    Capability::new(10, 3),
-];
-
 fn needs(settings: &Settings) -> Vec<Open> {
-    let mut open = Vec::new();
     let Some(custom) = settings.custom.value() else {
-        open.push(Open {
-            what: "the custom option",
-            why: "it sets how lanes share K".into(),
-            ask: "custom",
-        });
-        return open;
+        return vec![Open::custom("it sets how lanes share K")];
     };
-    let means: Vec<_> = KNOWN.map(|gpu| dealing(custom, gpu)).into();
+    let means: Vec<_> = COMPARED.map(|gpu| dealing(custom, gpu)).into();
     if settings.capability.is_none() && custom != 5 && means.windows(2).any(|w| w[0] != w[1]) {
-        open.push(Open {
-            what: "the GPU",
-            why: format!("custom option {custom} differs between these GPUs"),
-            ask: "arch",
-        });
+        let why = format!("custom option {custom} differs between these GPUs");
+        return vec![Open::gpu(why)];
     }
-    open
+    Vec::new()
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -147,7 +129,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let capability = request.settings.capability.value();
     let gpus = request.gpus();
     if let Some(gpu) = gpus.first()
-        && !gpus.iter().any(|gpu| KNOWN.contains(gpu))
+        && !gpus.iter().any(|gpu| COMPARED.contains(gpu))
     {
         return Err(KernelError::unknown(
             format!("gemv kernels on {gpu}"),
@@ -173,7 +155,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         plan.slices = vec![pieces_of_sixteen(k)];
         return Ok(plan);
     }
-    let gpu = capability.unwrap_or(KNOWN[0]);
+    let gpu = capability.unwrap_or(SM_90);
     let Some(dealing) = dealing(custom, gpu) else {
         return Err(KernelError::unknown(
             format!("gemv kernels with the custom option {custom} on {gpu}"),
@@ -197,10 +179,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         .collect();
     if plan.slices.len() > 1 {
         plan.cut = Cut::Even;
-        plan.merge = Merge {
-            order: MergeOrder::Ascending,
-            kept: Kept::F32,
-        };
+        plan.merge = Merge::in_f32(MergeOrder::Ascending);
     }
     Ok(plan)
 }
@@ -234,12 +213,7 @@ fn dealt(dealing: Dealing, range: std::ops::Range<usize>, chunk: usize) -> Slice
     } = dealing;
     let vector = dealing.vector_of(chunk);
     let lane = |lane: usize| {
-        let span = Span {
-            start: range.start + lane * vector,
-            width: vector,
-            stride: vector * lanes,
-            end: range.end,
-        };
+        let span = Span::dealt(range.clone(), vector, lane, lanes);
         let chain = Traversal::of_spans([span], 1);
         match tiles {
             Some(tiles) => chain.restarting(tiles * vector, Start::First),
@@ -265,18 +239,18 @@ mod tests {
 
     #[test]
     fn no_custom_option_means_two_things_on_one_gpu() {
-        for gpu in KNOWN {
+        for gpu in COMPARED {
             for custom in 0..128 {
                 let rows = TABLE
                     .iter()
                     .filter(|row| {
-                        row.1.contains(&custom) || gpu == KNOWN[0] && row.2.contains(&custom)
+                        row.1.contains(&custom) || gpu == SM_90 && row.2.contains(&custom)
                     })
                     .count();
                 assert!(rows <= 1, "{custom} on {gpu}");
             }
         }
-        assert_ne!(dealing(0, KNOWN[0]), dealing(0, KNOWN[1]));
-        assert_eq!(dealing(111, KNOWN[1]), None);
+        assert_ne!(dealing(0, COMPARED[0]), dealing(0, COMPARED[1]));
+        assert_eq!(dealing(111, COMPARED[1]), None);
     }
 }

@@ -1,18 +1,16 @@
 //! Kernels that name wgmma and a tile, from before nvjet.
 
-use super::{Coverage, Family, Own, Request, Tried, common_needs, sliced};
+use super::{Coverage, Family, Request, common_needs};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{
-    Capability, Cut, Fact, IfSaid, KernelError, Merge, Open, Plan, Settings, Slice, Start, Tile,
-    Traversal,
+    Capability, Fact, IfSaid, KernelError, Open, Plan, Settings, Slice, Start, Tile, Traversal,
 };
 
 pub static FAMILY: Family = Family {
     id: "hopper-xmma",
     title: "Hopper's kernels of cuBLAS up to 12.4 and for TF32, with wgmma",
     kernels: "sm90_xmma_gemm_...",
-    algos: &[],
     facts: &[Fact::new(
         "K ascending in one chain, the last tile padded with zeros: concluded from TMA, never compared",
         Published,
@@ -24,30 +22,21 @@ pub static FAMILY: Family = Family {
         what: "a plan without slices is an assumption; slices are not planned",
         source: "logs",
     }],
-    tried: Tried::NAMED,
-    own: Own {
-        oldest: Some(Capability::new(9, 0)),
-        ..Own::CUBLAS
-    },
+    oldest: Some(Capability::new(9, 0)),
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open = common_needs(settings);
     if settings.tile_k.is_none() {
-        open.push(Open {
-            what: "K of a tile",
-            why: "the last tile is padded with zeros".into(),
-            ask: "tile-k",
-        });
+        open.push(Open::tile_k("the last tile is padded with zeros"));
     }
     if settings.is_fp8() && settings.fast_accumulation.is_none() {
-        open.push(Open {
-            what: "fast accumulation",
-            why: "slow accumulation restarts the chain every 128 k".into(),
-            ask: "accumulation",
-        });
+        open.push(Open::accumulation(
+            "slow accumulation restarts the chain every 128 k",
+        ));
     }
     open
 }
@@ -85,17 +74,15 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     } else {
         chain
     };
-    let tile = Tile {
-        k: settings.tile_k.as_ref().expect("asked for before").value,
-        residue: Residue::Last,
-    };
-    Ok(sliced(
-        plan,
-        Cut::Whole,
-        tile.k,
-        request.k(),
-        tile,
-        vec![Slice::chain(chain)],
-        Merge::ALONE,
-    ))
+    let tile_k = settings.tile_k.value().expect("needed");
+    Ok(Plan {
+        grain: Some(tile_k),
+        chunk: Some(request.k()),
+        tile: Some(Tile {
+            k: tile_k,
+            residue: Residue::Last,
+        }),
+        slices: vec![Slice::chain(chain)],
+        ..plan
+    })
 }

@@ -1,6 +1,6 @@
 //! magma_sgemmEx: one chain of multiply-adds.
 
-use super::{Coverage, Family, Own, Request, Tried};
+use super::{Coverage, Family, Request};
 use crate::emu::Evidence::Compared;
 use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
 
@@ -20,14 +20,11 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, M 6 to 16, K 2 to 45: 221 of 221",
         source: "bitequiv",
     }],
-    tried: Tried::unnamed("magma_sgemmEx_kernel"),
-    own: Own {
-        names: &["magma_sgemmEx"],
-        never_split: true,
-        ..Own::CUBLAS
-    },
-    needs: |_| Vec::new(),
+    names: &["magma_sgemmEx"],
+    never_split: true,
+    tried_unnamed: Some("magma_sgemmEx_kernel"),
     plan,
+    ..Family::CUBLAS
 };
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {

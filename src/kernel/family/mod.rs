@@ -1,4 +1,4 @@
-//! Families of kernels: whose order of sums is known, how, and how a plan follows from it.
+//! Families of kernels: the order of their sums, the evidence for it, and the plan that follows.
 //!
 //! A new family is one file here and one line of [`FAMILIES`].
 
@@ -18,8 +18,10 @@ pub(super) mod unknown;
 
 use serde::{Serialize, Serializer};
 
+pub use nvjet::lost_tail;
+
 use super::{Capability, Cut, Fact, Kept, KernelError, Merge, MergeOrder, Open, Options, Plan};
-use super::{Scheme, Settings, Shape, Slice, Tile};
+use super::{Scheme, Settings, Shape};
 use crate::emu::Evidence;
 use crate::kernel::IfSaid as _;
 use crate::num::Format;
@@ -35,77 +37,33 @@ pub struct Family {
     pub algos: &'static [u32],
     pub facts: &'static [Fact],
     pub coverage: &'static [Coverage],
-    pub(super) tried: Tried,
-    pub(super) own: Own,
-    /// What a plan needs and the settings do not say.
+    pub(super) library: Library,
+    /// Beginnings of kernel names that tell nothing but the family.
+    pub(super) names: &'static [&'static str],
+    /// No kernel of it has been seen split.
+    pub(super) never_split: bool,
+    /// Whether warps may share the tiles of K, and a partition of K may be given.
+    pub(super) has_warps_of_k: bool,
+    /// Whether the custom option affects D.
+    pub(super) custom_decides: bool,
+    /// The one GPU that its kernels are of.
+    pub(super) gpu: Option<Capability>,
+    /// The oldest GPU that runs them, where a text need not state it.
+    pub(super) oldest: Option<Capability>,
+    /// What its kernels issue on tensor cores.
+    pub(super) issues: Issues,
+    /// Whether its epilogue was compared, too: that of others is concluded from it.
+    pub(super) epilogue_compared: bool,
+    /// A kernel that a search tries on 16-bit operands without being named: nothing but a search tells the
+    /// options of kernels of CUDA cores.
+    pub(super) tried_unnamed: Option<&'static str>,
+    /// Custom options that a search tries.
+    pub(super) tried_customs: std::ops::Range<u32>,
+    /// The fewest slices that a search tries.
+    pub(super) fewest_slices: fn(&Settings) -> usize,
+    /// What a plan needs and the settings do not state.
     pub(super) needs: fn(&Settings) -> Vec<Open>,
     pub(super) plan: fn(&Request) -> Result<Plan, KernelError>,
-}
-
-/// What a search tries of a family where nobody says it.
-#[derive(Debug)]
-pub(super) struct Tried {
-    /// A kernel that is tried on 16-bit operands without being named: nothing but a search tells the options
-    /// of kernels of CUDA cores.
-    pub unnamed: Option<&'static str>,
-    /// Custom options.
-    pub customs: std::ops::Range<u32>,
-    /// The fewest slices.
-    pub fewest_slices: fn(&Settings) -> usize,
-}
-
-impl Tried {
-    /// Only where a text names the family: the custom options 0 and 1.
-    const NAMED: Tried = Tried {
-        unnamed: None,
-        customs: 0..2,
-        fewest_slices: |_| 1,
-    };
-
-    /// On CUDA cores, without being named.
-    const fn unnamed(kernel: &'static str) -> Tried {
-        Tried {
-            unnamed: Some(kernel),
-            ..Tried::NAMED
-        }
-    }
-}
-
-/// What is a family's own beside its order, and what others ask of it.
-#[derive(Debug)]
-pub(super) struct Own {
-    pub library: Library,
-    /// How names of its kernels begin that say nothing else.
-    pub names: &'static [&'static str],
-    /// No kernel of it was ever split.
-    pub never_split: bool,
-    /// Whether warps may share the tiles of K, and a partition of K may be said.
-    pub has_warps_of_k: bool,
-    /// Whether the custom option decides a bit.
-    pub custom_decides: bool,
-    /// The one GPU that its kernels are of.
-    pub gpu: Option<Capability>,
-    /// The oldest GPU that runs them, where a text need not say it.
-    pub oldest: Option<Capability>,
-    /// What its kernels issue on tensor cores.
-    pub issues: Issues,
-    /// Whether its epilogue was compared as well: that of others is concluded from it.
-    pub epilogue_compared: bool,
-}
-
-impl Own {
-    /// As most of cuBLAS's kernels.
-    const CUBLAS: Own = Own {
-        library: Library::Cublas,
-        names: &[],
-        never_split: false,
-        has_warps_of_k: false,
-        custom_decides: true,
-        gpu: None,
-        oldest: None,
-        issues: Issues::First,
-        epilogue_compared: false,
-    };
 }
 
 /// Whose kernels they are; the epilogue is the library's.
@@ -132,7 +90,7 @@ pub(super) enum Issues {
 pub fn unnamed() -> impl Iterator<Item = &'static str> {
     FAMILIES
         .into_iter()
-        .filter_map(|family| family.tried.unnamed)
+        .filter_map(|family| family.tried_unnamed)
 }
 
 /// How the order of a family is known on some GPUs.
@@ -163,11 +121,35 @@ pub static FAMILIES: [&Family; 13] = [
 ];
 
 impl Family {
+    /// What families of cuBLAS mostly share; each has its own names, facts and plan.
+    const CUBLAS: Family = Family {
+        id: "",
+        title: "",
+        kernels: "",
+        algos: &[],
+        facts: &[],
+        coverage: &[],
+        library: Library::Cublas,
+        names: &[],
+        never_split: false,
+        has_warps_of_k: false,
+        custom_decides: true,
+        gpu: None,
+        oldest: None,
+        issues: Issues::First,
+        epilogue_compared: false,
+        tried_unnamed: None,
+        tried_customs: 0..2,
+        fewest_slices: |_| 1,
+        needs: |_| Vec::new(),
+        plan: unknown::plan,
+    };
+
     pub fn find(id: &str) -> Option<&'static Family> {
         FAMILIES.into_iter().find(|family| family.id == id)
     }
 
-    /// Of a `CUBLASLT_ALGO_CONFIG_ID`; `unknown` where nobody knows.
+    /// Of a `CUBLASLT_ALGO_CONFIG_ID`; `unknown` if no family has it.
     pub fn of_algo(algo: u32) -> &'static Family {
         let known = FAMILIES
             .into_iter()
@@ -175,10 +157,15 @@ impl Family {
         known.unwrap_or(&unknown::FAMILY)
     }
 
-    /// Whose name of a kernel begins like this.
+    /// The family whose kernels' names begin like this word.
     pub(super) fn of_name(word: &str) -> Option<&'static Family> {
-        let begins = |family: &&Family| family.own.names.iter().any(|name| word.starts_with(name));
+        let begins = |family: &&Family| family.names.iter().any(|name| word.starts_with(name));
         FAMILIES.into_iter().find(begins)
+    }
+
+    /// Whether the epilogue is that of cublasLt.
+    pub(super) fn is_cublas(&self) -> bool {
+        self.library == Library::Cublas
     }
 
     pub fn is_unknown(&self) -> bool {
@@ -205,6 +192,13 @@ pub(super) struct Request<'a> {
     pub options: &'a Options,
 }
 
+/// The GPUs on which nvjet's kernels and those of CUDA cores were compared, and which a search tries.
+pub(super) const COMPARED: [Capability; 3] = [
+    Capability::new(9, 0),
+    Capability::new(10, 0),
+    Capability::new(10, 3),
+];
+
 /// Most sums that a plan lists.
 pub(super) const MAX_SUMS: usize = 1 << 18;
 
@@ -213,7 +207,7 @@ impl Request<'_> {
         self.shape.k
     }
 
-    /// Slices asked for; at most one for each k.
+    /// The requested number of slices; at most one for each k.
     pub fn splits(&self) -> Result<usize, KernelError> {
         let splits = self.settings.split_k.value().unwrap_or(1);
         if splits > self.k() {
@@ -225,7 +219,7 @@ impl Request<'_> {
         self.few(splits)
     }
 
-    /// Refuses plans without end.
+    /// Refuses plans of too many sums.
     pub fn few(&self, sums: usize) -> Result<usize, KernelError> {
         if sums <= MAX_SUMS {
             Ok(sums)
@@ -238,7 +232,7 @@ impl Request<'_> {
         }
     }
 
-    /// The GPU, or those of which it is one; none if nobody says it.
+    /// The GPU, or the candidates for it; empty if neither text nor request tells.
     pub fn gpus(&self) -> Vec<Capability> {
         match self.settings.capability.value() {
             Some(gpu) => vec![gpu],
@@ -246,10 +240,10 @@ impl Request<'_> {
         }
     }
 
-    /// Refuses GPUs older than the kernel: later ones run it, unless the text or the family says the one.
+    /// Refuses GPUs older than the kernel; later ones run it, unless the text or the family names one GPU.
     pub fn confirm_age(&self, family: &Family) -> Result<(), KernelError> {
         let said = self.settings.oldest.as_ref();
-        let own = family.own.oldest.map(|oldest| (oldest, family.id));
+        let own = family.oldest.map(|oldest| (oldest, family.id));
         let Some((oldest, from)) = said.map(|said| (said.value, &*said.from)).or(own) else {
             return Ok(());
         };
@@ -263,16 +257,27 @@ impl Request<'_> {
         })
     }
 
-    /// Where kernels were compared on sm_90, sm_100 and sm_103 alone, that another GPU sums as they do is an
-    /// assumption.
+    /// That another GPU sums as those where the kernels were compared is an assumption.
     pub fn assume_as_compared(&self, plan: &mut Plan, kernels: &str) {
-        let compared = [(9, 0), (10, 0), (10, 3)].map(|(x, y)| Capability::new(x, y));
         let gpus = self.gpus();
-        if !gpus.is_empty() && !gpus.iter().any(|gpu| compared.contains(gpu)) {
+        if !gpus.is_empty() && !gpus.iter().any(|gpu| COMPARED.contains(gpu)) {
             plan.assumed.push(format!(
                 "{} adds in the same order as sm_90, sm_100 and sm_103, where {kernels} kernels were compared",
                 Capability::any_of(&gpus)
             ));
+        }
+    }
+
+    /// Refuses slices that are not kept in f32, where no others have been seen.
+    pub fn confirm_compute_type(&self, kernels: &str) -> Result<(), KernelError> {
+        match self.settings.scheme.value() {
+            Some(scheme) if self.settings.splits() && scheme != Scheme::ComputeType => {
+                Err(KernelError::unknown(
+                    format!("{kernels} with the reduction scheme {scheme}"),
+                    "every configuration seen has COMPUTE_TYPE",
+                ))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -304,7 +309,7 @@ impl Request<'_> {
     /// A plan without slices yet.
     pub fn plan(&self, family: &'static Family) -> Plan {
         Plan {
-            family: family.id,
+            family,
             shape: self.shape,
             settings: self.settings.clone(),
             grain: None,
@@ -330,10 +335,6 @@ impl Request<'_> {
 }
 
 impl Settings {
-    pub(super) fn algo_id(&self) -> Option<u32> {
-        self.algo.value()
-    }
-
     pub(super) fn operand(&self) -> Option<Format> {
         self.operands.value().map(|[a, _]| a)
     }
@@ -347,35 +348,27 @@ impl Settings {
     }
 }
 
-/// What every tensor-core kernel of a library needs to be known of it.
+/// What the plan of every tensor-core kernel needs.
 pub(super) fn common_needs(settings: &Settings) -> Vec<Open> {
     let mut open = Vec::new();
     if settings.operands.is_none() {
-        open.push(Open {
-            what: "the operands' format",
-            why: "the grain and the instruction depend on it".into(),
-            ask: "dtype",
-        });
+        let why = "the grain and the instruction depend on it";
+        open.push(Open::new("the operands' format", "dtype", why));
     }
     if settings.split_k.is_none() {
-        open.push(Open {
-            what: "the number of slices of K",
-            why: "the kernel's name does not contain it (see SPLITK_NUM in the configuration, numSplitsK in a log \
-                line)".into(),
-            ask: "split-k",
-        });
+        open.push(Open::slices(
+            "the kernel's name does not contain it (see SPLITK_NUM in the configuration, numSplitsK in a log line)",
+        ));
     }
     open
 }
 
-/// What kernels need that add slices by a reduction scheme.
+/// What a plan needs whose slices are added by a reduction scheme.
 pub(super) fn scheme_needs(settings: &Settings) -> Option<Open> {
-    (settings.splits() && settings.scheme.is_none()).then(|| Open {
-        what: "the reduction scheme",
-        why: "slices are added in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format \
-            (OUTPUT_TYPE)".into(),
-        ask: "reduction",
-    })
+    let why = "slices are added in D (INPLACE), or in a workspace in f32 (COMPUTE_TYPE) or in D's format \
+        (OUTPUT_TYPE)";
+    (settings.splits() && settings.scheme.is_none())
+        .then(|| Open::new("the reduction scheme", "reduction", why))
 }
 
 /// Slices [j*chunk, (j+1)*chunk), the last one cut at `end`.
@@ -386,23 +379,4 @@ pub(super) fn chunks(
 ) -> impl Iterator<Item = std::ops::Range<usize>> {
     let count = end.div_ceil(chunk).min(most);
     (0..count).map(move |j| j * chunk..((j + 1) * chunk).min(end))
-}
-
-/// A plan of one kind of tensor-core slices.
-pub(super) fn sliced(
-    mut plan: Plan,
-    cut: Cut,
-    grain: usize,
-    chunk: usize,
-    tile: Tile,
-    slices: Vec<Slice>,
-    merge: Merge,
-) -> Plan {
-    plan.cut = cut;
-    plan.grain = Some(grain);
-    plan.chunk = Some(chunk);
-    plan.tile = Some(tile);
-    plan.slices = slices;
-    plan.merge = merge;
-    plan
 }

@@ -1,10 +1,10 @@
 //! nvjet: cuBLAS's kernels for aligned products on Hopper and later.
 
-use super::{Coverage, Family, Own, Request, Tried, chunks, common_needs, sliced};
+use super::{Coverage, Family, Request, chunks, common_needs};
 use crate::emu::Evidence::{Compared, Inferred, Published};
 use crate::kernel::plan::Residue;
 use crate::kernel::{
-    Capability, Cut, Fact, IfSaid, Kept, KernelError, LostTail, Merge, MergeOrder, Open,
+    Capability, Cut, Fact, IfSaid, KernelError, LostTail, Merge, MergeOrder, Open,
 };
 use crate::kernel::{Plan, Settings, Slice, Start, Tile, Traversal};
 
@@ -84,18 +84,13 @@ pub static FAMILY: Family = Family {
             source: "bitequiv",
         },
     ],
-    tried: Tried {
-        // A split kernel says that it is one.
-        fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
-        ..Tried::NAMED
-    },
-    own: Own {
-        custom_decides: false,
-        oldest: Some(SM_90),
-        ..Own::CUBLAS
-    },
+    custom_decides: false,
+    oldest: Some(SM_90),
+    // A name with splitK sets the scheme.
+    fewest_slices: |settings| if settings.scheme.is_some() { 2 } else { 1 },
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 const SM_90: Capability = Capability::new(9, 0);
@@ -105,20 +100,15 @@ fn needs(settings: &Settings) -> Vec<Open> {
     if settings.is_fp8() {
         let capability = settings.capability.value();
         if capability.is_none() {
-            open.push(Open {
-                what: "the GPU",
-                why: "FP8 sums are promoted every 128 k on sm_90, but not on sm_100 and sm_103"
-                    .into(),
-                ask: "arch",
-            });
+            let why = "FP8 sums are promoted every 128 k on sm_90, but not on sm_100 and sm_103";
+            open.push(Open::gpu(why));
         }
         let promotes = capability.is_none_or(|capability| capability == SM_90);
         if promotes && settings.fast_accumulation.is_none() {
-            open.push(Open {
-                what: "fast accumulation",
-                why: "slow accumulation on sm_90 restarts the chain every 128 k; the default of cublasLt and of torch._scaled_mm is slow, most inference code asks for fast".into(),
-                ask: "accumulation",
-            });
+            open.push(Open::accumulation(
+                "slow accumulation on sm_90 restarts the chain every 128 k; the default of cublasLt and of \
+                torch._scaled_mm is slow, most inference code asks for fast",
+            ));
         }
     }
     open
@@ -133,9 +123,9 @@ pub(in crate::kernel) fn grain(settings: &Settings) -> Option<usize> {
     }
 }
 
-/// How many k at the end a split nvjet kernel leaves out: `K mod (grain * splits)` where that is fewer
-/// than there are slices.
-pub(in crate::kernel) fn lost(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
+/// The k at the end that a split nvjet kernel with this grain drops: `K mod (grain * splits)` of them, where that is
+/// fewer than there are slices.
+pub fn lost_tail(k: usize, grain: usize, splits: usize) -> Option<LostTail> {
     let count = match grain.checked_mul(splits) {
         Some(period) => k % period,
         None => k,
@@ -166,12 +156,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     let mut plan = request.plan(&FAMILY);
     let splits = request.splits()?;
-    let lost = lost(k, grain, splits).filter(|_| !request.options.whole_tail);
-    let chunk = match (splits, request.options.whole_tail) {
-        (1, _) => k,
+    let lost = lost_tail(k, grain, splits).filter(|_| !request.options.whole_tail);
+    let (cut, chunk) = match (splits, request.options.whole_tail) {
+        (1, _) => (Cut::Whole, k),
         // What the library computes: it differs from the next line where k are lost, and only there.
-        (_, false) => (k / splits).div_ceil(grain) * grain,
-        (_, true) => k.div_ceil(grain).div_ceil(splits) * grain,
+        (_, false) => (Cut::RoundedDown, (k / splits).div_ceil(grain) * grain),
+        (_, true) => (Cut::Even, k.div_ceil(grain).div_ceil(splits) * grain),
     };
     let instruction_k = if settings.is_fp8() { 32 } else { 16 };
     let promoted = settings.is_fp8()
@@ -186,35 +176,22 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         })
     };
     let slices: Vec<Slice> = chunks(chunk, k, splits).map(slice).collect();
-    let merge = match slices.len() {
-        1 => Merge::ALONE,
-        _ => Merge {
-            order: MergeOrder::Ascending,
-            kept: Kept::F32,
-        },
-    };
-    if let Some(scheme) = &settings.scheme
-        && splits > 1
-        && scheme.value != crate::kernel::Scheme::ComputeType
-    {
-        return Err(KernelError::unknown(
-            format!(
-                "nvjet kernels with the reduction scheme {}",
-                scheme.value.name()
-            ),
-            "every configuration seen has COMPUTE_TYPE",
-        ));
-    }
+    request.confirm_compute_type("nvjet kernels")?;
     request.assume_as_compared(&mut plan, "nvjet");
-    plan.lost = lost;
-    let tile = Tile {
-        k: grain,
-        residue: Residue::Last,
-    };
-    let cut = match (splits, request.options.whole_tail) {
-        (1, _) => Cut::Whole,
-        (_, false) => Cut::RoundedDown,
-        (_, true) => Cut::Even,
-    };
-    Ok(sliced(plan, cut, grain, chunk, tile, slices, merge))
+    Ok(Plan {
+        cut,
+        grain: Some(grain),
+        chunk: Some(chunk),
+        tile: Some(Tile {
+            k: grain,
+            residue: Residue::Last,
+        }),
+        merge: match slices.len() {
+            1 => Merge::ALONE,
+            _ => Merge::in_f32(MergeOrder::Ascending),
+        },
+        slices,
+        lost,
+        ..plan
+    })
 }

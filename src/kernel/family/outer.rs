@@ -1,6 +1,6 @@
 //! gemmk1: K = 1.
 
-use super::{Coverage, Family, Own, Request, Tried};
+use super::{Coverage, Family, Request};
 use crate::emu::Evidence::Compared;
 use crate::kernel::{Fact, KernelError, Plan, Slice, Traversal};
 
@@ -20,14 +20,10 @@ pub static FAMILY: Family = Family {
         what: "FP16 and BF16, 3,125 products",
         source: "bitequiv",
     }],
-    tried: Tried::NAMED,
-    own: Own {
-        names: &["gemmk1_kernel"],
-        never_split: true,
-        ..Own::CUBLAS
-    },
-    needs: |_| Vec::new(),
+    names: &["gemmk1_kernel"],
+    never_split: true,
     plan,
+    ..Family::CUBLAS
 };
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {

@@ -1,6 +1,6 @@
 //! CUDA-core kernels for FP32 and FP64: one fused multiply-add a thread and k.
 
-use super::{Coverage, Family, Own, Request, Tried, cutlass, scheme_needs, sliced};
+use super::{Coverage, Family, Request, cutlass, scheme_needs};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::Residue;
 use crate::kernel::{Fact, IfSaid, KernelError, Open, Plan, Settings, Slice, Tile, Traversal};
@@ -28,24 +28,17 @@ pub static FAMILY: Family = Family {
         what: "read in CUTLASS's source; no FP32 or FP64 product has been compared",
         source: "cutlass",
     }],
-    tried: Tried::NAMED,
-    own: Own {
-        has_warps_of_k: true,
-        ..Own::CUBLAS
-    },
+    has_warps_of_k: true,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let mut open: Vec<Open> = super::common_needs(settings);
     open.extend(scheme_needs(settings));
     if settings.sliced.is_some() && settings.tile_k.is_none() {
-        open.push(Open {
-            what: "K of a tile",
-            why: "warps share the tiles of K".into(),
-            ask: "tile-k",
-        });
+        open.push(Open::tile_k("warps share the tiles of K"));
     }
     open
 }
@@ -54,25 +47,23 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let settings = &request.settings;
     let tile_k = settings.tile_k.value().unwrap_or(8);
     let warps = settings.sliced.value().unwrap_or(1);
-    let cut = cutlass::divide(request, tile_k)?;
+    let mut plan = request.plan(&FAMILY);
+    let ranges = cutlass::divide(request, tile_k, &mut plan)?.into_iter();
     if !tile_k.is_multiple_of(warps) {
         return Err(KernelError::unknown(
             format!("kernels whose {warps} warps share tiles of {tile_k} k"),
             "a stripe must be a whole number of k",
         ));
     }
-    request.few(warps * cut.ranges.len())?;
-    let slices: Vec<Slice> = cut
-        .ranges
-        .into_iter()
+    request.few(warps * ranges.len())?;
+    plan.slices = ranges
         .map(|range| match warps {
-            // The place of zeros in a chain of multiply-adds decides nothing.
+            // Where zeros lie in a chain of multiply-adds does not matter.
             1 => Slice::chain(Traversal::of(range, 1)),
             warps => cutlass::striped(range, tile_k, warps, 1),
         })
         .collect();
-    let merge = request.merge(slices.len());
-    let mut plan = request.plan(&FAMILY);
+    plan.merge = request.merge(plan.slices.len());
     if warps > 1 {
         plan.sharing.push(cutlass::stripes(warps, tile_k));
     }
@@ -80,11 +71,9 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         "one ascending chain of fused multiply-adds per slice: read in CUTLASS's source, not compared"
             .into(),
     );
-    let tile = Tile {
+    plan.tile = Some(Tile {
         k: tile_k,
         residue: Residue::First,
-    };
-    Ok(sliced(
-        plan, cut.cut, cut.grain, cut.chunk, tile, slices, merge,
-    ))
+    });
+    Ok(plan)
 }

@@ -1,17 +1,16 @@
 //! Tensile and hipBLASLt: read in their source, compared with nothing.
 
-use super::{Coverage, Family, Issues, Library, Own, Request, Tried};
+use super::{Coverage, Family, Issues, Library, Request};
 use crate::emu::Evidence::Published;
 use crate::kernel::plan::{Residue, Span};
 use crate::kernel::{Cut, Fact, IfSaid, Join, Sharing};
-use crate::kernel::{Kept, KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
+use crate::kernel::{KernelError, Merge, MergeOrder, Open, Plan, Settings, Slice};
 use crate::kernel::{Start, Tensile, Tile, Traversal};
 
 pub static FAMILY: Family = Family {
     id: "tensile",
     title: "AMD: Tensile, hipBLASLt and rocBLAS",
     kernels: "Cijk_Ailk_Bljk_...",
-    algos: &[],
     facts: &[
         Fact::new(
             "a main-loop iteration takes DepthU k; the remainder of K comes last",
@@ -43,14 +42,11 @@ pub static FAMILY: Family = Family {
         what: "inferred from the kernel writer's source; no output has been compared",
         source: "tensile",
     }],
-    tried: Tried::NAMED,
-    own: Own {
-        library: Library::HipblasLt,
-        issues: Issues::ByOperands,
-        ..Own::CUBLAS
-    },
+    library: Library::HipblasLt,
+    issues: Issues::ByOperands,
     needs,
     plan,
+    ..Family::CUBLAS
 };
 
 fn fields(settings: &Settings) -> Tensile {
@@ -61,15 +57,11 @@ fn fields(settings: &Settings) -> Tensile {
 }
 
 fn needs(settings: &Settings) -> Vec<Open> {
-    let mut open = Vec::new();
-    if fields(settings).depth_u.is_none() {
-        open.push(Open {
-            what: "DepthU",
-            why: "it is the K of a main-loop iteration (the third number of MT...)".into(),
-            ask: "tile-k",
-        });
+    let why = "it is the K of a main-loop iteration (the third number of MT...)";
+    match fields(settings).depth_u {
+        Some(_) => Vec::new(),
+        None => vec![Open::new("DepthU", "tile-k", why)],
     }
-    open
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {
@@ -153,7 +145,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     }
     request.few(groups.saturating_mul(stripes))?;
     let slice = |group: usize| {
-        let spans = turns(k, depth, groups, group, fields.coalesced == Some(true));
+        let spans = iterations(k, depth, groups, group, fields.coalesced == Some(true));
         let spans = rotated(spans, depth, rotation);
         match stripes {
             1 => Slice::chain(Traversal::of_spans(spans, instruction_k)),
@@ -180,16 +172,13 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         });
     }
     if groups > 1 {
-        plan.merge = Merge {
-            order: MergeOrder::Ascending,
-            kept: Kept::F32,
-        };
+        plan.merge = Merge::in_f32(MergeOrder::Ascending);
     }
     Ok(plan)
 }
 
-/// The k of a group: whole turns, and perhaps the rest of K.
-fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -> Vec<Span> {
+/// The k of a group: whole iterations, and perhaps the rest of K.
+fn iterations(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -> Vec<Span> {
     let whole = k / depth;
     let (each, more) = (whole / groups, whole % groups);
     let mut spans = Vec::new();
@@ -198,12 +187,7 @@ fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -
         let mine = each + usize::from(group < more);
         spans.push(Span::of(before * depth..(before + mine) * depth));
     } else {
-        spans.push(Span {
-            start: group * depth,
-            width: depth,
-            stride: groups * depth,
-            end: whole * depth,
-        });
+        spans.push(Span::dealt(0..whole * depth, depth, group, groups));
     }
     let has_rest = if coalesced {
         group == groups - 1
@@ -217,18 +201,18 @@ fn turns(k: usize, depth: usize, groups: usize, group: usize, coalesced: bool) -
     spans
 }
 
-/// The whole turns begin `rotation` turns later and wrap around; the rest of K stays last.
+/// The whole iterations begin `rotation` iterations later and wrap around; the rest of K stays last.
 fn rotated(spans: Vec<Span>, depth: usize, rotation: usize) -> Vec<Span> {
     let Some(&loops) = spans.first().filter(|span| span.len() >= depth) else {
         return spans;
     };
-    let turns = loops.len() / depth;
+    let count = loops.len() / depth;
     let stride = if loops.is_range() {
         depth
     } else {
         loops.stride
     };
-    let at = rotation % turns * stride;
+    let at = rotation % count * stride;
     if at == 0 {
         return spans;
     }
@@ -253,7 +237,7 @@ fn rotated(spans: Vec<Span>, depth: usize, rotation: usize) -> Vec<Span> {
     all
 }
 
-/// Every group of lanes takes its stripe of every turn.
+/// Every group of lanes takes its stripe of every iteration.
 fn striped(spans: &[Span], depth: usize, stripes: usize, instruction_k: usize) -> Slice {
     let stripe = depth / stripes;
     let lane = |lane: usize| {

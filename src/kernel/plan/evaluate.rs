@@ -1,4 +1,4 @@
-//! A plan, run by straight loops: what its schedule is tested against, and a plan's meaning in code.
+//! A plan, run by straight loops: it defines a plan's meaning, and schedules are tested against it.
 
 use std::ops::Range;
 
@@ -15,66 +15,52 @@ pub trait Arithmetic {
     fn instruction(&self, accumulator: Self::Number, k: Range<usize>) -> Self::Number;
     /// An addition in f32.
     fn add(&self, a: Self::Number, b: Self::Number) -> Self::Number;
-    /// Rounded to D's format, and back.
-    fn through_result(&self, sum: Self::Number) -> Self::Number;
-    /// Rounded to this format, and back.
-    fn through(&self, sum: Self::Number, format: Format) -> Self::Number;
+    /// Rounded to this format, and back; none is D's.
+    fn rounded(&self, sum: Self::Number, format: Option<Format>) -> Self::Number;
 }
 
 impl Plan {
     /// The finished sum, before scales and the conversion to D's format.
     pub fn evaluate<A: Arithmetic>(&self, arithmetic: &A) -> A::Number {
         let kept = self.merge.kept;
-        let mut partial = |i: usize| {
+        let partial = |i: usize| {
             let sum = slice(&self.slices[i], arithmetic);
             match kept {
-                Kept::Result => arithmetic.through_result(sum),
-                Kept::As(format) => arithmetic.through(sum, format),
-                Kept::Running if i == 0 => arithmetic.through_result(sum),
+                Kept::Result => arithmetic.rounded(sum, None),
+                Kept::As(format) => arithmetic.rounded(sum, Some(format)),
+                Kept::Running if i == 0 => arithmetic.rounded(sum, None),
                 Kept::F32 | Kept::Running => sum,
             }
         };
-        let mut add = |a, b| {
+        let add = |a, b| {
             let sum = arithmetic.add(a, b);
             match kept {
-                Kept::Running => arithmetic.through_result(sum),
+                Kept::Running => arithmetic.rounded(sum, None),
                 _ => sum,
             }
         };
         let order = self.merge.order.sum(self.slices.len());
-        order.fold(&arithmetic.zero(), &mut partial, &mut add)
+        order.fold(&arithmetic.zero(), &partial, &add)
     }
 }
 
 fn slice<A: Arithmetic>(slice: &Slice, arithmetic: &A) -> A::Number {
     slice.join.fold(
         &arithmetic.zero(),
-        &mut |lane| traversal(&slice.lanes[lane], arithmetic),
-        &mut |a, b| arithmetic.add(a, b),
+        &|lane| traversal(&slice.lanes[lane], arithmetic),
+        &|a, b| arithmetic.add(a, b),
     )
 }
 
 fn traversal<A: Arithmetic>(traversal: &Traversal, arithmetic: &A) -> A::Number {
     let chain = |groups: Vec<Range<usize>>| {
-        let mut accumulator = arithmetic.zero();
-        for k in groups {
-            accumulator = arithmetic.instruction(accumulator, k);
-        }
-        accumulator
+        let groups = groups.into_iter();
+        groups.fold(arithmetic.zero(), |sum, k| arithmetic.instruction(sum, k))
     };
-    let from = traversal
-        .restart
-        .map_or(Start::First, |restart| restart.from);
-    let mut total = match from {
-        Start::Zero => Some(arithmetic.zero()),
-        Start::First => None,
-    };
-    for groups in traversal.chains() {
-        let sum = chain(groups);
-        total = Some(match total {
-            None => sum,
-            Some(total) => arithmetic.add(total, sum),
-        });
+    let sums = traversal.chains().into_iter().map(chain);
+    let add = |a, b| arithmetic.add(a, b);
+    match traversal.restart.map(|restart| restart.from) {
+        Some(Start::Zero) => sums.fold(arithmetic.zero(), add),
+        Some(Start::First) | None => sums.reduce(add).unwrap_or_else(|| arithmetic.zero()),
     }
-    total.unwrap_or_else(|| arithmetic.zero())
 }

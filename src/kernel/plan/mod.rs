@@ -1,7 +1,7 @@
 //! The order of the sums of one element of D: slices, chains, residues, merge.
 
+mod equivalent;
 mod evaluate;
-mod same;
 mod sum;
 mod traversal;
 
@@ -13,12 +13,12 @@ pub use traversal::{Restart, Span, Traversal};
 
 pub use crate::emu::schedule::{Residue, Start};
 
-use super::{Fact, Kept, Settings, Shape};
+use super::{Fact, Family, Kept, Settings, Shape};
 
 /// How a library's kernel sums one element of D. All elements of D are summed alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    pub family: &'static str,
+    pub family: &'static Family,
     pub shape: Shape,
     /// What the kernel was planned from, each with how it is known.
     pub settings: Settings,
@@ -44,7 +44,7 @@ pub struct Plan {
     pub lost: Option<LostTail>,
     /// What the order rests on.
     pub facts: Vec<Fact>,
-    /// What was taken for granted.
+    /// Assumptions, one sentence each.
     pub assumed: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// It is not.
+    /// There is one slice.
     Whole,
     /// Of one length except the last one, which is shorter.
     Even,
@@ -88,7 +88,7 @@ pub enum Join {
     Butterfly,
 }
 
-/// k of a turn of the main loop, and which turn is the partial one; zeros follow its values.
+/// k of a main-loop iteration, and which iteration is the partial one; zeros follow its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tile {
     pub k: usize,
@@ -166,10 +166,15 @@ impl Slice {
 }
 
 impl Merge {
-    pub const ALONE: Merge = Merge {
-        order: MergeOrder::Alone,
-        kept: Kept::F32,
-    };
+    pub const ALONE: Merge = Merge::in_f32(MergeOrder::Alone);
+
+    /// Sums that stay f32.
+    pub const fn in_f32(order: MergeOrder) -> Merge {
+        Merge {
+            order,
+            kept: Kept::F32,
+        }
+    }
 }
 
 impl MergeOrder {
@@ -214,15 +219,18 @@ fn dot_blocks(count: usize) -> Sum {
 }
 
 impl Plan {
+    /// The accumulators of all slices.
+    pub fn lanes(&self) -> impl Iterator<Item = &Traversal> {
+        self.slices.iter().flat_map(|slice| &slice.lanes)
+    }
+
     /// k that the sums take; less than K where the library loses some.
     pub fn covered(&self) -> usize {
-        let lanes = self.slices.iter().flat_map(|slice| &slice.lanes);
-        lanes.map(Traversal::len).sum()
+        self.lanes().map(Traversal::len).sum()
     }
 
     /// Whether a tensor core computes it, or fused multiply-adds of single k.
     pub fn on_tensor_cores(&self) -> bool {
-        let mut lanes = self.slices.iter().flat_map(|slice| &slice.lanes);
-        lanes.any(|lane| lane.instruction_k > 1)
+        self.lanes().any(|lane| lane.instruction_k > 1)
     }
 }

@@ -76,25 +76,19 @@ impl Sum {
     pub fn additions(&self, pairs: &mut Vec<[usize; 2]>) -> Option<usize> {
         match self {
             Sum::Term(i) => Some(*i),
-            Sum::Zero
-            | Sum::Left {
-                from: Start::Zero, ..
-            } => None,
-            Sum::Left { terms, .. } => {
-                let mut total = None;
-                for sum in terms {
+            Sum::Left {
+                from: Start::First,
+                terms,
+            } => {
+                let (first, others) = terms.split_first()?;
+                let total = first.additions(pairs)?;
+                for sum in others {
                     let next = sum.additions(pairs)?;
-                    total = Some(match total {
-                        None => next,
-                        Some(total) => {
-                            pairs.push([total, next]);
-                            total
-                        }
-                    });
+                    pairs.push([total, next]);
                 }
-                total
+                Some(total)
             }
-            Sum::Butterfly(_) => None,
+            Sum::Left { .. } | Sum::Zero | Sum::Butterfly(_) => None,
         }
     }
 
@@ -116,22 +110,18 @@ impl Sum {
     pub fn fold<T: Clone>(
         &self,
         zero: &T,
-        term: &mut impl FnMut(usize) -> T,
-        add: &mut impl FnMut(T, T) -> T,
+        term: &impl Fn(usize) -> T,
+        add: &impl Fn(T, T) -> T,
     ) -> T {
         match self {
             Sum::Zero => zero.clone(),
             Sum::Term(i) => term(*i),
             Sum::Left { from, terms } => {
-                let mut total = (*from == Start::Zero).then(|| zero.clone());
-                for sum in terms {
-                    let next = sum.fold(zero, term, add);
-                    total = Some(match total {
-                        None => next,
-                        Some(total) => add(total, next),
-                    });
+                let sums = terms.iter().map(|sum| sum.fold(zero, term, add));
+                match from {
+                    Start::Zero => sums.fold(zero.clone(), add),
+                    Start::First => sums.reduce(add).unwrap_or_else(|| zero.clone()),
                 }
-                total.unwrap_or_else(|| zero.clone())
             }
             Sum::Butterfly(lanes) => {
                 let mut lanes: Vec<T> = lanes
@@ -153,9 +143,7 @@ impl Sum {
 
     /// `((p0 + p1) + p2)` without its outermost brackets, terms by their names.
     pub fn expression(&self, name: &impl Fn(usize) -> String) -> String {
-        let text = self.fold(&"0".to_owned(), &mut |i| name(i), &mut |a, b| {
-            format!("({a} + {b})")
-        });
+        let text = self.fold(&"0".to_owned(), name, &|a, b| format!("({a} + {b})"));
         match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
             Some(inner) => inner.to_owned(),
             None => text,

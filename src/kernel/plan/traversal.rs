@@ -46,6 +46,16 @@ impl Span {
         }
     }
 
+    /// Of tiles of `width` k that are dealt to so many in turn: the share of one of them.
+    pub fn dealt(range: Range<usize>, width: usize, share: usize, shares: usize) -> Span {
+        Span {
+            start: range.start + share * width,
+            width,
+            stride: shares * width,
+            end: range.end,
+        }
+    }
+
     pub fn runs(self) -> impl Iterator<Item = Range<usize>> {
         let starts = (self.start..self.end).step_by(self.stride.max(1));
         starts.map(move |start| start..(start + self.width).min(self.end))

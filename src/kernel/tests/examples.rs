@@ -1,5 +1,6 @@
 //! All groups of worked examples, numbered as in the fact sheet.
 
+use super::expression::Written;
 use super::*;
 
 const FP16: &str = "dtype=fp16,reduction=2,";
@@ -294,38 +295,14 @@ fn gemv(text: &str, k: usize) -> Plan {
         .unwrap()
 }
 
-/// The whole sum, k by their names.
+/// The whole sum: `(<0 4> + <1 5>)` is two chains of k.
 fn sum_of(plan: &Plan) -> String {
-    struct Names;
-    impl Arithmetic for Names {
-        type Number = String;
-        fn zero(&self) -> String {
-            String::new()
-        }
-        fn instruction(&self, sum: String, k: std::ops::Range<usize>) -> String {
-            assert_eq!(k.len(), 1);
-            self.add(sum, format!("x{}", k.start))
-        }
-        fn add(&self, a: String, b: String) -> String {
-            match (a.is_empty(), b.is_empty()) {
-                (true, _) => b,
-                (_, true) => a,
-                _ => format!("({a}+{b})"),
-            }
-        }
-        fn through_result(&self, sum: String) -> String {
-            format!("R{sum}")
-        }
-        fn through(&self, sum: String, format: Format) -> String {
-            format!("{format}{sum}")
-        }
-    }
-    plan.evaluate(&Names)
+    plan.evaluate(&Written).text()
 }
 
 #[test]
 fn example_18_magma_and_gemv_of_pieces() {
-    assert_eq!(sum_of(&plan("algo=16", 5)), "((((x0+x1)+x2)+x3)+x4)");
+    assert_eq!(sum_of(&plan("algo=16", 5)), "<0 1 2 3 4>");
     let plan = gemv("custom=5", 581);
     let lanes = &plan.slices[0].lanes;
     assert_eq!(chains(&lanes[0]), [(0, 16), (16, 19)]);
@@ -336,9 +313,9 @@ fn example_18_magma_and_gemv_of_pieces() {
 
 #[test]
 fn example_19_gemv() {
-    let want = "((((x0+x4)+x8)+(x2+x6))+(((x1+x5)+x9)+(x3+x7)))";
+    let want = "((<0 4 8> + <2 6>) + (<1 5 9> + <3 7>))";
     assert_eq!(sum_of(&gemv("custom=41", 10)), want);
-    let want = "(((((x0+x1)+x2)+x3)+x4)+((((x5+x6)+x7)+x8)+x9))";
+    let want = "(<0 1 2 3 4> + <5 6 7 8 9>)";
     assert_eq!(sum_of(&gemv("custom=48", 10)), want);
 }
 
@@ -347,12 +324,12 @@ fn example_20_dot() {
     let blocks = |count: usize| {
         let order = MergeOrder::DotBlocks.sum(count);
         let name = |i: usize| format!("p{i}");
-        let mut add = |a: String, b: String| match (a.is_empty(), b.is_empty()) {
+        let add = |a: String, b: String| match (a.is_empty(), b.is_empty()) {
             (true, _) => b,
             (_, true) => a,
             _ => format!("({a}+{b})"),
         };
-        order.fold(&String::new(), &mut { name }, &mut add)
+        order.fold(&String::new(), &name, &add)
     };
     let u0 =
         "(((((((p0+p32)+(p4+p36))+(p8+p40))+(p12+p44))+(p16+p48))+(p20+p52))+(p24+p56))+(p28+p60)";

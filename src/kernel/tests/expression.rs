@@ -64,12 +64,9 @@ impl Arithmetic for Written {
         Add(Box::new(a), Box::new(b))
     }
 
-    fn through_result(&self, sum: Expression) -> Expression {
-        Rounded(Box::new(sum), "D".into())
-    }
-
-    fn through(&self, sum: Expression, format: Format) -> Expression {
-        Rounded(Box::new(sum), format.to_string())
+    fn rounded(&self, sum: Expression, format: Option<Format>) -> Expression {
+        let name = format.map_or("D".into(), |format| format.to_string());
+        Rounded(Box::new(sum), name)
     }
 }
 

@@ -12,14 +12,12 @@ use crate::tensor::Tensor;
 
 /// The k of every instruction, chain after chain; a chain without any is left out.
 fn of_plan(plan: &Plan) -> Vec<Vec<Range<usize>>> {
-    let lanes = plan.slices.iter().flat_map(|slice| &slice.lanes);
-    let chains = lanes.flat_map(Traversal::chains);
+    let chains = plan.lanes().flat_map(Traversal::chains);
     chains.filter(|chain| !chain.is_empty()).collect()
 }
 
 fn of_schedule(plan: &Plan, schedule: &Schedule) -> Vec<Vec<Range<usize>>> {
-    let lanes = plan.slices.iter().flat_map(|slice| &slice.lanes);
-    let span = lanes.map(|lane| lane.instruction_k).next().unwrap();
+    let span = plan.lanes().next().unwrap().instruction_k;
     let all = KTraversal::new(&schedule.spec, plan.shape.k, span, TileOfD::ONLY).unwrap();
     let lost = plan.lost.map(|lost| lost.first..plan.shape.k);
     assert_eq!(all.omitted, lost.into_iter().collect::<Vec<_>>());
@@ -48,7 +46,7 @@ fn of_schedule(plan: &Plan, schedule: &Schedule) -> Vec<Vec<Range<usize>>> {
 /// The model that computes a plan, and the operands' format.
 fn model(plan: &Plan) -> Choice<'static> {
     let format = plan.settings.operand();
-    let (architecture, instruction, format) = match plan.family {
+    let (architecture, instruction, format) = match plan.family.id {
         "nvjet" => ("hopper", "wgmma", format.unwrap()),
         "cutlass" => ("hopper", "mma", format.unwrap()),
         "ada-fp8" => ("ada", "mma", Format::E4m3),
@@ -98,7 +96,6 @@ impl Dot {
         let choice = model(plan);
         let mut random = SplitMix64(seed);
         let (of_a, of_b) = (choice.arithmetic.a, choice.arithmetic.b);
-        let lanes = plan.slices.iter().flat_map(|slice| &slice.lanes);
         Dot {
             a: (0..plan.shape.k)
                 .map(|_| operand(of_a, &mut random))
@@ -108,7 +105,7 @@ impl Dot {
                 .collect(),
             choice,
             result,
-            instruction_k: lanes.map(|lane| lane.instruction_k).next().unwrap(),
+            instruction_k: plan.lanes().next().unwrap().instruction_k,
         }
     }
 
@@ -166,11 +163,8 @@ impl Arithmetic for Dot {
         OPS.add(a, b)
     }
 
-    fn through_result(&self, sum: u32) -> u32 {
-        self.through(sum, self.result)
-    }
-
-    fn through(&self, sum: u32, format: Format) -> u32 {
+    fn rounded(&self, sum: u32, format: Option<Format>) -> u32 {
+        let format = format.unwrap_or(self.result);
         OPS.widen(OPS.round(sum, format), format)
     }
 }

@@ -1,10 +1,9 @@
 //! `algo=66,stages=36,splitK=3`: a configuration in words, with ids or names; Tensile's fields too.
 
-use super::draft::Draft;
 use super::fields::{algorithm, beside, defaults};
 use super::tensile;
 use crate::io::printable;
-use crate::kernel::{How, KernelError, KernelReading, TextKind};
+use crate::kernel::{How, KernelError, KernelReading, Said, TextKind};
 
 /// `DepthU: 64` and the like, as logic files have them.
 pub fn looks_like_yaml(text: &str) -> bool {
@@ -13,7 +12,6 @@ pub fn looks_like_yaml(text: &str) -> bool {
 }
 
 pub fn read(text: &str) -> Result<KernelReading, KernelError> {
-    let mut draft = Draft::new(TextKind::Configuration);
     let separators = |c: char| matches!(c, ',' | ';') || c.is_whitespace();
     let words: Vec<(String, String)> = if looks_like_yaml(text) {
         let lines = outside_of_brackets(text, &['\n', ',', ';']);
@@ -34,8 +32,7 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
         };
         words.map(pair).collect()
     };
-    fill(&mut draft, &words)?;
-    draft.finished()
+    of_words(TextKind::Configuration, &words)
 }
 
 /// The pieces between separators, except those within `[...]`.
@@ -53,16 +50,17 @@ fn outside_of_brackets<'t>(text: &'t str, separators: &[char]) -> Vec<&'t str> {
 }
 
 /// Reads pairs of keys and values, of a configuration or of JSON.
-pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelError> {
-    // Whose a custom option is depends on the algorithm.
+pub fn of_words(kind: TextKind, words: &[(String, String)]) -> Result<KernelReading, KernelError> {
+    let mut reading = KernelReading::new(kind);
+    // The meaning of a custom option depends on the algorithm.
     let is_algo = |key: &str| matches!(key.to_ascii_lowercase().as_str(), "algo" | "algoid" | "id");
     let first = words.iter().filter(|(key, _)| is_algo(key));
     let others = words.iter().filter(|(key, _)| !is_algo(key));
     let mut unknown = Vec::new();
     for (key, value) in first.chain(others) {
-        let found = algorithm(draft, key, value)?
-            || beside(draft, key, value)?
-            || tensile::field(draft, key, value)?;
+        let found = algorithm(&mut reading, key, value)?
+            || beside(&mut reading, key, value)?
+            || tensile::field(&mut reading, key, value)?;
         if !found {
             unknown.push((key, value));
         }
@@ -74,8 +72,8 @@ pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelE
         });
     }
     for (key, value) in unknown {
-        // A solution of Tensile has a hundred fields; those that are not known are named with every plan.
-        if draft.settings.tensile.is_none() {
+        // A solution of Tensile has a hundred fields: every plan lists those that are not known.
+        if reading.settings.tensile.is_none() {
             return Err(KernelError::syntax(
                 "configuration",
                 format!(
@@ -85,15 +83,15 @@ pub fn fill(draft: &mut Draft, words: &[(String, String)]) -> Result<(), KernelE
                 ),
             ));
         }
-        draft.unknown(key, value);
+        reading.not_known(key, value);
     }
-    if draft.settings.tensile.is_some() {
-        tensile::finish(draft)?;
-    } else if draft.settings.algo.is_some() {
+    if reading.settings.tensile.is_some() {
+        tensile::finish(&mut reading)?;
+    } else if reading.settings.algo.is_some() {
         let left_out = "absent: the library's default";
-        defaults(draft, How::Assumed, left_out);
-    } else if draft.settings.split_k.is_none() {
-        draft.settings.split_k = Some(crate::kernel::Said::new(1, How::Assumed, "left out"));
+        defaults(&mut reading, How::Assumed, left_out);
+    } else if reading.settings.split_k.is_none() {
+        reading.settings.split_k = Some(Said::new(1, How::Assumed, "left out"));
     }
-    Ok(())
+    reading.finished()
 }

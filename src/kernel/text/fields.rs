@@ -1,11 +1,12 @@
 //! The fields of an algorithm's configuration, however they are spelt.
 
-use super::draft::{Draft, number, once};
+use super::builder::{number, once};
 use crate::emu::Evidence;
+use crate::kernel::cublaslt::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::family::Family;
-use crate::kernel::tables::{cluster_name, inner_shape_name, parse_tile};
 use crate::kernel::{
-    Capability, How, IfSaid, KernelError, Partition, Said, Scheme, Stages, Transposed,
+    Capability, How, IfSaid, KernelError, KernelReading, Partition, Said, Scheme, Stages, Status,
+    Transposed,
 };
 use crate::num::Format;
 
@@ -23,15 +24,15 @@ fn canonical(key: &str) -> String {
     short.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// What is known of fields that decide no bit.
+/// The evidence for fields that do not affect D.
 const NO_BIT: Option<(Evidence, &str)> = Some((Evidence::Compared, "bitequiv"));
 
-/// Reads one field; false if the key is none of an algorithm.
-pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
-    let settings = &mut draft.settings;
+/// Reads one field; false if an algorithm has no such key.
+pub fn algorithm(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
+    let settings = &mut reading.settings;
     let wrong = |wanted| move || KernelError::value(key, value, wanted);
-    let ignored = |draft: &mut Draft, why: String| {
-        draft.ignored(key, value, why, NO_BIT);
+    let ignored = |reading: &mut KernelReading, why: String| {
+        reading.ignored(key, value, why, NO_BIT);
         Ok(true)
     };
     let meaning = match canonical(key).as_str() {
@@ -39,7 +40,7 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let id = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.algo, id, key, value)?;
             let family = Family::of_algo(id);
-            draft.family(family, How::Derived, &format!("{key}={value}"))?;
+            reading.set_family(family, How::Derived, &format!("{key}={value}"))?;
             format!("family of kernels: {}", family.title)
         }
         "tile" | "tileid" => {
@@ -47,11 +48,11 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let tile = tile.ok_or_else(wrong("a tile such as 128x64, or its id"))?;
             let why = "the size of a tile of D does not affect the result";
             let Some([rows, columns]) = tile else {
-                return ignored(draft, why.into());
+                return ignored(reading, why.into());
             };
             once(&mut settings.tile, [rows, columns], key, value)?;
             let why = format!("{rows} x {columns} of D, column-major: {why}");
-            return ignored(draft, why);
+            return ignored(reading, why);
         }
         "stages" | "stagesid" => {
             let stages = Stages::parse(value);
@@ -91,16 +92,16 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let custom = number(key, value, u32::MAX.into())? as u32;
             once(&mut settings.custom, custom, key, value)?;
             let family = settings.algo.value().map(Family::of_algo);
-            if family.is_some_and(|family| !family.own.custom_decides) {
+            if family.is_some_and(|family| !family.custom_decides) {
                 let why = "kernel variant: does not affect the result in this family";
-                return ignored(draft, why.into());
+                return ignored(reading, why.into());
             }
             "kernel variant: the order of sums depends on it in some families".into()
         }
         "swizzle" | "swizzling" | "ctaswizzling" => {
             number(key, value, 64)?;
             let why = "order in which blocks visit tiles of D: does not affect the result";
-            return ignored(draft, why.into());
+            return ignored(reading, why.into());
         }
         "inner" | "innershape" | "innershapeid" => {
             let wanted = "an inner shape such as MMA16816, or its id";
@@ -120,28 +121,28 @@ pub fn algorithm(draft: &mut Draft, key: &str, value: &str) -> Result<bool, Kern
             let name = cluster_name(value);
             let name = name.ok_or_else(wrong("a cluster such as 2x1x1, or its id"))?;
             let why = format!("blocks of a cluster ({name}): does not affect the result");
-            return ignored(draft, why);
+            return ignored(reading, why);
         }
         "schedulingmode" => {
             let why = "order in which blocks are launched (read by its name)";
-            draft.ignored(key, value, why, None);
+            reading.ignored(key, value, why, None);
             return Ok(true);
         }
         _ => return Ok(false),
     };
-    draft.used(key, value, meaning);
+    reading.used(key, value, meaning);
     Ok(true)
 }
 
-/// Fields that no configuration of cublasLt has but people need: formats, GPU, and so on.
-pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
-    let settings = &mut draft.settings;
+/// Fields that a configuration of cublasLt lacks, but a plan needs: formats, GPU, and so on.
+pub fn beside(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
+    let settings = &mut reading.settings;
     let wrong = |wanted| move || KernelError::value(key, value, wanted);
     let meaning = match canonical(key).as_str() {
         "family" => {
             let family = Family::find(value);
             let family = family.ok_or_else(wrong("one of 'tcverify kernels list'"))?;
-            draft.family(family, How::Stated, &format!("{key}={value}"))?;
+            reading.set_family(family, How::Stated, &format!("{key}={value}"))?;
             format!("family of kernels: {}", family.title)
         }
         "tilek" => {
@@ -196,7 +197,7 @@ pub fn beside(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelE
         }
         _ => return Ok(false),
     };
-    draft.used(key, value, meaning);
+    reading.used(key, value, meaning);
     Ok(true)
 }
 
@@ -229,31 +230,37 @@ fn format(key: &str, value: &str) -> Result<Format, KernelError> {
 }
 
 /// What the library means where a field is left out.
-pub fn defaults(draft: &mut Draft, how: How, from: &str) {
-    let settings = &mut draft.settings;
-    let mut left_out = Vec::new();
-    if settings.split_k.is_none() {
-        settings.split_k = Some(Said::new(1, how, from));
-        left_out.push(("numSplitsK", "1", "K is not cut"));
+pub fn defaults(reading: &mut KernelReading, how: How, from: &str) {
+    fn absent<T>(slot: &mut Option<Said<T>>, default: Said<T>) -> bool {
+        let absent = slot.is_none();
+        slot.get_or_insert(default);
+        absent
     }
-    if settings.scheme.is_none() {
-        settings.scheme = Some(Said::new(Scheme::None, how, from));
-        left_out.push(("reductionScheme", "NONE", "no reduction"));
-    }
-    if settings.stages.is_none() {
-        settings.stages = Some(Said::new(0, how, from));
-        left_out.push((
-            "stages",
-            "UNDEFINED",
-            "left undefined by the library (id 0)",
-        ));
-    }
-    if settings.custom.is_none() {
-        settings.custom = Some(Said::new(0, how, from));
-        left_out.push(("customOption", "0", "the first variant"));
-    }
-    for (key, value, meaning) in left_out {
+    let settings = &mut reading.settings;
+    let rows = [
+        (
+            absent(&mut settings.split_k, Said::new(1, how, from)),
+            ["numSplitsK", "1", "K is not cut"],
+        ),
+        (
+            absent(&mut settings.scheme, Said::new(Scheme::None, how, from)),
+            ["reductionScheme", "NONE", "no reduction"],
+        ),
+        (
+            absent(&mut settings.stages, Said::new(0, how, from)),
+            [
+                "stages",
+                "UNDEFINED",
+                "left undefined by the library (id 0)",
+            ],
+        ),
+        (
+            absent(&mut settings.custom, Said::new(0, how, from)),
+            ["customOption", "0", "the first variant"],
+        ),
+    ];
+    for (_, [key, value, meaning]) in rows.into_iter().filter(|row| row.0) {
         let meaning = format!("{meaning}; {from}");
-        draft.token(key, value, crate::kernel::Status::Defaulted, meaning);
+        reading.token(key, value, Status::Defaulted, meaning);
     }
 }

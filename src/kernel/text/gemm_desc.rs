@@ -3,30 +3,51 @@
 
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
 use crate::io::printable;
 use crate::kernel::family::gemm_desc;
 use crate::kernel::{
     Algorithm, Dealt, How, KCut, KernelError, KernelReading, Said, Status, TextKind,
 };
-use crate::num::{Format, Kind};
+use crate::num::Format;
 use crate::words::Word as _;
 
 pub const FORM: &str = "GEMMDesc";
 
-const KEYS: [&str; 10] = [
-    "operand_dtype",
-    "accumulate_dtype",
-    "output_dtype",
-    "algorithm",
-    "input_precision",
-    "instruction_k",
-    "use_fast_accum",
-    "k_loop_step",
-    "k_cuts",
-    "epilogue",
+/// A field, what it is, and its value where it is left out; none if it must be there, or has no meaning for the
+/// algorithm.
+const FIELDS: [(&str, &str, Option<&str>); 10] = [
+    ("operand_dtype", "format of the operands", None),
+    ("accumulate_dtype", "format of the sums", None),
+    ("output_dtype", "format of D", None),
+    ("algorithm", "which instruction multiplies", None),
+    (
+        "input_precision",
+        "format that operands are rounded to before they are multiplied",
+        Some("IEEE"),
+    ),
+    ("instruction_k", "K of an instruction", None),
+    (
+        "use_fast_accum",
+        "true: an instruction adds to the sum; false: it adds to +0, and its result is added to the sum in f32",
+        None,
+    ),
+    (
+        "k_loop_step",
+        "K of a main-loop iteration, whose partial iteration comes first; without it the short instruction comes last",
+        Some("None"),
+    ),
+    (
+        "k_cuts",
+        "how K is cut, outermost first, and how the sums are added",
+        Some("()"),
+    ),
+    (
+        "epilogue",
+        "whether D is rounded before or after a bias and C",
+        Some("NONE"),
+    ),
 ];
-/// A field of an older type, which newer ones do not have: only its "none" says nothing.
+/// A field of an older version, whose only supported value is "none".
 const SCALE_APPLY: &str = "scale_apply";
 const CUT_KEYS: [&str; 8] = [
     "span",
@@ -38,7 +59,7 @@ const CUT_KEYS: [&str; 8] = [
     "period",
     "divisor",
 ];
-/// What `merge` was called once.
+/// The older name of `merge`.
 const MERGE_ORDER: &str = "merge_order";
 
 const OPERANDS: [Format; 8] = [
@@ -70,7 +91,7 @@ const MERGES: [Format; 5] = [
     Format::Int32,
 ];
 
-/// Most cuts: more rounds than any fold of lanes has.
+/// Most cuts: no kernel folds its lanes in so many rounds.
 const MAX_CUTS: usize = 32;
 
 pub fn is_one(object: &Map<String, Value>) -> bool {
@@ -88,12 +109,12 @@ enum Precision {
 
 pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let all = Keys { place: "", object };
-    all.only(&KEYS, SCALE_APPLY)?;
+    all.only(&FIELDS.map(|(key, ..)| key), SCALE_APPLY)?;
     all.choice(SCALE_APPLY, "ScaleApply", "none", &[("NONE", ())])?;
     let operand = all.dtype("operand_dtype", &OPERANDS)?;
     let sums = all.dtype("accumulate_dtype", &SUMS)?;
     let output = all.dtype("output_dtype", &OUTPUTS)?;
-    if is_integer(sums) != is_integer(operand) || is_integer(output) != is_integer(operand) {
+    if [sums, output].map(Format::is_integer) != [operand.is_integer(); 2] {
         return Err(all.rule(format!(
             "operand_dtype {operand}, accumulate_dtype {sums} and output_dtype {output} must all be floating point or all be integer"
         )));
@@ -144,9 +165,9 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let cuts = cuts(&all, operand)?;
     planned(&all, sums, output, precision)?;
 
-    let mut draft = Draft::new(TextKind::GemmDesc);
-    draft.family(&gemm_desc::FAMILY, How::Derived, "its keys")?;
-    let settings = &mut draft.settings;
+    let mut reading = KernelReading::new(TextKind::GemmDesc);
+    reading.set_family(&gemm_desc::FAMILY, How::Derived, "its keys")?;
+    let settings = &mut reading.settings;
     let operand = match precision {
         Precision::Tf32 => Format::Tf32,
         _ => operand,
@@ -165,21 +186,18 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
         Some(epilogue) => Said::stated(epilogue.to_owned(), "epilogue"),
         None => Said::new("NONE".to_owned(), How::Defaulted, "left out"),
     });
-    for key in KEYS.into_iter().chain([SCALE_APPLY]) {
-        match (all.get(key), default(key)) {
-            (Some(_), _) => draft.used(key, &all.shown(key), meaning(key)),
+    let older = (SCALE_APPLY, "scales: none", None);
+    for (key, meaning, default) in FIELDS.into_iter().chain([older]) {
+        match (all.get(key), default) {
+            (Some(_), _) => reading.used(key, &all.shown(key), meaning),
             (None, Some(value)) => {
-                let meaning = format!("{}; left out", meaning(key));
-                draft.token(key, value, Status::Defaulted, meaning);
+                let meaning = format!("{meaning}; left out");
+                reading.token(key, value, Status::Defaulted, meaning);
             }
             (None, None) => {}
         }
     }
-    draft.finished()
-}
-
-fn is_integer(format: Format) -> bool {
-    matches!(format.kind(), Kind::Signed | Kind::Unsigned)
+    reading.finished()
 }
 
 fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
@@ -201,7 +219,7 @@ fn algorithm(all: &Keys) -> Result<Algorithm, KernelError> {
     }
 }
 
-/// What is a GEMMDesc, but more than schedules can say.
+/// Refuses valid descriptions that schedules cannot express.
 fn planned(
     all: &Keys,
     sums: Format,
@@ -257,7 +275,7 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
     let span = keys.size("span")?.ok_or_else(|| keys.missing("span"))?;
     let [partial, merge] = ["partial_dtype", "merge_dtype"].map(|key| {
         let format = keys.dtype(key, &MERGES)?;
-        if is_integer(format) == is_integer(operand) {
+        if format.is_integer() == operand.is_integer() {
             Ok(format)
         } else {
             Err(keys.rule(format!(
@@ -307,38 +325,6 @@ fn cut(keys: &Keys, operand: Format) -> Result<KCut, KernelError> {
         partial: partial?,
         merge: merge?,
     })
-}
-
-/// What a field is where it is left out; none if it must be there, or has no meaning for the algorithm.
-fn default(key: &str) -> Option<&'static str> {
-    match key {
-        "input_precision" => Some("IEEE"),
-        "k_loop_step" => Some("None"),
-        "k_cuts" => Some("()"),
-        "epilogue" => Some("NONE"),
-        _ => None,
-    }
-}
-
-fn meaning(key: &str) -> &'static str {
-    match key {
-        "operand_dtype" => "format of the operands",
-        "accumulate_dtype" => "format of the sums",
-        "output_dtype" => "format of D",
-        "algorithm" => "which instruction multiplies",
-        "input_precision" => "format that operands are rounded to before they are multiplied",
-        "instruction_k" => "K of an instruction",
-        "use_fast_accum" => {
-            "true: an instruction adds to the sum; false: it adds to +0, and its result is added to the sum in f32"
-        }
-        "k_loop_step" => {
-            "K of a main-loop iteration, whose partial iteration comes first; without it the short instruction comes \
-            last"
-        }
-        "k_cuts" => "how K is cut, outermost first, and how the sums are added",
-        "epilogue" => "whether D is rounded before or after a bias and C",
-        _ => "scales: none",
-    }
 }
 
 /// The keys of an object, and where it is.

@@ -67,7 +67,7 @@ pub fn pairs(text: &str) -> Result<Vec<Pair<'_>>, KernelError> {
     Ok(pairs)
 }
 
-/// Where the bracket closes that is open before the text.
+/// Where the bracket closes that was opened just before this text.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 1usize;
     for (at, c) in text.char_indices() {

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::configuration;
-use super::draft::Draft;
 use super::gemm_desc;
 use crate::io::printable;
 use crate::kernel::{KernelError, KernelReading, TextKind};
@@ -14,7 +13,7 @@ const FORM: &str = "JSON object";
 pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let Unique(value) = serde_json::from_str(text).map_err(|error| {
         let reason = error.to_string();
-        // Nobody calls a library's keys fields.
+        // The keys of a library are not called fields.
         KernelError::syntax(FORM, printable(reason.trim_start_matches("field ")))
     })?;
     let Value::Object(object) = value else {
@@ -23,13 +22,10 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     if gemm_desc::is_one(&object) {
         return gemm_desc::read(&object);
     }
-    let mut draft = Draft::new(TextKind::Attributes);
-    let words = words(&object)?;
-    configuration::fill(&mut draft, &words)?;
-    draft.finished()
+    configuration::of_words(TextKind::Attributes, &words(&object)?)
 }
 
-/// Scalars as words.
+/// Keys and scalars as text.
 fn words(object: &Map<String, Value>) -> Result<Vec<(String, String)>, KernelError> {
     let word = |(key, value): (&String, &Value)| {
         let text = match value {

@@ -1,6 +1,6 @@
 //! A line of cuBLASLt's log (`CUBLASLT_LOG_LEVEL` 2 to 5).
 
-use super::draft::{Draft, number, once};
+use super::builder::{number, once};
 use super::fields::{accumulation, algorithm, boolean, defaults};
 use super::groups::{FORM, pairs};
 use crate::emu::Evidence::Published;
@@ -58,20 +58,21 @@ struct Layout {
     rows: Option<usize>,
     columns: Option<usize>,
     row_major: bool,
+    /// 0 where it is not stated.
     batch: usize,
 }
 
 pub fn read(text: &str) -> Result<KernelReading, KernelError> {
     let (line, others) = launch(text)?;
     let (function, rest) = header(line);
-    let mut draft = Draft::new(TextKind::CublasltLog);
+    let mut reading = KernelReading::new(TextKind::CublasltLog);
     if others > 0 {
-        draft
+        reading
             .notes
             .push(format!("{others} other lines were ignored"));
     }
     if let Some(function) = function {
-        draft.ignored(
+        reading.ignored(
             "function",
             function,
             "the layouts state the formats; its letters repeat them",
@@ -84,28 +85,28 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
         match (pair.key, pair.is_group) {
             ("Adesc" | "Bdesc" | "Cdesc" | "Ddesc", true) => {
                 let which = usize::from(pair.key.as_bytes()[0] - b'A');
-                layouts[which] = layout(&mut draft, pair.key, pair.value)?;
+                layouts[which] = layout(&mut reading, pair.key, pair.value)?;
             }
-            ("computeDesc", true) => compute(&mut draft, pair.value, &mut transposed)?,
+            ("computeDesc", true) => compute(&mut reading, pair.value, &mut transposed)?,
             ("algo", true) => {
                 let mut fields = pairs(pair.value)?;
                 // What a custom option means depends on the algorithm.
                 fields.sort_by_key(|field| field.key != "algoId");
                 for field in fields {
-                    if !algorithm(&mut draft, field.key, field.value)? {
-                        draft.unknown(field.key, field.value);
+                    if !algorithm(&mut reading, field.key, field.value)? {
+                        reading.not_known(field.key, field.value);
                     }
                 }
             }
             ("workSpaceSizeInBytes", false) => {
                 let bytes = number(pair.key, pair.value, u64::MAX)?;
-                once(&mut draft.settings.workspace, bytes, pair.key, pair.value)?;
+                once(&mut reading.settings.workspace, bytes, pair.key, pair.value)?;
             }
             ("A" | "B" | "C" | "D" | "workSpace" | "stream" | "bias", false) => {
-                draft.ignored(pair.key, pair.value, "an address", None);
+                reading.ignored(pair.key, pair.value, "an address", None);
             }
             ("beta" | "alpha", false) => {
-                draft.used(pair.key, pair.value, factor(pair.key, pair.value));
+                reading.used(pair.key, pair.value, factor(pair.key, pair.value));
                 if pair.value == "?" {
                     continue;
                 }
@@ -113,28 +114,28 @@ pub fn read(text: &str) -> Result<KernelReading, KernelError> {
                 let number =
                     number.map_err(|_| KernelError::value(pair.key, pair.value, "a number"))?;
                 if pair.key == "alpha" {
-                    draft.alpha = Some(number);
+                    reading.alpha = Some(number);
                     continue;
                 }
-                draft.beta = Some(number);
+                reading.beta = Some(number);
                 if !number.is_zero() {
-                    draft.notes.push(format!(
+                    reading.notes.push(format!(
                         "beta is {number} in the line: give C to the check (--c)"
                     ));
                 }
             }
             ("outOfPlace", false) => {
                 let why = "whether C and D are two arrays: does not affect the result";
-                draft.ignored(pair.key, pair.value, why, Some((Published, "cublaslt")));
+                reading.ignored(pair.key, pair.value, why, Some((Published, "cublaslt")));
             }
-            (key, _) => draft.unknown(key, pair.value),
+            (key, _) => reading.not_known(key, pair.value),
         }
     }
     let left_out = "absent from the line: the default";
-    defaults(&mut draft, How::Defaulted, left_out);
-    product(&mut draft, &layouts, transposed)?;
-    workspace(&mut draft);
-    draft.finished()
+    defaults(&mut reading, How::Defaulted, left_out);
+    product(&mut reading, &layouts, transposed)?;
+    workspace(&mut reading);
+    reading.finished()
 }
 
 fn factor(key: &str, value: &str) -> String {
@@ -149,11 +150,8 @@ fn factor(key: &str, value: &str) -> String {
     }
 }
 
-fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelError> {
-    let mut layout = Layout {
-        batch: 1,
-        ..Layout::default()
-    };
+fn layout(reading: &mut KernelReading, name: &str, text: &str) -> Result<Layout, KernelError> {
+    let mut layout = Layout::default();
     for pair in pairs(text)? {
         let (key, value) = (format!("{name}.{}", pair.key), pair.value);
         let dimension = || number(&key, value, 1 << 40).map(|size| Some(size as usize));
@@ -183,20 +181,20 @@ fn layout(draft: &mut Draft, name: &str, text: &str) -> Result<Layout, KernelErr
             }
             "ld" => {
                 let why = "row stride in memory: does not affect the result";
-                draft.ignored(&key, value, why, None);
+                reading.ignored(&key, value, why, None);
                 continue;
             }
             "stridedBatchOffset" | "batchStride" => {
                 let why = "matrix stride in memory: does not affect the result";
-                draft.ignored(&key, value, why, None);
+                reading.ignored(&key, value, why, None);
                 continue;
             }
             _ => {
-                draft.unknown(&key, value);
+                reading.not_known(&key, value);
                 continue;
             }
         };
-        draft.used(&key, value, meaning);
+        reading.used(&key, value, meaning);
     }
     Ok(layout)
 }
@@ -218,10 +216,14 @@ fn format(text: &str) -> Option<Format> {
     })
 }
 
-fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result<(), KernelError> {
+fn compute(
+    reading: &mut KernelReading,
+    text: &str,
+    transposed: &mut Transposed,
+) -> Result<(), KernelError> {
     for pair in pairs(text)? {
         let (key, value) = (format!("computeDesc.{}", pair.key), pair.value);
-        let settings = &mut draft.settings;
+        let settings = &mut reading.settings;
         let meaning = match pair.key {
             "computeType" => {
                 let short = value.strip_prefix("CUBLAS_").unwrap_or(value);
@@ -233,7 +235,7 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                     "COMPUTE_64F" => Compute::F64,
                     "COMPUTE_32I" => Compute::I32,
                     _ => {
-                        // Operands that are computed in another format are another product.
+                        // Operands that are rounded to another format make another product.
                         let why = "it is not known how such sums are computed";
                         return Err(KernelError::unplanned(&key, value, why));
                     }
@@ -245,14 +247,14 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                 "format of alpha and beta"
             }
             "transa" | "transb" => {
-                let turned = match value {
+                let is_transposed = match value {
                     "OP_T" | "OP_C" => true,
                     "OP_N" => false,
                     _ => return Err(KernelError::value(&key, value, "OP_N, OP_T or OP_C")),
                 };
                 match pair.key {
-                    "transa" => transposed.a = turned,
-                    _ => transposed.b = turned,
+                    "transa" => transposed.a = is_transposed,
+                    _ => transposed.b = is_transposed,
                 }
                 "which dimension is K"
             }
@@ -273,27 +275,27 @@ fn compute(draft: &mut Draft, text: &str, transposed: &mut Transposed) -> Result
                 "a scale is given, in GPU memory"
             }
             "biasPointer" | "amaxDPointer" | "epilogueAuxPointer" | "epilogueAuxLd" => {
-                draft.ignored(&key, value, "an address", None);
+                reading.ignored(&key, value, "an address", None);
                 continue;
             }
             "smCountTarget" => {
                 let why = "the library's choice may depend on it; this line records the choice";
-                draft.ignored(&key, value, why, Some((Published, "cublaslt")));
+                reading.ignored(&key, value, why, Some((Published, "cublaslt")));
                 continue;
             }
             other if names_fast_accumulation(other) => {
                 let fast = boolean(&key, value)?;
                 once(&mut settings.fast_accumulation, fast, &key, value)?;
                 let meaning = format!("{}; read by its name", accumulation(fast));
-                draft.used(&key, value, meaning);
+                reading.used(&key, value, meaning);
                 continue;
             }
             _ => {
-                draft.unknown(&key, value);
+                reading.not_known(&key, value);
                 continue;
             }
         };
-        draft.used(&key, value, meaning);
+        reading.used(&key, value, meaning);
     }
     Ok(())
 }
@@ -307,7 +309,7 @@ fn names_fast_accumulation(key: &str) -> bool {
 /// The library works column-major: rows of its D are columns of a row-major one, its A is the other side's
 /// B. The order over k is the same.
 fn product(
-    draft: &mut Draft,
+    reading: &mut KernelReading,
     [a, b, c, d]: &[Layout; 4],
     transposed: Transposed,
 ) -> Result<(), KernelError> {
@@ -347,10 +349,10 @@ fn product(
         } else {
             (columns, rows)
         };
-        draft.product = Some(Shape { m, n, k });
+        reading.product = Some(Shape { m, n, k });
     }
-    draft.batch = (d.batch > 1).then_some(d.batch);
-    let settings = &mut draft.settings;
+    reading.batch = (d.batch > 1).then_some(d.batch);
+    let settings = &mut reading.settings;
     let tf32 = settings.compute.value() == Some(Compute::Tf32);
     let operand = |layout: &Layout| match layout.format {
         Some(Format::Fp32) if tf32 => Some(Format::Tf32),
@@ -375,16 +377,16 @@ fn product(
 }
 
 /// Whether the workspace has the size that slices of this product need.
-fn workspace(draft: &mut Draft) {
-    let Some(said) = &draft.settings.workspace else {
+fn workspace(reading: &mut KernelReading) {
+    let Some(said) = &reading.settings.workspace else {
         return;
     };
     let (bytes, text) = (said.value, said.value.to_string());
-    let splits = draft.settings.split_k.value().unwrap_or(1) as u64;
-    let scheme = draft.settings.scheme.value();
-    let result = draft.settings.result.value();
+    let splits = reading.settings.split_k.value().unwrap_or(1) as u64;
+    let scheme = reading.settings.scheme.value();
+    let result = reading.settings.result.value();
     let width = result.map(|format| format.bytes() as u64);
-    let elements = draft
+    let elements = reading
         .product
         .and_then(|shape| (shape.m as u64).checked_mul(shape.n as u64))
         .and_then(|elements| elements.checked_mul(splits));
@@ -400,7 +402,7 @@ fn workspace(draft: &mut Draft) {
             "M * N * slices * the size of an element of D, as the reduction scheme says".into()
         }
         Some(Scheme::ComputeType | Scheme::OutputType) => {
-            draft.notes.push(format!(
+            reading.notes.push(format!(
                 "the workspace has {bytes} bytes, which does not match {splits} slices of this product under its \
                 reduction scheme"
             ));
@@ -408,5 +410,5 @@ fn workspace(draft: &mut Draft) {
         }
         _ => "counters that keep slices in order".into(),
     };
-    draft.token("workSpaceSizeInBytes", &text, Status::Used, meaning);
+    reading.token("workSpaceSizeInBytes", &text, Status::Used, meaning);
 }

@@ -3,8 +3,8 @@
 //! Texts come from logs: nothing in them is trusted, all parsers are linear in their length, and what is
 //! quoted is printable.
 
+mod builder;
 mod configuration;
-mod draft;
 mod fields;
 mod gemm_desc;
 mod groups;
@@ -19,18 +19,13 @@ mod xmma;
 #[cfg(test)]
 mod tests;
 
-use super::{KernelError, KernelReading, TextKind};
+pub(super) use configuration::of_words;
+
+use super::{KernelError, KernelReading};
 use crate::io::printable;
 
 /// Bytes of the longest text that is read.
 pub const MAX_TEXT: usize = 1 << 16;
-
-/// Reads fields that no text had.
-pub(super) fn from_fields(words: &[(String, String)]) -> Result<KernelReading, KernelError> {
-    let mut draft = draft::Draft::new(TextKind::Attributes);
-    configuration::fill(&mut draft, words)?;
-    draft.finished()
-}
 
 /// The lines of a cuBLASLt log that launch a product, with their numbers from 1 on.
 pub fn launches(log: &str) -> impl Iterator<Item = (usize, &str)> {

@@ -1,48 +1,47 @@
 //! A kernel's name, as a profiler shows it.
 
-use super::draft::Draft;
 use super::{nvjet, tensile, tensor_op, xmma};
 use crate::io::printable;
 use crate::kernel::family::Family;
 use crate::kernel::{How, KernelError, KernelReading, Said, Scheme, TextKind};
 
-/// Reads a name, mangled by nobody; None if no word of it is known.
+/// Reads a name that is not mangled; None if no word of it is known.
 pub fn read(text: &str) -> Result<Option<KernelReading>, KernelError> {
-    let mut draft = Draft::new(TextKind::KernelName);
+    let mut reading = KernelReading::new(TextKind::KernelName);
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     // A demangled name repeats its class: the first one counts.
     for word in text.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
         if tensile::is_name(word) {
             return tensile::read_name(word).map(Some);
         }
-        if one_word(&mut draft, text, word)? {
-            return draft.finished().map(Some);
+        if one_word(&mut reading, text, word)? {
+            return reading.finished().map(Some);
         }
     }
     Ok(None)
 }
 
-fn one_word(draft: &mut Draft, text: &str, word: &str) -> Result<bool, KernelError> {
+fn one_word(reading: &mut KernelReading, text: &str, word: &str) -> Result<bool, KernelError> {
     if word.starts_with("nvjet") {
-        nvjet::read(draft, word)?;
+        nvjet::read(reading, word)?;
     } else if xmma::is_one(word) {
-        xmma::read(draft, word)?;
+        xmma::read(reading, word)?;
     } else if tensor_op::is_one(word) {
-        tensor_op::read(draft, word)?;
+        tensor_op::read(reading, word)?;
     } else if word.starts_with("splitKreduce") {
-        reduction(draft, text, word);
+        reduction(reading, text, word);
     } else {
         let Some(family) = Family::of_name(word) else {
             return Ok(false);
         };
-        draft.family(family, How::Stated, word)?;
-        draft.used(word, "", format!("family of kernels: {}", family.title));
-        if family.own.never_split {
-            draft.settings.split_k = Some(Said::new(1, How::Derived, "none has been seen split"));
+        reading.set_family(family, How::Stated, word)?;
+        reading.used(word, "", format!("family of kernels: {}", family.title));
+        if family.never_split {
+            reading.settings.split_k = Some(Said::new(1, How::Derived, "none has been seen split"));
         }
     }
     if text.trim() != word {
-        draft.notes.push(format!(
+        reading.notes.push(format!(
             "only the name {} was read from the text",
             printable(word)
         ));
@@ -50,40 +49,33 @@ fn one_word(draft: &mut Draft, text: &str, word: &str) -> Result<bool, KernelErr
     Ok(true)
 }
 
-/// The kernel that adds slices says what they are kept in, not what computed them.
-fn reduction(draft: &mut Draft, text: &str, word: &str) {
+/// The name of the kernel that adds slices tells their format, not how they were computed.
+fn reduction(reading: &mut KernelReading, text: &str, word: &str) {
     let arguments = text.split_once('<').map_or("", |(_, rest)| rest);
-    let types: Vec<&str> = arguments
+    // After the sizes and the index type: the type of the sums.
+    let kept = arguments
         .split([',', '>'])
         .map(str::trim)
         .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-        .collect();
-    // After the sizes and the index type: the type of the sums.
-    let kept = types
-        .iter()
         .find(|name| !["int", "long", "bool", "true", "false"].contains(name));
     let scheme = match kept {
-        Some(&"float") => Some(Scheme::ComputeType),
-        Some(&("__half" | "__nv_bfloat16" | "half")) => Some(Scheme::OutputType),
+        Some("float") => Some(Scheme::ComputeType),
+        Some("__half" | "__nv_bfloat16" | "half") => Some(Scheme::OutputType),
         _ => None,
     };
-    match scheme {
-        Some(scheme) => {
-            let from = format!("{word}<..., {}>", kept.expect("matched"));
-            draft.used(
-                word,
-                kept.expect("matched"),
-                format!("adds slices; {}", scheme.name()),
-            );
-            draft.settings.scheme = Some(Said::stated(scheme, printable(&from)));
+    match kept.zip(scheme) {
+        Some((kept, scheme)) => {
+            let from = format!("{word}<..., {kept}>");
+            reading.used(word, kept, format!("adds slices; {scheme}"));
+            reading.settings.scheme = Some(Said::stated(scheme, printable(&from)));
         }
-        None => draft.used(
+        None => reading.used(
             word,
             "",
             "adds slices; the text does not state their format",
         ),
     }
-    draft.notes.push(
+    reading.notes.push(
         "this kernel only adds slices; the name of the kernel before it tells how they were summed"
             .into(),
     );

@@ -1,85 +1,86 @@
 //! `nvjet[_smNN]_TYPES_MxN_KxS_CMxCN[_2cta]_{h,v}[_bz][_coopA][_algo2][_bias][_splitK]..._LLL`.
 
-use super::draft::Draft;
 use crate::emu::Evidence::{Compared, Published};
+use crate::kernel::cublaslt::numbers;
 use crate::kernel::family::nvjet;
-use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, Compute, How, KernelError, Said, Scheme, Transposed};
+use crate::kernel::{
+    Capability, Compute, How, KernelError, KernelReading, Said, Scheme, Transposed,
+};
 use crate::num::Format;
 
 const NO_BIT: Option<(crate::emu::Evidence, &str)> = Some((Compared, "bitequiv"));
 
-pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+pub fn read(reading: &mut KernelReading, word: &str) -> Result<(), KernelError> {
     let family = &nvjet::FAMILY;
-    draft.family(family, How::Stated, "nvjet")?;
-    draft.used("nvjet", "", format!("family of kernels: {}", family.title));
+    reading.set_family(family, How::Stated, "nvjet")?;
+    reading.used("nvjet", "", format!("family of kernels: {}", family.title));
     let tokens = || word.split('_').skip(1).filter(|token| !token.is_empty());
     let mut sizes = 0;
     for token in tokens() {
         if let Some(capability) = Capability::parse(token) {
-            draft.settings.capability = Some(Said::stated(capability, token));
-            draft.used(token, "", format!("built for {capability}"));
+            reading.settings.capability = Some(Said::stated(capability, token));
+            reading.used(token, "", format!("built for {capability}"));
         } else if let Some([x, y]) = numbers::<2>(token) {
             sizes += 1;
-            size(draft, token, sizes, [x, y]);
-        } else if !types(draft, token) {
-            plain(draft, token);
+            size(reading, token, sizes, [x, y]);
+        } else if !types(reading, token) {
+            plain(reading, token);
         }
     }
     if !tokens().any(|token| token == "splitK") {
-        draft.settings.split_k = Some(Said::new(1, How::Derived, "no splitK in the name"));
+        reading.settings.split_k = Some(Said::new(1, How::Derived, "no splitK in the name"));
     }
     Ok(())
 }
 
-fn plain(draft: &mut Draft, token: &str) {
-    let settings = &mut draft.settings;
+fn plain(reading: &mut KernelReading, token: &str) {
+    let settings = &mut reading.settings;
     let ignored = match token {
         "h" | "v" => "order of tiles of D: does not affect the result",
         "2cta" => "two blocks share a tile: does not affect the result",
         "coopA" | "coopB" | "algo2" => "a variant: does not affect the result",
-        "bz" => return draft.used(token, "", "probably beta = 0: C is not added"),
+        "bz" => return reading.used(token, "", "probably beta = 0: C is not added"),
         "bias" => {
             settings.epilogue = Some(Said::stated("BIAS".into(), token));
-            return draft.used(token, "", "a bias is added to the finished sum");
+            return reading.used(token, "", "a bias is added to the finished sum");
         }
         "splitK" => {
             settings.scheme = Some(Said::new(Scheme::ComputeType, How::Derived, "nvjet"));
             let meaning =
                 "K is cut into slices, whose sums stay f32; the name does not say how many";
-            return draft.used(token, "", meaning);
+            return reading.used(token, "", meaning);
         }
         "Avec32UE8M0" | "Bvec32UE8M0" => {
             settings.scale_mode = Some(Said::stated("VEC32_UE8M0".into(), token));
-            return draft.used(token, "", "32 k share a UE8M0 scale");
+            return reading.used(token, "", "32 k share a UE8M0 scale");
         }
         _ if token.len() == 3 && token.bytes().all(|b| b"NT".contains(&b)) => {
             settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
-            return draft.used(token, "", "layouts of A, B and D, column-major");
+            return reading.used(token, "", "layouts of A, B and D, column-major");
         }
-        _ => return draft.unknown(token, ""),
+        _ => return reading.not_known(token, ""),
     };
-    draft.ignored(token, "", ignored, NO_BIT);
+    reading.ignored(token, "", ignored, NO_BIT);
 }
 
-fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
+fn size(reading: &mut KernelReading, token: &str, which: usize, [x, y]: [u32; 2]) {
     match which {
-        1 => draft.tile_of_d(token, [x, y], NO_BIT),
+        1 => reading.tile_of_d(token, [x, y], NO_BIT),
         2 => {
-            draft.settings.tile_k = Some(Said::stated(x as usize, token));
+            reading.settings.tile_k = Some(Said::stated(x as usize, token));
             let meaning = format!("tiles of {x} k, {y} in flight; slices are multiples of {x}");
-            draft.used(token, "", meaning);
+            reading.used(token, "", meaning);
         }
         3 => {
             let why = "blocks of a cluster: does not affect the result";
-            draft.ignored(token, "", why, NO_BIT);
+            reading.ignored(token, "", why, NO_BIT);
         }
-        _ => draft.unknown(token, ""),
+        _ => reading.not_known(token, ""),
     }
 }
 
 /// `tst`: format of A and B, of the sums, of D; five letters: of A, B, C, the sums, D.
-fn types(draft: &mut Draft, token: &str) -> bool {
+fn types(reading: &mut KernelReading, token: &str) -> bool {
     let letter = |c: u8| match c {
         b't' => Some(Format::Bf16),
         b'h' => Some(Format::Fp16),
@@ -98,7 +99,7 @@ fn types(draft: &mut Draft, token: &str) -> bool {
     let Some(compute) = Compute::of_sums(sums) else {
         return false;
     };
-    let settings = &mut draft.settings;
+    let settings = &mut reading.settings;
     settings.compute = Some(Said::stated(compute, token));
     // Of the row-major product, whose A is the library's B.
     let fp8 = [a, b].contains(&Format::E4m3);
@@ -117,7 +118,7 @@ fn types(draft: &mut Draft, token: &str) -> bool {
     } else {
         format!("{b} and {a}")
     };
-    draft.used(token, "", format!("operands {a_and_b}, sums {sums}, D {d}"));
-    draft.last_is_known(Some((Published, "logs")));
+    reading.used(token, "", format!("operands {a_and_b}, sums {sums}, D {d}"));
+    reading.last_is_known(Some((Published, "logs")));
     true
 }

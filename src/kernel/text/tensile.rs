@@ -1,11 +1,11 @@
 //! Tensile's names (`Cijk_Ailk_Bljk_...`) and fields of its logic files.
 
-use super::draft::{Draft, number, once};
+use super::builder::{number, once};
 use super::fields::boolean;
 use crate::emu::Evidence;
 use crate::io::printable;
+use crate::kernel::cublaslt::{is_digits, numbers};
 use crate::kernel::family::tensile;
-use crate::kernel::tables::numbers;
 use crate::kernel::{
     Compute, How, KernelError, KernelReading, Said, Tensile, TextKind, Transposed,
 };
@@ -40,16 +40,13 @@ pub fn is_name(word: &str) -> bool {
     word.starts_with("Cijk_") || word.starts_with("Custom_Cijk_")
 }
 
-fn fields(draft: &mut Draft) -> &mut Tensile {
+fn fields(reading: &mut KernelReading) -> &mut Tensile {
     let none = || Said::stated(Tensile::default(), "");
-    &mut draft.settings.tensile.get_or_insert_with(none).value
+    &mut reading.settings.tensile.get_or_insert_with(none).value
 }
 
 /// Reads one field of a logic file.
-pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelError> {
-    if !is_field(key) {
-        return Ok(false);
-    }
+pub fn field(reading: &mut KernelReading, key: &str, value: &str) -> Result<bool, KernelError> {
     let size = || number(key, value, 1 << 20).map(|value| value as usize);
     let meaning = match key {
         "DepthU" => {
@@ -57,20 +54,20 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
             if depth == 0 {
                 return Err(KernelError::value(key, value, "at least 1"));
             }
-            once_of(&mut fields(draft).depth_u, depth, key, value)?;
+            once_of(&mut fields(reading).depth_u, depth, key, value)?;
             "K of a main-loop iteration; the remainder of K comes last"
         }
         "GlobalSplitU" | "GSU" => {
-            once_of(&mut fields(draft).global_split_u, size()?, key, value)?;
+            once_of(&mut fields(reading).global_split_u, size()?, key, value)?;
             "groups that share the main-loop iterations"
         }
         "LocalSplitU" | "LSU" => {
-            once_of(&mut fields(draft).local_split_u, size()?, key, value)?;
+            once_of(&mut fields(reading).local_split_u, size()?, key, value)?;
             "groups that share every turn of the main loop"
         }
         "GlobalSplitUCoalesced" | "GSUC" => {
             let coalesced = boolean(key, value)?;
-            once_of(&mut fields(draft).coalesced, coalesced, key, value)?;
+            once_of(&mut fields(reading).coalesced, coalesced, key, value)?;
             "groups take consecutive iterations, or every nth"
         }
         "GlobalSplitUAlgorithm" => {
@@ -78,51 +75,51 @@ pub fn field(draft: &mut Draft, key: &str, value: &str) -> Result<bool, KernelEr
                 "SingleBuffer" => true,
                 "MultipleBuffer" | "MultipleBufferSingleKernel" => false,
                 _ => {
-                    draft.unknown(key, value);
+                    reading.not_known(key, value);
                     return Ok(true);
                 }
             };
-            once_of(&mut fields(draft).single_buffer, single, key, value)?;
+            once_of(&mut fields(reading).single_buffer, single, key, value)?;
             "how the groups' sums are added: atomically, or in order in a workspace"
         }
         "StreamK" | "SK" => {
             let kind = number(key, value, 16)? as u32;
-            once_of(&mut fields(draft).stream_k, kind, key, value)?;
+            once_of(&mut fields(reading).stream_k, kind, key, value)?;
             "tiles times iterations are divided among compute units"
         }
         "StaggerU" | "SU" => {
-            let turns = number(key, value, 1 << 16)? as u32;
-            once_of(&mut fields(draft).stagger_u, turns, key, value)?;
+            let stagger = number(key, value, 1 << 16)? as u32;
+            once_of(&mut fields(reading).stagger_u, stagger, key, value)?;
             "workgroups start their loop over K at different iterations"
         }
-        "MatrixInstruction" => return instruction(draft, key, value).map(|()| true),
-        "WorkGroup" => return work_group(draft, key, value).map(|()| true),
+        "MatrixInstruction" => return instruction(reading, key, value).map(|()| true),
+        "WorkGroup" => return work_group(reading, key, value).map(|()| true),
         "MacroTile" | "LoopUnroll" => {
-            draft.ignored(key, value, DISTRIBUTION, SOURCE);
+            reading.ignored(key, value, DISTRIBUTION, SOURCE);
             return Ok(true);
         }
         _ => return Ok(false),
     };
-    draft.used(key, value, meaning);
+    reading.used(key, value, meaning);
     Ok(true)
 }
 
-/// `[16, 16, 2]`: threads along rows and columns of D, and groups that share every turn of the main loop.
-fn work_group(draft: &mut Draft, key: &str, value: &str) -> Result<(), KernelError> {
+/// `[16, 16, 2]`: threads along rows and columns of D, and groups that share each main-loop iteration.
+fn work_group(reading: &mut KernelReading, key: &str, value: &str) -> Result<(), KernelError> {
     let inside = value.trim_matches(['[', ']']).split([',', 'x', '_']);
     let sizes: Option<Vec<usize>> = inside.map(|size| size.trim().parse().ok()).collect();
     let Some([_, _, groups]) = sizes.as_deref() else {
-        draft.unknown(key, value);
+        reading.not_known(key, value);
         return Ok(());
     };
-    once_of(&mut fields(draft).local_split_u, *groups, key, value)?;
+    once_of(&mut fields(reading).local_split_u, *groups, key, value)?;
     let meaning = format!("{groups} groups share each main-loop iteration (LocalSplitU)");
-    draft.used(key, value, meaning);
+    reading.used(key, value, meaning);
     Ok(())
 }
 
 /// `[16, 16, 16, 1]`, `16x16x16` or `16x16x16x1`.
-fn instruction(draft: &mut Draft, key: &str, value: &str) -> Result<(), KernelError> {
+fn instruction(reading: &mut KernelReading, key: &str, value: &str) -> Result<(), KernelError> {
     let sizes: Vec<usize> = value
         .trim_matches(['[', ']'])
         .split([',', 'x'])
@@ -130,15 +127,15 @@ fn instruction(draft: &mut Draft, key: &str, value: &str) -> Result<(), KernelEr
         .collect();
     match sizes[..] {
         [_, _, k, ..] if (1..=256).contains(&k) => {
-            once(&mut draft.settings.instruction_k, k, key, value)?;
-            draft.used(key, value, format!("instructions of {k} k"));
+            once(&mut reading.settings.instruction_k, k, key, value)?;
+            reading.used(key, value, format!("instructions of {k} k"));
         }
-        _ => draft.unknown(key, value),
+        _ => reading.not_known(key, value),
     }
     Ok(())
 }
 
-/// Sets a field that two words must not say differently.
+/// Sets a field that two words must not state differently.
 fn once_of<T: PartialEq + Copy>(
     slot: &mut Option<T>,
     value: T,
@@ -155,118 +152,117 @@ fn once_of<T: PartialEq + Copy>(
     }
 }
 
-/// What every reading of Tensile's words ends with.
-pub fn finish(draft: &mut Draft) -> Result<(), KernelError> {
-    draft.family(&tensile::FAMILY, How::Derived, "Tensile's fields")?;
-    if let Some(splits) = fields(draft).global_split_u {
+/// The last step of reading any text about Tensile.
+pub fn finish(reading: &mut KernelReading) -> Result<(), KernelError> {
+    reading.set_family(&tensile::FAMILY, How::Derived, "Tensile's fields")?;
+    if let Some(splits) = fields(reading).global_split_u {
         // 0 turns it off.
         let text = splits.to_string();
         once(
-            &mut draft.settings.split_k,
+            &mut reading.settings.split_k,
             splits.max(1),
             "GlobalSplitU",
             &text,
         )?;
     }
-    draft.notes.push(
+    reading.notes.push(
         "AMD's orders are inferred from Tensile's source; no output has been compared".into(),
     );
     Ok(())
 }
 
 pub fn read_name(word: &str) -> Result<KernelReading, KernelError> {
-    let mut draft = Draft::new(TextKind::TensileName);
-    fields(&mut draft);
+    let mut reading = KernelReading::new(TextKind::TensileName);
+    fields(&mut reading);
     let mut layouts = Vec::new();
     let tokens: Vec<&str> = word.split('_').filter(|token| !token.is_empty()).collect();
     let mut rest = &tokens[..];
     while let [token, others @ ..] = rest {
         // `WG32_4_1`, `MIWT4_4`: one field in several pieces.
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let sizes = ["WG", "MIWT", "TT"].iter().find(|start| {
             let first = token.strip_prefix(**start);
-            first.is_some_and(digits)
+            first.is_some_and(is_digits)
         });
-        let more = others.iter().take_while(|other| digits(other)).count();
+        let more = others.iter().take_while(|other| is_digits(other)).count();
         rest = match sizes {
             None => {
-                name_token(&mut draft, token, &mut layouts)?;
+                name_token(&mut reading, token, &mut layouts)?;
                 others
             }
-            Some(&"WG") => {
-                let value = [&[&token["WG".len()..]], &others[..more]]
-                    .concat()
-                    .join("_");
-                work_group(&mut draft, "WG", &value)?;
-                &others[more..]
-            }
             Some(_) => {
-                let whole = tokens_of(token, &others[..more]);
-                draft.ignored(&whole, "", DISTRIBUTION, SOURCE);
+                let whole = rest[..1 + more].join("_");
+                match whole.strip_prefix("WG") {
+                    Some(value) => work_group(&mut reading, "WG", value)?,
+                    None => reading.ignored(&whole, "", DISTRIBUTION, SOURCE),
+                }
                 &others[more..]
             }
         };
     }
     if let [a, b] = layouts[..] {
         let transposed = Transposed { a, b };
-        draft.settings.transposed = Some(Said::stated(transposed, "Ailk, Bljk"));
+        reading.settings.transposed = Some(Said::stated(transposed, "Ailk, Bljk"));
     }
-    finish(&mut draft)?;
-    draft.finished()
+    finish(&mut reading)?;
+    reading.finished()
 }
 
-fn tokens_of(first: &str, others: &[&str]) -> String {
-    [&[first], others].concat().join("_")
-}
-
-fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result<(), KernelError> {
+fn name_token(
+    reading: &mut KernelReading,
+    token: &str,
+    layouts: &mut Vec<bool>,
+) -> Result<(), KernelError> {
     // `GSU4`: a field and its number.
     const NUMBERED: [&str; 5] = ["GSU", "LSU", "SK", "SU", "GSUC"];
     let numbered = |key: &'static str| {
         let rest = token.strip_prefix(key)?;
-        let digits = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
-        digits.then_some((key, rest))
+        is_digits(rest).then_some((key, rest))
     };
     match token {
-        "Cijk" => draft.ignored(token, "", "indices of D", SOURCE),
-        // Written by hand: what the kernel writer does says nothing of it.
-        "Custom" => draft.unknown(token, ""),
+        "Cijk" => reading.ignored(token, "", "indices of D", SOURCE),
+        // Written by hand, so the kernel writer's source does not tell its order.
+        "Custom" => reading.not_known(token, ""),
         "Ailk" | "Alik" | "Bljk" | "Bjlk" => {
-            let turned = ["Alik", "Bjlk"].contains(&token);
-            layouts.push(turned);
-            draft.used(token, "", "which index of an operand is contiguous");
+            layouts.push(["Alik", "Bjlk"].contains(&token));
+            reading.used(token, "", "which index of an operand is contiguous");
         }
-        _ if layouts.len() == 2 && draft.settings.operands.is_none() && types(draft, token) => {}
+        _ if layouts.len() == 2 && reading.settings.operands.is_none() && types(reading, token) => {
+        }
         _ => {
             if let Some(sizes) = token.strip_prefix("MT")
                 && let Some([rows, columns, depth]) = numbers::<3>(sizes)
                 && depth > 0
             {
-                draft.settings.tile = Some(Said::stated([rows, columns], token));
-                once_of(&mut fields(draft).depth_u, depth as usize, "DepthU", token)?;
+                reading.settings.tile = Some(Said::stated([rows, columns], token));
+                once_of(
+                    &mut fields(reading).depth_u,
+                    depth as usize,
+                    "DepthU",
+                    token,
+                )?;
                 let meaning = format!("iterations of {depth} k (DepthU); {rows} x {columns} of D");
-                draft.used(token, "", meaning);
+                reading.used(token, "", meaning);
             } else if let Some(sizes) = token.strip_prefix("MI")
                 && let [_, _, k, ..] = sizes.split('x').collect::<Vec<_>>()[..]
                 && let Ok(k @ 2..=256) = k.parse::<usize>()
             {
-                draft.settings.instruction_k = Some(Said::stated(k, token));
-                draft.used(token, "", format!("instructions of {k} k"));
+                reading.settings.instruction_k = Some(Said::stated(k, token));
+                reading.used(token, "", format!("instructions of {k} k"));
             } else if let Some((key, value)) = NUMBERED.iter().find_map(|key| numbered(key)) {
-                field(draft, key, value)?;
+                field(reading, key, value)?;
             } else if token == "GSUASB" {
-                field(draft, "GlobalSplitUAlgorithm", "SingleBuffer")?;
+                field(reading, "GlobalSplitUAlgorithm", "SingleBuffer")?;
             } else if ["GSUAMB", "GSUAMBSK"].contains(&token) {
-                field(draft, "GlobalSplitUAlgorithm", "MultipleBuffer")?;
+                field(reading, "GlobalSplitUAlgorithm", "MultipleBuffer")?;
             } else if ["BH", "Bias", "HA", "S", "SAV", "UserArgs", "SN"].contains(&token)
                 || ["WGM", "ISA", "PLR", "PGR", "VW", "GRVW", "LBS", "1LDS"]
                     .iter()
                     .any(|start| token.starts_with(start))
             {
                 let why = "how work is divided or loaded: does not affect the result";
-                draft.ignored(token, "", why, SOURCE);
+                reading.ignored(token, "", why, SOURCE);
             } else {
-                draft.unknown(token, "");
+                reading.not_known(token, "");
             }
         }
     }
@@ -274,7 +270,7 @@ fn name_token(draft: &mut Draft, token: &str, layouts: &mut Vec<bool>) -> Result
 }
 
 /// `HHS`, `BBS`, `BSS`, `F8BS`: operands, D, sums.
-fn types(draft: &mut Draft, token: &str) -> bool {
+fn types(reading: &mut KernelReading, token: &str) -> bool {
     let mut formats = Vec::new();
     let mut rest = token;
     while !rest.is_empty() {
@@ -297,13 +293,13 @@ fn types(draft: &mut Draft, token: &str) -> bool {
     let [operand, d, sums] = formats[..] else {
         return false;
     };
-    let settings = &mut draft.settings;
+    let settings = &mut reading.settings;
     settings.operands = Some(Said::stated([operand; 2], token));
     settings.result = Some(Said::stated(d, token));
     settings.compute = Compute::of_sums(sums).map(|compute| Said::stated(compute, token));
     if settings.compute.is_none() {
         return false;
     }
-    draft.used(token, "", format!("operands {operand}, D {d}, sums {sums}"));
+    reading.used(token, "", format!("operands {operand}, D {d}, sums {sums}"));
     true
 }

@@ -1,11 +1,10 @@
 //! `ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn`, `cutlass_80_tensorop_...`,
 //! `cutlass_80_simt_sgemm_...`, `ampere_sgemm_...` and their like.
 
-use super::draft::Draft;
 use crate::emu::Evidence::Published;
+use crate::kernel::cublaslt::{is_digits, numbers};
 use crate::kernel::family::{cutlass, simt};
-use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, Compute, How, KernelError, Said};
+use crate::kernel::{Capability, Compute, How, KernelError, KernelReading, Said};
 use crate::num::Format;
 
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
@@ -17,7 +16,8 @@ pub fn is_one(word: &str) -> bool {
 
 /// `s16816gemm`: format of the sums, and the instruction's sizes; none is a kernel of CUDA cores.
 struct Gemm<'t> {
-    sums: char,
+    /// None is complex numbers.
+    sums: Option<Format>,
     instruction: &'t str,
     tf32: bool,
 }
@@ -25,7 +25,14 @@ struct Gemm<'t> {
 fn gemm(token: &str) -> Option<Gemm<'_>> {
     let body = token.strip_suffix("gemm")?;
     let mut letters = body.chars();
-    let sums = letters.next().filter(|c| "shdicz".contains(*c))?;
+    let sums = match letters.next()? {
+        's' => Some(Format::Fp32),
+        'h' => Some(Format::Fp16),
+        'd' => Some(Format::Fp64),
+        'i' => Some(Format::Int32),
+        'c' | 'z' => None,
+        _ => return None,
+    };
     let rest = letters.as_str();
     let instruction = rest.trim_end_matches("tf32").trim_end_matches("bf16");
     let digits = instruction.bytes().all(|b| b.is_ascii_digit());
@@ -62,7 +69,7 @@ fn format(token: &str) -> Option<Format> {
     })
 }
 
-pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+pub fn read(reading: &mut KernelReading, word: &str) -> Result<(), KernelError> {
     let mut before = None;
     let mut after = None;
     let mut found = None;
@@ -79,20 +86,20 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             } else {
                 "of the operands"
             };
-            draft.used(token, "", format!("format {what}"));
+            reading.used(token, "", format!("format {what}"));
         } else if let (None, Some(gemm)) = (&found, gemm(token)) {
-            product(draft, token, &gemm)?;
+            product(reading, token, &gemm)?;
             found = Some(gemm);
         } else if let Some([x, y]) = numbers::<2>(token) {
             sizes += 1;
-            size(draft, token, sizes, [x, y]);
+            size(reading, token, sizes, [x, y]);
         } else if let Some(warps) = token.strip_prefix("sliced1x")
             && let Ok(warps @ 1..=32) = warps.parse::<usize>()
         {
-            draft.settings.sliced = Some(Said::stated(warps, token));
-            draft.used(token, "", format!("{warps} warps share each tile of K"));
+            reading.settings.sliced = Some(Said::stated(warps, token));
+            reading.used(token, "", format!("{warps} warps share each tile of K"));
         } else {
-            plain(draft, token);
+            plain(reading, token);
         }
     }
     let Some(found) = found else {
@@ -101,10 +108,10 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
             "it does not name a GEMM",
         ));
     };
-    formats(draft, &found, before, after);
-    let sliced = draft.settings.sliced.is_some();
-    if !sliced && draft.settings.instruction_k.is_some() && stripes(word) {
-        draft.notes.push(
+    formats(reading, &found, before, after);
+    let sliced = reading.settings.sliced.is_some();
+    if !sliced && reading.settings.instruction_k.is_some() && stripes(word) {
+        reading.notes.push(
             "other readers take such names as sliced kernels: two warps, stripes of half the tile"
                 .into(),
         );
@@ -117,50 +124,45 @@ fn stripes(word: &str) -> bool {
     word.contains("_32x6_")
 }
 
-fn product(draft: &mut Draft, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
+fn product(reading: &mut KernelReading, token: &str, gemm: &Gemm) -> Result<(), KernelError> {
     let on_cuda_cores = gemm.instruction.is_empty();
     let family = if on_cuda_cores {
         &simt::FAMILY
     } else {
         &cutlass::FAMILY
     };
-    draft.family(family, How::Stated, token)?;
-    let compute = match gemm.sums {
-        's' => Compute::F32,
-        'h' => Compute::F16,
-        'd' => Compute::F64,
-        'i' => Compute::I32,
-        _ => {
-            return Err(KernelError::unknown(
-                "kernels for complex numbers",
-                "products of complex numbers are not supported",
-            ));
-        }
+    reading.set_family(family, How::Stated, token)?;
+    let Some(sums) = gemm.sums else {
+        return Err(KernelError::unknown(
+            "kernels for complex numbers",
+            "products of complex numbers are not supported",
+        ));
     };
-    draft.settings.compute = Some(Said::stated(compute, token));
+    let compute = Compute::of_sums(sums);
+    reading.settings.compute = compute.map(|compute| Said::stated(compute, token));
     match instruction_k(gemm.instruction) {
         Some(k) => {
-            draft.settings.instruction_k = Some(Said::stated(k, token));
-            draft.used(
+            reading.settings.instruction_k = Some(Said::stated(k, token));
+            reading.used(
                 token,
                 "",
                 format!("instructions of {k} k; {}", family.title),
             );
         }
-        None if on_cuda_cores => draft.used(token, "", family.title),
-        None => draft.unknown(token, ""),
+        None if on_cuda_cores => reading.used(token, "", family.title),
+        None => reading.not_known(token, ""),
     }
     Ok(())
 }
 
-fn size(draft: &mut Draft, token: &str, which: usize, [x, y]: [u32; 2]) {
+fn size(reading: &mut KernelReading, token: &str, which: usize, [x, y]: [u32; 2]) {
     match which {
-        1 => draft.tile_of_d(token, [x, y], NAMES),
+        1 => reading.tile_of_d(token, [x, y], NAMES),
         2 if x > 0 => {
-            draft.settings.tile_k = Some(Said::stated(x as usize, token));
-            draft.used(token, "", format!("tiles of {x} k, {y} in flight"));
+            reading.settings.tile_k = Some(Said::stated(x as usize, token));
+            reading.used(token, "", format!("tiles of {x} k, {y} in flight"));
         }
-        _ => draft.unknown(token, ""),
+        _ => reading.not_known(token, ""),
     }
 }
 
@@ -179,11 +181,11 @@ fn written_for(token: &str) -> Option<Capability> {
     Some(Capability::new(number / 10, number % 10))
 }
 
-fn plain(draft: &mut Draft, token: &str) {
+fn plain(reading: &mut KernelReading, token: &str) {
     if let Some(oldest) = written_for(token) {
-        draft.settings.oldest = Some(Said::stated(oldest, token));
+        reading.settings.oldest = Some(Said::stated(oldest, token));
         let meaning = "the GPU that the kernel was written for; later ones also run it";
-        return draft.ignored(token, "", meaning, NAMES);
+        return reading.ignored(token, "", meaning, NAMES);
     }
     let ignored = match token {
         "cutlass" => "part of the name of its class",
@@ -193,46 +195,43 @@ fn plain(draft: &mut Draft, token: &str) {
         _ if numbered(token, "ldg") || numbered(token, "align") => {
             "how operands are loaded: does not affect the result"
         }
-        "tn" | "nn" | "nt" | "tt" => return draft.layouts(token),
-        _ => return draft.unknown(token, ""),
+        "tn" | "nn" | "nt" | "tt" => return reading.layouts(token),
+        _ => return reading.not_known(token, ""),
     };
-    draft.ignored(token, "", ignored, NAMES);
+    reading.ignored(token, "", ignored, NAMES);
 }
 
 fn numbered(token: &str, start: &str) -> bool {
-    let rest = token.strip_prefix(start);
-    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    token.strip_prefix(start).is_some_and(is_digits)
 }
 
 /// What stands before "gemm" is D's format, where it is not that of the sums; what stands after is the
 /// operands'.
 fn formats(
-    draft: &mut Draft,
+    reading: &mut KernelReading,
     gemm: &Gemm,
     before: Option<(Format, &str)>,
     after: Option<(Format, &str)>,
 ) {
-    let sums = match gemm.sums {
-        'h' => Format::Fp16,
-        'd' => Format::Fp64,
-        'i' => Format::Int32,
-        _ => Format::Fp32,
+    let settings = &mut reading.settings;
+    settings.result = match before {
+        Some((format, token)) => Some(Said::stated(format, token)),
+        None => gemm
+            .sums
+            .map(|sums| Said::new(sums, How::Derived, "no format before \"gemm\"")),
     };
-    let settings = &mut draft.settings;
-    settings.result = Some(match before {
-        Some((format, token)) => Said::stated(format, token),
-        None => Said::new(sums, How::Derived, "no format before \"gemm\""),
-    });
     let on_cuda_cores = gemm.instruction.is_empty();
     settings.operands = match (after, gemm.sums) {
         (Some((format, token)), _) => Some(Said::stated([format; 2], token)),
-        (None, 's') if on_cuda_cores => Some(Said::new([Format::Fp32; 2], How::Derived, "sgemm")),
-        (None, 's') if gemm.tf32 || gemm.instruction == "1688" => {
+        (None, Some(Format::Fp32)) if on_cuda_cores => {
+            Some(Said::new([Format::Fp32; 2], How::Derived, "sgemm"))
+        }
+        (None, Some(Format::Fp32)) if gemm.tf32 || gemm.instruction == "1688" => {
             let why = "no format after \"gemm\": FP32 operands as TF32";
             Some(Said::new([Format::Tf32; 2], How::Derived, why))
         }
-        (None, 'd') => Some(Said::new([Format::Fp64; 2], How::Derived, "d...gemm")),
-        (None, 'h') => Some(Said::new([Format::Fp16; 2], How::Derived, "h...gemm")),
+        (None, Some(Format::Fp64)) => Some(Said::new([Format::Fp64; 2], How::Derived, "d...gemm")),
+        (None, Some(Format::Fp16)) => Some(Said::new([Format::Fp16; 2], How::Derived, "h...gemm")),
         _ => None,
     };
 }

@@ -5,7 +5,8 @@ mod names;
 
 use super::read;
 use crate::kernel::{
-    Capability, Compute, How, IfSaid, KernelError, KernelReading, Options, Scheme, Shape, Status,
+    Capability, Compute, How, IfSaid, KernelError, KernelReading, Options, Plan, Scheme, Shape,
+    Status,
 };
 use crate::num::Format;
 
@@ -25,6 +26,17 @@ fn said(text: &str) -> String {
     read(text).unwrap_err().to_string()
 }
 
+fn planned(text: &str, shape: Shape, options: &Options) -> Result<Plan, String> {
+    let planned = read(text).and_then(|reading| reading.plan(&shape, options));
+    planned.map_err(|error| error.to_string())
+}
+
+/// The plan of a line's own product.
+fn plan_of(line: &KernelReading) -> Plan {
+    let shape = line.product.unwrap();
+    line.plan(&shape, &Options::default()).unwrap()
+}
+
 #[test]
 fn a_log_line_says_everything() {
     let reading = read(TRACE).unwrap();
@@ -41,11 +53,9 @@ fn a_log_line_says_everything() {
     );
     assert_eq!(statuses(&reading, Status::Unknown), [""; 0]);
     // The line says neither the GPU nor how FP8 accumulates.
-    let open: Vec<_> = reading.open(&Options::default()).unwrap();
-    assert_eq!(
-        open.iter().map(|open| open.ask).collect::<Vec<_>>(),
-        ["arch", "accumulation"]
-    );
+    let open = reading.open(&Options::default()).unwrap();
+    let asks: Vec<_> = open.iter().map(|open| open.ask).collect();
+    assert_eq!(asks, ["arch", "accumulation"]);
 }
 
 #[test]
@@ -56,9 +66,7 @@ fn a_line_without_a_time_and_with_slices() {
         reading.settings.scheme.value().unwrap(),
         Scheme::ComputeType
     );
-    let plan = reading
-        .plan(&shape(144, 768, 2304), &Options::default())
-        .unwrap();
+    let plan = plan_of(&reading);
     // FP32: 2304 is a multiple of 32, so slices are.
     assert_eq!(
         (plan.grain, plan.chunk, plan.slices.len()),
@@ -93,19 +101,10 @@ fn unknown_keys_are_reported_and_assumed() {
         statuses(&reading, Status::Unknown),
         ["computeDesc.frobnicate", "warpDance"]
     );
-    let plan = reading
-        .plan(&reading.product.unwrap(), &Options::default())
-        .unwrap();
-    assert!(plan.assumed.iter().any(|what| what.contains("warpDance")));
-    assert!(
-        !read(SPLIT)
-            .unwrap()
-            .plan(&shape(144, 768, 2304), &Options::default())
-            .unwrap()
-            .assumed
-            .iter()
-            .any(|what| what.contains("decides no bit"))
-    );
+    let words = "unrecognised words do not affect the result: computeDesc.frobnicate, warpDance";
+    assert!(plan_of(&reading).assumed.contains(&words.to_owned()));
+    let assumed = plan_of(&read(SPLIT).unwrap()).assumed.join("; ");
+    assert!(!assumed.contains("unrecognised words"), "{assumed}");
 }
 
 #[test]
@@ -120,9 +119,7 @@ fn tf32_is_how_fp32_is_computed() {
     );
     assert_eq!(reading.settings.compute.value().unwrap(), Compute::Tf32);
     assert_eq!(reading.settings.result.value().unwrap(), Format::Fp32);
-    let plan = reading
-        .plan(&shape(144, 768, 2304), &Options::default())
-        .unwrap();
+    let plan = plan_of(&reading);
     assert_eq!(plan.slices[0].lanes[0].instruction_k, 8);
     assert!(!plan.assumed.is_empty());
 }
@@ -154,69 +151,63 @@ fn a_configuration_has_ids_or_names() {
 
 /// A word that is understood, but that the kernels of its family do not have, is a word of another kernel.
 #[test]
-fn words_that_would_be_passed_over() {
-    let plan = |text: &str, options: &Options| {
-        let planned = read(text).unwrap().plan(&shape(64, 64, 4096), options);
-        planned.map_err(|error| error.to_string())
-    };
+fn words_that_would_be_ignored() {
+    let plan = |text: &str, options: &Options| planned(text, shape(64, 64, 4096), options);
     let none = Options::default();
-    let nvjet = "algo=66,stages=35,dtype=bf16,splitK=3,reduction=2";
-    assert!(plan(nvjet, &none).is_ok());
-    assert!(plan(&format!("{nvjet},innerShape=MMA16816"), &none).is_ok());
-    for (more, words) in [
-        ("innerShape=MMA1688", "k of an instruction is 8"),
-        ("sliced=2", "the number of warps that share K is 2"),
-        ("partition=universal", "the partition of K is universal"),
-    ] {
-        let refused = plan(&format!("{nvjet},{more}"), &none).unwrap_err();
-        assert!(refused.contains(words), "{refused}");
-    }
-    let turned = Options {
-        rotation: Some(1),
-        ..none.clone()
-    };
-    assert!(
-        plan(nvjet, &turned)
-            .unwrap_err()
-            .contains("--rotation is 1")
-    );
-    assert!(
-        plan("algo=16,tile_k=64", &none)
-            .unwrap_err()
-            .contains("k of a tile is 64")
-    );
-    let ada = "sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize64x64x128_stage4_warpsize2x2x1_tensor16x8x32_kernel";
-    let options = Options {
+    let unsplit = Options {
         split_k: Some(1),
         fast_accumulation: Some(true),
         ..none.clone()
     };
-    assert!(
-        plan(ada, &options)
-            .unwrap_err()
-            .contains("k of a tile is 128")
-    );
-    assert!(plan(&ada.replace("64x128", "64x64"), &options).is_ok());
-    // Two warps along K share every tile.
-    let sliced = "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64x64_stage3_warpsize2x1x2_tensor16x8x16_kernel";
-    let options = Options {
-        split_k: Some(1),
+    let rotated = Options {
+        rotation: Some(1),
         ..none.clone()
     };
-    assert_eq!(plan(sliced, &options).unwrap().slices[0].lanes.len(), 2);
-    let whole = sliced.replace("2x1x2", "2x2x1");
-    assert_eq!(plan(&whole, &options).unwrap().slices[0].lanes.len(), 1);
+    let nvjet = "algo=66,stages=35,dtype=bf16,splitK=3,reduction=2";
+    let with = |more: &str| format!("{nvjet},{more}");
+    let ada = "sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize64x64x128_stage4_warpsize2x2x1_tensor16x8x32_kernel";
     // Sums in FP16, by the letters of a name.
-    for name in [
+    let halves = [
         "nvjet_hhh_256x128_64x4_2x1_2cta_h_bz_NNN",
         "Cijk_Ailk_Bljk_HHH_BH_MT64x64x32_MI16x16x16x1_GSU1_SU0",
+    ];
+    for (text, options, words) in [
+        (
+            &*with("innerShape=MMA1688"),
+            &none,
+            "k of an instruction is 8",
+        ),
+        (
+            &with("sliced=2"),
+            &none,
+            "the number of warps that share K is 2",
+        ),
+        (
+            &with("partition=universal"),
+            &none,
+            "the partition of K is universal",
+        ),
+        (nvjet, &rotated, "--rotation is 1"),
+        ("algo=16,tile_k=64", &none, "k of a tile is 64"),
+        (ada, &unsplit, "k of a tile is 128"),
+        (halves[0], &none, "accumulate in FP16"),
+        (halves[1], &none, "accumulate in FP16"),
     ] {
-        assert!(
-            plan(name, &none)
-                .unwrap_err()
-                .contains("accumulate in FP16"),
-            "{name}"
-        );
+        let refused = plan(text, options).unwrap_err();
+        assert!(refused.contains(words), "{text}: {refused}");
+    }
+    assert!(plan(nvjet, &none).is_ok());
+    assert!(plan(&with("innerShape=MMA16816"), &none).is_ok());
+    assert!(plan(&ada.replace("64x128", "64x64"), &unsplit).is_ok());
+    // Two warps along K share every tile.
+    let unsplit = Options {
+        split_k: Some(1),
+        ..none
+    };
+    let sliced = "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64x64_stage3_warpsize2x1x2_tensor16x8x16_kernel";
+    for (text, lanes) in [(sliced, 2), (&sliced.replace("2x1x2", "2x2x1"), 1)] {
+        let plan = plan(text, &unsplit).unwrap();
+        assert_eq!(plan.slices[0].lanes.len(), lanes);
     }
     let other = SPLIT.replace("COMPUTE_32F ", "COMPUTE_32F_FAST_16BF ");
     assert!(said(&other).contains("computeType is COMPUTE_32F_FAST_16BF"));
@@ -243,73 +234,62 @@ fn scales_of_blocks_are_not_scales_of_tensors() {
 
 #[test]
 fn other_products_and_gpus_are_refused_in_a_sentence() {
-    let plan = |text: &str, shape: Shape, options: &Options| {
-        read(text)
-            .unwrap()
-            .plan(&shape, options)
-            .unwrap_err()
-            .to_string()
-    };
     let none = Options::default();
-    let error = plan(SPLIT, shape(144, 768, 2305), &none);
-    assert!(
-        error.contains("144x768x2304") && error.contains("144x768x2305"),
-        "{error}"
-    );
-    // The transposed product is the same one, read column-major.
-    assert!(
-        read(SPLIT)
-            .unwrap()
-            .plan(&shape(768, 144, 2304), &none)
-            .is_ok()
-    );
-    let error = plan(
-        "algo=21,stages=15,splitK=500,dtype=fp16,reduction=2",
-        shape(8, 8, 300),
-        &none,
-    );
-    assert!(error.contains("500 parts, but K is 300"), "{error}");
     let gpu = |major, minor| Options {
         capability: Some(Capability::new(major, minor)),
         ..none.clone()
     };
-    let error = plan(
-        "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT",
-        shape(8, 8, 300),
-        &gpu(10, 0),
-    );
-    assert!(
-        error.contains("sm_90") && error.contains("sm_100"),
-        "{error}"
-    );
-    let error = plan("algo=66,stages=35,dtype=fp16", shape(8, 8, 300), &gpu(8, 0));
-    assert!(error.contains("sm_90 and later"), "{error}");
-    let error = plan("algo=60,custom=0", shape(8, 8, 300), &gpu(9, 0));
-    assert!(error.contains("Ada"), "{error}");
-    let other = Options {
+    let amd = Options {
         other_gpu: Some("cdna3".into()),
         ..none.clone()
     };
-    assert!(plan("algo=60,custom=0", shape(8, 8, 300), &other).contains("cdna3"));
     let five = Options {
         split_k: Some(5),
         ..none.clone()
     };
-    let error = plan(
-        "algo=66,stages=35,dtype=fp16,splitK=4,reduction=2",
-        shape(8, 8, 300),
-        &five,
-    );
-    assert!(
-        error.contains("the number of slices is 4, but the request says 5"),
-        "{error}"
-    );
-    for algo in [10, 39, 41, 67, 70, 71, 12345] {
-        let error = plan(&format!("algo={algo}"), shape(8, 8, 300), &none);
-        assert!(error.contains("identify"), "{error}");
+    let small = shape(8, 8, 300);
+    let nvjet = "algo=66,stages=35,dtype=fp16";
+    for (text, shape, options, words) in [
+        (SPLIT, shape(144, 768, 2305), none.clone(), "144x768x2304"),
+        (SPLIT, shape(144, 768, 2305), none.clone(), "144x768x2305"),
+        (
+            "algo=21,stages=15,splitK=500,dtype=fp16,reduction=2",
+            small,
+            none.clone(),
+            "500 parts, but K is 300",
+        ),
+        (
+            "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT",
+            small,
+            gpu(10, 0),
+            "sm_90",
+        ),
+        (
+            "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_TNT",
+            small,
+            gpu(10, 0),
+            "sm_100",
+        ),
+        (nvjet, small, gpu(8, 0), "sm_90 and later"),
+        ("algo=60,custom=0", small, gpu(9, 0), "Ada"),
+        ("algo=60,custom=0", small, amd, "cdna3"),
+        (
+            &format!("{nvjet},splitK=4,reduction=2"),
+            small,
+            five,
+            "the number of slices is 4, but the request says 5",
+        ),
+        ("algo=16", shape(8, 8, 0), none.clone(), "K is 0"),
+    ] {
+        let refused = planned(text, shape, &options).unwrap_err();
+        assert!(refused.contains(words), "{text}: {refused}");
     }
-    let error = plan("algo=16", shape(8, 8, 0), &none);
-    assert!(error.contains("K is 0"), "{error}");
+    for algo in [10, 39, 41, 67, 70, 71, 12345] {
+        let refused = planned(&format!("algo={algo}"), small, &none).unwrap_err();
+        assert!(refused.contains("identify"), "{refused}");
+    }
+    // The transposed product is the same one, read column-major.
+    assert!(planned(SPLIT, shape(768, 144, 2304), &none).is_ok());
 }
 
 #[test]

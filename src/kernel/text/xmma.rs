@@ -1,10 +1,9 @@
 //! `sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1_tensor16x8x16_kernel`.
 
-use super::draft::Draft;
 use crate::emu::Evidence::Published;
+use crate::kernel::cublaslt::numbers;
 use crate::kernel::family::{ada_fp8, cutlass, hopper_xmma, unknown};
-use crate::kernel::tables::numbers;
-use crate::kernel::{Capability, Compute, How, KernelError, Said};
+use crate::kernel::{Capability, Compute, How, KernelError, KernelReading, Said};
 use crate::num::Format;
 
 const NAMES: Option<(crate::emu::Evidence, &str)> = Some((Published, "logs"));
@@ -43,36 +42,36 @@ fn format(text: &str) -> Option<(Format, &str)> {
         .find_map(|(name, format)| text.strip_prefix(name).map(|rest| (format, rest)))
 }
 
-pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
+pub fn read(reading: &mut KernelReading, word: &str) -> Result<(), KernelError> {
     let mut pairs: Vec<([Format; 2], &str)> = Vec::new();
     for token in word.split('_').filter(|token| !token.is_empty()) {
         if let Some(capability) = Capability::parse(token) {
-            draft.used(token, "", format!("built for {capability}"));
+            reading.used(token, "", format!("built for {capability}"));
         } else if let Some(formats) = pair(token) {
             pairs.push((formats, token));
             let meaning = match pairs.len() {
                 1 => format!("operands {} in memory, D {}", formats[0], formats[1]),
                 _ => format!("multiplied as {}, summed in {}", formats[0], formats[1]),
             };
-            draft.used(token, "", meaning);
+            reading.used(token, "", meaning);
         } else if format(token).is_some_and(|(_, rest)| rest.is_empty()) {
-            draft.used(token, "", "format of the epilogue");
+            reading.used(token, "", "format of the epilogue");
         } else if let Some(sizes) = token.strip_prefix("tilesize") {
-            tile(draft, token, sizes)?;
+            tile(reading, token, sizes)?;
         } else if let Some(sizes) = token.strip_prefix("tensor") {
             match numbers::<3>(sizes) {
                 Some([_, _, k]) if k > 0 => {
-                    draft.settings.instruction_k = Some(Said::stated(k as usize, token));
-                    draft.used(token, "", format!("instructions of {k} k"));
+                    reading.settings.instruction_k = Some(Said::stated(k as usize, token));
+                    reading.used(token, "", format!("instructions of {k} k"));
                 }
-                _ => draft.unknown(token, ""),
+                _ => reading.not_known(token, ""),
             }
         } else if let Some(sizes) = token.strip_prefix("warpsize")
             && let Some([_, _, warps @ 1..=32]) = numbers::<3>(sizes)
         {
-            warps_of_k(draft, token, warps as usize);
+            warps_of_k(reading, token, warps as usize);
         } else {
-            plain(draft, token);
+            plain(reading, token);
         }
     }
     let (first, capability) = built_for(word).expect("the name starts with one");
@@ -88,16 +87,16 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     // Kernels of sm_80 run on later GPUs as well.
     let built_for = Some(Said::stated(capability, first));
     if *family == cutlass::FAMILY {
-        draft.settings.oldest = built_for;
-        draft.notes.push(
+        reading.settings.oldest = built_for;
+        reading.notes.push(
             "the partial tile is assumed to come first, as in the kernels that were compared"
                 .into(),
         );
     } else {
-        draft.settings.capability = built_for;
+        reading.settings.capability = built_for;
     }
-    draft.family(family, How::Derived, "its name")?;
-    let settings = &mut draft.settings;
+    reading.set_family(family, How::Derived, "its name")?;
+    let settings = &mut reading.settings;
     if let Some(&([operand, d], token)) = pairs.first() {
         settings.operands = Some(Said::stated([operand; 2], token));
         settings.result = Some(Said::stated(d, token));
@@ -115,7 +114,7 @@ pub fn read(draft: &mut Draft, word: &str) -> Result<(), KernelError> {
     Ok(())
 }
 
-fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> {
+fn tile(reading: &mut KernelReading, token: &str, sizes: &str) -> Result<(), KernelError> {
     let Some([rows, columns, k]) = numbers::<3>(sizes).filter(|sizes| sizes[2] > 0) else {
         return Err(KernelError::value(
             "tilesize",
@@ -123,9 +122,9 @@ fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> 
             "three numbers such as 128x128x64",
         ));
     };
-    draft.settings.tile = Some(Said::stated([rows, columns], token));
-    draft.settings.tile_k = Some(Said::stated(k as usize, token));
-    draft.used(
+    reading.settings.tile = Some(Said::stated([rows, columns], token));
+    reading.settings.tile_k = Some(Said::stated(k as usize, token));
+    reading.used(
         token,
         "",
         format!("tiles of {k} k; {rows} x {columns} of D does not affect the result"),
@@ -134,28 +133,28 @@ fn tile(draft: &mut Draft, token: &str, sizes: &str) -> Result<(), KernelError> 
 }
 
 /// Warps along rows, columns and K of a tile.
-fn warps_of_k(draft: &mut Draft, token: &str, warps: usize) {
+fn warps_of_k(reading: &mut KernelReading, token: &str, warps: usize) {
     if warps == 1 {
         let why = "how work is divided: does not affect the result (assumed)";
-        return draft.ignored(token, "", why, NAMES);
+        return reading.ignored(token, "", why, NAMES);
     }
-    draft.settings.sliced = Some(Said::stated(warps, token));
-    draft.used(token, "", format!("{warps} warps share each tile of K"));
+    reading.settings.sliced = Some(Said::stated(warps, token));
+    reading.used(token, "", format!("{warps} warps share each tile of K"));
 }
 
-fn plain(draft: &mut Draft, token: &str) {
+fn plain(reading: &mut KernelReading, token: &str) {
     let starts = |starts: &[&str]| starts.iter().any(|start| token.starts_with(start));
     let ignored = match token {
         "xmma" | "gemm" | "kernel" | "cublas" | "5x" | "execute" => "part of the name of its class",
         "n" | "t" => "layout of D: does not affect the result",
-        "tn" | "nn" | "nt" | "tt" => return draft.layouts(token),
+        "tn" | "nn" | "nt" | "tt" => return reading.layouts(token),
         _ if starts(&["stage", "warpgroupsize", "cga", "bstage", "gmmastage"]) => {
             "how work is divided: does not affect the result (assumed)"
         }
         _ if starts(&["align", "simple", "ldg"]) => {
             "how operands are loaded: does not affect the result"
         }
-        _ => return draft.unknown(token, ""),
+        _ => return reading.not_known(token, ""),
     };
-    draft.ignored(token, "", ignored, NAMES);
+    reading.ignored(token, "", ignored, NAMES);
 }

@@ -1,11 +1,12 @@
-//! A plan as a GEMMDesc of PyTorch, where one can say it: what is written is read again, and must be the same sum.
+//! A plan as a GEMMDesc of PyTorch, where a GEMMDesc can express it: what is written is read again, and must be the
+//! same sum.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::family::Library;
 use super::{
-    Algorithm, Cut, Dealt, IfSaid, Join, Kept, KernelError, MergeOrder, Options, Plan, Residue,
-    Restart, Start, read,
+    Algorithm, Cut, Dealt, IfSaid, Join, Kept, KernelError, MergeOrder, Open, Options, Plan,
+    Residue, Restart, Start, read,
 };
 use crate::num::Format;
 use crate::words::Word as _;
@@ -19,7 +20,7 @@ impl Plan {
         let fields = self.fields()?;
         let text = fields.to_string();
         let again = read(&text)?.plan(&self.shape, &Options::default())?;
-        if again.is_one_sum_with(self)? {
+        if again.is_equivalent_to(self)? {
             Ok(fields)
         } else {
             Err(no(
@@ -31,23 +32,18 @@ impl Plan {
     fn fields(&self) -> Result<Value, KernelError> {
         let settings = &self.settings;
         if let Some(lost) = self.lost {
-            return Err(no(&format!("it omits the last {} k", lost.count)));
+            return Err(no(format!("it omits the last {} k", lost.count)));
         }
         if settings.scale_mode.is_some() {
             return Err(no("its operands have block scales"));
         }
-        let missing = |what, why: &str, ask| KernelError::Missing {
-            what,
-            why: why.into(),
-            ask,
-        };
-        let why = "a GEMMDesc must name it";
+        let missing = |what, ask| Open::new(what, ask, "a GEMMDesc must name it");
         let [a, b] = settings
             .operands
             .value()
-            .ok_or_else(|| missing("the operands' format", why, "dtype"))?;
+            .ok_or_else(|| missing("the operands' format", "dtype"))?;
         let result = settings.result.value();
-        let result = result.ok_or_else(|| missing("D's format", why, "d-dtype"))?;
+        let result = result.ok_or_else(|| missing("D's format", "d-dtype"))?;
         if a != b {
             return Err(no("A and B have different formats"));
         }
@@ -55,25 +51,28 @@ impl Plan {
             Format::Tf32 => (Format::Fp32, "TF32"),
             _ => (a, "IEEE"),
         };
-        if self.family().own.library == Library::HipblasLt {
+        if self.family.library == Library::HipblasLt {
             return Err(no("it has no name for AMD's instructions"));
         }
         let instruction = self.model().instruction;
-        let algorithm = instruction.ok_or_else(|| missing("the GPU", why, "arch"))?;
+        let algorithm = instruction.ok_or_else(|| missing("the GPU", "arch"))?;
         let known = Algorithm::ALL
             .iter()
             .find(|(own, ..)| own.instruction() == algorithm);
         let Some((algorithm, name, _)) = known else {
-            return Err(no(&format!(
+            return Err(no(format!(
                 "GEMMDesc has no name for the instruction {algorithm}"
             )));
         };
         if operand == Format::Fp64 {
             return Err(no("its sums are FP64"));
         }
-        let is_integer = matches!(operand, Format::Int8 | Format::Uint8);
-        let sums = if is_integer { "int32" } else { "float32" };
-        let lane = self.slices.iter().flat_map(|slice| &slice.lanes).next();
+        let sums = if operand.is_integer() {
+            "int32"
+        } else {
+            "float32"
+        };
+        let lane = self.lanes().next();
         let instruction_k = lane.map_or(1, |lane| lane.instruction_k);
         let restart = lane.and_then(|lane| lane.restart);
         let mut cuts = self.cuts(sums, result)?;
@@ -98,7 +97,7 @@ impl Plan {
                 ));
             }
         }
-        let turn = self.tile.filter(|tile| tile.residue == Residue::First);
+        let residue_first = self.tile.filter(|tile| tile.residue == Residue::First);
         let matrix = algorithm.is_matrix();
         Ok(json!({
             "operand_dtype": dtype(operand)?,
@@ -108,23 +107,19 @@ impl Plan {
             "input_precision": precision,
             "instruction_k": matrix.then_some(instruction_k),
             "use_fast_accum": matrix.then_some(fast),
-            "k_loop_step": turn.filter(|_| matrix).map(|tile| tile.k),
+            "k_loop_step": residue_first.filter(|_| matrix).map(|tile| tile.k),
             "k_cuts": cuts,
             "epilogue": self.epilogue_order()?,
         }))
     }
 
     fn epilogue_order(&self) -> Result<&str, KernelError> {
-        let said = self
-            .settings
-            .epilogue
-            .as_ref()
-            .map(|said| said.value.as_str());
-        match said {
+        let epilogue = self.settings.epilogue.as_ref();
+        match epilogue.map(|said| said.value.as_str()) {
             None | Some("DEFAULT" | "NONE") => Ok("NONE"),
             Some("BIAS") => Ok("IN_ACCUMULATOR"),
             Some(own @ ("IN_ACCUMULATOR" | "AFTER_ROUNDING")) => Ok(own),
-            Some(other) => Err(no(&format!("its epilogue is {other}"))),
+            Some(other) => Err(no(format!("its epilogue is {other}"))),
         }
     }
 
@@ -188,23 +183,16 @@ impl Plan {
 }
 
 fn cut(span: usize, dealt: Option<Dealt>, [partial, merge]: [&str; 2], tree: bool) -> Value {
-    let mut fields = Map::new();
-    let mut set = |key: &str, value: Value| fields.insert(key.into(), value);
-    set("span", span.into());
-    set("partial_dtype", partial.into());
-    set("merge_dtype", merge.into());
-    let layout = if dealt.is_some() {
-        "STRIDED"
-    } else {
-        "CONTIGUOUS"
-    };
-    set("layout", layout.into());
-    let order = if tree { "PAIRWISE_TREE" } else { "SEQUENTIAL" };
-    set("merge", order.into());
-    set("count", dealt.map(|dealt| dealt.count).into());
-    set("period", dealt.and_then(|dealt| dealt.period).into());
-    set("divisor", dealt.map_or(1, |dealt| dealt.divisor).into());
-    Value::Object(fields)
+    json!({
+        "span": span,
+        "partial_dtype": partial,
+        "merge_dtype": merge,
+        "layout": if dealt.is_some() { "STRIDED" } else { "CONTIGUOUS" },
+        "merge": if tree { "PAIRWISE_TREE" } else { "SEQUENTIAL" },
+        "count": dealt.map(|dealt| dealt.count),
+        "period": dealt.and_then(|dealt| dealt.period),
+        "divisor": dealt.map_or(1, |dealt| dealt.divisor),
+    })
 }
 
 /// The name that torch has for a format.
@@ -219,10 +207,10 @@ fn dtype(format: Format) -> Result<&'static str, KernelError> {
         Format::Int8 => "int8",
         Format::Uint8 => "uint8",
         Format::Int32 => "int32",
-        other => return Err(no(&format!("GEMMDesc has no dtype for {other}"))),
+        other => return Err(no(format!("GEMMDesc has no dtype for {other}"))),
     })
 }
 
-fn no(why: &str) -> KernelError {
+fn no(why: impl Into<String>) -> KernelError {
     KernelError::NoDescription { why: why.into() }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::descriptions::{cut, matrix, merge, planned, scalar};
+use super::gemm_desc::{cut, matrix, merge, planned, scalar};
 use super::schedules::shape;
 use super::*;
 

@@ -1,31 +1,18 @@
-//! A reading under construction.
+//! What the readers of texts add to a [`KernelReading`], word by word.
 
 use crate::emu::Evidence;
 use crate::io::printable;
+use crate::kernel::cublaslt::is_digits;
 use crate::kernel::family::{Family, unknown};
 use crate::kernel::{
-    How, KernelError, KernelReading, Said, Settings, Shape, Status, TextKind, Token, Transposed,
+    How, KernelError, KernelReading, Said, Settings, Status, TextKind, Token, Transposed,
 };
-use crate::num::F32;
 
-/// What has been read so far.
-pub struct Draft {
-    pub kind: TextKind,
-    pub family: Option<Said<&'static Family>>,
-    pub product: Option<Shape>,
-    pub batch: Option<usize>,
-    pub alpha: Option<F32>,
-    pub beta: Option<F32>,
-    pub settings: Settings,
-    pub tokens: Vec<Token>,
-    pub notes: Vec<String>,
-}
-
-impl Draft {
-    pub fn new(kind: TextKind) -> Draft {
-        Draft {
+impl KernelReading {
+    pub(super) fn new(kind: TextKind) -> KernelReading {
+        KernelReading {
             kind,
-            family: None,
+            family: Said::new(&unknown::FAMILY, How::Assumed, "the text names no family"),
             product: None,
             batch: None,
             alpha: None,
@@ -33,10 +20,17 @@ impl Draft {
             settings: Settings::default(),
             tokens: Vec::new(),
             notes: Vec::new(),
+            facts: Vec::new(),
         }
     }
 
-    pub fn token(&mut self, key: &str, value: &str, status: Status, meaning: impl Into<String>) {
+    pub(super) fn token(
+        &mut self,
+        key: &str,
+        value: &str,
+        status: Status,
+        meaning: impl Into<String>,
+    ) {
         self.tokens.push(Token {
             key: printable(key),
             value: printable(value),
@@ -47,13 +41,13 @@ impl Draft {
         });
     }
 
-    /// A word that can decide a bit.
-    pub fn used(&mut self, key: &str, value: &str, meaning: impl Into<String>) {
+    /// A word that can affect D.
+    pub(super) fn used(&mut self, key: &str, value: &str, meaning: impl Into<String>) {
         self.token(key, value, Status::Used, meaning);
     }
 
     /// A word that does not affect the result, and how that is known.
-    pub fn ignored(
+    pub(super) fn ignored(
         &mut self,
         key: &str,
         value: &str,
@@ -65,39 +59,37 @@ impl Draft {
     }
 
     /// How the meaning of the last word is known.
-    pub fn last_is_known(&mut self, known: Option<(Evidence, &'static str)>) {
+    pub(super) fn last_is_known(&mut self, known: Option<(Evidence, &'static str)>) {
         let last = self.tokens.last_mut().expect("just pushed");
         (last.known, last.source) = known.unzip();
     }
 
-    pub fn unknown(&mut self, key: &str, value: &str) {
+    pub(super) fn not_known(&mut self, key: &str, value: &str) {
         self.token(key, value, Status::Unknown, "not known: it may affect D");
     }
 
-    /// Says the family; two words must not name two.
-    pub fn family(
+    /// Sets the family. Two words must not name different ones.
+    pub(super) fn set_family(
         &mut self,
         family: &'static Family,
         how: How,
         from: &str,
     ) -> Result<(), KernelError> {
         let from = printable(from);
-        if let Some(said) = &self.family
-            && !said.value.is_unknown()
-            && *said.value != *family
-        {
+        let known = &self.family;
+        if !known.value.is_unknown() && *known.value != *family {
             return Err(KernelError::Twice {
                 key: "the family of kernels".into(),
-                first: format!("{} ({})", said.value.id, said.from),
+                first: format!("{} ({})", known.value.id, known.from),
                 second: format!("{} ({from})", family.id),
             });
         }
-        self.family = Some(Said::new(family, how, from));
+        self.family = Said::new(family, how, from);
         Ok(())
     }
 
     /// The tile of D that a block of threads computes, of so many rows and columns.
-    pub fn tile_of_d(
+    pub(super) fn tile_of_d(
         &mut self,
         token: &str,
         size: [u32; 2],
@@ -110,12 +102,12 @@ impl Draft {
     }
 
     /// `tn`: which operands are transposed.
-    pub fn layouts(&mut self, token: &str) {
+    pub(super) fn layouts(&mut self, token: &str) {
         self.settings.transposed = Transposed::parse(token).map(|t| Said::stated(t, token));
         self.used(token, "", "layouts of A and B, column-major");
     }
 
-    pub fn finished(mut self) -> Result<KernelReading, KernelError> {
+    pub(super) fn finished(mut self) -> Result<KernelReading, KernelError> {
         if let Some(stages) = &self.settings.stages
             && let Some(known) = crate::kernel::Stages::of_id(stages.value)
             && let Some(k) = known.k
@@ -133,25 +125,12 @@ impl Draft {
                 None => self.settings.tile_k = Some(Said::new(k, How::Derived, from)),
             }
         }
-        let family = self.family.unwrap_or_else(|| {
-            Said::new(&unknown::FAMILY, How::Assumed, "the text names no family")
-        });
-        Ok(KernelReading {
-            kind: self.kind,
-            facts: family.value.facts.to_vec(),
-            family,
-            product: self.product,
-            batch: self.batch,
-            alpha: self.alpha,
-            beta: self.beta,
-            settings: self.settings,
-            tokens: self.tokens,
-            notes: self.notes,
-        })
+        self.facts = self.family.value.facts.to_vec();
+        Ok(self)
     }
 }
 
-/// Sets what must not be said twice.
+/// Sets a value that two words must not state differently.
 pub fn once<T: PartialEq>(
     slot: &mut Option<Said<T>>,
     value: T,
@@ -175,8 +154,7 @@ pub fn once<T: PartialEq>(
 
 /// A whole number up to a limit that no library's field exceeds.
 pub fn number(key: &str, text: &str, most: u64) -> Result<u64, KernelError> {
-    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let value: Option<u64> = plain.then(|| text.parse().ok()).flatten();
+    let value: Option<u64> = text.parse().ok().filter(|_| is_digits(text));
     value
         .filter(|value| *value <= most)
         .ok_or_else(|| KernelError::value(key, text, "a whole number of a size that makes sense"))

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
     /// With slices, as `Inplace`.
-    None,
+    None = 0,
     /// Through D, in D's format, one slice after the other.
-    Inplace,
+    Inplace = 1,
     /// Through a workspace in f32.
-    ComputeType,
+    ComputeType = 2,
     /// Through a workspace in D's format.
-    OutputType,
+    OutputType = 4,
 }
 
 impl Scheme {
@@ -28,12 +28,7 @@ impl Scheme {
     ];
 
     pub fn id(self) -> u32 {
-        match self {
-            Scheme::None => 0,
-            Scheme::Inplace => 1,
-            Scheme::ComputeType => 2,
-            Scheme::OutputType => 4,
-        }
+        self as u32
     }
 
     pub fn name(self) -> &'static str {
@@ -172,10 +167,9 @@ pub fn parse_tile(text: &str) -> Option<Option<[u32; 2]>> {
     if short.eq_ignore_ascii_case("UNDEFINED") {
         return Some(None);
     }
-    let [rows, columns] = numbers(short)?;
-    (1..=65_536).contains(&rows).then_some(())?;
-    (1..=65_536).contains(&columns).then_some(())?;
-    Some(Some([rows, columns]))
+    let size: [u32; 2] = numbers(short)?;
+    let fits = size.iter().all(|side| (1..=65_536).contains(side));
+    fits.then_some(Some(size))
 }
 
 /// `cublasLtClusterShape_t`: it does not affect the result, so a name serves.
@@ -214,14 +208,18 @@ pub fn inner_shape_name(text: &str) -> Option<&'static str> {
         .find(|name| name.eq_ignore_ascii_case(short))
 }
 
+/// Whether it is a whole number without a sign.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// `128x64x32`, so many numbers.
 pub(super) fn numbers<const N: usize>(text: &str) -> Option<[u32; N]> {
     let mut parts = text.split('x');
     let mut all = [0; N];
     for number in &mut all {
         let part = parts.next()?;
-        // No sign, no empty part.
-        part.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
+        is_digits(part).then_some(())?;
         *number = part.parse().ok()?;
     }
     parts.next().is_none().then_some(all)

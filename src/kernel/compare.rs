@@ -17,25 +17,23 @@ pub fn differing(
     let [one, other] = readings
         .each_ref()
         .map(|reading| reading.unknown().map(Token::text).collect::<Vec<_>>());
-    let of_one = one.iter().filter(|word| !other.contains(word));
-    let words: Vec<_> = of_one
-        .chain(other.iter().filter(|word| !one.contains(word)))
-        .map(String::as_str)
-        .collect();
+    let only_one = one.iter().filter(|word| !other.contains(word));
+    let only_other = other.iter().filter(|word| !one.contains(word));
+    let words: Vec<_> = only_one.chain(only_other).map(String::as_str).collect();
     if !words.is_empty() {
         all.push(format!("words that are not known ({})", words.join(", ")));
     }
     let [one, other] = plans;
-    let format = |plan: &Plan| {
-        let of = plan.settings.result.value();
-        of.map_or("any".into(), |format| format.to_string())
-    };
     let operands = |plan: &Plan| plan.settings.operands.value();
     if operands(one) != operands(other) {
         all.push("the operands' formats".to_owned());
     }
-    if format(one) != format(other) {
-        all.push(format!("D's format ({}, {})", format(one), format(other)));
+    let [a, b] = [one, other].map(|plan| {
+        let result = plan.settings.result.value();
+        result.map_or("any".into(), |format| format.to_string())
+    });
+    if a != b {
+        all.push(format!("D's format ({a}, {b})"));
     }
     let finished = |plan: &Plan| {
         let mut spec = plan.spec()?;
@@ -51,17 +49,15 @@ pub fn differing(
         (Ok(_), Ok(_)) => all.push("the operations on the finished sum".into()),
         (Err(error), _) | (_, Err(error)) => all.push(error.to_string()),
     }
-    let said = |plan: &Plan| {
-        let said = plan.settings.epilogue.as_ref();
-        said.map_or("NONE".to_owned(), |said| {
-            said.value.replace("DEFAULT", "NONE")
-        })
-    };
-    if said(one) != said(other) {
-        all.push(format!("the epilogue ({}, {})", said(one), said(other)));
+    let [a, b] = [one, other].map(|plan| match &plan.settings.epilogue {
+        Some(said) => said.value.replace("DEFAULT", "NONE"),
+        None => "NONE".to_owned(),
+    });
+    if a != b {
+        all.push(format!("the epilogue ({a}, {b})"));
     }
-    let names = [one, other].map(|plan| plan.model().instruction.unwrap_or("any"));
-    if names[0] != names[1] {
+    let [name, other_name] = [one, other].map(|plan| plan.model().instruction.unwrap_or("any"));
+    if name != other_name {
         let model = |plan: &Plan, name: &str| {
             let architecture = Catalogue::builtin().find(gpu?).ok()?;
             let choice = architecture
@@ -69,20 +65,17 @@ pub fn differing(
                 .ok()?;
             Some(choice.arithmetic.sha256())
         };
-        let [a, b] = [model(one, names[0]), model(other, names[1])];
+        let [a, b] = [model(one, name), model(other, other_name)];
         if a.is_none() || a != b {
             let hint = if gpu.is_none() {
                 "; --arch tells whether they compute the same there"
             } else {
                 ""
             };
-            all.push(format!(
-                "the instruction ({}, {}{hint})",
-                names[0], names[1]
-            ));
+            all.push(format!("the instruction ({name}, {other_name}{hint})"));
         }
     }
-    if !one.is_one_sum_with(other)? {
+    if !one.is_equivalent_to(other)? {
         all.push("the order of the sums, or their intermediate rounding".into());
     }
     Ok(all)

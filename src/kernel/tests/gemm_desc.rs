@@ -409,14 +409,14 @@ fn plans_are_written_as_descriptions() {
         };
         let written = plan.gemm_desc().unwrap();
         let again = planned(&written, 100).unwrap();
-        assert!(plan.is_one_sum_with(&again).unwrap());
+        assert!(plan.is_equivalent_to(&again).unwrap());
         assert_eq!(plan.spec().ok(), again.spec().ok(), "{fields}\n{written}");
         count += 1;
     }
     assert!(count > 80, "{count}");
     let [one, other] =
         [true, false].map(|fast| planned(&matrix(json!({"use_fast_accum": fast})), 64).unwrap());
-    assert!(!one.is_one_sum_with(&other).unwrap());
+    assert!(!one.is_equivalent_to(&other).unwrap());
 }
 
 /// FP64 is neither described nor scheduled as f32, and words name what sums are kept in.
