@@ -10,8 +10,7 @@ use super::dense::{DenseTile, Plain, ROWS};
 use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::Vector;
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// A chain in the terms of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

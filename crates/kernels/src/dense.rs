@@ -1,6 +1,7 @@
 //! Kernels whose operands are plain numbers side by side, k by k: all of them pack alike, and differ in
 //! their arithmetic.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::platform::{Platform, Vectorized, Wide};
@@ -65,6 +66,11 @@ pub trait Plain: Sync {
     /// An accumulator between panels.
     type State: Copy + Default + Send + Sync;
 
+    /// Whether subnormal operands are zeros.
+    const FLUSHES: bool = false;
+    /// Whether it needs the exponents of strips.
+    const MEASURES: bool = false;
+
     /// Of A and of B.
     fn formats(&self) -> [Format; 2];
 
@@ -83,18 +89,6 @@ pub trait Plain: Sync {
     /// change nothing.
     fn group(&self) -> usize {
         1
-    }
-
-    /// What there is to do to packed numbers of a format: `count` rows or columns, `lines` in a strip
-    /// of `size` numbers.
-    fn prepare(
-        &self,
-        _format: Format,
-        _packed: &mut Dense<Self::Real>,
-        _lines: usize,
-        _size: usize,
-        _count: usize,
-    ) {
     }
 
     /// Whether the arithmetic is exact for these strips.
@@ -171,15 +165,17 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Dense<P::Real> {
         let ([format, _], count) = (self.plan.formats(), rows.len());
-        let mut a = self.platform.wide(PackA {
-            format,
-            panel,
-            operand,
-            rows,
-            values: Vec::new(),
-        });
-        let size = panel.padded * ROWS;
-        self.plan.prepare(format, &mut a, ROWS, size, count);
+        let mut a = Dense {
+            values: self.platform.wide(PackA {
+                format,
+                panel,
+                operand,
+                rows,
+                number: PhantomData,
+            }),
+            ..Dense::default()
+        };
+        self.prepare(format, &mut a, ROWS, panel, count);
         a
     }
 
@@ -203,8 +199,7 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
             wide,
             b: &mut *b,
         });
-        let size = panel.padded * wide;
-        self.plan.prepare(format, b, wide, size, count);
+        self.prepare(format, b, wide, panel, count);
     }
 
     fn run(
@@ -236,6 +231,29 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
     }
 }
 
+impl<P: Plain> DenseKernel<P> {
+    /// What there is to do to packed numbers of a format: `count` rows or columns, `lines` in a strip.
+    fn prepare(
+        &self,
+        format: Format,
+        packed: &mut Dense<P::Real>,
+        lines: usize,
+        panel: &Panel,
+        count: usize,
+    ) {
+        let size = panel.padded * lines;
+        if P::FLUSHES {
+            packed.flush(format);
+        }
+        if self.plan.specials() != SpecialRule::Native {
+            packed.zero_specials(lines, size, count);
+        }
+        if P::MEASURES {
+            packed.measure(size);
+        }
+    }
+}
+
 /// A tile, for the vectors of a platform.
 struct RunTile<'a, P: Plain> {
     plan: &'a P,
@@ -263,17 +281,16 @@ struct PackA<'a, T> {
     panel: &'a Panel,
     operand: Operand<'a>,
     rows: Range<usize>,
-    values: Vec<T>,
+    number: PhantomData<T>,
 }
 
 impl<T: Real> Wide for PackA<'_, T> {
-    type Output = Dense<T>;
+    type Output = Vec<T>;
 
     #[inline(always)]
-    fn run(self) -> Dense<T> {
+    fn run(self) -> Vec<T> {
         let Panel { k, padded } = self.panel;
-        let mut values = self.values;
-        values.resize(self.rows.len().div_ceil(ROWS) * padded * ROWS, T::default());
+        let mut values = vec![T::default(); self.rows.len().div_ceil(ROWS) * padded * ROWS];
         let mut row = vec![T::default(); k.len()];
         for (i, at) in self.rows.enumerate() {
             let block = Block {
@@ -288,11 +305,7 @@ impl<T: Real> Wide for PackA<'_, T> {
                 *out = value;
             }
         }
-        Dense {
-            values,
-            special: Vec::new(),
-            ranges: Vec::new(),
-        }
+        values
     }
 }
 
@@ -346,20 +359,22 @@ impl<T> Dense<T> {
     }
 }
 
-impl Dense<f32> {
+impl<T: Real> Dense<T> {
     /// Numbers below the smallest normal one of their format become +0.
-    pub fn flush(&mut self, format: Format) {
-        let smallest = f32::from_bits(((format.min_exponent() + 127) as u32) << 23);
+    fn flush(&mut self, format: Format) {
+        let smallest = format.min_exponent() + T::TOP_FIELD / 2;
         for value in &mut self.values {
-            // A NaN is not below.
-            *value = if value.abs() < smallest { 0.0 } else { *value };
+            // Infinities and NaNs have the largest field.
+            *value = if value.exponent_field() < smallest {
+                T::default()
+            } else {
+                *value
+            };
         }
     }
-}
 
-impl<T: Real> Dense<T> {
     /// Notes the exponents of strips of `size` numbers.
-    pub fn measure(&mut self, size: usize) {
+    fn measure(&mut self, size: usize) {
         self.ranges.clear();
         self.ranges
             .extend(self.values.chunks(size).map(ExponentRange::of));
@@ -367,7 +382,7 @@ impl<T: Real> Dense<T> {
 
     /// Notes the rows or columns, `lines` in a strip of `size` numbers, that have an infinity or NaN,
     /// and makes those numbers zeros.
-    pub fn zero_specials(&mut self, lines: usize, size: usize, count: usize) {
+    fn zero_specials(&mut self, lines: usize, size: usize, count: usize) {
         self.special.clear();
         self.special.resize(count, false);
         for (strip, values) in self.values.chunks_mut(size).enumerate() {

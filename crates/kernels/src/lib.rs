@@ -3,8 +3,7 @@
 //! the caller's exact engine's ([`ExactEngine`]), with which all bits are identical.
 //!
 //! * `plan`: which kernel, and its constants.
-//! * `driver`: how a product becomes tiles; `promoted`: accumulators that are added to others on the way;
-//!   `tile`: what a kernel offers; `codes`: how it reads a strip of B.
+//! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`).
@@ -55,7 +54,6 @@ mod native;
 mod pairs;
 mod plan;
 mod platform;
-mod promoted;
 mod real;
 mod selftest;
 mod slices;
@@ -70,6 +68,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
 pub use context::{ExactEngine, Progress, Specials, Work};
+pub use driver::{Merging, Promotion};
 pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;
@@ -78,7 +77,6 @@ pub use native::{Lanes, Native};
 pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::{Platform, Wide};
-pub use promoted::{Merging, Promotion};
 pub use slices::{Blocks, SlicePlan};
 pub use sums::SumPlan;
 
@@ -162,7 +160,10 @@ pub fn fill(
     let platform = platform.vouched(&plan, work.formats).ok()?;
     let fallback = AtomicU64::new(0);
     let fill = Fill {
-        context: Context::new(work, &fallback),
+        context: Context {
+            work,
+            fallback: &fallback,
+        },
         first_row,
         out,
     };
@@ -193,7 +194,10 @@ pub fn promoted(
     let platform = platform.vouched(&plan, work.formats).ok()?;
     let fallback = AtomicU64::new(0);
     let promoted = Promoted {
-        context: Context::new(work, &fallback),
+        context: Context {
+            work,
+            fallback: &fallback,
+        },
         promotion,
     };
     let sums = with_kernel((plan, platform), promoted)?;

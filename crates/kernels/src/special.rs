@@ -59,12 +59,12 @@ pub fn resolve(
     nan: u64,
     out: &mut [u64],
 ) {
-    let problem = context.problem;
+    let problem = context.work.problem;
     let n = problem.n;
     let a = problem.a.plane(batch);
     let b = problem.b.transposed().plane(batch);
     let scales = problem.scales;
-    let (a_format, b_format) = (context.formats.a, context.formats.b);
+    let (a_format, b_format) = (context.work.formats.a, context.work.formats.b);
 
     let flagged = |column: &usize| flags.columns[*column].load(Ordering::Relaxed);
     let flagged: Vec<usize> = (0..n).filter(flagged).collect();
@@ -122,7 +122,12 @@ impl Specials {
         context: &Context,
     ) -> Specials {
         let nan = |scales: Plane| {
-            let format = context.formats.scale.expect("scales have a format").format;
+            let format = context
+                .work
+                .formats
+                .scale
+                .expect("scales have a format")
+                .format;
             let mut codes = (0..scales.columns).map(|block| scales.code(row, block));
             codes.any(|code| format.unpack(code).is_nan())
         };
@@ -154,26 +159,26 @@ fn element(
         accumulator,
         addend,
         ..
-    } = context.formats;
+    } = context.work.formats;
     let mut outcome = Outcome::default();
-    if let Some(c) = context.problem.c {
+    if let Some(c) = context.work.problem.c {
         outcome.addend(addend.unpack(c.plane(batch).code(row, column)));
     }
     outcome.nan |= [of_row, of_column].into_iter().flatten().any(|s| s.nan);
 
-    let a = context.problem.a.plane(batch);
-    let b = context.problem.b.transposed().plane(batch);
+    let a = context.work.problem.a.plane(batch);
+    let b = context.work.problem.b.transposed().plane(batch);
     for (k, x) in of_row.into_iter().flat_map(|s| &s.infinities) {
         if outcome.is_nan() {
             break;
         }
-        outcome.product(*x, context.formats.b.unpack(b.code(column, *k)));
+        outcome.product(*x, context.work.formats.b.unpack(b.code(column, *k)));
     }
     for (k, x) in of_column.into_iter().flat_map(|s| &s.infinities) {
         if outcome.is_nan() {
             break;
         }
-        outcome.product(context.formats.a.unpack(a.code(row, *k)), *x);
+        outcome.product(context.work.formats.a.unpack(a.code(row, *k)), *x);
     }
 
     let special = outcome.is_nan() || outcome.positive || outcome.negative;

@@ -9,12 +9,11 @@
 
 use std::ops::Range;
 
-use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS};
+use super::dense::{DenseTile, ExponentRange, Plain, ROWS};
 use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::Vector;
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// An exact sum in the terms of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +182,8 @@ impl Plain for Sum {
     /// An FP32.
     type State = f64;
 
+    const MEASURES: bool = true;
+
     fn formats(&self) -> [Format; 2] {
         [self.plan.a, self.plan.b]
     }
@@ -202,11 +203,6 @@ impl Plain for Sum {
 
     fn finish(&self, state: f64) -> Option<u64> {
         Some((state as f32).to_code(self.plan.nan))
-    }
-
-    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
-        packed.zero_specials(lines, size, count);
-        packed.measure(size);
     }
 
     #[inline(always)]
@@ -259,10 +255,6 @@ impl Plain for Dot {
         // -0, which a sum may be that was rounded down, is +0.
         let [low, high] = bounds.map(|x| ((x + 0.0) as f32).to_bits());
         (low == high).then_some(low.into())
-    }
-
-    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
-        packed.zero_specials(lines, size, count);
     }
 
     #[inline(always)]

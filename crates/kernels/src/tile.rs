@@ -12,6 +12,25 @@ pub struct Operand<'a> {
     pub scales: Option<(Plane<'a>, usize)>,
 }
 
+/// What scales' exponents span; low > high where there are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub low: i32,
+    pub high: i32,
+}
+
+impl Span {
+    pub const EMPTY: Span = Span {
+        low: 1 << 20,
+        high: -(1 << 20),
+    };
+
+    pub fn add(&mut self, exponent: i32) {
+        self.low = self.low.min(exponent);
+        self.high = self.high.max(exponent);
+    }
+}
+
 /// A panel of k, and to how many it is filled up.
 #[derive(Clone, Debug)]
 pub struct Panel {

@@ -3,7 +3,7 @@
 use super::plan::{ACROSS, PART, WORDS};
 use crate::codes::{Codes, register};
 use crate::platform::Vectorized;
-use crate::tile::Packed;
+use crate::tile::{Packed, Span};
 use crate::vector::Vector;
 
 /// Twice what a code of E2M1 means.
@@ -11,25 +11,6 @@ pub(super) const HALVES: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4,
 
 /// Added to those of B, so that they are unsigned.
 pub(super) const OFFSET: i32 = 12;
-
-/// What scales' exponents span; zeros left out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) low: i32,
-    pub(super) high: i32,
-}
-
-impl Span {
-    pub(super) const EMPTY: Span = Span {
-        low: 1 << 20,
-        high: -(1 << 20),
-    };
-
-    pub(super) fn add(&mut self, exponent: i32) {
-        self.low = self.low.min(exponent);
-        self.high = self.high.max(exponent);
-    }
-}
 
 /// Lines of an operand, packed: rows of A in strips of [`super::plan::ROWS`], or a strip of columns of B.
 pub struct Lines {
@@ -42,6 +23,7 @@ pub struct Lines {
     pub(super) nonzero: Vec<i32>,
     /// Minus the sum of A's numbers times [`OFFSET`].
     pub(super) corrections: Vec<i32>,
+    /// Of each strip; scales of zeros left out.
     pub(super) spans: Vec<Span>,
     pub(super) special: Vec<bool>,
 }

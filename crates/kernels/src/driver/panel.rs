@@ -19,7 +19,7 @@ struct Task {
 
 impl<K: TileKernel> Slab<'_, K> {
     pub(super) fn operands(&self) -> [Operand<'_>; 2] {
-        let Problem { a, b, scales, .. } = *self.context.problem;
+        let Problem { a, b, scales, .. } = *self.context.work.problem;
         let batch = self.batch;
         [
             Operand {
@@ -138,7 +138,7 @@ impl<K: TileKernel> Slab<'_, K> {
                 }
                 done += rows.len() * block.columns.len();
             }
-            (self.context.progress)((done * k.len()) as u64);
+            (self.context.work.progress)((done * k.len()) as u64);
         });
     }
 

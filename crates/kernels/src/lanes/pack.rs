@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use super::plan::{LanePlan, LaneRule, Span};
+use super::plan::{LanePlan, LaneRule};
 use crate::codes::{Codes, register};
 use crate::decode::Decoder;
 use crate::platform::{Platform, Vectorized, Wide};
-use crate::tile::{Operand, Packed, Panel};
+use crate::tile::{Operand, Packed, Panel, Span};
 use crate::vector::{ACROSS, Vector};
 use tcverify_tensor::Plane;
 

@@ -1,9 +1,8 @@
 //! Which models the kernel computes, and its constants for one.
 
 use crate::group::Ending;
-use crate::tile::SpecialRule;
-use tcverify_num::{Format, Specials};
-use tcverify_num::{Formats, Scale};
+use crate::tile::{Span, SpecialRule};
+use tcverify_num::{Format, Formats, Scale, Specials};
 
 /// How products become a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub struct LanePlan {
     pub(super) ending: Ending,
     /// Whether E4M3's largest exponent field means infinity and NaN.
     pub(super) ieee_top: bool,
-    specials: SpecialRule,
+    pub(super) specials: SpecialRule,
 }
 
 /// The constants of a step.
@@ -103,10 +102,6 @@ impl LanePlan {
         })
     }
 
-    pub(super) fn specials(&self) -> SpecialRule {
-        self.specials
-    }
-
     pub(super) fn is_quads(&self) -> bool {
         matches!(self.rule, LaneRule::Mxfp4 | LaneRule::Nvfp4)
     }
@@ -141,24 +136,5 @@ impl LanePlan {
         let high = 2 * self.operands.max_exponent() + 1;
         let [least, most] = EXPONENTS;
         a.low + b.low + low >= least && a.high + b.high + high <= most
-    }
-}
-
-/// What scales' exponents span.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    pub low: i32,
-    pub high: i32,
-}
-
-impl Span {
-    pub(super) const EMPTY: Span = Span {
-        low: 1 << 10,
-        high: -(1 << 10),
-    };
-
-    pub(super) fn add(&mut self, exponent: i32) {
-        self.low = self.low.min(exponent);
-        self.high = self.high.max(exponent);
     }
 }

@@ -182,7 +182,7 @@ pub unsafe trait Vector {
     /// Transposes `LANES` rows of as many lanes, the low byte first, `step` bytes apart: lane `i` of row `j` becomes lane `j` of row
     /// `i`, which is written to `to + i * LANES`.
     #[inline(always)]
-    unsafe fn turn(from: *const u8, step: usize, to: *mut i32) {
+    unsafe fn transpose(from: *const u8, step: usize, to: *mut i32) {
         for row in 0..Self::LANES {
             for lane in 0..Self::LANES {
                 // SAFETY: as every method.

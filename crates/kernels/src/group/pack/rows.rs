@@ -7,8 +7,7 @@ use crate::group::plan::{DOWN, GroupPlan};
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
 use crate::vector::{Vector, WIDEST};
-use tcverify_num::Format;
-use tcverify_num::Scale;
+use tcverify_num::{Format, Scale};
 
 /// The exponent of zeros: below every other.
 const ZERO: i32 = i32::MIN / 2;

@@ -13,12 +13,12 @@ const PANELS: usize = 64;
 
 impl<K: TileKernel> Slab<'_, K> {
     /// Whether there is only one strip of rows.
-    pub(super) fn is_thin(&self) -> bool {
+    pub(super) fn is_skinny(&self) -> bool {
         self.rows.len() <= self.kernel.tile().0
     }
 
     /// Adds the products of all k to the accumulators of a block of columns.
-    pub(super) fn multiply_thin(
+    pub(super) fn multiply_skinny(
         &self,
         columns: Range<usize>,
         state: &mut [K::State],
@@ -34,7 +34,7 @@ impl<K: TileKernel> Slab<'_, K> {
         } else {
             self.kernel.depth()
         };
-        let all = self.context.problem.k;
+        let all = self.context.work.problem.k;
         let strip = self.padded_rows() * wide;
         for first in (0..all).step_by(depth * PANELS) {
             let starts = (first..all.min(first + depth * PANELS)).step_by(depth);
@@ -64,7 +64,7 @@ impl<K: TileKernel> Slab<'_, K> {
                         self.strip(panel, k, a, &b, &block, state);
                         done += block.rows.len() * block.columns.len();
                     }
-                    (self.context.progress)((done * k.len()) as u64);
+                    (self.context.work.progress)((done * k.len()) as u64);
                 }
             });
         }
