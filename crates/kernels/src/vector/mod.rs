@@ -4,11 +4,11 @@
 //! the machine has, and the self-test checks the chosen one against the portable one before its
 //! first use.
 
+mod arrays;
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
-mod doubles;
 #[cfg(any(test, feature = "emulated-neon"))]
 mod half2_emulated;
 #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
