@@ -6,7 +6,7 @@
 //! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
-//!   used before it has passed a self-test (`selftest`).
+//!   used before it has passed a self-test (`selftest`) by awkward numbers (`test_products`).
 //! * `native`: instructions of this processor that are judged.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
 //!
@@ -59,6 +59,7 @@ mod selftest;
 mod slices;
 mod special;
 mod sums;
+mod test_products;
 mod tile;
 mod vector;
 mod vouch;
@@ -79,6 +80,7 @@ pub use plan::Plan;
 pub use platform::{Platform, Wide};
 pub use slices::{Blocks, SlicePlan};
 pub use sums::SumPlan;
+pub use test_products::{TestNumbers, TestProduct};
 
 use self::context::Context;
 use self::dense::DenseKernel;

@@ -6,163 +6,112 @@ use std::ops::Range;
 
 use super::plan::Plan;
 use super::platform::Platform;
+use super::test_products::{TestNumbers, TestProduct};
 use super::tile::{Operand, StepFallback, TileKernel};
 use super::{WithKernel, with_kernel};
-use tcverify_num::random::SplitMix64;
-use tcverify_num::{Format, Formats, Scale};
-use tcverify_tensor::Tensor;
+use tcverify_num::Formats;
 
 /// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
 /// panels and groups.
 const SIZE: [usize; 3] = [8, 64, 141];
 
+/// What is multiplied, and whether C is added: without it the largest sums stay in 32 bits.
+const PRODUCTS: [(TestNumbers, bool); 7] = [
+    (TestNumbers::Near, true),
+    (TestNumbers::Wide, true),
+    (TestNumbers::Any, true),
+    (TestNumbers::Full, true),
+    (TestNumbers::Full, false),
+    (TestNumbers::Tiny, true),
+    (TestNumbers::Sparse, true),
+];
+
 /// The elements that the exact engine was asked for. When it is asked may differ between platforms.
 #[derive(Default)]
-struct Asked(RefCell<Vec<(usize, usize)>>);
+struct Requested(RefCell<Vec<(usize, usize)>>);
 
-impl StepFallback for Asked {
+impl StepFallback for Requested {
     fn step(&self, row: usize, column: usize, _: Range<usize>, code: u64) -> u64 {
         self.0.borrow_mut().push((row, column));
         code
     }
 }
 
-/// Whether a kernel gives the same bits on two platforms, wherever both give any.
+/// Whether a kernel gives up the same products on two platforms, and gives the same bits wherever both give any.
 pub fn agree(plan: &Plan, formats: Formats, platforms: [Platform; 2]) -> bool {
-    SEEDS.into_iter().all(|seed| {
-        let product = Product::new(formats, seed);
-        let [one, other] = platforms.map(|platform| product.by(plan, platform));
+    runs(formats).all(|run| {
+        let [one, other] = platforms.map(|platform| run.by(plan, platform));
         let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
-        !one.into_iter().zip(other).any(differ)
+        one.whole == other.whole && !one.codes.into_iter().zip(other.codes).any(differ)
     })
 }
 
-/// Codes of an operand.
-const DIFFERENT: usize = 1021;
-
-const SEEDS: [u64; 3] = [0, 1, 2];
-
-/// What is multiplied.
-struct Product {
-    operands: [Tensor; 2],
-    /// And how many k share one.
-    scales: Option<([Tensor; 2], usize)>,
-    /// Codes that take turns.
-    c: Vec<u64>,
+/// A product that is computed.
+struct Run {
+    product: TestProduct,
+    with_c: bool,
 }
 
-impl Product {
-    fn new(formats: Formats, seed: u64) -> Product {
-        let [m, n, k] = SIZE;
-        let Formats {
-            a,
-            b,
-            addend,
-            scale,
-            ..
-        } = formats;
-        let mut random = SplitMix64(seed);
-        // Finite: what other ones make of an element is not the kernels' business.
-        let mut c: Vec<_> = (0..5).map(|_| code(addend, random.word(), 0)).collect();
-        // The first products are ordinary ones: with the largest C many tiles are the exact engine's.
-        if seed > 0 {
-            let ends = [false, true].map(|negative| addend.max_finite(negative));
-            c.extend(ends);
-            c.extend([0, 1, addend.sign_mask()]);
-        }
-        // Some codes over and over; that their number is a prime one keeps lines and steps apart.
-        let mut matrix = |format: Format, rows: usize, columns: usize| {
-            let some: Vec<_> = (0..DIFFERENT)
-                .map(|_| code(format, random.word(), seed))
-                .collect();
-            let width = format.bytes();
-            let bytes = some
-                .iter()
-                .flat_map(|code| code.to_le_bytes().into_iter().take(width));
-            let mut payload = bytes
-                .collect::<Vec<u8>>()
-                .repeat((rows * columns).div_ceil(DIFFERENT));
-            payload.truncate(rows * columns * width);
-            Tensor::from_payload(format, vec![rows, columns], payload)
-        };
-        Product {
-            operands: [matrix(a, m, k), matrix(b, k, n)],
-            scales: scale.map(|Scale { format, block }| {
-                let blocks = k.div_ceil(block);
-                let scales = [matrix(format, m, blocks), matrix(format, blocks, n)];
-                (scales, block)
-            }),
-            c,
-        }
-    }
+fn runs(formats: Formats) -> impl Iterator<Item = Run> {
+    PRODUCTS.into_iter().map(move |(numbers, with_c)| Run {
+        product: TestProduct::new(formats, SIZE, numbers),
+        with_c,
+    })
+}
 
-    /// What a kernel makes of it: codes, or none where the exact engine is asked.
-    fn by(&self, plan: &Plan, platform: Platform) -> Vec<Option<u64>> {
+/// What a kernel makes of a strip of rows.
+struct Computed {
+    /// Whether it gave up no tile. How wide one is depends on the platform.
+    whole: bool,
+    /// None where the exact engine is asked.
+    codes: Vec<Option<u64>>,
+}
+
+impl Run {
+    fn by(&self, plan: &Plan, platform: Platform) -> Computed {
         with_kernel((plan.clone(), platform), self)
     }
-
-    fn operand(&self, side: usize) -> Operand<'_> {
-        Operand {
-            codes: self.operands[side].planes().plane(0),
-            scales: self
-                .scales
-                .as_ref()
-                .map(|(scales, block)| (scales[side].planes().plane(0), *block)),
-        }
-    }
 }
 
-impl WithKernel for &Product {
-    type Out = Vec<Option<u64>>;
+impl WithKernel for &Run {
+    type Out = Computed;
 
-    fn with<K: TileKernel>(self, kernel: &K) -> Vec<Option<u64>> {
+    fn with<K: TileKernel>(self, kernel: &K) -> Computed {
         let [m, n, k] = SIZE;
-        let (a, b, c) = (self.operand(0), self.operand(1), &self.c);
+        let c = |at: usize| {
+            if self.with_c {
+                self.product.c_codes[at]
+            } else {
+                0
+            }
+        };
+        let [a, b] = Operand::both(&self.product.problem(), 0);
         let (tall, wide) = kernel.tile();
-        let mut out = vec![None; m * n];
+        let mut codes = vec![None; tall * n];
+        let mut whole = true;
         for left in (0..n).step_by(wide) {
             let mut state: Vec<_> = (0..tall * wide)
-                .map(|i| kernel.start(c[(i / wide * n + left + i % wide) % c.len()]))
+                .map(|i| kernel.start(c(i / wide * n + left + i % wide)))
                 .collect();
             let mut sound = true;
-            let asked = Asked::default();
+            let requested = Requested::default();
             let mut room = kernel.room();
             for start in (0..k).step_by(kernel.depth()) {
                 let panel = kernel.panel(start..k.min(start + kernel.depth()));
                 let rows = kernel.pack_a(&panel, a, 0..m);
                 kernel.pack_b(&panel, b, left..left + wide, &mut room);
-                sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &asked);
+                sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &requested);
             }
             for (row, state) in state.chunks(wide).enumerate() {
                 for (column, &state) in state.iter().enumerate() {
-                    let mine = sound && !asked.0.borrow().contains(&(row, column));
-                    out[row * n + left + column] = kernel.finish(state).filter(|_| mine);
+                    let own = sound && !requested.0.borrow().contains(&(row, column));
+                    codes[row * n + left + column] = kernel.finish(state).filter(|_| own);
                 }
             }
+            whole &= sound;
         }
-        out
+        Computed { whole, codes }
     }
-}
-
-/// Near one, over all exponents, or any code.
-fn code(format: Format, random: u64, seed: u64) -> u64 {
-    let any = random & format.max_code();
-    if format.exponent_bits() == 0 || seed % 3 == 2 {
-        return any;
-    }
-    let spread = match seed % 3 {
-        0 => 4,
-        _ => 1 << format.exponent_bits().min(6),
-    };
-    let field = (format.bias() as u64).saturating_sub(spread / 2) + (random >> 40) % spread;
-    let fraction = random & ((1 << format.fraction_bits()) - 1);
-    let sign = if random >> 63 == 1 {
-        format.sign_mask()
-    } else {
-        0
-    };
-    let magnitude = field << format.fraction_bits() | fraction;
-    magnitude.min(format.max_finite(false) >> format.ignored_bits()) << format.ignored_bits() | sign
 }
 
 #[cfg(test)]
@@ -177,11 +126,11 @@ mod tests {
     use crate::pairs::PairsPlan;
     use crate::slices::{Blocks, SlicePlan};
     use crate::sums::SumPlan;
-    use tcverify_num::Rounding;
+    use tcverify_num::{Format, Rounding, Scale};
 
     fn products(plan: &Plan, platform: Platform, formats: Formats) -> Vec<Option<u64>> {
-        let of = |seed| Product::new(formats, seed).by(plan, platform);
-        SEEDS.into_iter().flat_map(of).collect()
+        let of = |run: Run| run.by(plan, platform).codes;
+        runs(formats).flat_map(of).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tcverify_tensor::Plane;
+use tcverify_tensor::{Plane, Problem};
 
 /// A matrix with its scales, if it has any.
 #[derive(Clone, Copy)]
@@ -10,6 +10,23 @@ pub struct Operand<'a> {
     pub codes: Plane<'a>,
     /// And how many k share one.
     pub scales: Option<(Plane<'a>, usize)>,
+}
+
+impl<'a> Operand<'a> {
+    /// A and B of one matrix of a product.
+    pub fn both(problem: &Problem<'a>, batch: usize) -> [Operand<'a>; 2] {
+        let Problem { a, b, scales, .. } = problem;
+        [
+            Operand {
+                codes: a.plane(batch),
+                scales: scales.map(|s| (s.a.plane(batch), s.block)),
+            },
+            Operand {
+                codes: b.plane(batch),
+                scales: scales.map(|s| (s.b.plane(batch), s.block)),
+            },
+        ]
+    }
 }
 
 /// What scales' exponents span; low > high where there are none.

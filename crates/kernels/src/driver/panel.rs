@@ -6,7 +6,7 @@ use super::chains::Main;
 use super::{Slab, TASK_ROWS};
 use crate::context::Flags;
 use crate::tile::{Operand, Packed, TileKernel};
-use tcverify_tensor::{Block, Problem, parallel};
+use tcverify_tensor::{Block, parallel};
 
 /// Some rows times some strips.
 struct Task {
@@ -18,21 +18,6 @@ struct Task {
 }
 
 impl<K: TileKernel> Slab<'_, K> {
-    pub(super) fn operands(&self) -> [Operand<'_>; 2] {
-        let Problem { a, b, scales, .. } = *self.context.work.problem;
-        let batch = self.batch;
-        [
-            Operand {
-                codes: a.plane(batch),
-                scales: scales.map(|s| (s.a.plane(batch), s.block)),
-            },
-            Operand {
-                codes: b.plane(batch),
-                scales: scales.map(|s| (s.b.plane(batch), s.block)),
-            },
-        ]
-    }
-
     /// Adds the products of a panel of k to the accumulators of a block of columns, and those perhaps to
     /// main ones.
     pub(super) fn multiply(
@@ -47,7 +32,7 @@ impl<K: TileKernel> Slab<'_, K> {
         let wide = self.wide();
         let kernel = self.kernel;
         let panel = kernel.panel(k.clone());
-        let [of_a, of_b] = self.operands();
+        let [of_a, of_b] = Operand::both(self.context.work.problem, self.batch);
         let pack_strip = |i: usize, strip: &mut K::B| {
             let left = columns.start + i * wide;
             let mine = left..columns.end.min(left + wide);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Slab;
 use crate::context::Flags;
-use crate::tile::{Packed, TileKernel};
+use crate::tile::{Operand, Packed, TileKernel};
 use tcverify_tensor::{Block, parallel};
 
 /// How many panels of A are packed at a time, for all tasks.
@@ -24,7 +24,7 @@ impl<K: TileKernel> Slab<'_, K> {
         state: &mut [K::State],
         flags: &Flags,
     ) {
-        let [of_a, of_b] = self.operands();
+        let [of_a, of_b] = Operand::both(self.context.work.problem, self.batch);
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
         let run = strips.div_ceil(self.tasks);
