@@ -48,9 +48,8 @@ impl BlockKernel {
         let format = plan.scale.format;
         let factor = |code: u64| {
             let number = format.unpack(code);
-            let lsb = number.exponent - format.fraction_bits() as i32;
             (!number.is_nan()).then(|| Factor {
-                value: number.significand as f64 * 2f64.powi(lsb),
+                value: number.significand as f64 * 2f64.powi(number.lsb(format)),
                 exponent: number.exponent,
             })
         };
