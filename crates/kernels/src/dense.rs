@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::platform::{Platform, Vectorized, Wide};
-use super::real::{Block, Real};
+use super::real::Real;
 use super::tile::{Operand, Packed, Panel, SpecialRule, StepFallback, TileKernel};
 use super::vector::Vector;
 use tcverify_num::Format;
@@ -293,12 +293,7 @@ impl<T: Real> Wide for PackA<'_, T> {
         let mut values = vec![T::default(); self.rows.len().div_ceil(ROWS) * padded * ROWS];
         let mut row = vec![T::default(); k.len()];
         for (i, at) in self.rows.enumerate() {
-            let block = Block {
-                row: at,
-                rows: 1,
-                column: k.start,
-                columns: k.len(),
-            };
+            let block = [at..at + 1, k.clone()];
             T::read(self.format, self.operand.codes, block, &mut row);
             let strip = &mut values[i / ROWS * padded * ROWS..];
             for (out, &value) in strip.iter_mut().skip(i % ROWS).step_by(ROWS).zip(&row) {
@@ -326,12 +321,7 @@ impl<T: Real> Wide for PackB<'_, T> {
     fn run(self) {
         let Panel { k, padded } = self.panel;
         let (wide, count) = (self.wide, self.columns.len());
-        let block = Block {
-            row: k.start,
-            rows: k.len(),
-            column: self.columns.start,
-            columns: count,
-        };
+        let block = [k.clone(), self.columns];
         let values = &mut self.b.values;
         if count == wide {
             values.resize(padded * wide, T::default());

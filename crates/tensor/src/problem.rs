@@ -96,7 +96,7 @@ impl<'a> Problem<'a> {
         if rows_of_b.iter().any(|&row| row as usize >= b.rows()) {
             return fail("the metadata of A refer to rows that B does not have");
         }
-        let alike = b.part(0..a.columns(), 0..b.columns());
+        let of_same_k = b.part(0..a.columns(), 0..b.columns());
         let selected = Selected {
             rows_of_b,
             whole: [a.columns(), a.rows()],
@@ -105,7 +105,7 @@ impl<'a> Problem<'a> {
         Ok(Problem {
             b,
             selected: Some(selected),
-            ..Problem::new(a, alike, c)?
+            ..Problem::new(a, of_same_k, c)?
         })
     }
 
@@ -238,13 +238,7 @@ impl<'a> Problem<'a> {
                 b: one(scales.b),
                 ..scales
             }),
-            selected: self.selected.map(|selected| {
-                let [row, k] = selected.first;
-                Selected {
-                    first: [row + batch * selected.whole[1], k],
-                    ..selected
-                }
-            }),
+            selected: self.selected.map(|s| s.moved(batch * s.whole[1], 0)),
             ..*self
         }
     }
@@ -253,13 +247,7 @@ impl<'a> Problem<'a> {
     pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Problem<'a> {
         let across = |planes: Planes<'a>| planes.part(rows.clone(), 0..planes.columns());
         let down = |planes: Planes<'a>| planes.part(0..planes.rows(), columns.clone());
-        let selected = self.selected.map(|selected| {
-            let [row, k] = selected.first;
-            Selected {
-                first: [row + rows.start, k],
-                ..selected
-            }
-        });
+        let selected = self.selected.map(|s| s.moved(rows.start, 0));
         // One row is the product of a row and of the rows of B that it selects.
         let (b, selected) = match selected {
             Some(selected) if rows.len() == 1 && self.a.batch_shape().is_empty() => {
@@ -286,13 +274,7 @@ impl<'a> Problem<'a> {
     /// The same elements of D, but only some of their products: C plus those. With scales the range
     /// starts where a block does.
     pub fn part_k(&self, k: Range<usize>) -> Problem<'a> {
-        let selected = self.selected.map(|selected| {
-            let [row, first] = selected.first;
-            Selected {
-                first: [row, first + k.start],
-                ..selected
-            }
-        });
+        let selected = self.selected.map(|s| s.moved(0, k.start));
         Problem {
             a: self.a.part(0..self.m, k.clone()),
             b: match selected {
@@ -332,6 +314,15 @@ impl<'a> Problem<'a> {
 }
 
 impl<'a> Selected<'a> {
+    /// Those of a part that begins so many rows and k later.
+    fn moved(self, rows: usize, k: usize) -> Selected<'a> {
+        let [row, first] = self.first;
+        Selected {
+            first: [row + rows, first + k],
+            ..self
+        }
+    }
+
     /// The rows of B that the first row of the part selects.
     fn row(&self, k: usize) -> &'a [u32] {
         let [row, first] = self.first;
