@@ -26,13 +26,15 @@ const PRODUCTS: [(TestNumbers, bool); 7] = [
     (TestNumbers::Sparse, true),
 ];
 
-/// The elements that the exact engine was asked for. When it is asked may differ between platforms.
-#[derive(Default)]
-struct Requested(RefCell<Vec<(usize, usize)>>);
+/// The elements of a tile that the exact engine was asked for. When it is asked may differ between platforms.
+struct Requested {
+    columns: usize,
+    elements: RefCell<Vec<bool>>,
+}
 
 impl StepFallback for Requested {
     fn step(&self, row: usize, column: usize, _: Range<usize>, code: u64) -> u64 {
-        self.0.borrow_mut().push((row, column));
+        self.elements.borrow_mut()[row * self.columns + column] = true;
         code
     }
 }
@@ -90,11 +92,15 @@ impl WithKernel for &Run {
         let mut codes = vec![None; tall * n];
         let mut whole = true;
         for left in (0..n).step_by(wide) {
-            let mut state: Vec<_> = (0..tall * wide)
-                .map(|i| kernel.start(c(i / wide * n + left + i % wide)))
-                .collect();
+            // Where an element of the tile is among those of the product.
+            let place = |i: usize| i / wide * n + left + i % wide;
+            let elements = 0..tall * wide;
+            let mut state: Vec<_> = elements.map(|i| kernel.start(c(place(i)))).collect();
             let mut sound = true;
-            let requested = Requested::default();
+            let requested = Requested {
+                columns: wide,
+                elements: RefCell::new(vec![false; tall * wide]),
+            };
             let mut room = kernel.room();
             for start in (0..k).step_by(kernel.depth()) {
                 let panel = kernel.panel(start..k.min(start + kernel.depth()));
@@ -102,11 +108,9 @@ impl WithKernel for &Run {
                 kernel.pack_b(&panel, b, left..left + wide, &mut room);
                 sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &requested);
             }
-            for (row, state) in state.chunks(wide).enumerate() {
-                for (column, &state) in state.iter().enumerate() {
-                    let own = sound && !requested.0.borrow().contains(&(row, column));
-                    codes[row * n + left + column] = kernel.finish(state).filter(|_| own);
-                }
+            let elements = state.into_iter().zip(requested.elements.into_inner());
+            for (i, (state, requested)) in elements.enumerate() {
+                codes[place(i)] = kernel.finish(state).filter(|_| sound && !requested);
             }
             whole &= sound;
         }
@@ -156,8 +160,9 @@ mod tests {
                 Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
                 Plan::Pairs(plan) => plan.group = 6 - plan.group,
                 Plan::Slices(plan) => plan.phases[0] ^= 1,
-                Plan::Lanes(lanes) => {
-                    *lanes = lane_plan(formats.a, lanes.rule, formats.scale, 23);
+                Plan::Lanes(plan) => {
+                    let rule = plan.rule;
+                    wrong = lanes(formats.a, rule, formats.scale, 23).0;
                 }
                 _ => continue,
             }
@@ -180,82 +185,50 @@ mod tests {
         }
     }
 
-    /// A plan of every kernel, and the formats of its products.
-    fn plans() -> Vec<(Plan, Formats)> {
-        let nan = 0x7fc0_0000;
-        let product = |operand, accumulator| Formats {
+    fn formats(operand: Format, accumulator: Format, scale: Option<Scale>) -> Formats {
+        Formats {
             a: operand,
             b: operand,
             accumulator,
             addend: accumulator,
-            scale: None,
-        };
+            scale,
+        }
+    }
+
+    /// A plan that the kernel takes, and the formats of its products.
+    fn planned<P>(
+        kind: fn(P) -> Plan,
+        plan: impl Fn(Formats) -> Option<P>,
+        formats: Formats,
+    ) -> (Plan, Formats) {
+        let plan = plan(formats).expect("the kernel has these constants");
+        (kind(plan), formats)
+    }
+
+    const NAN: u64 = 0x7fc0_0000;
+
+    /// A plan of every kernel, and the formats of its products.
+    fn plans() -> Vec<(Plan, Formats)> {
+        const NEAREST: Rounding = Rounding::NearestEven;
         let chain = |format, accumulator, nan| {
-            let plan = ChainPlan {
-                a: format,
-                b: format,
-                accumulator,
-                nan,
-            };
-            (Plan::Chain(plan), product(format, accumulator))
+            let plan = |formats| ChainPlan::new(formats, NEAREST, nan);
+            planned(Plan::Chain, plan, formats(format, accumulator, None))
         };
         let pairs = |format, group| {
-            let plan = PairsPlan {
-                a: format,
-                b: format,
-                group,
-                span: 16,
-                nan,
-            };
-            (Plan::Pairs(plan), product(format, Format::Fp32))
+            let plan = |formats| PairsPlan::new(formats, group, 16, NEAREST, NAN);
+            planned(Plan::Pairs, plan, formats(format, Format::Fp32, None))
         };
         let sum = |format, accumulator, group| {
-            let plan = SumPlan {
-                a: format,
-                b: format,
-                accumulator,
-                group,
-                nan,
-            };
-            (Plan::Sum(plan), product(format, accumulator))
-        };
-        let floor = |format, sums| {
-            let plan = Plan::Floor(floor_plan(format, sums));
-            (plan, product(format, Format::Fp32))
-        };
-        let sticky = |hidden_bit| {
-            let plan = Plan::Sticky(sticky_plan(hidden_bit));
-            (plan, product(Format::Fp16, Format::Fp32))
-        };
-        let lanes = |format, rule, scale| {
-            let mut product = product(format, Format::Fp32);
-            product.scale = scale;
-            (Plan::Lanes(lane_plan(format, rule, scale, 24)), product)
-        };
-        let block = |scale: Scale| {
-            let mut product = product(Format::E2m1, Format::Fp32);
-            product.scale = Some(scale);
-            (Plan::Block(block_plan(scale)), product)
+            let plan = |formats| SumPlan::new(formats, group, NEAREST, NAN);
+            planned(Plan::Sum, plan, formats(format, accumulator, None))
         };
         let half = |accumulator| {
-            let plan = HalfPlan {
-                span: 16,
-                addend: accumulator,
-                accumulator,
-            };
-            (Plan::Half(plan), product(Format::Fp16, accumulator))
+            let plan = |formats| Some(HalfPlan::new(formats, 16));
+            planned(Plan::Half, plan, formats(Format::Fp16, accumulator, None))
         };
         let integers = |format, clamped| {
-            let plan = IntegerPlan {
-                a: format,
-                b: format,
-                clamped,
-            };
-            (Plan::Integers(plan), product(format, Format::Int32))
-        };
-        let slices = |format, accumulator, phases: &[u32]| {
-            let formats = product(format, accumulator);
-            (Plan::Slices(slice_plan(formats, phases)), formats)
+            let plan = |formats| IntegerPlan::new(formats, clamped);
+            planned(Plan::Integers, plan, formats(format, Format::Int32, None))
         };
         let ue8m0 = Scale {
             format: Format::Ue8m0,
@@ -265,7 +238,7 @@ mod tests {
             format: Format::Ue4m3,
             block: 16,
         };
-        let group_of = |operand, accumulator, fraction_bits, precision, rounding, halves| {
+        let group_of = |operand, accumulator, fraction_bits, precision, rounding, halves: bool| {
             let dot_add = DotAdd {
                 group: 16,
                 fraction_bits,
@@ -279,23 +252,16 @@ mod tests {
                 rounding,
                 nan: 0x7fff,
             };
-            let formats = product(operand, accumulator);
-            let order = |halves: bool| halves.then(|| (0..32).collect());
-            let plan = GroupPlan::new(dot_add, formats, order(halves));
-            (
-                Plan::Group(plan.expect("the kernel has these constants")),
-                formats,
-            )
+            let order = || halves.then(|| (0..32).collect());
+            let plan = |formats| GroupPlan::new(dot_add, formats, order());
+            planned(Plan::Group, plan, formats(operand, accumulator, None))
         };
         let groups = [false, true].into_iter().flat_map(|halves| {
             let fp32 = |operand, bits, precision| {
                 let rounding = Rounding::TowardZero;
                 group_of(operand, Format::Fp32, bits, precision, rounding, halves)
             };
-            let fp16 = |operand, bits| {
-                let rounding = Rounding::NearestEven;
-                group_of(operand, Format::Fp16, bits, 11, rounding, halves)
-            };
+            let fp16 = |operand, bits| group_of(operand, Format::Fp16, bits, 11, NEAREST, halves);
             [
                 fp32(Format::Fp16, 25, 24),
                 fp32(Format::Fp16, 25, 14),
@@ -309,7 +275,7 @@ mod tests {
             ]
         });
         let others = [
-            chain(Format::Fp16, Format::Fp32, nan),
+            chain(Format::Fp16, Format::Fp32, NAN),
             chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000),
             pairs(Format::Fp16, 4),
             pairs(Format::Bf16, 2),
@@ -323,13 +289,13 @@ mod tests {
             floor(Format::E4m3fnuz, 2),
             sticky(true),
             sticky(false),
-            lanes(Format::E4m3, LaneRule::Tfr, None),
-            lanes(Format::E4m3, LaneRule::Tfr, Some(ue8m0)),
-            lanes(Format::E5m2, LaneRule::TfrAligned, None),
-            lanes(Format::E4m3, LaneRule::Drl, None),
-            lanes(Format::E5m2, LaneRule::Drl, None),
-            lanes(Format::E2m1, LaneRule::Mxfp4, Some(ue8m0)),
-            lanes(Format::E2m1, LaneRule::Nvfp4, Some(ue4m3)),
+            lanes(Format::E4m3, LaneRule::Tfr, None, 24),
+            lanes(Format::E4m3, LaneRule::Tfr, Some(ue8m0), 24),
+            lanes(Format::E5m2, LaneRule::TfrAligned, None, 24),
+            lanes(Format::E4m3, LaneRule::Drl, None, 24),
+            lanes(Format::E5m2, LaneRule::Drl, None, 24),
+            lanes(Format::E2m1, LaneRule::Mxfp4, Some(ue8m0), 24),
+            lanes(Format::E2m1, LaneRule::Nvfp4, Some(ue4m3), 24),
             block(ue8m0),
             block(ue4m3),
             half(Format::Fp16),
@@ -344,42 +310,33 @@ mod tests {
         groups.chain(others).collect()
     }
 
-    fn to_fp32(format: Format) -> Formats {
-        Formats {
-            a: format,
-            b: format,
-            accumulator: Format::Fp32,
-            addend: Format::Fp32,
-            scale: None,
-        }
-    }
-
     /// Vortex.
-    fn sticky_plan(hidden_bit: bool) -> StickyPlan {
-        let step = StickyStep {
+    fn sticky(hidden_bit: bool) -> (Plan, Formats) {
+        let step = || StickyStep {
             group: 8,
             fraction_bits: 24,
             zero_exponent: -260,
             width: 30,
             hidden_bit,
             masks: false,
-            nan: 0x7fc0_0000,
+            nan: NAN,
         };
-        StickyPlan::new(to_fp32(Format::Fp16), step).expect("the kernel has these constants")
+        let plan = |formats| StickyPlan::new(formats, step());
+        planned(
+            Plan::Sticky,
+            plan,
+            formats(Format::Fp16, Format::Fp32, None),
+        )
     }
 
     /// Vortex, with lanes of more than one product.
-    fn lane_plan(
+    fn lanes(
         format: Format,
         rule: LaneRule,
         scale: Option<Scale>,
         fraction_bits: u32,
-    ) -> LanePlan {
-        let formats = Formats {
-            scale,
-            ..to_fp32(format)
-        };
-        let step = LaneStep {
+    ) -> (Plan, Formats) {
+        let step = || LaneStep {
             rule,
             lanes: 8,
             group: if format == Format::E2m1 { 32 } else { 16 },
@@ -389,14 +346,15 @@ mod tests {
             hidden_bit: matches!(rule, LaneRule::TfrAligned | LaneRule::Drl),
             masks: false,
             ieee_top: false,
-            nan: 0x7fc0_0000,
+            nan: NAN,
         };
-        LanePlan::new(formats, step).expect("the kernel has these constants")
+        let plan = |formats| LanePlan::new(formats, step());
+        planned(Plan::Lanes, plan, formats(format, Format::Fp32, scale))
     }
 
     /// CDNA 3.
-    fn floor_plan(format: Format, sums: usize) -> FloorPlan {
-        let step = FloorStep {
+    fn floor(format: Format, sums: usize) -> (Plan, Formats) {
+        let step = || FloorStep {
             group: 8 * sums,
             sums,
             fraction_bits: 24,
@@ -407,40 +365,37 @@ mod tests {
             rounding: Rounding::NearestEven,
             nan: 0x7fff_ffff,
         };
-        FloorPlan::new(to_fp32(format), step).expect("the kernel has these constants")
+        let plan = |formats| FloorPlan::new(formats, step());
+        planned(Plan::Floor, plan, formats(format, Format::Fp32, None))
     }
 
     /// Wormhole.
-    fn slice_plan(formats: Formats, phases: &[u32]) -> SlicePlan {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        let (fp16, fp32) = (a.exponent_bits() == 5, accumulator == Format::Fp32);
-        let plan = SlicePlan {
-            a,
-            b,
-            accumulator,
-            tile: 32,
-            phases: phases.to_vec(),
-            zero_exponent: (fp16 && fp32).then_some(-30),
-            narrow_bits: if fp32 { 0 } else { 13 },
-            minus_one: fp32.then_some(27),
-            blocks: fp32.then_some(Blocks {
-                k: 32,
-                lost_bits: 13,
-                added: fp16,
-            }),
+    fn slices(format: Format, accumulator: Format, phases: &[u32]) -> (Plan, Formats) {
+        let (fp16, fp32) = (format.exponent_bits() == 5, accumulator == Format::Fp32);
+        let plan = |formats| {
+            let plan = SlicePlan {
+                a: format,
+                b: format,
+                accumulator,
+                tile: 32,
+                phases: phases.to_vec(),
+                zero_exponent: (fp16 && fp32).then_some(-30),
+                narrow_bits: if fp32 { 0 } else { 13 },
+                minus_one: fp32.then_some(27),
+                blocks: fp32.then_some(Blocks {
+                    k: 32,
+                    lost_bits: 13,
+                    added: fp16,
+                }),
+            };
+            SlicePlan::new(formats, plan)
         };
-        SlicePlan::new(formats, plan).expect("the kernel has these constants")
+        planned(Plan::Slices, plan, formats(format, accumulator, None))
     }
 
     /// Blackwell.
-    fn block_plan(scale: Scale) -> BlockPlan {
-        let formats = Formats {
-            scale: Some(scale),
-            ..to_fp32(Format::E2m1)
-        };
-        let step = BlockStep {
+    fn block(scale: Scale) -> (Plan, Formats) {
+        let step = || BlockStep {
             group: 64,
             part: 16,
             fraction_bits: 35,
@@ -450,6 +405,11 @@ mod tests {
             rounding: Rounding::TowardZero,
             nan: 0x7fff_ffff,
         };
-        BlockPlan::new(formats, step).expect("the kernel has these constants")
+        let plan = |formats| BlockPlan::new(formats, step());
+        planned(
+            Plan::Block,
+            plan,
+            formats(Format::E2m1, Format::Fp32, Some(scale)),
+        )
     }
 }
