@@ -72,7 +72,7 @@ impl Deadline {
 /// Why work ended before it was done; it unwinds the threads of the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Nobody waits for it.
+    /// Its result is no longer wanted.
     Interrupted,
     /// It cannot go on: a device failed, say.
     Failed(String),
@@ -95,7 +95,7 @@ pub fn poll() {
     }
 }
 
-/// For work whose progress nobody hears of: [`poll`].
+/// A report of progress that only calls [`poll`].
 pub fn unheard(_: u64) {
     poll();
 }

@@ -1,5 +1,4 @@
-//! Kernels whose operands are plain numbers side by side, k by k: all of them pack alike, and differ in
-//! their arithmetic.
+//! Kernels on plain numbers: they share the packing, and differ in their arithmetic.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -18,9 +17,9 @@ pub const ROWS: usize = 4;
 #[derive(Debug, Default)]
 pub struct Dense<T> {
     pub values: Vec<T>,
-    /// Whether a row (or column) has an infinity or NaN, for those who ask.
+    /// Whether a row (or column) has an infinity or NaN; empty where the plan computes with them.
     pub special: Vec<bool>,
-    /// Of each strip, for those who ask.
+    /// Of each strip; empty unless the plan measures.
     pub ranges: Vec<ExponentRange>,
 }
 
@@ -107,7 +106,7 @@ pub trait Plain: Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a, T> {
     pub values: &'a [T],
-    /// None where nobody asked.
+    /// None unless the plan measures.
     pub range: Option<ExponentRange>,
 }
 
@@ -118,7 +117,7 @@ pub struct DenseTile<'a, T, S> {
     pub state: &'a mut [S],
     pub depth: usize,
     pub columns: usize,
-    /// Of the strips of A and B, for those who asked.
+    /// Of the strips of A and B; none unless the plan measures.
     pub ranges: Option<[ExponentRange; 2]>,
     pub fallback: &'a dyn StepFallback,
 }

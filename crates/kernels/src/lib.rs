@@ -1,13 +1,13 @@
-//! Matrix units of GPUs, fast: packing, cache blocking, tiles over all cores, vector kernels. They know
-//! numbers alone: a [`Plan`] says what is computed, and every tile or step whose preconditions fail is
-//! the caller's exact engine's ([`ExactEngine`]), with which all bits are identical.
+//! Vector kernels for the matrix units of GPUs: packing, cache blocking, tiles over all cores. A [`Plan`] says
+//! what is computed, in numbers alone. A tile or step whose preconditions fail goes to the caller's exact engine
+//! ([`ExactEngine`]). All bits are those of that engine.
 //!
 //! * `plan`: which kernel, and its constants.
 //! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`) by awkward numbers (`test_products`).
-//! * `native`: instructions of this processor that are judged.
+//! * `native`: dot products of this processor, which are judged as a GPU's are.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
 //!
 //! # What bounds each kernel
@@ -86,14 +86,14 @@ use self::context::Context;
 use self::dense::DenseKernel;
 use tcverify_num::Format;
 
-/// Something to be done with the kernel of a plan, whichever that is.
+/// Work that is generic over the kernel of a plan.
 trait WithKernel {
     type Out;
 
     fn with<K: tile::TileKernel>(self, kernel: &K) -> Self::Out;
 }
 
-/// Makes the kernel of a plan.
+/// Does work with the kernel of a plan.
 fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
     match plan {
         Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
@@ -134,8 +134,8 @@ fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W:
 }
 
 /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
-/// codes of the accumulator's format. Returns how many multiply-adds fell to the exact engine; none if nothing was
-/// computed, because the product is not worth packing for, or the kernel fails its self-test.
+/// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was
+/// computed: the product is too small to pack, or the kernel fails its self-test.
 pub fn fill(
     work: Work,
     (plan, platform): (Plan, Platform),
@@ -173,8 +173,8 @@ pub fn fill(
     Some(fallback.load(Ordering::Relaxed))
 }
 
-/// Sums of chains of a product of one matrix, in C order, if the kernel of a plan computes them in
-/// one go; and the multiply-adds that fell to the exact engine.
+/// Sums of chains of a product of one matrix, in C order, and how many multiply-adds the exact engine did; none if the
+/// kernel of a plan does not compute all chains in one go.
 pub fn promoted(
     work: Work,
     (plan, platform): (Plan, Platform),

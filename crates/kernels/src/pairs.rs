@@ -3,8 +3,8 @@
 //! Products of operands with few bits are exact in an FP32, so that `p0 + p1` is one fused
 //! multiply-add. Operands are flushed when they are packed and C when it is read; after that no sum is
 //! a subnormal number but zero if the last bit of every product lies far enough above the smallest
-//! exponent, which is asked of every tile. Infinities and NaNs are IEEE's; which NaN, is the model's
-//! word at the end.
+//! exponent, which is checked for every tile. Infinities and NaNs are IEEE's; at the end every NaN becomes
+//! the model's.
 
 use super::dense::{DenseTile, ExponentRange, Plain, ROWS, Strip};
 use super::real::Real;

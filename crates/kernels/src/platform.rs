@@ -4,7 +4,7 @@ use super::vector::portable::Portable;
 use super::vector::{Half2, Vector};
 
 /// An instruction set that this machine has: values come only from [`Platform::available`] and
-/// [`Platform::detect`], which look.
+/// [`Platform::detect`], which ask the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Platform(Set);
 
@@ -26,8 +26,7 @@ enum Set {
     Neon,
 }
 
-/// Work that is compiled anew for every instruction set: its `run` is always inlined, which a closure
-/// cannot ask for.
+/// Work that is compiled for every instruction set: its `run` is always inlined, which a closure's is not.
 pub trait Wide {
     type Output;
     fn run(self) -> Self::Output;

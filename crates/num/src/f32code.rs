@@ -35,7 +35,7 @@ impl FromStr for F32 {
                 "{text} is too large for an f32; for infinity write inf"
             ));
         }
-        // Nor shall one become a zero, which is a word of its own: with beta = 0 nobody reads C.
+        // Nor shall it become a zero, which has a meaning of its own: with beta = 0 C is not read.
         let mantissa = lower.split('e').next().unwrap_or_default();
         if value == 0.0 && mantissa.contains(|digit| matches!(digit, '1'..='9')) {
             return Err(format!("{text} is not zero, but too small for an f32"));

@@ -112,8 +112,7 @@ impl SpecialTerms {
 }
 
 impl Format {
-    /// Takes a code apart. Bits above the format's width are not looked at: whoever reads a file
-    /// refuses them first.
+    /// Takes a code apart. Bits above the format's width are ignored: readers of files refuse them first.
     pub fn unpack(self, code: u64) -> Unpacked {
         match self.kind() {
             Kind::Float => self.unpack_float(code),

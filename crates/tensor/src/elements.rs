@@ -61,8 +61,8 @@ impl Tensor {
         let raw = self.raw(offset);
         let code = match self.stored.encoding {
             Encoding::Code => raw,
-            // Checked for every element when the tensor was made. Should the file have been changed
-            // since, whoever mapped it reports that, and this value is never shown.
+            // Checked for every element when the tensor was made. If the file has changed since, its
+            // reader reports that, and this value is never shown.
             Encoding::Value(from) => convert_exact(from, raw, self.format).unwrap_or(0),
             Encoding::Integer { .. } => self.stored.integer_code(raw, self.format).unwrap_or(0),
         };

@@ -52,7 +52,7 @@ impl std::fmt::Display for ShapeError {
 impl std::error::Error for ShapeError {}
 
 impl<'a> Problem<'a> {
-    /// Pairs operands, transposed beforehand where that was asked for.
+    /// Pairs operands, which the caller has transposed where needed.
     ///
     /// # Errors
     /// When ranks, batches or inner dimensions do not fit, or C is not of D's shape.

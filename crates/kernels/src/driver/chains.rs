@@ -24,7 +24,7 @@ pub struct Promotion<'p> {
 
 /// Adds accumulators to main ones.
 pub trait Merging: Sync {
-    /// Neighbouring elements of a row, of which `column` is the first; all are f32 codes.
+    /// Adds `sums` to `main`: neighbouring elements of a row from `at` (row, column) on, all f32 codes.
     fn merge(&self, chain: usize, at: [usize; 2], main: &mut [u32], sums: &[u32]);
 }
 

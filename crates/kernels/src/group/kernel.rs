@@ -341,7 +341,7 @@ unsafe fn checked_add<V: Vector, const CHECKED: bool>(x: V::I, y: V::I, bad: &mu
     }
 }
 
-/// `total * back`, rounded as the output asks.
+/// `total * back`, rounded to the output.
 #[inline(always)]
 unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &GroupPlan, total: V::I, back: V::F) -> V::F {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.

@@ -110,9 +110,9 @@ pub unsafe trait Vector {
     unsafe fn max_halves(x: Self::I, y: Self::I) -> Self::I;
     /// All ones in 16-bit halves that are equal, else zero.
     unsafe fn equal_halves(x: Self::I, y: Self::I) -> Self::I;
-    /// 16-bit halves `<< y`; halves of `y` are alike, from 0 to 15.
+    /// 16-bit halves `<< y`; both halves of `y` are equal, from 0 to 15.
     unsafe fn shift_left_halves(x: Self::I, y: Self::I) -> Self::I;
-    /// 16-bit halves `>> y`, zeros shifted in; halves of `y` are alike, from 0 to 15.
+    /// 16-bit halves `>> y`, zeros shifted in; both halves of `y` are equal, from 0 to 15.
     unsafe fn shift_right_halves(x: Self::I, y: Self::I) -> Self::I;
     /// `x * y / 2^15` of signed 16-bit halves, to nearest, ties up; not of -2^15 times itself.
     unsafe fn multiply_fractions(x: Self::I, y: Self::I) -> Self::I;
@@ -151,7 +151,7 @@ pub unsafe trait Vector {
     unsafe fn load_bytes(from: *const u8) -> Self::I;
     /// `LANES` unsigned 16-bit integers, the low byte first, each a lane.
     unsafe fn load_pairs(from: *const u8) -> Self::I;
-    /// Asks for a line of memory that will be read. Any address will do.
+    /// Prefetches a line of memory. Any address will do.
     #[inline(always)]
     unsafe fn prefetch(_: *const u8) {}
     /// Lanes as bytes; they must be below 256.

@@ -44,7 +44,7 @@ unsafe impl Vector for Neon {
         fn bits(x: float32x4_t) -> int32x4_t = vreinterpretq_s32_f32(x);
         fn from_bits(x: int32x4_t) -> float32x4_t = vreinterpretq_f32_s32(x);
         fn truncate(x: float32x4_t) -> int32x4_t = {
-            // FCVTZS: saturates where x86 gives -2^31, which nobody looks at.
+            // FCVTZS: saturates where x86 gives -2^31; no kernel uses such a lane.
             vcvtq_s32_f32(x)
         };
         fn round_toward_zero(x: int32x4_t) -> float32x4_t = {
