@@ -83,55 +83,7 @@ pub use sums::SumPlan;
 pub use test_products::{TestNumbers, TestProduct};
 
 use self::context::Context;
-use self::dense::DenseKernel;
-use tcverify_num::Format;
-
-/// Work that is generic over the kernel of a plan.
-trait WithKernel {
-    type Out;
-
-    fn with<K: tile::TileKernel>(self, kernel: &K) -> Self::Out;
-}
-
-/// Does work with the kernel of a plan.
-fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
-    match plan {
-        Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Floor(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Sticky(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Lanes(plan) => work.with(&lanes::LaneKernel { plan, platform }),
-        Plan::Block(plan) => work.with(&blocks::BlockKernel::new(plan, platform)),
-        Plan::Half(plan) => work.with(&DenseKernel { plan, platform }),
-        Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
-            let plan = chain::Chain::<f64>::new(plan);
-            work.with(&DenseKernel { plan, platform })
-        }
-        Plan::Chain(plan) => {
-            let plan = chain::Chain::<f32>::new(plan);
-            work.with(&DenseKernel { plan, platform })
-        }
-        Plan::Pairs(plan) => work.with(&DenseKernel { plan, platform }),
-        Plan::Sum(plan) => match plan.group {
-            Some(group) => {
-                let plan = sums::Sum { plan, group };
-                work.with(&DenseKernel { plan, platform })
-            }
-            None if plan.accumulator == Format::Fp64 => {
-                let plan = double_sums::DoubleDot { plan };
-                work.with(&DenseKernel { plan, platform })
-            }
-            None => {
-                let plan = sums::Dot { plan };
-                work.with(&DenseKernel { plan, platform })
-            }
-        },
-        Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
-        Plan::Slices(plan) if plan.blocks.is_some_and(|blocks| blocks.added) => {
-            work.with(&slices::SliceKernel::<[i32; 3]>::new(plan, platform))
-        }
-        Plan::Slices(plan) => work.with(&slices::SliceKernel::<i32>::new(plan, platform)),
-    }
-}
+use self::plan::{WithKernel, with_kernel};
 
 /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
 /// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was

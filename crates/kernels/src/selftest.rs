@@ -4,11 +4,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::plan::Plan;
+use super::plan::{Plan, WithKernel, with_kernel};
 use super::platform::Platform;
 use super::test_products::{TestNumbers, TestProduct};
 use super::tile::{Operand, StepFallback, TileKernel};
-use super::{WithKernel, with_kernel};
 use tcverify_num::Formats;
 
 /// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
