@@ -296,6 +296,26 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for: of each
+    /// matrix its number, its rows, and their place in `out`.
+    pub fn by_matrix<'o>(
+        &self,
+        first_row: usize,
+        mut out: &'o mut [u64],
+    ) -> Vec<(usize, Range<usize>, &'o mut [u64])> {
+        let Problem { m, n, .. } = *self;
+        let mut pieces = Vec::new();
+        let mut next = first_row;
+        while !out.is_empty() {
+            let (batch, row) = (next / m, next % m);
+            let count = (m - row).min(out.len() / n);
+            let (piece, rest) = out.split_at_mut(count * n);
+            (next, out) = (next + count, rest);
+            pieces.push((batch, row..row + count, piece));
+        }
+        pieces
+    }
+
     pub fn batches(&self) -> usize {
         self.a.batches()
     }

@@ -51,23 +51,15 @@ pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: 
     let Problem { m, n, .. } = *context.work.problem;
     let matrices = (out.len() / n).div_ceil(m);
     let tasks = (4 * rayon::current_num_threads()).div_ceil(matrices);
-    let mut slabs = Vec::new();
-    let (mut next, mut rest) = (first_row, out);
-    while !rest.is_empty() {
-        let (batch, row) = (next / m, next % m);
-        let count = (m - row).min(rest.len() / n);
-        let (mine, others) = rest.split_at_mut(count * n);
-        (next, rest) = (next + count, others);
+    let pieces = context.work.problem.by_matrix(first_row, out);
+    parallel::each_of(pieces, &|(batch, rows, out)| {
         let slab = Slab {
             context,
             kernel,
             batch,
-            rows: row..row + count,
+            rows,
             tasks,
         };
-        slabs.push((slab, mine));
-    }
-    parallel::each_of(slabs, &|(slab, out)| {
         if slab.is_cheaper_transposed() {
             slab.fill_transposed(out);
         } else {
