@@ -8,7 +8,7 @@ use tcverify_tensor::{self as tensor, Plane};
 
 /// Codes of the columns of a strip over a panel, k by k.
 pub enum Codes<'a> {
-    /// As memory has them, of one or two bytes each.
+    /// Where they lie in memory, one or two bytes each.
     Memory(tensor::Lines<'a>),
     /// Where a column lies together in memory and not a row: transposed, of the same bytes.
     Transposed { words: Vec<u64>, width: usize },
@@ -86,7 +86,7 @@ impl<'a> Codes<'a> {
 
 /// Transposes columns that lie together in memory into lines: four bytes of a column are a lane, and lanes are transposed.
 struct Transpose<'a> {
-    /// Of columns.
+    /// The columns.
     lines: tensor::Lines<'a>,
     wide: usize,
     len: usize,
@@ -161,6 +161,21 @@ impl Transpose<'_> {
 
 /// Lanes of the widest register.
 const SQUARE: usize = WIDEST / ACROSS;
+
+/// Notes which columns have a special code. Rare, so that a look at each code is cheap enough.
+#[cold]
+pub fn note_specials(
+    plane: Plane,
+    [rows, columns]: [Range<usize>; 2],
+    is_special: impl Fn(u64) -> bool,
+    special: &mut [bool],
+) {
+    for row in rows {
+        for (special, column) in special.iter_mut().zip(columns.clone()) {
+            *special |= is_special(plane.code(row, column));
+        }
+    }
+}
 
 /// A register of a line, of codes of so many bytes.
 ///

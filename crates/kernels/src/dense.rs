@@ -19,7 +19,7 @@ pub struct Dense<T> {
     pub values: Vec<T>,
     /// Whether a row (or column) has an infinity or NaN; empty where the plan computes with them.
     pub special: Vec<bool>,
-    /// Of each strip; empty unless the plan measures.
+    /// The range of each strip; empty unless the plan measures.
     pub ranges: Vec<ExponentRange>,
 }
 
@@ -38,7 +38,7 @@ pub struct ExponentRange {
 }
 
 impl ExponentRange {
-    /// Of numbers whose infinities and NaNs have the field `top`.
+    /// The range of no numbers, where infinities and NaNs have the field `top`.
     pub fn empty(top: i32) -> ExponentRange {
         ExponentRange { low: top, high: 0 }
     }
@@ -70,16 +70,16 @@ pub trait Plain: Sync {
     /// Whether it needs the exponents of strips.
     const MEASURES: bool = false;
 
-    /// Of A and of B.
+    /// The formats of A and B.
     fn formats(&self) -> [Format; 2];
 
-    /// As of [`TileKernel`], as the next three.
+    /// See [`TileKernel`] for this and the next three.
     fn depth(&self) -> usize;
     fn specials(&self) -> SpecialRule;
     fn start(&self, code: u64) -> Self::State;
     fn finish(&self, state: Self::State) -> Option<u64>;
 
-    /// As of [`TileKernel`].
+    /// See [`TileKernel`].
     fn commutes(&self) -> bool {
         true
     }
@@ -117,7 +117,7 @@ pub struct DenseTile<'a, T, S> {
     pub state: &'a mut [S],
     pub depth: usize,
     pub columns: usize,
-    /// Of the strips of A and B; none unless the plan measures.
+    /// The ranges of the strips of A and B; none unless the plan measures.
     pub ranges: Option<[ExponentRange; 2]>,
     pub fallback: &'a dyn StepFallback,
 }

@@ -13,7 +13,7 @@ use super::tile::SpecialRule;
 use super::vector::Vector;
 use tcverify_num::Format;
 
-/// Of sums over all of K.
+/// Arithmetic of sums over all of K.
 pub struct DoubleDot {
     pub plan: SumPlan,
 }

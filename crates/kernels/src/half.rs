@@ -87,7 +87,7 @@ impl Plain for HalfPlan {
         (!state.is_nan()).then(|| narrowed(self.accumulator, state))
     }
 
-    /// Of two NaNs the first operand's goes on.
+    /// Two NaNs give the first operand's.
     fn commutes(&self) -> bool {
         false
     }

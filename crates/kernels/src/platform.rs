@@ -15,13 +15,13 @@ enum Set {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// With lanes of two IEEE halves.
+    /// AVX-512 with lanes of two IEEE halves.
     #[cfg(target_arch = "x86_64")]
     Avx512Fp16,
     /// Plain Rust with such lanes, for tests.
     #[cfg(any(test, feature = "emulated-neon"))]
     PortableFp16,
-    /// In tests elsewhere: through an emulation of its instructions.
+    /// Tests on other machines emulate its instructions.
     #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
     Neon,
 }

@@ -15,14 +15,13 @@ use tcverify_num::Formats;
 const SIZE: [usize; 3] = [8, 64, 141];
 
 /// What is multiplied, and whether C is added: without it the largest sums stay in 32 bits.
-const PRODUCTS: [(TestNumbers, bool); 7] = [
+const PRODUCTS: [(TestNumbers, bool); 6] = [
     (TestNumbers::Near, true),
     (TestNumbers::Wide, true),
     (TestNumbers::Any, true),
     (TestNumbers::Full, true),
     (TestNumbers::Full, false),
     (TestNumbers::Tiny, true),
-    (TestNumbers::Sparse, true),
 ];
 
 /// The elements of a tile that the exact engine was asked for. When it is asked may differ between platforms.

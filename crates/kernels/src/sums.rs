@@ -81,7 +81,7 @@ unsafe fn add<V: Vector>(
     }
 }
 
-/// Of sums of a few products.
+/// Arithmetic of sums of a few products.
 pub struct Sum {
     pub plan: SumPlan,
     pub group: usize,
@@ -221,7 +221,7 @@ impl Plain for Sum {
     }
 }
 
-/// Of sums over all of K, rounded to FP32.
+/// Arithmetic of sums over all of K, rounded to FP32.
 pub struct Dot {
     pub plan: SumPlan,
 }

@@ -44,7 +44,7 @@ pub struct TestProduct {
 }
 
 impl TestProduct {
-    /// Of so many rows, columns and k.
+    /// A product of so many rows, columns and k.
     pub fn new(formats: Formats, [m, n, k]: [usize; 3], numbers: TestNumbers) -> TestProduct {
         let mut random = SplitMix64(numbers as u64);
         let mut matrix = |format: Format, rows: usize, columns: usize, numbers| {

@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// By looking at every code.
+    /// Every code is looked at.
     #[test]
     fn no_code_is_farther_from_zero_than_the_largest() {
         for format in Format::ALL
@@ -369,7 +369,7 @@ mod tests {
                 .copied()
                 .filter(|&x| x > 0.0)
                 .fold(f64::MAX, f64::min);
-            // Of integers the least is farther.
+            // The least integer is farther than the largest.
             let [top, bottom] = [most.max(-least), positive].map(|x| x.log2().floor() as i32);
             assert_eq!(format.max_exponent(), top, "{format}");
             let subnormals = match format.kind() {

@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Of a code and back, for every code of small formats that have infinities.
+    /// Every code of some small formats becomes a value and the same code again.
     #[test]
     fn values_round_to_the_code_they_are_of() {
         for format in [Format::Fp16, Format::E5m2, Format::Int8, Format::Uint4] {

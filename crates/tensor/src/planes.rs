@@ -12,7 +12,7 @@ pub struct Planes<'a> {
     pub(super) rows: (usize, usize),
     pub(super) columns: (usize, usize),
     pub(super) batch_axes: usize,
-    /// Of the first element.
+    /// The offset of the first element.
     pub(super) offset: usize,
     /// Which rows or columns of what the strides say there are, where not all are, or in another order.
     pub(super) picked: Option<Picked<'a>>,

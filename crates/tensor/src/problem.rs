@@ -18,7 +18,7 @@ pub struct Problem<'a> {
     pub k: usize,
 }
 
-/// Of a compressed A: for every element the row of B that it is multiplied by.
+/// The row of B that every element of a compressed A is multiplied by.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'a> {
     /// Row by row, matrix by matrix.
@@ -67,7 +67,7 @@ impl<'a> Problem<'a> {
     /// As [`Problem::new`], but K may be 0.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Problem::new`].
     pub fn with_any_k(
         a: Planes<'a>,
         b: Planes<'a>,
@@ -79,7 +79,7 @@ impl<'a> Problem<'a> {
     /// The product of a compressed A: every element of it has a row of B in `rows_of_b`. K is that of A.
     ///
     /// # Errors
-    /// As of [`Problem::new`]; or there is not one row of B for every element of A.
+    /// As for [`Problem::new`], or if there is not one row of B for every element of A.
     pub fn selecting(
         a: Planes<'a>,
         b: Planes<'a>,
@@ -334,7 +334,7 @@ impl<'a> Problem<'a> {
 }
 
 impl<'a> Selected<'a> {
-    /// Those of a part that begins so many rows and k later.
+    /// The rows of B for a part that begins so many rows and k later.
     fn moved(self, rows: usize, k: usize) -> Selected<'a> {
         let [row, first] = self.first;
         Selected {

@@ -39,7 +39,7 @@ struct Factor {
 pub struct BlockKernel {
     plan: BlockPlan,
     platform: Platform,
-    /// By the scale's code; none of a NaN.
+    /// The factor of every scale code; none for a NaN.
     factors: Vec<Option<Factor>>,
 }
 

@@ -23,7 +23,7 @@ pub struct Lines {
     pub nonzero: Vec<i32>,
     /// Minus the sum of A's numbers times [`OFFSET`].
     pub corrections: Vec<i32>,
-    /// Of each strip; scales of zeros left out.
+    /// What the scales of each strip span, those of zeros left out.
     pub spans: Vec<Span>,
     pub special: Vec<bool>,
 }

@@ -97,7 +97,7 @@ impl RunTile<'_> {
         unsafe {
             let words = self.a_words.as_ptr().add(at * WORDS);
             let b = self.b.words.as_ptr().add(part * WORDS * columns + left);
-            // Of 24 times 12, eight products are far below 2^15.
+            // Eight products of at most 24 times 12 are far below 2^15.
             let mut halves = V::multiply_bytes(V::load(b), V::splat(*words));
             for word in 1..WORDS {
                 let b = V::load(b.add(word * columns));

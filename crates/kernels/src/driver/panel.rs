@@ -10,7 +10,7 @@ use tcverify_tensor::{Block, parallel};
 
 /// Some rows times some strips.
 struct Task {
-    /// Of rows, counted from the slab's first.
+    /// Which block of rows, counted from the slab's first.
     block: usize,
     strip: usize,
     /// How many strips.
@@ -48,7 +48,7 @@ impl<K: TileKernel> Slab<'_, K> {
             a
         };
         let tasks = self.tasks(b.len());
-        // Of one block of rows every strip of B has one task, which packs it where it is about to read it.
+        // With one block of rows every strip of B has one task, which packs the strip right before it reads it.
         let (rooms, packed): (Vec<Option<&mut K::B>>, &[K::B]) = match (blocks, tasks.first()) {
             (1, Some(task)) => (b.chunks_mut(task.run).map(<[_]>::first_mut).collect(), &[]),
             _ => {

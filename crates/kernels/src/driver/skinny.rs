@@ -28,7 +28,7 @@ impl<K: TileKernel> Slab<'_, K> {
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
         let run = strips.div_ceil(self.tasks);
-        // Of a column that lies together in memory short pieces would be read, and of a narrow row, too.
+        // Shallow panels would read short pieces of columns that lie together in memory, and of narrow rows.
         let depth = if of_b.codes.has_rows_together() && columns.len() >= wide {
             self.kernel.shallow()
         } else {

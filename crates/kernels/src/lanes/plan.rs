@@ -131,7 +131,7 @@ impl LanePlan {
         if self.scale.is_none() || self.is_quads() {
             return true;
         }
-        // Of the leading product, plus one; a zero operand may have one less than the smallest.
+        // Exponents of the leading product, plus one; a zero operand may have one less than the smallest.
         let low = 2 * self.operands.min_exponent() - 1;
         let high = 2 * self.operands.max_exponent() + 1;
         let [least, most] = EXPONENTS;

@@ -173,7 +173,7 @@ pub unsafe trait Vector {
         unsafe {
             let magnitude = Self::and(codes, Self::splat(0x7fff));
             let sign = Self::shift_left(Self::xor(codes, magnitude), Self::splat(16));
-            // As an f32 of the same fields, times what its exponents count from less.
+            // An f32 of the same fields, times two to the difference of the biases.
             let small = Self::from_bits(Self::shift_left(magnitude, Self::splat(13)));
             let number = Self::mul(small, Self::splat_f(f32::from_bits((127 + 127 - 15) << 23)));
             Self::from_bits(Self::or(Self::bits(number), sign))

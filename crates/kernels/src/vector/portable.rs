@@ -13,7 +13,7 @@ type F = [f32; N];
 type I = [i32; N];
 type B = [u8; 4 * N];
 
-/// Those of a lane, the lower first.
+/// The halves of a lane, the lower first.
 #[inline(always)]
 fn halves(x: i32) -> [u16; 2] {
     [x as u16, (x >> 16) as u16]

@@ -5,15 +5,15 @@ use std::sync::OnceLock;
 
 use super::half2::{Half2, TOP_B};
 use super::panel::{EMPTY, Exponents, NOTHING, Panel, range};
-use crate::codes::Codes;
+use crate::codes::{Codes, note_specials};
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
 use crate::vector::{ACROSS, Vector, WIDEST};
-use tcverify_num::Format;
+use tcverify_num::{Class, Format};
 use tcverify_tensor::Plane;
 
-/// As many columns of B as the kernel takes at a time.
+/// The columns of B that the kernel takes at a time, packed.
 #[derive(Debug)]
 pub struct StripB {
     /// `[position][columns]`
@@ -76,7 +76,8 @@ impl StripB {
         });
         if any_special {
             self.special.resize(wide, false);
-            note_specials(operand.codes, plan.b, rows, columns, &mut self.special);
+            let special = |code| plan.b.unpack(code).class != Class::Finite;
+            note_specials(operand.codes, [rows, columns], special, &mut self.special);
         }
         self.half2 = OnceLock::new();
     }
@@ -85,23 +86,6 @@ impl StripB {
 impl Packed for StripB {
     fn special(&self) -> &[bool] {
         &self.special
-    }
-}
-
-/// Notes which columns have an infinity or NaN. Rare, so that a look at each is cheap enough.
-#[cold]
-fn note_specials(
-    plane: Plane,
-    format: Format,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    special: &mut [bool],
-) {
-    for row in rows {
-        for (special, column) in special.iter_mut().zip(columns.clone()) {
-            let number = format.unpack(plane.code(row, column));
-            *special |= number.is_nan() || number.is_infinite();
-        }
     }
 }
 

@@ -218,7 +218,7 @@ impl Fill<'_> {
             for column in 0..WIDEST {
                 let (scale, nan) = (exponents[column], nans[column]);
                 let shift = shifts[column] >> 23;
-                // Of zeros, which have field 1, scales may be as large as they like.
+                // Zeros have field 1; their scales may have any size.
                 let near = (top + shift - scale).clamp(1, FAR);
                 tops[column] = near & !nan | FAR & nan;
                 let factor = factor_between(shift, scale + up).to_bits();

@@ -98,7 +98,7 @@ impl Fill<'_> {
         }
     }
 
-    /// Of every column the smallest magnitude, less one, so that zeros are above all others, and the largest; two
+    /// The smallest magnitude of every column, less one, so that zeros are above all others, and the largest; two
     /// a lane are examined. None if a code is an infinity or NaN, or the format does not suit.
     #[inline(always)]
     unsafe fn span_finite<V: Vector, const WIDTH: usize>(
