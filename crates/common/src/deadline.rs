@@ -24,17 +24,17 @@ pub fn worker_pool() -> rayon::ThreadPoolBuilder {
 }
 
 impl Deadline {
-    /// The end of some time from now on; none without.
+    /// Ends after this time from now; never without one.
     pub fn after(time: Option<Duration>) -> Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
 
-    /// That of this thread.
+    /// The deadline of this thread.
     pub fn current() -> Deadline {
         Deadline(END.get())
     }
 
-    /// This one, or another where there is none.
+    /// This deadline, or the other where there is none.
     #[must_use]
     pub fn or(self, other: Deadline) -> Deadline {
         Deadline(self.0.or(other.0))
@@ -72,7 +72,7 @@ impl Deadline {
 /// Why work ended before it was done; it unwinds the threads of the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Nobody waits for it.
+    /// Its result is no longer wanted.
     Interrupted,
     /// It cannot go on: a device failed, say.
     Failed(String),
@@ -95,7 +95,7 @@ pub fn poll() {
     }
 }
 
-/// For work whose progress nobody hears of: [`poll`].
+/// A report of progress that only calls [`poll`].
 pub fn unheard(_: u64) {
     poll();
 }

@@ -69,7 +69,7 @@ pub fn without_commands(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The same for a JSON document, said in JSON's own way: it means what it meant. Outside of its strings there
+/// The same for a JSON document, by JSON's own escapes: its meaning stays. Outside of its strings there
 /// is nothing of the kind.
 pub fn escaped_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

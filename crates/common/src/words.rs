@@ -1,4 +1,5 @@
-//! Enumerations whose values are words: one table for texts, files and command lines; and documents of somebody's.
+//! Enumerations whose values are words: one table for texts, files and command lines. JSON documents, with errors that name
+//! their place.
 
 use std::fmt;
 
@@ -43,7 +44,7 @@ macro_rules! words {
 
 pub use crate::words;
 
-/// A document of somebody's; what is wrong with it is said with the place in it: `instructions[0].rules[2]: ...`.
+/// Reads a JSON document. An error names its place: `instructions[0].rules[2]: ...`.
 ///
 /// # Errors
 /// The first thing that is wrong.
@@ -62,7 +63,7 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
     Ok(read)
 }
 
-/// JSON in which no object has a field twice: which of them holds would be a guess.
+/// JSON in which no object has a field twice: a reader would have to guess which one holds.
 pub struct Unique(pub Value);
 
 impl<'de> Deserialize<'de> for Unique {

@@ -83,7 +83,7 @@ impl Adapter {
     }
 }
 
-/// What a driver said that no call returned.
+/// Errors that a driver reports by callbacks.
 #[derive(Default)]
 struct Troubles {
     lost: AtomicBool,
@@ -313,7 +313,7 @@ impl Opened {
             submission_index: Some(submitted),
             timeout: None,
         });
-        // What the driver said tells more than that waiting failed.
+        // The driver's own error says more than the failed wait.
         self.troubles.check()?;
         waited.map(|_| ()).map_err(|error| error.to_string())
     }

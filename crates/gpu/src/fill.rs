@@ -61,21 +61,16 @@ pub fn fill(
     out: &mut [u64],
 ) -> Result<u64, String> {
     vetted.vet(plan, work.exact)?;
-    let Problem { m, n, k, .. } = *work.problem;
+    let Problem { n, k, .. } = *work.problem;
     let mut exact = 0;
-    let (mut next, mut rest) = (first_row, out);
-    while !rest.is_empty() {
-        let (batch, row) = (next / m, next % m);
-        let count = (m - row).min(rest.len() / n);
-        let (mine, others) = rest.split_at_mut(count * n);
-        (next, rest) = (next + count, others);
-        let problem = work.problem.matrix(batch).part(row..row + count, 0..n);
+    for (batch, rows, out) in work.problem.by_matrix(first_row, out) {
+        let problem = work.problem.matrix(batch).part(rows, 0..n);
         let codes = vetted.device.compute(plan, &problem, work.progress)?;
-        for (out, code) in mine.iter_mut().zip(&codes) {
-            *out = (*code).into();
+        for (out, code) in out.iter_mut().zip(codes) {
+            *out = code.into();
         }
         if plan.flags() {
-            exact += by_exact_engine(&problem, work.exact, mine) * k as u64;
+            exact += by_exact_engine(&problem, work.exact, out) * k as u64;
         }
     }
     Ok(exact)
@@ -83,34 +78,28 @@ pub fn fill(
 
 /// Elements that the shader left; returns how many they were.
 fn by_exact_engine(problem: &Problem, exact: &dyn ExactEngine, out: &mut [u64]) -> u64 {
-    let n = problem.n;
-    let rows = out.par_chunks_mut(n).enumerate();
+    let flagged = |code: &u64| *code == u64::from(FLAG);
+    let c = problem.c.map(|c| c.plane(0));
+    let rows = out.par_chunks_mut(problem.n).enumerate();
     let each = rows.map(|(row, out)| {
-        let mut count = 0;
-        let mut at = 0;
-        while at < n {
-            let run = out[at..]
-                .iter()
-                .take_while(|&&code| code == u64::from(FLAG));
-            let run = run.count();
-            if run == 0 {
-                at += 1;
+        let (mut count, mut next) = (0, 0);
+        for run in out.chunk_by_mut(|x, y| flagged(x) == flagged(y)) {
+            let columns = next..next + run.len();
+            next = columns.end;
+            if !flagged(&run[0]) {
                 continue;
             }
-            let columns = at..at + run;
-            let c = problem.c.map(|c| c.plane(0));
-            for column in columns.clone() {
-                out[column] = c.map_or(0, |c| c.code(row, column));
+            for (out, column) in run.iter_mut().zip(columns.clone()) {
+                *out = c.map_or(0, |c| c.code(row, column));
             }
             let block = Block {
                 batch: 0,
                 rows: row..row + 1,
-                columns: columns.clone(),
+                columns,
             };
             let k = 0..problem.k;
-            exact.accumulate(problem, &block, k, Specials::Themselves, &mut out[columns]);
-            count += run as u64;
-            at += run;
+            exact.accumulate(problem, &block, k, Specials::Themselves, run);
+            count += run.len() as u64;
         }
         count
     });

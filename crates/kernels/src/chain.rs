@@ -1,8 +1,7 @@
 //! Chains of IEEE fused multiply-adds, k ascending, in FP32 or FP64.
 //!
 //! Operands of narrower formats are exact in these, and the machine's operation is the model's,
-//! subnormal numbers, infinities and signs of zeros included. Which NaN a NaN is, is the model's word
-//! at the end.
+//! subnormal numbers, infinities and signs of zeros included. At the end every NaN becomes the model's.
 
 use std::marker::PhantomData;
 
@@ -10,8 +9,7 @@ use super::dense::{DenseTile, Plain, ROWS};
 use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::Vector;
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// A chain in the terms of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use tcverify_tensor::{self as tensor, Plane};
 
 /// Codes of the columns of a strip over a panel, k by k.
 pub enum Codes<'a> {
-    /// As memory has them, of one or two bytes each.
+    /// Where they lie in memory, one or two bytes each.
     Memory(tensor::Lines<'a>),
-    /// Where a column lies together in memory and not a row: turned, of the same bytes.
-    Turned { words: Vec<u64>, width: usize },
+    /// Where a column lies together in memory and not a row: transposed, of the same bytes.
+    Transposed { words: Vec<u64>, width: usize },
     /// Copied: the strip or panel is not full, or codes have other bytes in memory. Zeros fill lines up.
     Block(Vec<u32>),
 }
 
 impl<'a> Codes<'a> {
-    /// Codes of at most `widest` bytes stay as they lie in memory, or are turned; all others are copied.
+    /// Codes of at most `widest` bytes stay as they lie in memory, or are transposed; all others are copied.
     pub fn new(
         platform: Platform,
         plane: Plane<'a>,
@@ -37,12 +37,12 @@ impl<'a> Codes<'a> {
             && count == wide
             && let Some(lines) = plane.transposed().lines(columns.clone(), rows.clone())
             && lines.width <= widest
-            && Turn::suits(lines.width, len)
+            && Transpose::suits(lines.width, len)
         {
             plane.read_ahead(rows, columns);
             let width = lines.width;
-            let words = platform.vectorized(Turn { lines, wide, len });
-            return Codes::Turned { words, width };
+            let words = platform.vectorized(Transpose { lines, wide, len });
+            return Codes::Transposed { words, width };
         }
         let mut codes = vec![0; len * wide];
         let mut line = vec![0; len * count];
@@ -57,7 +57,7 @@ impl<'a> Codes<'a> {
     pub fn width(&self) -> usize {
         match self {
             Codes::Memory(lines) => lines.width,
-            Codes::Turned { width, .. } => *width,
+            Codes::Transposed { width, .. } => *width,
             Codes::Block(_) => 4,
         }
     }
@@ -72,7 +72,7 @@ impl<'a> Codes<'a> {
                 assert!(len == 0 || lines.of(len - 1).len() == bytes);
                 (lines.start(), lines.step())
             }
-            Codes::Turned { words, .. } => {
+            Codes::Transposed { words, .. } => {
                 assert!(8 * words.len() == len * bytes);
                 (words.as_ptr().cast(), bytes)
             }
@@ -84,22 +84,22 @@ impl<'a> Codes<'a> {
     }
 }
 
-/// Turns columns that lie together in memory into lines: four bytes of a column are a lane, and lanes are transposed.
-struct Turn<'a> {
-    /// Of columns.
+/// Transposes columns that lie together in memory into lines: four bytes of a column are a lane, and lanes are transposed.
+struct Transpose<'a> {
+    /// The columns.
     lines: tensor::Lines<'a>,
     wide: usize,
     len: usize,
 }
 
-impl Turn<'_> {
+impl Transpose<'_> {
     /// Whether so many k are whole registers of every platform.
     fn suits(width: usize, len: usize) -> bool {
         (len * width).is_multiple_of(4 * WIDEST / ACROSS)
     }
 }
 
-impl Vectorized for Turn<'_> {
+impl Vectorized for Transpose<'_> {
     type Output = Vec<u64>;
 
     #[inline(always)]
@@ -114,10 +114,10 @@ impl Vectorized for Turn<'_> {
     }
 }
 
-impl Turn<'_> {
+impl Transpose<'_> {
     #[inline(always)]
     unsafe fn squares<V: Vector, const WIDTH: usize>(self) -> Vec<u64> {
-        let Turn { lines, wide, len } = self;
+        let Transpose { lines, wide, len } = self;
         // As many k as a register has bytes for.
         let run = 4 * V::LANES / WIDTH;
         assert!(wide.is_multiple_of(V::LANES) && len.is_multiple_of(run));
@@ -133,7 +133,7 @@ impl Turn<'_> {
                 // been asserted to lie in the memory over `len` codes; a square has room for the widest
                 // register's; every line of `out` has `wide` codes, of which `LANES` from `left` on are written.
                 unsafe {
-                    V::turn(
+                    V::transpose(
                         column.add(first * WIDTH),
                         lines.step(),
                         square.0.as_mut_ptr(),
@@ -162,6 +162,21 @@ impl Turn<'_> {
 /// Lanes of the widest register.
 const SQUARE: usize = WIDEST / ACROSS;
 
+/// Notes which columns have a special code. Rare, so that a look at each code is cheap enough.
+#[cold]
+pub fn note_specials(
+    plane: Plane,
+    [rows, columns]: [Range<usize>; 2],
+    is_special: impl Fn(u64) -> bool,
+    special: &mut [bool],
+) {
+    for row in rows {
+        for (special, column) in special.iter_mut().zip(columns.clone()) {
+            *special |= is_special(plane.code(row, column));
+        }
+    }
+}
+
 /// A register of a line, of codes of so many bytes.
 ///
 /// # Safety
@@ -181,7 +196,7 @@ pub unsafe fn register<V: Vector, const WIDTH: usize>(line: *const u8, v: usize)
 
 #[cfg(test)]
 #[test]
-fn columns_are_turned() {
+fn columns_are_transposed() {
     use tcverify_num::Format;
     use tcverify_num::random::SplitMix64;
     use tcverify_tensor::Tensor;
@@ -199,10 +214,10 @@ fn columns_are_turned() {
             let plane = tensor.planes().plane(0);
             let lines = plane.lines(1..wide + 1, 0..len).expect("whole bytes");
             let width = lines.width;
-            assert!(Turn::suits(width, len));
-            let words = platform.vectorized(Turn { lines, wide, len });
-            let turned = Codes::Turned { words, width };
-            let (start, step) = turned.from(len, wide);
+            assert!(Transpose::suits(width, len));
+            let words = platform.vectorized(Transpose { lines, wide, len });
+            let transposed = Codes::Transposed { words, width };
+            let (start, step) = transposed.from(len, wide);
             for k in 0..len {
                 // SAFETY: a line is so many bytes.
                 let line = unsafe {

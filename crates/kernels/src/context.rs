@@ -42,36 +42,12 @@ pub struct Work<'a> {
 /// A product that is being computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    pub problem: &'a Problem<'a>,
-    pub formats: Formats,
-    pub exact: &'a dyn ExactEngine,
+    pub work: Work<'a>,
     /// Multiply-adds left to the exact engine.
     pub fallback: &'a AtomicU64,
-    pub progress: Progress<'a>,
 }
 
-impl<'a> Context<'a> {
-    pub fn new(work: Work<'a>, fallback: &'a AtomicU64) -> Context<'a> {
-        let Work {
-            problem,
-            formats,
-            exact,
-            progress,
-        } = work;
-        Context {
-            problem,
-            formats,
-            exact,
-            fallback,
-            progress,
-        }
-    }
-
-    pub fn count(&self, elements: usize, k: usize) {
-        let work = elements as u64 * k as u64;
-        self.fallback.fetch_add(work, Ordering::Relaxed);
-    }
-
+impl Context<'_> {
     /// Runs the exact engine over `k` on the accumulators of a block.
     pub fn accumulate(
         &self,
@@ -80,9 +56,10 @@ impl<'a> Context<'a> {
         specials: Specials,
         codes: &mut [u64],
     ) {
-        self.count(codes.len(), k.len());
-        self.exact
-            .accumulate(self.problem, block, k, specials, codes);
+        let count = codes.len() as u64 * k.len() as u64;
+        self.fallback.fetch_add(count, Ordering::Relaxed);
+        let Work { problem, exact, .. } = self.work;
+        exact.accumulate(problem, block, k, specials, codes);
     }
 
     /// One element by the exact engine.
@@ -92,10 +69,9 @@ impl<'a> Context<'a> {
             rows: row..row + 1,
             columns: column..column + 1,
         };
-        let c = self.problem.c;
+        let Problem { c, k, .. } = *self.work.problem;
         let mut codes = [c.map_or(0, |c| c.plane(batch).code(row, column))];
-        let k = 0..self.problem.k;
-        self.accumulate(&block, k, Specials::Themselves, &mut codes);
+        self.accumulate(&block, 0..k, Specials::Themselves, &mut codes);
         codes[0]
     }
 }

@@ -1,10 +1,10 @@
-//! Kernels whose operands are plain numbers side by side, k by k: all of them pack alike, and differ in
-//! their arithmetic.
+//! Kernels on plain numbers: they share the packing, and differ in their arithmetic.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::platform::{Platform, Vectorized, Wide};
-use super::real::{Block, Real};
+use super::real::Real;
 use super::tile::{Operand, Packed, Panel, SpecialRule, StepFallback, TileKernel};
 use super::vector::Vector;
 use tcverify_num::Format;
@@ -17,9 +17,9 @@ pub const ROWS: usize = 4;
 #[derive(Debug, Default)]
 pub struct Dense<T> {
     pub values: Vec<T>,
-    /// Whether a row (or column) has an infinity or NaN, for those who ask.
+    /// Whether a row (or column) has an infinity or NaN; empty where the plan computes with them.
     pub special: Vec<bool>,
-    /// Of each strip, for those who ask.
+    /// The range of each strip; empty unless the plan measures.
     pub ranges: Vec<ExponentRange>,
 }
 
@@ -38,7 +38,7 @@ pub struct ExponentRange {
 }
 
 impl ExponentRange {
-    /// Of numbers whose infinities and NaNs have the field `top`.
+    /// The range of no numbers, where infinities and NaNs have the field `top`.
     pub fn empty(top: i32) -> ExponentRange {
         ExponentRange { low: top, high: 0 }
     }
@@ -65,16 +65,21 @@ pub trait Plain: Sync {
     /// An accumulator between panels.
     type State: Copy + Default + Send + Sync;
 
-    /// Of A and of B.
+    /// Whether subnormal operands are zeros.
+    const FLUSHES: bool = false;
+    /// Whether it needs the exponents of strips.
+    const MEASURES: bool = false;
+
+    /// The formats of A and B.
     fn formats(&self) -> [Format; 2];
 
-    /// As of [`TileKernel`], as the next three.
+    /// See [`TileKernel`] for this and the next three.
     fn depth(&self) -> usize;
     fn specials(&self) -> SpecialRule;
     fn start(&self, code: u64) -> Self::State;
     fn finish(&self, state: Self::State) -> Option<u64>;
 
-    /// As of [`TileKernel`].
+    /// See [`TileKernel`].
     fn commutes(&self) -> bool {
         true
     }
@@ -83,18 +88,6 @@ pub trait Plain: Sync {
     /// change nothing.
     fn group(&self) -> usize {
         1
-    }
-
-    /// What there is to do to packed numbers of a format: `count` rows or columns, `lines` in a strip
-    /// of `size` numbers.
-    fn prepare(
-        &self,
-        _format: Format,
-        _packed: &mut Dense<Self::Real>,
-        _lines: usize,
-        _size: usize,
-        _count: usize,
-    ) {
     }
 
     /// Whether the arithmetic is exact for these strips.
@@ -113,7 +106,7 @@ pub trait Plain: Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a, T> {
     pub values: &'a [T],
-    /// None where nobody asked.
+    /// None unless the plan measures.
     pub range: Option<ExponentRange>,
 }
 
@@ -124,7 +117,7 @@ pub struct DenseTile<'a, T, S> {
     pub state: &'a mut [S],
     pub depth: usize,
     pub columns: usize,
-    /// Of the strips of A and B, for those who asked.
+    /// The ranges of the strips of A and B; none unless the plan measures.
     pub ranges: Option<[ExponentRange; 2]>,
     pub fallback: &'a dyn StepFallback,
 }
@@ -171,15 +164,17 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Dense<P::Real> {
         let ([format, _], count) = (self.plan.formats(), rows.len());
-        let mut a = self.platform.wide(PackA {
-            format,
-            panel,
-            operand,
-            rows,
-            values: Vec::new(),
-        });
-        let size = panel.padded * ROWS;
-        self.plan.prepare(format, &mut a, ROWS, size, count);
+        let mut a = Dense {
+            values: self.platform.wide(PackA {
+                format,
+                panel,
+                operand,
+                rows,
+                number: PhantomData,
+            }),
+            ..Dense::default()
+        };
+        self.prepare(format, &mut a, ROWS, panel, count);
         a
     }
 
@@ -203,8 +198,7 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
             wide,
             b: &mut *b,
         });
-        let size = panel.padded * wide;
-        self.plan.prepare(format, b, wide, size, count);
+        self.prepare(format, b, wide, panel, count);
     }
 
     fn run(
@@ -236,6 +230,29 @@ impl<P: Plain> TileKernel for DenseKernel<P> {
     }
 }
 
+impl<P: Plain> DenseKernel<P> {
+    /// What there is to do to packed numbers of a format: `count` rows or columns, `lines` in a strip.
+    fn prepare(
+        &self,
+        format: Format,
+        packed: &mut Dense<P::Real>,
+        lines: usize,
+        panel: &Panel,
+        count: usize,
+    ) {
+        let size = panel.padded * lines;
+        if P::FLUSHES {
+            packed.flush(format);
+        }
+        if self.plan.specials() != SpecialRule::Native {
+            packed.zero_specials(lines, size, count);
+        }
+        if P::MEASURES {
+            packed.measure(size);
+        }
+    }
+}
+
 /// A tile, for the vectors of a platform.
 struct RunTile<'a, P: Plain> {
     plan: &'a P,
@@ -263,36 +280,26 @@ struct PackA<'a, T> {
     panel: &'a Panel,
     operand: Operand<'a>,
     rows: Range<usize>,
-    values: Vec<T>,
+    number: PhantomData<T>,
 }
 
 impl<T: Real> Wide for PackA<'_, T> {
-    type Output = Dense<T>;
+    type Output = Vec<T>;
 
     #[inline(always)]
-    fn run(self) -> Dense<T> {
+    fn run(self) -> Vec<T> {
         let Panel { k, padded } = self.panel;
-        let mut values = self.values;
-        values.resize(self.rows.len().div_ceil(ROWS) * padded * ROWS, T::default());
+        let mut values = vec![T::default(); self.rows.len().div_ceil(ROWS) * padded * ROWS];
         let mut row = vec![T::default(); k.len()];
         for (i, at) in self.rows.enumerate() {
-            let block = Block {
-                row: at,
-                rows: 1,
-                column: k.start,
-                columns: k.len(),
-            };
+            let block = [at..at + 1, k.clone()];
             T::read(self.format, self.operand.codes, block, &mut row);
             let strip = &mut values[i / ROWS * padded * ROWS..];
             for (out, &value) in strip.iter_mut().skip(i % ROWS).step_by(ROWS).zip(&row) {
                 *out = value;
             }
         }
-        Dense {
-            values,
-            special: Vec::new(),
-            ranges: Vec::new(),
-        }
+        values
     }
 }
 
@@ -313,12 +320,7 @@ impl<T: Real> Wide for PackB<'_, T> {
     fn run(self) {
         let Panel { k, padded } = self.panel;
         let (wide, count) = (self.wide, self.columns.len());
-        let block = Block {
-            row: k.start,
-            rows: k.len(),
-            column: self.columns.start,
-            columns: count,
-        };
+        let block = [k.clone(), self.columns];
         let values = &mut self.b.values;
         if count == wide {
             values.resize(padded * wide, T::default());
@@ -346,20 +348,22 @@ impl<T> Dense<T> {
     }
 }
 
-impl Dense<f32> {
+impl<T: Real> Dense<T> {
     /// Numbers below the smallest normal one of their format become +0.
-    pub fn flush(&mut self, format: Format) {
-        let smallest = f32::from_bits(((format.min_exponent() + 127) as u32) << 23);
+    fn flush(&mut self, format: Format) {
+        let smallest = format.min_exponent() + T::TOP_FIELD / 2;
         for value in &mut self.values {
-            // A NaN is not below.
-            *value = if value.abs() < smallest { 0.0 } else { *value };
+            // Infinities and NaNs have the largest field.
+            *value = if value.exponent_field() < smallest {
+                T::default()
+            } else {
+                *value
+            };
         }
     }
-}
 
-impl<T: Real> Dense<T> {
     /// Notes the exponents of strips of `size` numbers.
-    pub fn measure(&mut self, size: usize) {
+    fn measure(&mut self, size: usize) {
         self.ranges.clear();
         self.ranges
             .extend(self.values.chunks(size).map(ExponentRange::of));
@@ -367,7 +371,7 @@ impl<T: Real> Dense<T> {
 
     /// Notes the rows or columns, `lines` in a strip of `size` numbers, that have an infinity or NaN,
     /// and makes those numbers zeros.
-    pub fn zero_specials(&mut self, lines: usize, size: usize, count: usize) {
+    fn zero_specials(&mut self, lines: usize, size: usize, count: usize) {
         self.special.clear();
         self.special.resize(count, false);
         for (strip, values) in self.values.chunks_mut(size).enumerate() {

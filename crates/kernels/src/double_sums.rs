@@ -7,13 +7,13 @@
 //! give the same FP64, that is the exact sum's; rounding is monotone. It nearly always is. Where it is
 //! not, or where a lost part is below all FP64, the exact engine adds.
 
-use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS};
+use super::dense::{DenseTile, ExponentRange, Plain, ROWS};
 use super::sums::SumPlan;
 use super::tile::SpecialRule;
 use super::vector::Vector;
 use tcverify_num::Format;
 
-/// Of sums over all of K.
+/// Arithmetic of sums over all of K.
 pub struct DoubleDot {
     pub plan: SumPlan,
 }
@@ -31,6 +31,8 @@ const NOTHING_BELOW: i32 = 2 * 1023 - 1074 + 2 * 52;
 impl Plain for DoubleDot {
     type Real = f64;
     type State = State;
+
+    const MEASURES: bool = true;
 
     fn formats(&self) -> [Format; 2] {
         [self.plan.a, self.plan.b]
@@ -54,11 +56,6 @@ impl Plain for DoubleDot {
         let bound = rounded * (2.0 * f64::EPSILON);
         let [low, high] = [lost - bound, lost + bound].map(|lost| sum + lost + 0.0);
         (low == high && low.is_finite()).then(|| low.to_bits())
-    }
-
-    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
-        packed.zero_specials(lines, size, count);
-        packed.measure(size);
     }
 
     #[inline(always)]

@@ -5,11 +5,10 @@
 //! cut that knows subnormal numbers. Numbers from 65536 on become infinities, which are left to the
 //! exact engine, and so are the NaNs, whose payloads matter.
 
-use super::dense::{Dense, DenseTile, Plain, ROWS};
+use super::dense::{DenseTile, Plain, ROWS};
 use super::tile::SpecialRule;
 use super::vector::{ACROSS, Vector};
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding, convert_exact, round_code};
+use tcverify_num::{Format, Formats, Rounding, convert_exact, round_code};
 
 /// A chain in the terms of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,17 +87,13 @@ impl Plain for HalfPlan {
         (!state.is_nan()).then(|| narrowed(self.accumulator, state))
     }
 
-    /// Of two NaNs the first operand's goes on.
+    /// Two NaNs give the first operand's.
     fn commutes(&self) -> bool {
         false
     }
 
     fn group(&self) -> usize {
         self.span
-    }
-
-    fn prepare(&self, _: Format, packed: &mut Dense<f32>, lines: usize, size: usize, count: usize) {
-        packed.zero_specials(lines, size, count);
     }
 
     #[inline(always)]

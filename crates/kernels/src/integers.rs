@@ -57,7 +57,7 @@ impl Packed for Pairs {
 pub struct Panel {
     k: Range<usize>,
     group: usize,
-    /// Of a group, and of all.
+    /// How many pairs a group has, and the panel.
     pairs: [usize; 2],
 }
 
@@ -223,7 +223,7 @@ impl Pack<'_> {
                         let next = register::<V, WIDTH>(start.add(k * step), v);
                         both = V::or(both, V::shift_left(next, V::splat(16)));
                     }
-                    // From two's complement in a few bits to that in sixteen.
+                    // Sign-extends two's complement to sixteen bits.
                     let both = V::sub_halves(V::xor(both, sign), sign);
                     V::store(out.add(pair * wide + v * V::LANES), both);
                 }

@@ -1,14 +1,13 @@
-//! Matrix units of GPUs, fast: packing, cache blocking, tiles over all cores, vector kernels. They know
-//! numbers alone: a [`Plan`] says what is computed, and every tile or step whose preconditions fail is
-//! the caller's exact engine's ([`ExactEngine`]), with which all bits are identical.
+//! Vector kernels for the matrix units of GPUs: packing, cache blocking, tiles over all cores. A [`Plan`] says
+//! what is computed, in numbers alone. A tile or step whose preconditions fail goes to the caller's exact engine
+//! ([`ExactEngine`]). All bits are those of that engine.
 //!
 //! * `plan`: which kernel, and its constants.
-//! * `driver`: how a product becomes tiles; `promoted`: accumulators that are added to others on the way;
-//!   `tile`: what a kernel offers; `codes`: how it reads a strip of B.
+//! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
-//!   used before it has passed a self-test (`selftest`).
-//! * `native`: instructions of this processor that are judged.
+//!   used before it has passed a self-test (`selftest`) by awkward numbers (`test_products`).
+//! * `native`: dot products of this processor, which are judged as a GPU's are.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
 //!
 //! # What bounds each kernel
@@ -55,12 +54,12 @@ mod native;
 mod pairs;
 mod plan;
 mod platform;
-mod promoted;
 mod real;
 mod selftest;
 mod slices;
 mod special;
 mod sums;
+mod test_products;
 mod tile;
 mod vector;
 mod vouch;
@@ -70,6 +69,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
 pub use context::{ExactEngine, Progress, Specials, Work};
+pub use driver::{Merging, Promotion};
 pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;
@@ -78,64 +78,16 @@ pub use native::{Lanes, Native};
 pub use pairs::PairsPlan;
 pub use plan::Plan;
 pub use platform::{Platform, Wide};
-pub use promoted::{Merging, Promotion};
 pub use slices::{Blocks, SlicePlan};
 pub use sums::SumPlan;
+pub use test_products::{TestNumbers, TestProduct};
 
 use self::context::Context;
-use self::dense::DenseKernel;
-use tcverify_num::Format;
-
-/// Something to be done with the kernel of a plan, whichever that is.
-trait WithKernel {
-    type Out;
-
-    fn with<K: tile::TileKernel>(self, kernel: &K) -> Self::Out;
-}
-
-/// Makes the kernel of a plan.
-fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
-    match plan {
-        Plan::Group(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Floor(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Sticky(plan) => work.with(&group::GroupKernel { plan, platform }),
-        Plan::Lanes(plan) => work.with(&lanes::LaneKernel { plan, platform }),
-        Plan::Block(plan) => work.with(&blocks::BlockKernel::new(plan, platform)),
-        Plan::Half(plan) => work.with(&DenseKernel { plan, platform }),
-        Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
-            let plan = chain::Chain::<f64>::new(plan);
-            work.with(&DenseKernel { plan, platform })
-        }
-        Plan::Chain(plan) => {
-            let plan = chain::Chain::<f32>::new(plan);
-            work.with(&DenseKernel { plan, platform })
-        }
-        Plan::Pairs(plan) => work.with(&DenseKernel { plan, platform }),
-        Plan::Sum(plan) => match plan.group {
-            Some(group) => {
-                let plan = sums::Sum { plan, group };
-                work.with(&DenseKernel { plan, platform })
-            }
-            None if plan.accumulator == Format::Fp64 => {
-                let plan = double_sums::DoubleDot { plan };
-                work.with(&DenseKernel { plan, platform })
-            }
-            None => {
-                let plan = sums::Dot { plan };
-                work.with(&DenseKernel { plan, platform })
-            }
-        },
-        Plan::Integers(plan) => work.with(&integers::IntegerKernel { plan, platform }),
-        Plan::Slices(plan) if plan.blocks.is_some_and(|blocks| blocks.added) => {
-            work.with(&slices::SliceKernel::<[i32; 3]>::new(plan, platform))
-        }
-        Plan::Slices(plan) => work.with(&slices::SliceKernel::<i32>::new(plan, platform)),
-    }
-}
+use self::plan::{WithKernel, with_kernel};
 
 /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
-/// codes of the accumulator's format. Returns how many multiply-adds fell to the exact engine; none if nothing was
-/// computed, because the product is not worth packing for, or the kernel fails its self-test.
+/// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was
+/// computed: the product is too small to pack, or the kernel fails its self-test.
 pub fn fill(
     work: Work,
     (plan, platform): (Plan, Platform),
@@ -162,7 +114,10 @@ pub fn fill(
     let platform = platform.vouched(&plan, work.formats).ok()?;
     let fallback = AtomicU64::new(0);
     let fill = Fill {
-        context: Context::new(work, &fallback),
+        context: Context {
+            work,
+            fallback: &fallback,
+        },
         first_row,
         out,
     };
@@ -170,8 +125,8 @@ pub fn fill(
     Some(fallback.load(Ordering::Relaxed))
 }
 
-/// Sums of chains of a product of one matrix, in C order, if the kernel of a plan computes them in
-/// one go; and the multiply-adds that fell to the exact engine.
+/// Sums of chains of a product of one matrix, in C order, and how many multiply-adds the exact engine did; none if the
+/// kernel of a plan does not compute all chains in one go.
 pub fn promoted(
     work: Work,
     (plan, platform): (Plan, Platform),
@@ -193,7 +148,10 @@ pub fn promoted(
     let platform = platform.vouched(&plan, work.formats).ok()?;
     let fallback = AtomicU64::new(0);
     let promoted = Promoted {
-        context: Context::new(work, &fallback),
+        context: Context {
+            work,
+            fallback: &fallback,
+        },
         promotion,
     };
     let sums = with_kernel((plan, platform), promoted)?;

@@ -3,14 +3,14 @@
 //! Products of operands with few bits are exact in an FP32, so that `p0 + p1` is one fused
 //! multiply-add. Operands are flushed when they are packed and C when it is read; after that no sum is
 //! a subnormal number but zero if the last bit of every product lies far enough above the smallest
-//! exponent, which is asked of every tile. Infinities and NaNs are IEEE's; which NaN, is the model's
-//! word at the end.
+//! exponent, which is checked for every tile. Infinities and NaNs are IEEE's; at the end every NaN becomes
+//! the model's.
 
-use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS, Strip};
+use super::dense::{DenseTile, ExponentRange, Plain, ROWS, Strip};
+use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::{ACROSS, Vector};
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// A pairwise sum in the terms of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,9 @@ impl Plain for PairsPlan {
     type Real = f32;
     type State = f32;
 
+    const FLUSHES: bool = true;
+    const MEASURES: bool = true;
+
     fn formats(&self) -> [Format; 2] {
         [self.a, self.b]
     }
@@ -79,32 +82,16 @@ impl Plain for PairsPlan {
     /// Flushed, as the first instruction does it; which also makes +0 of -0, but a -0 that the exact
     /// engine arrives at may be the last word.
     fn start(&self, code: u64) -> f32 {
-        let c = f32::from_bits(code as u32);
+        let c = f32::from_code(code);
         if c.is_subnormal() { 0.0 } else { c }
     }
 
     fn finish(&self, state: f32) -> Option<u64> {
-        Some(if state.is_nan() {
-            self.nan
-        } else {
-            state.to_bits().into()
-        })
+        Some(state.to_code(self.nan))
     }
 
     fn group(&self) -> usize {
         self.group
-    }
-
-    fn prepare(
-        &self,
-        format: Format,
-        packed: &mut Dense<f32>,
-        _lines: usize,
-        size: usize,
-        _count: usize,
-    ) {
-        packed.flush(format);
-        packed.measure(size);
     }
 
     fn suits(&self, a: Strip<f32>, b: Strip<f32>) -> bool {

@@ -1,14 +1,19 @@
 //! Which vector kernel computes a model, with its constants: plain data, which a step gives.
 
-use super::blocks::BlockPlan;
-use super::chain::ChainPlan;
-use super::group::{FloorPlan, GroupPlan, StickyPlan};
+use super::blocks::{BlockKernel, BlockPlan};
+use super::chain::{Chain, ChainPlan};
+use super::dense::DenseKernel;
+use super::double_sums::DoubleDot;
+use super::group::{FloorPlan, GroupKernel, GroupPlan, StickyPlan};
 use super::half::HalfPlan;
-use super::integers::IntegerPlan;
-use super::lanes::LanePlan;
+use super::integers::{IntegerKernel, IntegerPlan};
+use super::lanes::{LaneKernel, LanePlan};
 use super::pairs::PairsPlan;
-use super::slices::SlicePlan;
-use super::sums::SumPlan;
+use super::platform::Platform;
+use super::slices::{SliceKernel, SlicePlan};
+use super::sums::{Dot, Sum, SumPlan};
+use super::tile::TileKernel;
+use tcverify_num::Format;
 
 /// The vector kernel for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,4 +39,51 @@ pub enum Plan {
     Integers(IntegerPlan),
     /// Slices of significands, rounded after sixteen products (Tenstorrent).
     Slices(SlicePlan),
+}
+
+/// Work that is generic over the kernel of a plan.
+pub trait WithKernel {
+    type Out;
+
+    fn with<K: TileKernel>(self, kernel: &K) -> Self::Out;
+}
+
+/// Does work with the kernel of a plan.
+pub fn with_kernel<W: WithKernel>((plan, platform): (Plan, Platform), work: W) -> W::Out {
+    match plan {
+        Plan::Group(plan) => work.with(&GroupKernel { plan, platform }),
+        Plan::Floor(plan) => work.with(&GroupKernel { plan, platform }),
+        Plan::Sticky(plan) => work.with(&GroupKernel { plan, platform }),
+        Plan::Lanes(plan) => work.with(&LaneKernel { plan, platform }),
+        Plan::Block(plan) => work.with(&BlockKernel::new(plan, platform)),
+        Plan::Half(plan) => work.with(&DenseKernel { plan, platform }),
+        Plan::Chain(plan) if plan.accumulator == Format::Fp64 => {
+            let plan = Chain::<f64>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
+        Plan::Chain(plan) => {
+            let plan = Chain::<f32>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
+        Plan::Pairs(plan) => work.with(&DenseKernel { plan, platform }),
+        Plan::Sum(plan) => match plan.group {
+            Some(group) => {
+                let plan = Sum { plan, group };
+                work.with(&DenseKernel { plan, platform })
+            }
+            None if plan.accumulator == Format::Fp64 => {
+                let plan = DoubleDot { plan };
+                work.with(&DenseKernel { plan, platform })
+            }
+            None => {
+                let plan = Dot { plan };
+                work.with(&DenseKernel { plan, platform })
+            }
+        },
+        Plan::Integers(plan) => work.with(&IntegerKernel { plan, platform }),
+        Plan::Slices(plan) if plan.blocks.is_some_and(|blocks| blocks.added) => {
+            work.with(&SliceKernel::<[i32; 3]>::new(plan, platform))
+        }
+        Plan::Slices(plan) => work.with(&SliceKernel::<i32>::new(plan, platform)),
+    }
 }

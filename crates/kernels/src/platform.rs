@@ -4,7 +4,7 @@ use super::vector::portable::Portable;
 use super::vector::{Half2, Vector};
 
 /// An instruction set that this machine has: values come only from [`Platform::available`] and
-/// [`Platform::detect`], which look.
+/// [`Platform::detect`], which ask the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Platform(Set);
 
@@ -15,19 +15,18 @@ enum Set {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// With lanes of two IEEE halves.
+    /// AVX-512 with lanes of two IEEE halves.
     #[cfg(target_arch = "x86_64")]
     Avx512Fp16,
     /// Plain Rust with such lanes, for tests.
     #[cfg(any(test, feature = "emulated-neon"))]
     PortableFp16,
-    /// In tests elsewhere: through an emulation of its instructions.
+    /// Tests on other machines emulate its instructions.
     #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
     Neon,
 }
 
-/// Work that is compiled anew for every instruction set: its `run` is always inlined, which a closure
-/// cannot ask for.
+/// Work that is compiled for every instruction set: its `run` is always inlined, which a closure's is not.
 pub trait Wide {
     type Output;
     fn run(self) -> Self::Output;

@@ -1,5 +1,7 @@
 //! The numbers that IEEE kernels compute with: FP32 or FP64, packed and in vectors.
 
+use std::ops::Range;
+
 use super::decode::Decoder;
 use super::vector::{ACROSS, Vector};
 use tcverify_num::Format;
@@ -14,8 +16,8 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
     /// The exponent field of infinities and NaNs.
     const TOP_FIELD: i32;
 
-    /// A rectangle of a matrix as numbers, row by row. Infinities stay; a NaN becomes some NaN.
-    fn read(format: Format, plane: Plane, block: Block, out: &mut [Self]);
+    /// Rows and columns of a matrix as numbers, row by row. Infinities stay; a NaN becomes some NaN.
+    fn read(format: Format, plane: Plane, block: [Range<usize>; 2], out: &mut [Self]);
 
     fn is_finite(self) -> bool;
     fn is_zero(self) -> bool;
@@ -39,30 +41,16 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
     unsafe fn fma<V: Vector>(x: Self::R<V>, y: Self::R<V>, z: Self::R<V>) -> Self::R<V>;
 }
 
-/// Some rows and columns of a matrix.
-#[derive(Clone, Copy, Debug)]
-pub struct Block {
-    pub row: usize,
-    pub rows: usize,
-    pub column: usize,
-    pub columns: usize,
-}
-
 impl Real for f32 {
     type R<V: Vector> = V::F;
     const ACROSS: usize = ACROSS;
     const TOP_FIELD: i32 = 255;
 
     #[inline(always)]
-    fn read(format: Format, plane: Plane, block: Block, out: &mut [f32]) {
-        let Block {
-            row,
-            rows,
-            column,
-            columns,
-        } = block;
-        let mut codes = vec![0; rows * columns];
-        plane.read_block(row, rows, column, columns, &mut codes);
+    fn read(format: Format, plane: Plane, [rows, columns]: [Range<usize>; 2], out: &mut [f32]) {
+        let (height, width) = (rows.len(), columns.len());
+        let mut codes = vec![0; height * width];
+        plane.read_block(rows.start, height, columns.start, width, &mut codes);
         Decoder::new(format).floats(&codes, out);
     }
     fn is_finite(self) -> bool {
@@ -114,7 +102,7 @@ impl Real for f64 {
     const TOP_FIELD: i32 = 2047;
 
     #[inline(always)]
-    fn read(format: Format, plane: Plane, block: Block, out: &mut [f64]) {
+    fn read(format: Format, plane: Plane, block: [Range<usize>; 2], out: &mut [f64]) {
         if format != Format::Fp64 {
             let mut narrow = vec![0.0; out.len()];
             f32::read(format, plane, block, &mut narrow);
@@ -123,9 +111,9 @@ impl Real for f64 {
                 .for_each(|(out, x)| *out = x.into());
             return;
         }
-        let (row, column) = (block.row, block.column);
-        let lines = plane.lines(row..row + block.rows, column..column + block.columns);
-        for (i, out) in out.chunks_mut(block.columns).enumerate() {
+        let [rows, columns] = block;
+        let lines = plane.lines(rows.clone(), columns.clone());
+        for (i, out) in out.chunks_mut(columns.len()).enumerate() {
             if let Some(lines) = lines {
                 for (out, bytes) in out.iter_mut().zip(lines.of(i).as_chunks().0) {
                     *out = f64::from_le_bytes(*bytes);
@@ -133,7 +121,7 @@ impl Real for f64 {
                 continue;
             }
             for (j, out) in out.iter_mut().enumerate() {
-                *out = f64::from_bits(plane.code(row + i, column + j));
+                *out = f64::from_bits(plane.code(rows.start + i, columns.start + j));
             }
         }
     }

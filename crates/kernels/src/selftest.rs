@@ -4,165 +4,116 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::plan::Plan;
+use super::plan::{Plan, WithKernel, with_kernel};
 use super::platform::Platform;
+use super::test_products::{TestNumbers, TestProduct};
 use super::tile::{Operand, StepFallback, TileKernel};
-use super::{WithKernel, with_kernel};
-use tcverify_num::random::SplitMix64;
-use tcverify_num::{Format, Formats, Scale};
-use tcverify_tensor::Tensor;
+use tcverify_num::Formats;
 
 /// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
 /// panels and groups.
 const SIZE: [usize; 3] = [8, 64, 141];
 
-/// The elements that the exact engine was asked for. When it is asked may differ between platforms.
-#[derive(Default)]
-struct Asked(RefCell<Vec<(usize, usize)>>);
+/// What is multiplied, and whether C is added: without it the largest sums stay in 32 bits.
+const PRODUCTS: [(TestNumbers, bool); 6] = [
+    (TestNumbers::Near, true),
+    (TestNumbers::Wide, true),
+    (TestNumbers::Any, true),
+    (TestNumbers::Full, true),
+    (TestNumbers::Full, false),
+    (TestNumbers::Tiny, true),
+];
 
-impl StepFallback for Asked {
+/// The elements of a tile that the exact engine was asked for. When it is asked may differ between platforms.
+struct Requested {
+    columns: usize,
+    elements: RefCell<Vec<bool>>,
+}
+
+impl StepFallback for Requested {
     fn step(&self, row: usize, column: usize, _: Range<usize>, code: u64) -> u64 {
-        self.0.borrow_mut().push((row, column));
+        self.elements.borrow_mut()[row * self.columns + column] = true;
         code
     }
 }
 
-/// Whether a kernel gives the same bits on two platforms, wherever both give any.
+/// Whether a kernel gives up the same products on two platforms, and gives the same bits wherever both give any.
 pub fn agree(plan: &Plan, formats: Formats, platforms: [Platform; 2]) -> bool {
-    SEEDS.into_iter().all(|seed| {
-        let product = Product::new(formats, seed);
-        let [one, other] = platforms.map(|platform| product.by(plan, platform));
+    runs(formats).all(|run| {
+        let [one, other] = platforms.map(|platform| run.by(plan, platform));
         let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
-        !one.into_iter().zip(other).any(differ)
+        one.whole == other.whole && !one.codes.into_iter().zip(other.codes).any(differ)
     })
 }
 
-/// Codes of an operand.
-const DIFFERENT: usize = 1021;
-
-const SEEDS: [u64; 3] = [0, 1, 2];
-
-/// What is multiplied.
-struct Product {
-    operands: [Tensor; 2],
-    /// And how many k share one.
-    scales: Option<([Tensor; 2], usize)>,
-    /// Codes that take turns.
-    c: Vec<u64>,
+/// A product that is computed.
+struct Run {
+    product: TestProduct,
+    with_c: bool,
 }
 
-impl Product {
-    fn new(formats: Formats, seed: u64) -> Product {
-        let [m, n, k] = SIZE;
-        let Formats {
-            a,
-            b,
-            addend,
-            scale,
-            ..
-        } = formats;
-        let mut random = SplitMix64(seed);
-        // Finite: what other ones make of an element is not the kernels' business.
-        let mut c: Vec<_> = (0..5).map(|_| code(addend, random.word(), 0)).collect();
-        // The first products are ordinary ones: with the largest C many tiles are the exact engine's.
-        if seed > 0 {
-            let ends = [false, true].map(|negative| addend.max_finite(negative));
-            c.extend(ends);
-            c.extend([0, 1, addend.sign_mask()]);
-        }
-        // Some codes over and over; that their number is a prime one keeps lines and steps apart.
-        let mut matrix = |format: Format, rows: usize, columns: usize| {
-            let some: Vec<_> = (0..DIFFERENT)
-                .map(|_| code(format, random.word(), seed))
-                .collect();
-            let width = format.bytes();
-            let bytes = some
-                .iter()
-                .flat_map(|code| code.to_le_bytes().into_iter().take(width));
-            let mut payload = bytes
-                .collect::<Vec<u8>>()
-                .repeat((rows * columns).div_ceil(DIFFERENT));
-            payload.truncate(rows * columns * width);
-            Tensor::from_payload(format, vec![rows, columns], payload)
-        };
-        Product {
-            operands: [matrix(a, m, k), matrix(b, k, n)],
-            scales: scale.map(|Scale { format, block }| {
-                let blocks = k.div_ceil(block);
-                let scales = [matrix(format, m, blocks), matrix(format, blocks, n)];
-                (scales, block)
-            }),
-            c,
-        }
-    }
+fn runs(formats: Formats) -> impl Iterator<Item = Run> {
+    PRODUCTS.into_iter().map(move |(numbers, with_c)| Run {
+        product: TestProduct::new(formats, SIZE, numbers),
+        with_c,
+    })
+}
 
-    /// What a kernel makes of it: codes, or none where the exact engine is asked.
-    fn by(&self, plan: &Plan, platform: Platform) -> Vec<Option<u64>> {
+/// What a kernel makes of a strip of rows.
+struct Computed {
+    /// Whether it gave up no tile. How wide one is depends on the platform.
+    whole: bool,
+    /// None where the exact engine is asked.
+    codes: Vec<Option<u64>>,
+}
+
+impl Run {
+    fn by(&self, plan: &Plan, platform: Platform) -> Computed {
         with_kernel((plan.clone(), platform), self)
     }
-
-    fn operand(&self, side: usize) -> Operand<'_> {
-        Operand {
-            codes: self.operands[side].planes().plane(0),
-            scales: self
-                .scales
-                .as_ref()
-                .map(|(scales, block)| (scales[side].planes().plane(0), *block)),
-        }
-    }
 }
 
-impl WithKernel for &Product {
-    type Out = Vec<Option<u64>>;
+impl WithKernel for &Run {
+    type Out = Computed;
 
-    fn with<K: TileKernel>(self, kernel: &K) -> Vec<Option<u64>> {
+    fn with<K: TileKernel>(self, kernel: &K) -> Computed {
         let [m, n, k] = SIZE;
-        let (a, b, c) = (self.operand(0), self.operand(1), &self.c);
+        let c = |at: usize| {
+            if self.with_c {
+                self.product.c_codes[at]
+            } else {
+                0
+            }
+        };
+        let [a, b] = Operand::both(&self.product.problem(), 0);
         let (tall, wide) = kernel.tile();
-        let mut out = vec![None; m * n];
+        let mut codes = vec![None; tall * n];
+        let mut whole = true;
         for left in (0..n).step_by(wide) {
-            let mut state: Vec<_> = (0..tall * wide)
-                .map(|i| kernel.start(c[(i / wide * n + left + i % wide) % c.len()]))
-                .collect();
+            // Where an element of the tile is among those of the product.
+            let place = |i: usize| i / wide * n + left + i % wide;
+            let elements = 0..tall * wide;
+            let mut state: Vec<_> = elements.map(|i| kernel.start(c(place(i)))).collect();
             let mut sound = true;
-            let asked = Asked::default();
+            let requested = Requested {
+                columns: wide,
+                elements: RefCell::new(vec![false; tall * wide]),
+            };
             let mut room = kernel.room();
             for start in (0..k).step_by(kernel.depth()) {
                 let panel = kernel.panel(start..k.min(start + kernel.depth()));
                 let rows = kernel.pack_a(&panel, a, 0..m);
                 kernel.pack_b(&panel, b, left..left + wide, &mut room);
-                sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &asked);
+                sound &= kernel.run(&panel, &rows, 0, &room, &mut state, &requested);
             }
-            for (row, state) in state.chunks(wide).enumerate() {
-                for (column, &state) in state.iter().enumerate() {
-                    let mine = sound && !asked.0.borrow().contains(&(row, column));
-                    out[row * n + left + column] = kernel.finish(state).filter(|_| mine);
-                }
+            let elements = state.into_iter().zip(requested.elements.into_inner());
+            for (i, (state, requested)) in elements.enumerate() {
+                codes[place(i)] = kernel.finish(state).filter(|_| sound && !requested);
             }
+            whole &= sound;
         }
-        out
+        Computed { whole, codes }
     }
-}
-
-/// Near one, over all exponents, or any code.
-fn code(format: Format, random: u64, seed: u64) -> u64 {
-    let any = random & format.max_code();
-    if format.exponent_bits() == 0 || seed % 3 == 2 {
-        return any;
-    }
-    let spread = match seed % 3 {
-        0 => 4,
-        _ => 1 << format.exponent_bits().min(6),
-    };
-    let field = (format.bias() as u64).saturating_sub(spread / 2) + (random >> 40) % spread;
-    let fraction = random & ((1 << format.fraction_bits()) - 1);
-    let sign = if random >> 63 == 1 {
-        format.sign_mask()
-    } else {
-        0
-    };
-    let magnitude = field << format.fraction_bits() | fraction;
-    magnitude.min(format.max_finite(false) >> format.ignored_bits()) << format.ignored_bits() | sign
 }
 
 #[cfg(test)]
@@ -177,11 +128,11 @@ mod tests {
     use crate::pairs::PairsPlan;
     use crate::slices::{Blocks, SlicePlan};
     use crate::sums::SumPlan;
-    use tcverify_num::Rounding;
+    use tcverify_num::{Format, Rounding, Scale};
 
     fn products(plan: &Plan, platform: Platform, formats: Formats) -> Vec<Option<u64>> {
-        let of = |seed| Product::new(formats, seed).by(plan, platform);
-        SEEDS.into_iter().flat_map(of).collect()
+        let of = |run: Run| run.by(plan, platform).codes;
+        runs(formats).flat_map(of).collect()
     }
 
     #[test]
@@ -207,8 +158,9 @@ mod tests {
                 Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
                 Plan::Pairs(plan) => plan.group = 6 - plan.group,
                 Plan::Slices(plan) => plan.phases[0] ^= 1,
-                Plan::Lanes(lanes) => {
-                    *lanes = lane_plan(formats.a, lanes.rule, formats.scale, 23);
+                Plan::Lanes(plan) => {
+                    let rule = plan.rule;
+                    wrong = lanes(formats.a, rule, formats.scale, 23).0;
                 }
                 _ => continue,
             }
@@ -231,82 +183,50 @@ mod tests {
         }
     }
 
-    /// A plan of every kernel, and the formats of its products.
-    fn plans() -> Vec<(Plan, Formats)> {
-        let nan = 0x7fc0_0000;
-        let product = |operand, accumulator| Formats {
+    fn formats(operand: Format, accumulator: Format, scale: Option<Scale>) -> Formats {
+        Formats {
             a: operand,
             b: operand,
             accumulator,
             addend: accumulator,
-            scale: None,
-        };
+            scale,
+        }
+    }
+
+    /// A plan that the kernel takes, and the formats of its products.
+    fn planned<P>(
+        kind: fn(P) -> Plan,
+        plan: impl Fn(Formats) -> Option<P>,
+        formats: Formats,
+    ) -> (Plan, Formats) {
+        let plan = plan(formats).expect("the kernel has these constants");
+        (kind(plan), formats)
+    }
+
+    const NAN: u64 = 0x7fc0_0000;
+
+    /// A plan of every kernel, and the formats of its products.
+    fn plans() -> Vec<(Plan, Formats)> {
+        const NEAREST: Rounding = Rounding::NearestEven;
         let chain = |format, accumulator, nan| {
-            let plan = ChainPlan {
-                a: format,
-                b: format,
-                accumulator,
-                nan,
-            };
-            (Plan::Chain(plan), product(format, accumulator))
+            let plan = |formats| ChainPlan::new(formats, NEAREST, nan);
+            planned(Plan::Chain, plan, formats(format, accumulator, None))
         };
         let pairs = |format, group| {
-            let plan = PairsPlan {
-                a: format,
-                b: format,
-                group,
-                span: 16,
-                nan,
-            };
-            (Plan::Pairs(plan), product(format, Format::Fp32))
+            let plan = |formats| PairsPlan::new(formats, group, 16, NEAREST, NAN);
+            planned(Plan::Pairs, plan, formats(format, Format::Fp32, None))
         };
         let sum = |format, accumulator, group| {
-            let plan = SumPlan {
-                a: format,
-                b: format,
-                accumulator,
-                group,
-                nan,
-            };
-            (Plan::Sum(plan), product(format, accumulator))
-        };
-        let floor = |format, sums| {
-            let plan = Plan::Floor(floor_plan(format, sums));
-            (plan, product(format, Format::Fp32))
-        };
-        let sticky = |hidden_bit| {
-            let plan = Plan::Sticky(sticky_plan(hidden_bit));
-            (plan, product(Format::Fp16, Format::Fp32))
-        };
-        let lanes = |format, rule, scale| {
-            let mut product = product(format, Format::Fp32);
-            product.scale = scale;
-            (Plan::Lanes(lane_plan(format, rule, scale, 24)), product)
-        };
-        let block = |scale: Scale| {
-            let mut product = product(Format::E2m1, Format::Fp32);
-            product.scale = Some(scale);
-            (Plan::Block(block_plan(scale)), product)
+            let plan = |formats| SumPlan::new(formats, group, NEAREST, NAN);
+            planned(Plan::Sum, plan, formats(format, accumulator, None))
         };
         let half = |accumulator| {
-            let plan = HalfPlan {
-                span: 16,
-                addend: accumulator,
-                accumulator,
-            };
-            (Plan::Half(plan), product(Format::Fp16, accumulator))
+            let plan = |formats| Some(HalfPlan::new(formats, 16));
+            planned(Plan::Half, plan, formats(Format::Fp16, accumulator, None))
         };
         let integers = |format, clamped| {
-            let plan = IntegerPlan {
-                a: format,
-                b: format,
-                clamped,
-            };
-            (Plan::Integers(plan), product(format, Format::Int32))
-        };
-        let slices = |format, accumulator, phases: &[u32]| {
-            let formats = product(format, accumulator);
-            (Plan::Slices(slice_plan(formats, phases)), formats)
+            let plan = |formats| IntegerPlan::new(formats, clamped);
+            planned(Plan::Integers, plan, formats(format, Format::Int32, None))
         };
         let ue8m0 = Scale {
             format: Format::Ue8m0,
@@ -316,7 +236,7 @@ mod tests {
             format: Format::Ue4m3,
             block: 16,
         };
-        let group_of = |operand, accumulator, fraction_bits, precision, rounding, halves| {
+        let group_of = |operand, accumulator, fraction_bits, precision, rounding, halves: bool| {
             let dot_add = DotAdd {
                 group: 16,
                 fraction_bits,
@@ -330,23 +250,16 @@ mod tests {
                 rounding,
                 nan: 0x7fff,
             };
-            let formats = product(operand, accumulator);
-            let order = |halves: bool| halves.then(|| (0..32).collect());
-            let plan = GroupPlan::new(dot_add, formats, order(halves));
-            (
-                Plan::Group(plan.expect("the kernel has these constants")),
-                formats,
-            )
+            let order = || halves.then(|| (0..32).collect());
+            let plan = |formats| GroupPlan::new(dot_add, formats, order());
+            planned(Plan::Group, plan, formats(operand, accumulator, None))
         };
         let groups = [false, true].into_iter().flat_map(|halves| {
             let fp32 = |operand, bits, precision| {
                 let rounding = Rounding::TowardZero;
                 group_of(operand, Format::Fp32, bits, precision, rounding, halves)
             };
-            let fp16 = |operand, bits| {
-                let rounding = Rounding::NearestEven;
-                group_of(operand, Format::Fp16, bits, 11, rounding, halves)
-            };
+            let fp16 = |operand, bits| group_of(operand, Format::Fp16, bits, 11, NEAREST, halves);
             [
                 fp32(Format::Fp16, 25, 24),
                 fp32(Format::Fp16, 25, 14),
@@ -360,7 +273,7 @@ mod tests {
             ]
         });
         let others = [
-            chain(Format::Fp16, Format::Fp32, nan),
+            chain(Format::Fp16, Format::Fp32, NAN),
             chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000),
             pairs(Format::Fp16, 4),
             pairs(Format::Bf16, 2),
@@ -374,13 +287,13 @@ mod tests {
             floor(Format::E4m3fnuz, 2),
             sticky(true),
             sticky(false),
-            lanes(Format::E4m3, LaneRule::Tfr, None),
-            lanes(Format::E4m3, LaneRule::Tfr, Some(ue8m0)),
-            lanes(Format::E5m2, LaneRule::TfrAligned, None),
-            lanes(Format::E4m3, LaneRule::Drl, None),
-            lanes(Format::E5m2, LaneRule::Drl, None),
-            lanes(Format::E2m1, LaneRule::Mxfp4, Some(ue8m0)),
-            lanes(Format::E2m1, LaneRule::Nvfp4, Some(ue4m3)),
+            lanes(Format::E4m3, LaneRule::Tfr, None, 24),
+            lanes(Format::E4m3, LaneRule::Tfr, Some(ue8m0), 24),
+            lanes(Format::E5m2, LaneRule::TfrAligned, None, 24),
+            lanes(Format::E4m3, LaneRule::Drl, None, 24),
+            lanes(Format::E5m2, LaneRule::Drl, None, 24),
+            lanes(Format::E2m1, LaneRule::Mxfp4, Some(ue8m0), 24),
+            lanes(Format::E2m1, LaneRule::Nvfp4, Some(ue4m3), 24),
             block(ue8m0),
             block(ue4m3),
             half(Format::Fp16),
@@ -395,42 +308,33 @@ mod tests {
         groups.chain(others).collect()
     }
 
-    fn to_fp32(format: Format) -> Formats {
-        Formats {
-            a: format,
-            b: format,
-            accumulator: Format::Fp32,
-            addend: Format::Fp32,
-            scale: None,
-        }
-    }
-
     /// Vortex.
-    fn sticky_plan(hidden_bit: bool) -> StickyPlan {
-        let step = StickyStep {
+    fn sticky(hidden_bit: bool) -> (Plan, Formats) {
+        let step = || StickyStep {
             group: 8,
             fraction_bits: 24,
             zero_exponent: -260,
             width: 30,
             hidden_bit,
             masks: false,
-            nan: 0x7fc0_0000,
+            nan: NAN,
         };
-        StickyPlan::new(to_fp32(Format::Fp16), step).expect("the kernel has these constants")
+        let plan = |formats| StickyPlan::new(formats, step());
+        planned(
+            Plan::Sticky,
+            plan,
+            formats(Format::Fp16, Format::Fp32, None),
+        )
     }
 
     /// Vortex, with lanes of more than one product.
-    fn lane_plan(
+    fn lanes(
         format: Format,
         rule: LaneRule,
         scale: Option<Scale>,
         fraction_bits: u32,
-    ) -> LanePlan {
-        let formats = Formats {
-            scale,
-            ..to_fp32(format)
-        };
-        let step = LaneStep {
+    ) -> (Plan, Formats) {
+        let step = || LaneStep {
             rule,
             lanes: 8,
             group: if format == Format::E2m1 { 32 } else { 16 },
@@ -440,14 +344,15 @@ mod tests {
             hidden_bit: matches!(rule, LaneRule::TfrAligned | LaneRule::Drl),
             masks: false,
             ieee_top: false,
-            nan: 0x7fc0_0000,
+            nan: NAN,
         };
-        LanePlan::new(formats, step).expect("the kernel has these constants")
+        let plan = |formats| LanePlan::new(formats, step());
+        planned(Plan::Lanes, plan, formats(format, Format::Fp32, scale))
     }
 
     /// CDNA 3.
-    fn floor_plan(format: Format, sums: usize) -> FloorPlan {
-        let step = FloorStep {
+    fn floor(format: Format, sums: usize) -> (Plan, Formats) {
+        let step = || FloorStep {
             group: 8 * sums,
             sums,
             fraction_bits: 24,
@@ -458,40 +363,37 @@ mod tests {
             rounding: Rounding::NearestEven,
             nan: 0x7fff_ffff,
         };
-        FloorPlan::new(to_fp32(format), step).expect("the kernel has these constants")
+        let plan = |formats| FloorPlan::new(formats, step());
+        planned(Plan::Floor, plan, formats(format, Format::Fp32, None))
     }
 
     /// Wormhole.
-    fn slice_plan(formats: Formats, phases: &[u32]) -> SlicePlan {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        let (fp16, fp32) = (a.exponent_bits() == 5, accumulator == Format::Fp32);
-        let plan = SlicePlan {
-            a,
-            b,
-            accumulator,
-            tile: 32,
-            phases: phases.to_vec(),
-            zero_exponent: (fp16 && fp32).then_some(-30),
-            narrow_bits: if fp32 { 0 } else { 13 },
-            minus_one: fp32.then_some(27),
-            blocks: fp32.then_some(Blocks {
-                k: 32,
-                lost_bits: 13,
-                added: fp16,
-            }),
+    fn slices(format: Format, accumulator: Format, phases: &[u32]) -> (Plan, Formats) {
+        let (fp16, fp32) = (format.exponent_bits() == 5, accumulator == Format::Fp32);
+        let plan = |formats| {
+            let plan = SlicePlan {
+                a: format,
+                b: format,
+                accumulator,
+                tile: 32,
+                phases: phases.to_vec(),
+                zero_exponent: (fp16 && fp32).then_some(-30),
+                narrow_bits: if fp32 { 0 } else { 13 },
+                minus_one: fp32.then_some(27),
+                blocks: fp32.then_some(Blocks {
+                    k: 32,
+                    lost_bits: 13,
+                    added: fp16,
+                }),
+            };
+            SlicePlan::new(formats, plan)
         };
-        SlicePlan::new(formats, plan).expect("the kernel has these constants")
+        planned(Plan::Slices, plan, formats(format, accumulator, None))
     }
 
     /// Blackwell.
-    fn block_plan(scale: Scale) -> BlockPlan {
-        let formats = Formats {
-            scale: Some(scale),
-            ..to_fp32(Format::E2m1)
-        };
-        let step = BlockStep {
+    fn block(scale: Scale) -> (Plan, Formats) {
+        let step = || BlockStep {
             group: 64,
             part: 16,
             fraction_bits: 35,
@@ -501,6 +403,11 @@ mod tests {
             rounding: Rounding::TowardZero,
             nan: 0x7fff_ffff,
         };
-        BlockPlan::new(formats, step).expect("the kernel has these constants")
+        let plan = |formats| BlockPlan::new(formats, step());
+        planned(
+            Plan::Block,
+            plan,
+            formats(Format::E2m1, Format::Fp32, Some(scale)),
+        )
     }
 }

@@ -69,8 +69,8 @@ impl Held for [i32; 3] {
     }
 }
 
-/// Of A `[strip][plane][k][ROWS]`, each number in both halves of a lane: exponents, and of both slices the slice and 1 as bytes,
-/// negated if the number is. Of B `[plane][k][columns]`, columns of two registers taking turns: exponents, signs, and of both
+/// A is `[strip][plane][k][ROWS]`, each number in both halves of a lane: exponents, and for both slices the slice and 1 as bytes,
+/// negated if the number is. B is `[plane][k][columns]`, columns of two registers alternating: exponents, signs, and for both
 /// slices eight times the slice and 1 as bytes.
 #[derive(Default)]
 pub struct Sliced<T>(Vec<T>);
@@ -228,7 +228,7 @@ impl<S: Held> TileKernel for SliceKernel<S> {
         b.0.clear();
         b.0.resize(OF_B * plane, 0);
         b.0[plane..2 * plane].fill(1);
-        // Of two registers of lanes one column each becomes the halves of a lane.
+        // The halves of a lane are a column of each of two registers.
         let mut places = [0; WIDEST];
         for (column, place) in places.iter_mut().enumerate() {
             let (pair, column) = (column / (2 * lanes), column % (2 * lanes));

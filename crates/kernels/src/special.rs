@@ -6,49 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::context::{Context, Flags};
-use tcverify_num::{Class, Format, Formats, Unpacked};
+use tcverify_num::{Class, Format, Formats, SpecialTerms, Unpacked};
 use tcverify_tensor::{Plane, parallel};
-
-/// What an element's special terms have amounted to so far.
-#[derive(Clone, Copy, Default)]
-struct Outcome {
-    nan: bool,
-    positive: bool,
-    negative: bool,
-}
-
-impl Outcome {
-    fn is_nan(self) -> bool {
-        self.nan || (self.positive && self.negative)
-    }
-
-    fn infinity(&mut self, negative: bool) {
-        if negative {
-            self.negative = true;
-        } else {
-            self.positive = true;
-        }
-    }
-
-    fn addend(&mut self, c: Unpacked) {
-        match c.class {
-            Class::Finite => {}
-            Class::Infinite => self.infinity(c.negative),
-            Class::Nan => self.nan = true,
-        }
-    }
-
-    fn product(&mut self, a: Unpacked, b: Unpacked) {
-        self.nan |= a.is_nan() || b.is_nan();
-        if a.is_infinite() || b.is_infinite() {
-            if a.is_zero() || b.is_zero() {
-                self.nan = true;
-            } else {
-                self.infinity(a.negative != b.negative);
-            }
-        }
-    }
-}
 
 /// Corrects the elements of a slab of D whose row, column or C has a special value.
 pub fn resolve(
@@ -59,60 +18,50 @@ pub fn resolve(
     nan: u64,
     out: &mut [u64],
 ) {
-    let problem = context.problem;
+    let problem = context.work.problem;
     let n = problem.n;
     let a = problem.a.plane(batch);
     let b = problem.b.transposed().plane(batch);
     let scales = problem.scales;
-    let (a_format, b_format) = (context.formats.a, context.formats.b);
+    let (a_format, b_format) = (context.work.formats.a, context.work.formats.b);
 
     let flagged = |column: &usize| flags.columns[*column].load(Ordering::Relaxed);
     let flagged: Vec<usize> = (0..n).filter(flagged).collect();
     let columns = parallel::map(flagged.len(), |i| {
         let scales = scales.map(|s| s.b.transposed().plane(batch));
         let column = flagged[i];
-        (column, Specials::of(b_format, b, scales, column, context))
+        (
+            column,
+            LineSpecials::of(b_format, b, scales, column, context),
+        )
     });
     parallel::chunks_mut(out, n, &|index, out| {
         let row = rows.start + index;
         if flags.rows[index].load(Ordering::Relaxed) {
             let scales = scales.map(|s| s.a.plane(batch));
-            let mine = Specials::of(a_format, a, scales, row, context);
+            let mine = LineSpecials::of(a_format, a, scales, row, context);
             let mut others = columns.iter().peekable();
             for (column, out) in out.iter_mut().enumerate() {
                 let other = others.next_if(|(c, _)| *c == column).map(|(_, s)| s);
-                element(
-                    context,
-                    batch,
-                    (row, column),
-                    [Some(&mine), other],
-                    nan,
-                    out,
-                );
+                let place = (row, column);
+                element(context, batch, place, [Some(&mine), other], nan, out);
             }
         } else {
             for (column, specials) in &columns {
-                let place = (row, *column);
-                element(
-                    context,
-                    batch,
-                    place,
-                    [None, Some(specials)],
-                    nan,
-                    &mut out[*column],
-                );
+                let (place, out) = ((row, *column), &mut out[*column]);
+                element(context, batch, place, [None, Some(specials)], nan, out);
             }
         }
     });
 }
 
 /// The special values of a row: whether there is a NaN, and where the infinities are.
-struct Specials {
+struct LineSpecials {
     nan: bool,
     infinities: Vec<(usize, Unpacked)>,
 }
 
-impl Specials {
+impl LineSpecials {
     /// A NaN among the scales is one too.
     fn of(
         format: Format,
@@ -120,13 +69,14 @@ impl Specials {
         scales: Option<Plane>,
         row: usize,
         context: &Context,
-    ) -> Specials {
+    ) -> LineSpecials {
+        let scale = context.work.formats.scale;
         let nan = |scales: Plane| {
-            let format = context.formats.scale.expect("scales have a format").format;
+            let format = scale.expect("scales have a format").format;
             let mut codes = (0..scales.columns).map(|block| scales.code(row, block));
             codes.any(|code| format.unpack(code).is_nan())
         };
-        let mut specials = Specials {
+        let mut specials = LineSpecials {
             nan: scales.is_some_and(nan),
             infinities: Vec::new(),
         };
@@ -146,7 +96,7 @@ fn element(
     context: &Context,
     batch: usize,
     (row, column): (usize, usize),
-    [of_row, of_column]: [Option<&Specials>; 2],
+    [of_row, of_column]: [Option<&LineSpecials>; 2],
     nan: u64,
     out: &mut u64,
 ) {
@@ -154,37 +104,40 @@ fn element(
         accumulator,
         addend,
         ..
-    } = context.formats;
-    let mut outcome = Outcome::default();
-    if let Some(c) = context.problem.c {
-        outcome.addend(addend.unpack(c.plane(batch).code(row, column)));
+    } = context.work.formats;
+    let mut terms = SpecialTerms::default();
+    if let Some(c) = context.work.problem.c {
+        let c = addend.unpack(c.plane(batch).code(row, column));
+        terms.add(c.class, c.negative);
     }
-    outcome.nan |= [of_row, of_column].into_iter().flatten().any(|s| s.nan);
+    if [of_row, of_column].into_iter().flatten().any(|s| s.nan) {
+        terms.add(Class::Nan, false);
+    }
 
-    let a = context.problem.a.plane(batch);
-    let b = context.problem.b.transposed().plane(batch);
+    let a = context.work.problem.a.plane(batch);
+    let b = context.work.problem.b.transposed().plane(batch);
     for (k, x) in of_row.into_iter().flat_map(|s| &s.infinities) {
-        if outcome.is_nan() {
+        if terms.sum().0 == Class::Nan {
             break;
         }
-        outcome.product(*x, context.formats.b.unpack(b.code(column, *k)));
+        terms.add_product(x, &context.work.formats.b.unpack(b.code(column, *k)));
     }
     for (k, x) in of_column.into_iter().flat_map(|s| &s.infinities) {
-        if outcome.is_nan() {
+        if terms.sum().0 == Class::Nan {
             break;
         }
-        outcome.product(context.formats.a.unpack(a.code(row, *k)), *x);
+        terms.add_product(&context.work.formats.a.unpack(a.code(row, *k)), x);
     }
 
-    let special = outcome.is_nan() || outcome.positive || outcome.negative;
     let overflowed = accumulator.unpack(*out).class != Class::Finite;
-    if special && overflowed {
+    match terms.sum() {
+        (Class::Finite, _) => {}
         // The finite terms alone reach infinity as well: now the order matters.
-        *out = context.element(batch, row, column);
-    } else if outcome.is_nan() {
-        *out = nan;
-    } else if special {
-        let infinity = accumulator.infinity(outcome.negative);
-        *out = infinity.expect("checked when the model was read");
+        _ if overflowed => *out = context.element(batch, row, column),
+        (Class::Nan, _) => *out = nan,
+        (Class::Infinite, negative) => {
+            let infinity = accumulator.infinity(negative);
+            *out = infinity.expect("checked when the model was read");
+        }
     }
 }

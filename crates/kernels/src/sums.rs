@@ -9,12 +9,11 @@
 
 use std::ops::Range;
 
-use super::dense::{Dense, DenseTile, ExponentRange, Plain, ROWS};
+use super::dense::{DenseTile, ExponentRange, Plain, ROWS};
 use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::Vector;
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// An exact sum in the terms of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +81,7 @@ unsafe fn add<V: Vector>(
     }
 }
 
-/// Of sums of a few products.
+/// Arithmetic of sums of a few products.
 pub struct Sum {
     pub plan: SumPlan,
     pub group: usize,
@@ -183,6 +182,8 @@ impl Plain for Sum {
     /// An FP32.
     type State = f64;
 
+    const MEASURES: bool = true;
+
     fn formats(&self) -> [Format; 2] {
         [self.plan.a, self.plan.b]
     }
@@ -204,11 +205,6 @@ impl Plain for Sum {
         Some((state as f32).to_code(self.plan.nan))
     }
 
-    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
-        packed.zero_specials(lines, size, count);
-        packed.measure(size);
-    }
-
     #[inline(always)]
     unsafe fn run<V: Vector>(&self, mut tile: DenseTile<f64, f64>) {
         let exact = tile.ranges.is_some_and(|ranges| self.loses_nothing(ranges));
@@ -225,7 +221,7 @@ impl Plain for Sum {
     }
 }
 
-/// Of sums over all of K, rounded to FP32.
+/// Arithmetic of sums over all of K, rounded to FP32.
 pub struct Dot {
     pub plan: SumPlan,
 }
@@ -259,10 +255,6 @@ impl Plain for Dot {
         // -0, which a sum may be that was rounded down, is +0.
         let [low, high] = bounds.map(|x| ((x + 0.0) as f32).to_bits());
         (low == high).then_some(low.into())
-    }
-
-    fn prepare(&self, _: Format, packed: &mut Dense<f64>, lines: usize, size: usize, count: usize) {
-        packed.zero_specials(lines, size, count);
     }
 
     #[inline(always)]

@@ -1,8 +1,8 @@
-//! What a vector kernel has to offer so that [`super::driver`] can compute a product with it.
+//! The interface of a vector kernel, by which [`super::driver`] computes a product.
 
 use std::ops::Range;
 
-use tcverify_tensor::Plane;
+use tcverify_tensor::{Plane, Problem};
 
 /// A matrix with its scales, if it has any.
 #[derive(Clone, Copy)]
@@ -12,7 +12,43 @@ pub struct Operand<'a> {
     pub scales: Option<(Plane<'a>, usize)>,
 }
 
-/// A panel of k, and to how many it is filled up.
+impl<'a> Operand<'a> {
+    /// A and B of one matrix of a product.
+    pub fn both(problem: &Problem<'a>, batch: usize) -> [Operand<'a>; 2] {
+        let Problem { a, b, scales, .. } = problem;
+        [
+            Operand {
+                codes: a.plane(batch),
+                scales: scales.map(|s| (s.a.plane(batch), s.block)),
+            },
+            Operand {
+                codes: b.plane(batch),
+                scales: scales.map(|s| (s.b.plane(batch), s.block)),
+            },
+        ]
+    }
+}
+
+/// What scales' exponents span; low > high where there are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub low: i32,
+    pub high: i32,
+}
+
+impl Span {
+    pub const EMPTY: Span = Span {
+        low: 1 << 20,
+        high: -(1 << 20),
+    };
+
+    pub fn add(&mut self, exponent: i32) {
+        self.low = self.low.min(exponent);
+        self.high = self.high.max(exponent);
+    }
+}
+
+/// A panel of k, padded to whole steps.
 #[derive(Clone, Debug)]
 pub struct Panel {
     pub k: Range<usize>,
@@ -20,7 +56,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Filled up to whole steps of so many products.
+    /// Padded to whole steps of so many products.
     pub fn filled(k: Range<usize>, group: usize) -> Panel {
         Panel {
             padded: k.len().next_multiple_of(group),
@@ -34,7 +70,7 @@ impl Panel {
 pub trait TileKernel: Sync {
     /// An accumulator between panels.
     type State: Copy + Default + Send + Sync;
-    /// What there is to know of a panel of k.
+    /// What the kernel keeps of a panel of k.
     type Panel: Sync;
     /// Rows of A, packed: some strips.
     type A: Packed + Send + Sync;
@@ -44,10 +80,10 @@ pub trait TileKernel: Sync {
     /// Rows of a strip of A and columns of a strip of B.
     fn tile(&self) -> (usize, usize);
 
-    /// The k of a panel, whole steps.
+    /// How many k a panel has: whole steps.
     fn depth(&self) -> usize;
 
-    /// The k of a panel where rows are so few that a strip of B is read once.
+    /// The same where there is one strip of rows, so that B is read once.
     fn shallow(&self) -> usize {
         self.depth()
     }
@@ -57,12 +93,10 @@ pub trait TileKernel: Sync {
     /// The accumulator that means what C's code means.
     fn start(&self, code: u64) -> Self::State;
 
-    /// The code of an accumulator; none if it cannot be told, so that the exact engine has to compute
-    /// the element.
+    /// The code of an accumulator; none if the exact engine has to compute the element.
     fn finish(&self, state: Self::State) -> Option<u64>;
 
-    /// The code of an accumulator of FP32 that surely is not a NaN, where it can be told at once; none where
-    /// [`TileKernel::finish`] has to be asked.
+    /// The code of an FP32 accumulator that cannot be a NaN; none where [`TileKernel::finish`] decides.
     fn as_f32(_: Self::State) -> Option<u32> {
         None
     }
@@ -104,7 +138,7 @@ pub trait TileKernel: Sync {
 
 /// Which packed rows or columns have an infinity or NaN.
 pub trait Packed {
-    /// None where nobody asks.
+    /// Empty where the driver does not need it.
     fn special(&self) -> &[bool];
 }
 
@@ -119,9 +153,9 @@ pub trait StepFallback {
 pub enum SpecialRule {
     /// It computes with them.
     Native,
-    /// It takes them for zeros; what they make of an element is found out afterwards, and does not
+    /// It takes them for zeros. [`super::special`] corrects the elements that they reach, which does not
     /// depend on the arithmetic. A NaN has this code.
     Zeros { nan: u64 },
-    /// It takes them for anything, and the exact engine computes every element that they reach.
+    /// It may compute anything with them: the exact engine computes every element that they reach.
     Exactly,
 }

@@ -4,7 +4,6 @@ use std::sync::RwLock;
 
 use tcverify_num::Formats;
 
-use super::group;
 use super::plan::Plan;
 use super::platform::Platform;
 use super::selftest;
@@ -53,7 +52,7 @@ impl Platform {
     }
 }
 
-/// What the environment asks for.
+/// The platform that the environment names.
 fn named() -> Option<String> {
     std::env::var(Platform::VARIABLE).ok()
 }
@@ -71,12 +70,8 @@ fn passes(platform: Platform, plan: &Plan, formats: Formats) -> bool {
     let found = |tested: &[Tested]| tested.iter().find(|t| known(t)).map(|t| t.3);
     let before = found(&TESTED.read().expect("nothing panics with it"));
     before.unwrap_or_else(|| {
-        // Without the lock: nobody ever waits for a test, and two threads at once only do it twice.
-        let aligned = match plan {
-            Plan::Group(plan) => group::selftest::passes(platform, plan),
-            _ => true,
-        };
-        let passed = aligned && selftest::agree(plan, formats, [platform, portable]);
+        // Without the lock: no thread waits for another's test, and two at once only do it twice.
+        let passed = selftest::agree(plan, formats, [platform, portable]);
         let mut tested = TESTED.write().expect("nothing panics with it");
         if found(&tested).is_none() {
             tested.push((platform, plan.clone(), formats, passed));

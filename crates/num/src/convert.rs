@@ -40,13 +40,11 @@ fn in_full(from: Format, code: u64, to: Format) -> Result<u64, Inexact> {
                     Ok(to.zero(number.negative))
                 };
             }
-            let lsb = number.exponent - from.fraction_bits() as i32;
-            let leading = lsb + 63 - number.significand.leading_zeros() as i32;
+            let leading = number.lsb(from) + 63 - number.significand.leading_zeros() as i32;
             if leading > to.max_exponent() {
                 return Err(Inexact);
             }
-            let target = Target::full(to, Rounding::TowardZero);
-            let result = target.round(number.negative, number.significand.into(), lsb, false);
+            let result = Target::full(to, Rounding::TowardZero).round_number(from, number);
             same_value(from, code, to, result)
                 .then_some(result)
                 .ok_or(Inexact)
@@ -74,11 +72,10 @@ fn cut(from: Format, code: u64, to: Format) -> Option<u64> {
 
 /// An integer in range has a code; -0 has none.
 fn to_integer(from: Format, number: Unpacked, to: Format) -> Result<u64, Inexact> {
-    let lsb = number.exponent - from.fraction_bits() as i32;
     let zero = number.significand == 0;
     let shift = number.significand.trailing_zeros() as i32;
     // As odd * 2^exponent.
-    let exponent = if zero { 0 } else { lsb + shift };
+    let exponent = if zero { 0 } else { number.lsb(from) + shift };
     let odd = if zero { 0 } else { number.significand >> shift };
     let fits = number.class == Class::Finite
         && (0..32).contains(&exponent)
@@ -120,7 +117,7 @@ fn same_value(from: Format, code: u64, to: Format, other: u64) -> bool {
         let n = format.unpack(code);
         let zeros = n.significand.trailing_zeros();
         (n.class == Class::Finite && n.significand != 0).then(|| {
-            let lsb = n.exponent - format.fraction_bits() as i32 + zeros as i32;
+            let lsb = n.lsb(format) + zeros as i32;
             (n.negative, n.significand >> zeros, lsb)
         })
     };
@@ -129,14 +126,15 @@ fn same_value(from: Format, code: u64, to: Format, other: u64) -> bool {
 
 /// `code` rounded once to the format `to`; a NaN becomes `nan`.
 pub fn round_code(from: Format, code: u64, to: Format, rounding: Rounding, nan: u64) -> u64 {
+    rounded(from, code, Target::full(to, rounding), nan)
+}
+
+fn rounded(from: Format, code: u64, target: Target, nan: u64) -> u64 {
     let number = from.unpack(code);
     match number.class {
         Class::Nan => nan,
-        Class::Infinite => to.beyond(number.negative),
-        Class::Finite => {
-            let lsb = number.exponent - from.fraction_bits() as i32;
-            Target::full(to, rounding).round(number.negative, number.significand.into(), lsb, false)
-        }
+        Class::Infinite => target.beyond(number.negative),
+        Class::Finite => target.round_number(from, number),
     }
 }
 
@@ -146,18 +144,20 @@ pub fn tf32_code(register: u64, rounding: Rounding) -> u64 {
     if number.is_nan() || number.is_infinite() {
         return register;
     }
-    let lsb = number.exponent - Format::Fp32.fraction_bits() as i32;
-    let target = Target::full(Format::Tf32, rounding);
-    target.round(number.negative, number.significand.into(), lsb, false)
+    Target::full(Format::Tf32, rounding).round_number(Format::Fp32, number)
 }
 
-/// `code` as a result of a kernel: rounded once. To FP8, what the format cannot hold becomes its largest number
-/// (PTX ISA, `cvt` with `.satfinite`, which FP8 must have); to others, infinity.
+/// `code` as a result of a kernel: rounded once. To FP8, what the format cannot hold becomes its largest number,
+/// infinities too (PTX ISA, `cvt` with `.satfinite`, which FP8 must have); to others, infinity.
 pub fn result_code(from: Format, code: u64, to: Format, rounding: Rounding) -> u64 {
-    match to {
-        Format::E4m3 | Format::E5m2 => saturate_code(from, code, to, rounding),
-        _ => round_code(from, code, to, rounding, conversion_nan(to)),
-    }
+    let target = Target {
+        overflow: match to {
+            Format::E4m3 | Format::E5m2 => Overflow::Saturate,
+            _ => Overflow::ToInfinity,
+        },
+        ..Target::full(to, rounding)
+    };
+    rounded(from, code, target, conversion_nan(to))
 }
 
 /// What conversions make of every NaN: all bits ones but the sign, which is the largest number where there is no
@@ -169,30 +169,12 @@ fn conversion_nan(to: Format) -> u64 {
     }
 }
 
-/// `code` rounded once; what the format cannot hold becomes its largest number, infinities too, and a NaN its
-/// positive NaN (PTX `cvt.satfinite`).
-fn saturate_code(from: Format, code: u64, to: Format, rounding: Rounding) -> u64 {
-    let number = from.unpack(code);
-    match number.class {
-        Class::Nan => conversion_nan(to),
-        Class::Infinite => to.max_finite(number.negative),
-        Class::Finite => {
-            let lsb = number.exponent - from.fraction_bits() as i32;
-            let target = Target {
-                overflow: Overflow::Saturate,
-                ..Target::full(to, rounding)
-            };
-            target.round(number.negative, number.significand.into(), lsb, false)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn integers_and_scales_of_values() {
+    fn codes_of_values() {
         let f32 = |x: f32| u64::from(x.to_bits());
         for (format, value, code) in [
             (Format::Int8, -128.0, Some(0x80)),
@@ -222,16 +204,6 @@ mod tests {
             (Format::Ue4m3, 1.5, Some(0x3c)),
             (Format::Ue4m3, -1.5, None),
             (Format::Ue4m3, 480.0, None),
-        ] {
-            let given = convert_exact(Format::Fp32, f32(value), format);
-            assert_eq!(given.ok(), code, "{value} as {format}");
-        }
-    }
-
-    #[test]
-    fn fnuz_codes_of_values() {
-        let f32 = |x: f32| u64::from(x.to_bits());
-        for (format, value, code) in [
             (Format::E4m3fnuz, 1.0, Some(0x40)),
             (Format::E4m3fnuz, -240.0, Some(0xff)),
             (Format::E4m3fnuz, 256.0, None),
@@ -248,6 +220,10 @@ mod tests {
             let given = convert_exact(Format::Fp32, f32(value), format);
             assert_eq!(given.ok(), code, "{value} as {format}");
         }
+    }
+
+    #[test]
+    fn fnuz_codes_widen_and_come_back() {
         for format in [Format::E4m3fnuz, Format::E5m2fnuz] {
             for code in 0..=format.max_code() {
                 let wide = convert_exact(format, code, Format::Fp32).unwrap();

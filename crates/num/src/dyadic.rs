@@ -33,8 +33,11 @@ impl Dyadic {
 
     /// A finite number of this format.
     pub fn of(format: Format, number: Unpacked) -> Dyadic {
-        let lsb = number.exponent - format.fraction_bits() as i32;
-        Dyadic::new(number.negative, number.significand.into(), lsb)
+        Dyadic::new(
+            number.negative,
+            number.significand.into(),
+            number.lsb(format),
+        )
     }
 
     fn normal(significand: BigInt, exponent: i32) -> Dyadic {

@@ -1,7 +1,7 @@
 //! A sum without rounding: a fixed-point number wide enough for every term of a dot product
 //! (Kulisch's long accumulator), rounded once when it is read.
 
-use super::{Class, Format, Target, Unpacked};
+use super::{Class, Format, SpecialTerms, Target, Unpacked};
 
 /// Products of two formats and numbers of a third, added exactly. Infinities and NaNs count too.
 #[derive(Clone, Debug)]
@@ -9,9 +9,7 @@ pub struct ExactSum {
     /// Two's complement, least significant first, in units of `2^lsb`.
     limbs: Vec<u64>,
     lsb: i32,
-    nan: bool,
-    positive_infinity: bool,
-    negative_infinity: bool,
+    specials: SpecialTerms,
 }
 
 /// Room above the largest term: no sum of fewer than 2^62 terms leaves it.
@@ -34,44 +32,33 @@ impl ExactSum {
         ExactSum {
             limbs: vec![0; bits.div_ceil(64)],
             lsb,
-            nan: false,
-            positive_infinity: false,
-            negative_infinity: false,
+            specials: SpecialTerms::default(),
         }
     }
 
     /// Adds a number of the format `format`.
     pub fn add(&mut self, format: Format, number: Unpacked) {
-        match number.class {
-            Class::Nan => self.nan = true,
-            Class::Infinite => self.add_infinity(number.negative),
-            Class::Finite => {
-                let lsb = number.exponent - format.fraction_bits() as i32;
-                self.add_finite(number.negative, number.significand.into(), lsb);
-            }
+        let Unpacked {
+            class,
+            negative,
+            significand,
+            ..
+        } = number;
+        match class {
+            Class::Finite => self.add_finite(negative, significand.into(), number.lsb(format)),
+            special => self.specials.add(special, negative),
         }
     }
 
     /// Adds the product of a number of the format `formats[0]` and one of `formats[1]`.
     pub fn add_product(&mut self, formats: [Format; 2], a: Unpacked, b: Unpacked) {
         let negative = a.negative != b.negative;
-        let infinite = a.is_infinite() || b.is_infinite();
-        if a.is_nan() || b.is_nan() || (infinite && (a.is_zero() || b.is_zero())) {
-            self.nan = true;
-        } else if infinite {
-            self.add_infinity(negative);
-        } else {
-            let magnitude = u128::from(a.significand) * u128::from(b.significand);
-            let fraction = (formats[0].fraction_bits() + formats[1].fraction_bits()) as i32;
-            self.add_finite(negative, magnitude, a.exponent + b.exponent - fraction);
-        }
-    }
-
-    fn add_infinity(&mut self, negative: bool) {
-        if negative {
-            self.negative_infinity = true;
-        } else {
-            self.positive_infinity = true;
+        match a.product_class(&b) {
+            Class::Finite => {
+                let magnitude = u128::from(a.significand) * u128::from(b.significand);
+                self.add_finite(negative, magnitude, a.lsb(formats[0]) + b.lsb(formats[1]));
+            }
+            special => self.specials.add(special, negative),
         }
     }
 
@@ -137,12 +124,10 @@ impl ExactSum {
     /// of infinities of both signs. A sum of exactly zero is +0; a negative one that is rounded to
     /// zero is -0.
     pub fn round(&self, target: Target, nan: u64) -> u64 {
-        let infinity = |negative| target.format.beyond(negative);
-        match (self.nan, self.positive_infinity, self.negative_infinity) {
-            (true, _, _) | (_, true, true) => return nan,
-            (_, true, false) => return infinity(false),
-            (_, false, true) => return infinity(true),
-            (false, false, false) => {}
+        match self.specials.sum() {
+            (Class::Nan, _) => return nan,
+            (Class::Infinite, negative) => return target.format.beyond(negative),
+            (Class::Finite, _) => {}
         }
         let negative = self.limbs.last().is_some_and(|top| top >> 63 == 1);
         let magnitude = if negative {

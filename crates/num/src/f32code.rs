@@ -29,14 +29,14 @@ impl FromStr for F32 {
         }
         let value: f32 = text.parse().map_err(|_| WRITE_AN_F32)?;
         // A number that no f32 holds shall not become an infinity unnoticed.
-        let asked = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
-        if value.is_infinite() && !asked.starts_with("inf") {
+        let lower = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+        if value.is_infinite() && !lower.starts_with("inf") {
             return Err(format!(
                 "{text} is too large for an f32; for infinity write inf"
             ));
         }
-        // Nor shall one become a zero, which is a word of its own: with beta = 0 nobody reads C.
-        let mantissa = asked.split('e').next().unwrap_or_default();
+        // Nor shall it become a zero, which has a meaning of its own: with beta = 0 C is not read.
+        let mantissa = lower.split('e').next().unwrap_or_default();
         if value == 0.0 && mantissa.contains(|digit| matches!(digit, '1'..='9')) {
             return Err(format!("{text} is not zero, but too small for an f32"));
         }

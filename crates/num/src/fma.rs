@@ -1,6 +1,6 @@
 //! The IEEE 754 fused multiply-add in integers: `a * b + c` with one rounding.
 
-use super::{Class, Format, Target, Unpacked};
+use super::{Class, Format, SpecialTerms, Target, Unpacked};
 
 /// The wires between the parts of the unit: what a part returns is what the next one takes. Numbers of the aligner
 /// and of the sum are those below a leading bit at [`LEADING`].
@@ -45,29 +45,21 @@ pub fn fma_through(
     wires: &mut impl FmaWires,
 ) -> u64 {
     let negative = a.negative != b.negative;
-    let infinite = a.is_infinite() || b.is_infinite();
-    if a.is_nan() || b.is_nan() || c.is_nan() || (infinite && (a.is_zero() || b.is_zero())) {
-        return nan;
-    }
-    let infinity = |negative| target.format.beyond(negative);
-    match (infinite, c.class == Class::Infinite) {
-        (true, true) if negative != c.negative => return nan,
-        (true, _) => return infinity(negative),
-        (false, true) => return infinity(c.negative),
-        (false, false) => {}
+    let mut specials = SpecialTerms::default();
+    specials.add_product(&a, &b);
+    specials.add(c.class, c.negative);
+    match specials.sum() {
+        (Class::Nan, _) => return nan,
+        (Class::Infinite, negative) => return target.format.beyond(negative),
+        (Class::Finite, _) => {}
     }
 
-    let fraction_bits = factors[0].fraction_bits() + factors[1].fraction_bits();
     let p = Scaled::new(
         negative,
         wires.product(u128::from(a.significand) * u128::from(b.significand)),
-        a.exponent + b.exponent - fraction_bits as i32,
+        a.lsb(factors[0]) + b.lsb(factors[1]),
     );
-    let c = Scaled::new(
-        c.negative,
-        c.significand.into(),
-        c.exponent - addend.fraction_bits() as i32,
-    );
+    let c = Scaled::new(c.negative, c.significand.into(), c.lsb(addend));
     match (p.magnitude == 0, c.magnitude == 0) {
         // Zeros of equal sign keep it; +0 otherwise (every rounding used here but RD).
         (true, true) => target.format.zero(p.negative && c.negative),

@@ -221,7 +221,7 @@ impl Format {
         }
     }
 
-    /// The format's row of a table: what is asked for every element must not be made up each time.
+    /// The format's row of a table: it is needed for every element, and must not be computed each time.
     #[inline]
     const fn row(self) -> &'static Row {
         const ROWS: [Row; Format::ALL.len()] = {

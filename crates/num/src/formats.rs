@@ -25,10 +25,10 @@ impl std::fmt::Display for Scale {
 pub struct Formats {
     pub a: Format,
     pub b: Format,
-    /// Of the result.
+    /// The format of the result.
     pub accumulator: Format,
-    /// Of C.
+    /// The format of C.
     pub addend: Format,
-    /// Of the operands' scales.
+    /// The operands' scales.
     pub scale: Option<Scale>,
 }

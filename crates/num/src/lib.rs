@@ -18,7 +18,6 @@ pub mod random;
 mod round;
 #[cfg(feature = "schemars")]
 mod schemas;
-mod show;
 mod unpack;
 mod value;
 
@@ -29,9 +28,8 @@ pub use f32code::F32;
 pub use fma::{FmaWires, LEADING, fma, fma_through};
 pub use format::{Format, Kind, Specials};
 pub use formats::{Formats, Scale};
-pub use number::Number;
+pub use number::{Number, decimal};
 pub use order::{Fields, position, ulp_distance};
 pub use round::{Overflow, Rounding, Target, shift_right};
-pub use show::decimal;
-pub use unpack::{Class, Unpacked};
+pub use unpack::{Class, SpecialTerms, Unpacked};
 pub use value::{Value, quiet_nan};

@@ -73,7 +73,7 @@ mod tests {
         for format in Format::ALL {
             let low = format.fraction_bits() + format.ignored_bits();
             for bit in 0..format.max_code().trailing_ones() {
-                // Of a code of ones, so that a wrong shift of the rest shows, too.
+                // In a code of ones a wrong shift of the rest shows, too.
                 let code = format.max_code();
                 let found = Fields::differing(format, code, code ^ 1 << bit);
                 let sign = 1 << bit == format.sign_mask();

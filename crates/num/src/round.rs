@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Format;
+use super::{Format, Unpacked};
 
 /// How an exact value becomes a representable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,6 +87,20 @@ impl Target {
         }
     }
 
+    /// What a value beyond the format's range becomes.
+    pub fn beyond(self, negative: bool) -> u64 {
+        match self.overflow {
+            Overflow::ToInfinity => self.format.beyond(negative),
+            Overflow::Saturate => self.format.max_finite(negative),
+        }
+    }
+
+    /// The code of a finite number of the format `from`, rounded once.
+    pub fn round_number(self, from: Format, number: Unpacked) -> u64 {
+        let magnitude = number.significand.into();
+        self.round(number.negative, magnitude, number.lsb(from), false)
+    }
+
     /// The code of `(-1)^negative * magnitude * 2^lsb`, rounded once.
     ///
     /// `sticky` says that the exact value is larger in magnitude than `magnitude` by less than one
@@ -128,10 +142,7 @@ impl Target {
             (significand, leading)
         };
         if exponent > format.max_exponent() {
-            match self.overflow {
-                Overflow::ToInfinity => return format.beyond(negative),
-                Overflow::Saturate => return format.max_finite(negative),
-            }
+            return self.beyond(negative);
         }
         let hidden = 1u128 << fraction_bits;
         let field = if significand >= hidden {

@@ -38,6 +38,23 @@ impl Unpacked {
         self.class == Class::Infinite
     }
 
+    /// The weight of the significand's last bit, as a power of two.
+    pub fn lsb(&self, format: Format) -> i32 {
+        self.exponent - format.fraction_bits() as i32
+    }
+
+    /// What kind of number a product is: infinity times zero is a NaN.
+    pub fn product_class(&self, other: &Unpacked) -> Class {
+        let infinite = self.is_infinite() || other.is_infinite();
+        if self.is_nan() || other.is_nan() || infinite && (self.is_zero() || other.is_zero()) {
+            Class::Nan
+        } else if infinite {
+            Class::Infinite
+        } else {
+            Class::Finite
+        }
+    }
+
     /// One, as the format has it.
     pub fn one(format: Format) -> Unpacked {
         finite(false, 1 << format.fraction_bits(), 0)
@@ -61,9 +78,41 @@ impl Unpacked {
     }
 }
 
+/// The infinities and NaNs among the terms of a sum.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpecialTerms {
+    nan: bool,
+    positive: bool,
+    negative: bool,
+}
+
+impl SpecialTerms {
+    pub fn add(&mut self, class: Class, negative: bool) {
+        match class {
+            Class::Finite => {}
+            Class::Infinite if negative => self.negative = true,
+            Class::Infinite => self.positive = true,
+            Class::Nan => self.nan = true,
+        }
+    }
+
+    pub fn add_product(&mut self, a: &Unpacked, b: &Unpacked) {
+        self.add(a.product_class(b), a.negative != b.negative);
+    }
+
+    /// What kind of number the sum is, as far as these decide it, and whether an infinite one is negative.
+    pub fn sum(self) -> (Class, bool) {
+        let class = match (self.nan, self.positive, self.negative) {
+            (true, _, _) | (_, true, true) => Class::Nan,
+            (_, false, false) => Class::Finite,
+            _ => Class::Infinite,
+        };
+        (class, self.negative)
+    }
+}
+
 impl Format {
-    /// Takes a code apart. Bits above the format's width are not looked at: whoever reads a file
-    /// refuses them first.
+    /// Takes a code apart. Bits above the format's width are ignored: readers of files refuse them first.
     pub fn unpack(self, code: u64) -> Unpacked {
         match self.kind() {
             Kind::Float => self.unpack_float(code),
@@ -225,15 +274,17 @@ mod tests {
         }
     }
 
+    /// The number that a code is; none of infinities and NaNs.
+    fn value(format: Format, code: u64) -> Option<f64> {
+        let n = format.unpack(code);
+        let magnitude = n.significand as f64 * 2f64.powi(n.lsb(format));
+        let value = if n.negative { -magnitude } else { magnitude };
+        (n.class == Class::Finite).then_some(value)
+    }
+
     /// OCP Microscaling Formats 1.0 (E8M0); PTX ISA (UE4M3: the sign is not looked at).
     #[test]
     fn scales() {
-        let value = |format: Format, code| {
-            let n = format.unpack(code);
-            assert!(!n.negative);
-            let lsb = n.exponent - format.fraction_bits() as i32;
-            (n.class == Class::Finite).then(|| n.significand as f64 * 2f64.powi(lsb))
-        };
         for (format, code, expected) in [
             (Format::Ue8m0, 0x00, Some(2f64.powi(-127))),
             (Format::Ue8m0, 0x7f, Some(1.0)),
@@ -248,6 +299,7 @@ mod tests {
             (Format::Ue4m3, 0xff, None),
         ] {
             assert_eq!(value(format, code), expected, "{format} {code:x}");
+            assert!(!format.unpack(code).negative);
         }
     }
 
@@ -296,23 +348,14 @@ mod tests {
         }
     }
 
-    /// By looking at every code.
+    /// Every code is looked at.
     #[test]
     fn no_code_is_farther_from_zero_than_the_largest() {
         for format in Format::ALL
             .into_iter()
             .filter(|format| format.max_code() <= 0xffff)
         {
-            let value = |code| {
-                let n = format.unpack(code);
-                let lsb = n.exponent - format.fraction_bits() as i32;
-                let magnitude = n.significand as f64 * 2f64.powi(lsb);
-                (n.class == Class::Finite).then_some(if n.negative {
-                    -magnitude
-                } else {
-                    magnitude
-                })
-            };
+            let value = |code| value(format, code);
             let all: Vec<f64> = (0..=format.max_code()).filter_map(value).collect();
             let most = all.iter().copied().fold(f64::MIN, f64::max);
             let least = all.iter().copied().fold(f64::MAX, f64::min);
@@ -326,7 +369,7 @@ mod tests {
                 .copied()
                 .filter(|&x| x > 0.0)
                 .fold(f64::MAX, f64::min);
-            // Of integers the least is farther.
+            // The least integer is farther than the largest.
             let [top, bottom] = [most.max(-least), positive].map(|x| x.log2().floor() as i32);
             assert_eq!(format.max_exponent(), top, "{format}");
             let subnormals = match format.kind() {
@@ -345,13 +388,7 @@ mod tests {
             (Format::E4m3fnuz, 8, 240.0, 2f64.powi(-10)),
             (Format::E5m2fnuz, 16, 57344.0, 2f64.powi(-17)),
         ] {
-            let value = |code| {
-                let n = format.unpack(code);
-                assert_eq!(n.class, Class::Finite, "{format} {code:#x}");
-                let sign = if n.negative { -1.0 } else { 1.0 };
-                let lsb = n.exponent - format.fraction_bits() as i32;
-                sign * n.significand as f64 * 2f64.powi(lsb)
-            };
+            let value = |code| value(format, code).expect("a finite number");
             assert_eq!(format.bias(), bias);
             assert_eq!(value(0x7f), largest);
             assert_eq!(value(0xff), -largest);

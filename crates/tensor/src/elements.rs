@@ -61,8 +61,8 @@ impl Tensor {
         let raw = self.raw(offset);
         let code = match self.stored.encoding {
             Encoding::Code => raw,
-            // Checked for every element when the tensor was made. Should the file have been changed
-            // since, whoever mapped it reports that, and this value is never shown.
+            // Checked for every element when the tensor was made. If the file has changed since, its
+            // reader reports that, and this value is never shown.
             Encoding::Value(from) => convert_exact(from, raw, self.format).unwrap_or(0),
             Encoding::Integer { .. } => self.stored.integer_code(raw, self.format).unwrap_or(0),
         };
@@ -167,7 +167,16 @@ impl Tensor {
         (*self.bytes).as_ref()
     }
 
-    pub(super) fn first_unrepresentable(&self, positions: Range<usize>) -> Option<Unrepresentable> {
+    /// Makes sure that elements at some positions of the storage order have codes in the format.
+    ///
+    /// # Errors
+    /// The first that has none.
+    pub(super) fn check(&self, positions: Range<usize>) -> Result<(), Unrepresentable> {
+        let first = self.first_without_code(positions);
+        first.map_or(Ok(()), |at| Err(self.unrepresentable(at)))
+    }
+
+    fn first_without_code(&self, positions: Range<usize>) -> Option<usize> {
         let stored_bits = 8 * self.stored.width as u32;
         let any_code = self.format.max_code() == u64::MAX >> (64 - stored_bits);
         if self.stored.encoding == Encoding::Code && any_code {
@@ -183,9 +192,8 @@ impl Tensor {
                 bad(&highest).then(|| piece * PIECE + bytes.iter().position(bad).unwrap_or(0))
             };
             let pieces = bytes.par_chunks(PIECE).enumerate();
-            return pieces
-                .find_map_first(piece)
-                .map(|at| self.unrepresentable(positions.start + at));
+            let found = pieces.find_map_first(piece);
+            return found.map(|at| positions.start + at);
         }
         let bad = |&position: &usize| {
             let raw = self.raw(self.offset_of(position));
@@ -199,7 +207,6 @@ impl Tensor {
             .into_par_iter()
             .with_min_len(PIECE)
             .find_first(bad)
-            .map(|position| self.unrepresentable(position))
     }
 
     /// Makes sure that every element has a code in the format.
@@ -207,8 +214,7 @@ impl Tensor {
     /// # Errors
     /// The first that has none, in storage order.
     pub fn validate(&self) -> Result<(), Unrepresentable> {
-        self.first_unrepresentable(0..self.len())
-            .map_or(Ok(()), Err)
+        self.check(0..self.len())
     }
 
     fn unrepresentable(&self, position: usize) -> Unrepresentable {

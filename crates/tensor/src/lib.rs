@@ -9,18 +9,16 @@ mod layout;
 pub mod parallel;
 mod planes;
 mod problem;
-mod stored;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use layout::{Order, shape_text, unravel};
+pub use layout::{Encoding, Order, Stored, shape_text, unravel};
 use layout::{lies_in, strides};
 pub use planes::{Lines, Plane, Planes};
 pub use problem::{Block, Problem, ScalePlanes, ShapeError};
-pub use stored::{Encoding, Stored};
 
 use tcverify_num::Format;
 
@@ -109,10 +107,8 @@ impl Tensor {
             }
             _ => 0..all,
         };
-        match tensor.first_unrepresentable(positions) {
-            None => Ok(tensor),
-            Some(bad) => Err(bad),
-        }
+        tensor.check(positions)?;
+        Ok(tensor)
     }
 
     /// A tensor whose elements lie `strides` elements apart from index to index of each axis, from the first byte
@@ -149,10 +145,8 @@ impl Tensor {
         };
         let end = tensor.extent().and_then(|n| n.checked_mul(stored.width));
         assert!(end.is_some_and(|end| end <= tensor.bytes().len()));
-        match tensor.first_unrepresentable(0..tensor.len()) {
-            None => Ok(tensor),
-            Some(bad) => Err(bad),
-        }
+        tensor.validate()?;
+        Ok(tensor)
     }
 
     /// A tensor in canonical layout (C order, little-endian codes) that owns its bytes.
@@ -198,10 +192,13 @@ impl Tensor {
     /// How its elements are stored, in which order, and their bytes; none if those do not lie one after another.
     #[cfg(feature = "ndarray")]
     pub(crate) fn parts(&self) -> Option<(Stored, Order, &[u8])> {
-        let bytes = (*self.bytes).as_ref();
-        let end = self.start + self.len() * self.stored.width;
         self.dense
-            .then(|| (self.stored, self.order, &bytes[self.start..end]))
+            .then(|| (self.stored, self.order, self.elements()))
+    }
+
+    /// The bytes of elements that lie one after another.
+    fn elements(&self) -> &[u8] {
+        &self.bytes()[self.start..][..self.len() * self.stored.width]
     }
 
     pub fn format(&self) -> Format {
@@ -229,9 +226,9 @@ impl Tensor {
             Encoding::Integer { .. } => self.stored.width == format.bytes(),
             Encoding::Value(_) => false,
         };
-        let alike =
+        let equally_wide =
             self.format.bytes() == format.bytes() && self.format.max_code() == format.max_code();
-        (codes && alike).then(|| Tensor {
+        (codes && equally_wide).then(|| Tensor {
             format,
             stored: Stored {
                 encoding: Encoding::Code,
@@ -265,10 +262,7 @@ impl Tensor {
             && self.stored.encoding == Encoding::Code
             && (!self.stored.big_endian || self.stored.width == 1)
             && !self.round_tf32;
-        canonical.then(|| {
-            let end = self.start + self.len() * self.stored.width;
-            &self.bytes()[self.start..end]
-        })
+        canonical.then(|| self.elements())
     }
 
     /// Hands the canonical payload, piece by piece, to `sink`.

@@ -12,7 +12,7 @@ pub struct Planes<'a> {
     pub(super) rows: (usize, usize),
     pub(super) columns: (usize, usize),
     pub(super) batch_axes: usize,
-    /// Of the first element.
+    /// The offset of the first element.
     pub(super) offset: usize,
     /// Which rows or columns of what the strides say there are, where not all are, or in another order.
     pub(super) picked: Option<Picked<'a>>,
@@ -58,10 +58,10 @@ impl<'a> Planes<'a> {
         Tensor::from_payload(self.tensor.format, shape, payload)
     }
 
-    /// The same view of a tensor whose elements lie alike.
+    /// The same view of a tensor of the same shape and strides.
     ///
     /// # Panics
-    /// If they do not.
+    /// If these differ.
     pub fn over(self, tensor: &Tensor) -> Planes<'_> {
         assert_eq!(self.tensor.strides, tensor.strides);
         assert_eq!(self.tensor.shape, tensor.shape);

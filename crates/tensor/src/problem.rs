@@ -18,7 +18,7 @@ pub struct Problem<'a> {
     pub k: usize,
 }
 
-/// Of a compressed A: for every element the row of B that it is multiplied by.
+/// The row of B that every element of a compressed A is multiplied by.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'a> {
     /// Row by row, matrix by matrix.
@@ -52,7 +52,7 @@ impl std::fmt::Display for ShapeError {
 impl std::error::Error for ShapeError {}
 
 impl<'a> Problem<'a> {
-    /// Pairs operands, transposed beforehand where that was asked for.
+    /// Pairs operands, which the caller has transposed where needed.
     ///
     /// # Errors
     /// When ranks, batches or inner dimensions do not fit, or C is not of D's shape.
@@ -67,7 +67,7 @@ impl<'a> Problem<'a> {
     /// As [`Problem::new`], but K may be 0.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Problem::new`].
     pub fn with_any_k(
         a: Planes<'a>,
         b: Planes<'a>,
@@ -79,7 +79,7 @@ impl<'a> Problem<'a> {
     /// The product of a compressed A: every element of it has a row of B in `rows_of_b`. K is that of A.
     ///
     /// # Errors
-    /// As of [`Problem::new`]; or there is not one row of B for every element of A.
+    /// As for [`Problem::new`], or if there is not one row of B for every element of A.
     pub fn selecting(
         a: Planes<'a>,
         b: Planes<'a>,
@@ -96,7 +96,7 @@ impl<'a> Problem<'a> {
         if rows_of_b.iter().any(|&row| row as usize >= b.rows()) {
             return fail("the metadata of A refer to rows that B does not have");
         }
-        let alike = b.part(0..a.columns(), 0..b.columns());
+        let of_same_k = b.part(0..a.columns(), 0..b.columns());
         let selected = Selected {
             rows_of_b,
             whole: [a.columns(), a.rows()],
@@ -105,7 +105,7 @@ impl<'a> Problem<'a> {
         Ok(Problem {
             b,
             selected: Some(selected),
-            ..Problem::new(a, alike, c)?
+            ..Problem::new(a, of_same_k, c)?
         })
     }
 
@@ -238,13 +238,7 @@ impl<'a> Problem<'a> {
                 b: one(scales.b),
                 ..scales
             }),
-            selected: self.selected.map(|selected| {
-                let [row, k] = selected.first;
-                Selected {
-                    first: [row + batch * selected.whole[1], k],
-                    ..selected
-                }
-            }),
+            selected: self.selected.map(|s| s.moved(batch * s.whole[1], 0)),
             ..*self
         }
     }
@@ -253,13 +247,7 @@ impl<'a> Problem<'a> {
     pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Problem<'a> {
         let across = |planes: Planes<'a>| planes.part(rows.clone(), 0..planes.columns());
         let down = |planes: Planes<'a>| planes.part(0..planes.rows(), columns.clone());
-        let selected = self.selected.map(|selected| {
-            let [row, k] = selected.first;
-            Selected {
-                first: [row + rows.start, k],
-                ..selected
-            }
-        });
+        let selected = self.selected.map(|s| s.moved(rows.start, 0));
         // One row is the product of a row and of the rows of B that it selects.
         let (b, selected) = match selected {
             Some(selected) if rows.len() == 1 && self.a.batch_shape().is_empty() => {
@@ -286,13 +274,7 @@ impl<'a> Problem<'a> {
     /// The same elements of D, but only some of their products: C plus those. With scales the range
     /// starts where a block does.
     pub fn part_k(&self, k: Range<usize>) -> Problem<'a> {
-        let selected = self.selected.map(|selected| {
-            let [row, first] = selected.first;
-            Selected {
-                first: [row, first + k.start],
-                ..selected
-            }
-        });
+        let selected = self.selected.map(|s| s.moved(0, k.start));
         Problem {
             a: self.a.part(0..self.m, k.clone()),
             b: match selected {
@@ -314,6 +296,26 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for: of each
+    /// matrix its number, its rows, and their place in `out`.
+    pub fn by_matrix<'o>(
+        &self,
+        first_row: usize,
+        mut out: &'o mut [u64],
+    ) -> Vec<(usize, Range<usize>, &'o mut [u64])> {
+        let Problem { m, n, .. } = *self;
+        let mut pieces = Vec::new();
+        let mut next = first_row;
+        while !out.is_empty() {
+            let (batch, row) = (next / m, next % m);
+            let count = (m - row).min(out.len() / n);
+            let (piece, rest) = out.split_at_mut(count * n);
+            (next, out) = (next + count, rest);
+            pieces.push((batch, row..row + count, piece));
+        }
+        pieces
+    }
+
     pub fn batches(&self) -> usize {
         self.a.batches()
     }
@@ -332,6 +334,15 @@ impl<'a> Problem<'a> {
 }
 
 impl<'a> Selected<'a> {
+    /// The rows of B for a part that begins so many rows and k later.
+    fn moved(self, rows: usize, k: usize) -> Selected<'a> {
+        let [row, first] = self.first;
+        Selected {
+            first: [row + rows, first + k],
+            ..self
+        }
+    }
+
     /// The rows of B that the first row of the part selects.
     fn row(&self, k: usize) -> &'a [u32] {
         let [row, first] = self.first;

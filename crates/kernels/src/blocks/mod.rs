@@ -20,12 +20,13 @@ use std::ops::Range;
 
 pub use self::plan::{BlockPlan, BlockStep};
 
-use self::pack::{HALVES, Lines, OFFSET, PackB, Span};
+use self::pack::{HALVES, Lines, OFFSET, PackB};
 use self::plan::{ACROSS, DEPTH, HIGHEST, LOWEST, PART, ROWS, WORDS};
 use self::tile::RunTile;
 use super::codes::Codes;
 use super::platform::Platform;
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::real::Real;
+use super::tile::{Operand, Panel, Span, SpecialRule, StepFallback, TileKernel};
 
 /// A scale as a number of FP64 and as the exponent with which it competes.
 #[derive(Clone, Copy, Default)]
@@ -34,18 +35,11 @@ struct Factor {
     exponent: i32,
 }
 
-/// A panel of k.
-pub struct Panel {
-    k: Range<usize>,
-    /// Parts, those included that fill the last step.
-    parts: usize,
-}
-
 /// The kernel of a plan, with the vectors of a platform.
 pub struct BlockKernel {
     plan: BlockPlan,
     platform: Platform,
-    /// By the scale's code; none of a NaN.
+    /// The factor of every scale code; none for a NaN.
     factors: Vec<Option<Factor>>,
 }
 
@@ -54,9 +48,8 @@ impl BlockKernel {
         let format = plan.scale.format;
         let factor = |code: u64| {
             let number = format.unpack(code);
-            let lsb = number.exponent - format.fraction_bits() as i32;
             (!number.is_nan()).then(|| Factor {
-                value: number.significand as f64 * 2f64.powi(lsb),
+                value: number.significand as f64 * 2f64.powi(number.lsb(format)),
                 exponent: number.exponent,
             })
         };
@@ -124,28 +117,21 @@ impl TileKernel for BlockKernel {
     }
 
     fn start(&self, code: u64) -> f32 {
-        f32::from_bits(code as u32)
+        f32::from_code(code)
     }
 
     fn finish(&self, state: f32) -> Option<u64> {
-        Some(if state.is_nan() {
-            self.plan.nan
-        } else {
-            state.to_bits().into()
-        })
+        Some(state.to_code(self.plan.nan))
     }
 
     fn panel(&self, k: Range<usize>) -> Panel {
-        Panel {
-            parts: k.len().next_multiple_of(self.plan.group) / PART,
-            k,
-        }
+        Panel::filled(k, self.plan.group)
     }
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> Lines {
-        let Panel { k, parts } = panel;
+        let (k, parts) = (&panel.k, panel.padded / PART);
         let strips = rows.len().div_ceil(ROWS);
-        let mut lines = self.lines(strips, ROWS, *parts, rows.len());
+        let mut lines = self.lines(strips, ROWS, parts, rows.len());
         let (scales, block) = operand
             .scales
             .expect("a problem has the scales of its model");
@@ -176,7 +162,7 @@ impl TileKernel for BlockKernel {
     }
 
     fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut Lines) {
-        let Panel { k, parts } = panel;
+        let (k, parts) = (&panel.k, panel.padded / PART);
         let (wide, count) = (self.wide(), columns.len());
         b.spans[0] = Span::EMPTY;
         b.special.clear();
@@ -223,7 +209,8 @@ impl TileKernel for BlockKernel {
         if !empty && (low < LOWEST || high > HIGHEST) {
             return false;
         }
-        let size = panel.parts * ROWS;
+        let parts = panel.padded / PART;
+        let size = parts * ROWS;
         let span = strip * size..(strip + 1) * size;
         self.platform.vectorized(RunTile {
             plan: &self.plan,
@@ -231,7 +218,7 @@ impl TileKernel for BlockKernel {
             // An empty tile is fine with any C that is not subnormal.
             window: if empty { [0, 0] } else { [low, high] },
             depth: panel.k.len(),
-            parts: panel.parts,
+            parts,
             a_words: &a.words[span.start * WORDS..span.end * WORDS],
             a_factors: &a.factors[span.clone()],
             a_exponents: &a.exponents[span.clone()],

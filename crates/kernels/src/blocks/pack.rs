@@ -3,47 +3,29 @@
 use super::plan::{ACROSS, PART, WORDS};
 use crate::codes::{Codes, register};
 use crate::platform::Vectorized;
-use crate::tile::Packed;
+use crate::tile::{Packed, Span};
 use crate::vector::Vector;
 
 /// Twice what a code of E2M1 means.
-pub(super) const HALVES: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+pub const HALVES: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
 /// Added to those of B, so that they are unsigned.
-pub(super) const OFFSET: i32 = 12;
-
-/// What scales' exponents span; zeros left out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) low: i32,
-    pub(super) high: i32,
-}
-
-impl Span {
-    pub(super) const EMPTY: Span = Span {
-        low: 1 << 20,
-        high: -(1 << 20),
-    };
-
-    pub(super) fn add(&mut self, exponent: i32) {
-        self.low = self.low.min(exponent);
-        self.high = self.high.max(exponent);
-    }
-}
+pub const OFFSET: i32 = 12;
 
 /// Lines of an operand, packed: rows of A in strips of [`super::plan::ROWS`], or a strip of columns of B.
 pub struct Lines {
     /// `[strip][part][line][word]` of A, `[part][word][line]` of B: four products each.
-    pub(super) words: Vec<i32>,
+    pub words: Vec<i32>,
     /// `[strip][part][line]`, as those that follow: scales.
-    pub(super) factors: Vec<f64>,
-    pub(super) exponents: Vec<i32>,
+    pub factors: Vec<f64>,
+    pub exponents: Vec<i32>,
     /// Which of sixteen numbers are not zero; none where the scale is.
-    pub(super) nonzero: Vec<i32>,
+    pub nonzero: Vec<i32>,
     /// Minus the sum of A's numbers times [`OFFSET`].
-    pub(super) corrections: Vec<i32>,
-    pub(super) spans: Vec<Span>,
-    pub(super) special: Vec<bool>,
+    pub corrections: Vec<i32>,
+    /// What the scales of each strip span, those of zeros left out.
+    pub spans: Vec<Span>,
+    pub special: Vec<bool>,
 }
 
 impl Packed for Lines {
@@ -53,11 +35,11 @@ impl Packed for Lines {
 }
 
 /// Lines of codes into words of four products.
-pub(super) struct PackB<'a> {
-    pub(super) len: usize,
-    pub(super) codes: Codes<'a>,
-    pub(super) words: &'a mut [i32],
-    pub(super) nonzero: &'a mut [i32],
+pub struct PackB<'a> {
+    pub len: usize,
+    pub codes: Codes<'a>,
+    pub words: &'a mut [i32],
+    pub nonzero: &'a mut [i32],
 }
 
 impl Vectorized for PackB<'_> {

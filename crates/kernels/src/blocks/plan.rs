@@ -3,24 +3,24 @@
 use tcverify_num::{Format, Formats, Rounding, Scale};
 
 /// Products that are added before they are scaled.
-pub(super) const PART: usize = 16;
+pub const PART: usize = 16;
 
 /// Four products are one word of bytes.
-pub(super) const WORDS: usize = PART / 4;
+pub const WORDS: usize = PART / 4;
 
-pub(super) const ROWS: usize = 4;
-pub(super) const DEPTH: usize = 512;
+pub const ROWS: usize = 4;
+pub const DEPTH: usize = 512;
 
 /// Columns of a strip, in registers.
-pub(super) const ACROSS: usize = 2;
+pub const ACROSS: usize = 2;
 
 /// Bits of a term below its exponent: quarters, and three fraction bits of each scale.
-pub(super) const TERM_BITS: i32 = 8;
+pub const TERM_BITS: i32 = 8;
 
 /// The smallest exponent of a term for which no result is a subnormal number but zero.
-pub(super) const LOWEST: i32 = -80;
+pub const LOWEST: i32 = -80;
 /// And the largest for which none is infinite.
-pub(super) const HIGHEST: i32 = 100;
+pub const HIGHEST: i32 = 100;
 
 /// A block-scaled dot-add in the terms of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

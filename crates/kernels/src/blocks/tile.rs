@@ -8,22 +8,22 @@ use crate::platform::Vectorized;
 use crate::tile::StepFallback;
 use crate::vector::{Vector, WIDEST};
 
-pub(super) struct RunTile<'a> {
-    pub(super) plan: &'a BlockPlan,
+pub struct RunTile<'a> {
+    pub plan: &'a BlockPlan,
     /// Rows that are computed; what else there is only fills the tile up.
-    pub(super) rows: usize,
+    pub rows: usize,
     /// Smallest and largest exponent of a term.
-    pub(super) window: [i32; 2],
-    pub(super) depth: usize,
-    pub(super) parts: usize,
-    pub(super) a_words: &'a [i32],
-    pub(super) a_factors: &'a [f64],
-    pub(super) a_exponents: &'a [i32],
-    pub(super) a_nonzero: &'a [i32],
-    pub(super) corrections: &'a [i32],
-    pub(super) b: &'a Lines,
-    pub(super) state: &'a mut [f32],
-    pub(super) fallback: &'a dyn StepFallback,
+    pub window: [i32; 2],
+    pub depth: usize,
+    pub parts: usize,
+    pub a_words: &'a [i32],
+    pub a_factors: &'a [f64],
+    pub a_exponents: &'a [i32],
+    pub a_nonzero: &'a [i32],
+    pub corrections: &'a [i32],
+    pub b: &'a Lines,
+    pub state: &'a mut [f32],
+    pub fallback: &'a dyn StepFallback,
 }
 
 impl Vectorized for RunTile<'_> {
@@ -97,7 +97,7 @@ impl RunTile<'_> {
         unsafe {
             let words = self.a_words.as_ptr().add(at * WORDS);
             let b = self.b.words.as_ptr().add(part * WORDS * columns + left);
-            // Of 24 times 12, eight products are far below 2^15.
+            // Eight products of at most 24 times 12 are far below 2^15.
             let mut halves = V::multiply_bytes(V::load(b), V::splat(*words));
             for word in 1..WORDS {
                 let b = V::load(b.add(word * columns));

@@ -1,15 +1,71 @@
-//! Chains whose sums are added up on the way.
+//! Sums of several chains: a task adds the accumulators of a chain to others in f32 while it has both in a
+//! cache, and starts them again from zero.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{BLOCK_COLUMNS, Slab, is_small};
 use crate::context::{Context, Flags};
-use crate::promoted::{Chains, Promotion};
 use crate::special;
 use crate::tile::{SpecialRule, TileKernel};
+use crate::vector::WIDEST;
 use tcverify_num::Format;
 use tcverify_tensor::{Problem, parallel};
+
+/// What becomes of the accumulators of chains that follow one another.
+#[derive(Clone, Copy)]
+pub struct Promotion<'p> {
+    /// Where chains end: k, ascending; the last one is the product's.
+    pub ends: &'p [usize],
+    /// The main accumulators are the first chain's as they are, instead of +0 and those.
+    pub from_first: bool,
+    pub merge: &'p dyn Merging,
+}
+
+/// Adds accumulators to main ones.
+pub trait Merging: Sync {
+    /// Adds `sums` to `main`: neighbouring elements of a row from `at` (row, column) on, all f32 codes.
+    fn merge(&self, chain: usize, at: [usize; 2], main: &mut [u32], sums: &[u32]);
+}
+
+/// Chains at work on the main accumulators.
+#[derive(Clone, Copy)]
+pub(super) struct Chains<'p> {
+    pub promotion: Promotion<'p>,
+    pub chain: usize,
+    /// Whether the panel is all of the chain, which starts from zero: its accumulators need no memory
+    /// between panels.
+    pub whole: bool,
+    /// Set if an accumulator has no code.
+    pub unknown: &'p AtomicBool,
+}
+
+impl Chains<'_> {
+    /// The end of a chain, for neighbouring elements of a row; `state` starts again.
+    pub fn end<K: TileKernel>(
+        &self,
+        kernel: &K,
+        at: [usize; 2],
+        state: &mut [K::State],
+        main: &mut [u32],
+    ) {
+        let mut sums = [0; WIDEST];
+        let sums = &mut sums[..main.len()];
+        for (sum, state) in sums.iter_mut().zip(&*state) {
+            match f32_code(kernel, *state) {
+                Some(code) => *sum = code,
+                None => return self.unknown.store(true, Ordering::Relaxed),
+            }
+        }
+        match (self.chain, self.promotion.from_first) {
+            (0, true) => main.copy_from_slice(sums),
+            _ => self.promotion.merge.merge(self.chain, at, main, sums),
+        }
+        if !self.whole {
+            state.fill(kernel.start(0));
+        }
+    }
+}
 
 /// Sums of chains of a product of one matrix with an FP32 accumulator, in C order; none if an accumulator
 /// has no code, there are too few to be worth it, or an operand of more chains than one is not a number.
@@ -18,12 +74,12 @@ pub fn promoted<K: TileKernel>(
     kernel: &K,
     promotion: Promotion,
 ) -> Option<Vec<u32>> {
-    let Problem { m, n, scales, .. } = *context.problem;
-    let known = context.formats.accumulator == Format::Fp32 && scales.is_none();
+    let Problem { m, n, scales, .. } = *context.work.problem;
+    let known = context.work.formats.accumulator == Format::Fp32 && scales.is_none();
     let SpecialRule::Zeros { nan } = kernel.specials() else {
         return None;
     };
-    if is_small(context.problem) || !known || !kernel.knows_zeros() {
+    if is_small(context.work.problem) || !known || !kernel.knows_zeros() {
         return None;
     }
     let slab = Slab {
@@ -70,12 +126,12 @@ impl<K: TileKernel> Slab<'_, K> {
         (flags, unknown): (&Flags, &AtomicBool),
         sums: &mut [u32],
     ) {
-        let n = self.context.problem.n;
+        let n = self.context.work.problem.n;
         let alone = promotion.ends.len() == 1 && promotion.from_first;
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
         // Chains that start from zero and end with a panel need no accumulators between panels.
-        let from_c = |chain: usize| chain == 0 && self.context.problem.c.is_some();
+        let from_c = |chain: usize| chain == 0 && self.context.work.problem.c.is_some();
         let whole =
             |chain: usize, length: usize| !alone && !from_c(chain) && length <= self.kernel.depth();
         let firsts = [0].into_iter().chain(promotion.ends.iter().copied());
@@ -113,7 +169,7 @@ impl<K: TileKernel> Slab<'_, K> {
                 let at = i * strip + row * wide;
                 if alone {
                     for (out, &state) in out.iter_mut().zip(&state[at..]) {
-                        match self.code_of(state) {
+                        match f32_code(self.kernel, state) {
                             Some(code) => *out = code,
                             None => unknown.store(true, Ordering::Relaxed),
                         }
@@ -124,10 +180,10 @@ impl<K: TileKernel> Slab<'_, K> {
             }
         });
     }
+}
 
-    /// An accumulator's code of FP32.
-    #[inline(always)]
-    fn code_of(&self, state: K::State) -> Option<u32> {
-        K::as_f32(state).or_else(|| self.kernel.finish(state).map(|code| code as u32))
-    }
+/// An accumulator's code of FP32.
+#[inline(always)]
+fn f32_code<K: TileKernel>(kernel: &K, state: K::State) -> Option<u32> {
+    K::as_f32(state).or_else(|| kernel.finish(state).map(|code| code as u32))
 }

@@ -18,8 +18,8 @@ impl<K: TileKernel> Slab<'_, K> {
         let count = columns.len().div_ceil(wide) * strip;
         let zero = self.kernel.start(0);
         let mut state = vec![K::State::default(); count];
-        let c = self.context.problem.c.map(|c| c.plane(self.batch));
-        let format = self.context.formats.addend;
+        let c = self.context.work.problem.c.map(|c| c.plane(self.batch));
+        let format = self.context.work.formats.addend;
         let native = self.kernel.specials() == SpecialRule::Native;
         parallel::chunks_mut(&mut state, strip, &|i, state| {
             let left = columns.start + i * wide;
@@ -47,8 +47,8 @@ impl<K: TileKernel> Slab<'_, K> {
     pub(super) fn store(&self, columns: Range<usize>, state: &[K::State], out: &mut [u64]) {
         let wide = self.wide();
         let strip = self.padded_rows() * wide;
-        let n = self.context.problem.n;
-        let accumulator = self.context.formats.accumulator;
+        let n = self.context.work.problem.n;
+        let accumulator = self.context.work.formats.accumulator;
         let sign = accumulator.sign_mask();
         let knows_zeros = self.kernel.knows_zeros();
         let doubtful = |code: u64| !knows_zeros && code & !sign == 0;
@@ -74,7 +74,7 @@ impl<K: TileKernel> Slab<'_, K> {
 
     /// Every element of a row or column with an infinity or NaN, by the exact engine.
     pub(super) fn exactly(&self, flags: &Flags, out: &mut [u64]) {
-        let n = self.context.problem.n;
+        let n = self.context.work.problem.n;
         parallel::chunks_mut(out, n, &|row, out| {
             let all = flags.rows[row].load(Ordering::Relaxed);
             for (column, out) in out.iter_mut().enumerate() {

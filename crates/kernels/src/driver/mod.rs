@@ -1,7 +1,7 @@
 //! A product by a vector kernel: packing, cache blocking, tiles over all cores. Bit-identical to the
 //! exact engine, to which every tile goes whose preconditions fail.
 //!
-//! * [`turned`]: few columns of D are computed as rows; [`thin`]: few rows.
+//! * [`transposed`]: few columns of D are computed as rows; [`skinny`]: few rows.
 //! * [`ends`]: C becomes accumulators, and these become D; [`panel`]: the tasks of some k between;
 //!   [`strip`]: tiles, and what kernels give up.
 //! * [`chains`]: accumulators that are added to others on the way.
@@ -9,13 +9,13 @@
 mod chains;
 mod ends;
 mod panel;
+mod skinny;
 mod strip;
-mod thin;
-mod turned;
+mod transposed;
 
 use std::ops::Range;
 
-pub use chains::promoted;
+pub use chains::{Merging, Promotion, promoted};
 
 use super::context::{Context, Flags};
 use super::special;
@@ -48,28 +48,20 @@ struct Slab<'a, K> {
 
 /// Codes of the rows of D from `first_row` on (matrices of a batch one after another) that `out` has room for.
 pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: &mut [u64]) {
-    let Problem { m, n, .. } = *context.problem;
+    let Problem { m, n, .. } = *context.work.problem;
     let matrices = (out.len() / n).div_ceil(m);
     let tasks = (4 * rayon::current_num_threads()).div_ceil(matrices);
-    let mut slabs = Vec::new();
-    let (mut next, mut rest) = (first_row, out);
-    while !rest.is_empty() {
-        let (batch, row) = (next / m, next % m);
-        let count = (m - row).min(rest.len() / n);
-        let (mine, others) = rest.split_at_mut(count * n);
-        (next, rest) = (next + count, others);
+    let pieces = context.work.problem.by_matrix(first_row, out);
+    parallel::each_of(pieces, &|(batch, rows, out)| {
         let slab = Slab {
             context,
             kernel,
             batch,
-            rows: row..row + count,
+            rows,
             tasks,
         };
-        slabs.push((slab, mine));
-    }
-    parallel::each_of(slabs, &|(slab, out)| {
-        if slab.is_better_turned() {
-            slab.fill_turned(out);
+        if slab.is_cheaper_transposed() {
+            slab.fill_transposed(out);
         } else {
             slab.fill(out);
         }
@@ -78,13 +70,13 @@ pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: 
 
 impl<K: TileKernel> Slab<'_, K> {
     fn fill(&self, out: &mut [u64]) {
-        let Problem { n, k, .. } = *self.context.problem;
+        let Problem { n, k, .. } = *self.context.work.problem;
         let flags = Flags::new(self.rows.len(), n);
         for left in (0..n).step_by(BLOCK_COLUMNS) {
             let columns = left..n.min(left + BLOCK_COLUMNS);
             let mut state = self.initial_state(columns.clone(), &flags);
-            if self.is_thin() {
-                self.multiply_thin(columns.clone(), &mut state, &flags);
+            if self.is_skinny() {
+                self.multiply_skinny(columns.clone(), &mut state, &flags);
             } else {
                 let strips = columns.len().div_ceil(self.wide());
                 let mut b: Vec<K::B> = (0..strips).map(|_| self.kernel.room()).collect();

@@ -6,11 +6,11 @@ use super::chains::Main;
 use super::{Slab, TASK_ROWS};
 use crate::context::Flags;
 use crate::tile::{Operand, Packed, TileKernel};
-use tcverify_tensor::{Block, Problem, parallel};
+use tcverify_tensor::{Block, parallel};
 
 /// Some rows times some strips.
 struct Task {
-    /// Of rows, counted from the slab's first.
+    /// Which block of rows, counted from the slab's first.
     block: usize,
     strip: usize,
     /// How many strips.
@@ -18,21 +18,6 @@ struct Task {
 }
 
 impl<K: TileKernel> Slab<'_, K> {
-    pub(super) fn operands(&self) -> [Operand<'_>; 2] {
-        let Problem { a, b, scales, .. } = *self.context.problem;
-        let batch = self.batch;
-        [
-            Operand {
-                codes: a.plane(batch),
-                scales: scales.map(|s| (s.a.plane(batch), s.block)),
-            },
-            Operand {
-                codes: b.plane(batch),
-                scales: scales.map(|s| (s.b.plane(batch), s.block)),
-            },
-        ]
-    }
-
     /// Adds the products of a panel of k to the accumulators of a block of columns, and those perhaps to
     /// main ones.
     pub(super) fn multiply(
@@ -47,7 +32,7 @@ impl<K: TileKernel> Slab<'_, K> {
         let wide = self.wide();
         let kernel = self.kernel;
         let panel = kernel.panel(k.clone());
-        let [of_a, of_b] = self.operands();
+        let [of_a, of_b] = Operand::both(self.context.work.problem, self.batch);
         let pack_strip = |i: usize, strip: &mut K::B| {
             let left = columns.start + i * wide;
             let mine = left..columns.end.min(left + wide);
@@ -63,7 +48,7 @@ impl<K: TileKernel> Slab<'_, K> {
             a
         };
         let tasks = self.tasks(b.len());
-        // Of one block of rows every strip of B has one task, which packs it where it is about to read it.
+        // With one block of rows every strip of B has one task, which packs the strip right before it reads it.
         let (rooms, packed): (Vec<Option<&mut K::B>>, &[K::B]) = match (blocks, tasks.first()) {
             (1, Some(task)) => (b.chunks_mut(task.run).map(<[_]>::first_mut).collect(), &[]),
             _ => {
@@ -138,7 +123,7 @@ impl<K: TileKernel> Slab<'_, K> {
                 }
                 done += rows.len() * block.columns.len();
             }
-            (self.context.progress)((done * k.len()) as u64);
+            (self.context.work.progress)((done * k.len()) as u64);
         });
     }
 

@@ -75,7 +75,7 @@ impl StepFallback for TileFallback<'_> {
             self.block.rows.start + row,
             self.block.columns.start + column,
         );
-        let end = (self.start + k.end).min(self.context.problem.k);
+        let end = (self.start + k.end).min(self.context.work.problem.k);
         if row >= self.block.rows.end || column >= self.block.columns.end {
             return code; // what only fills the tile up
         }

@@ -40,7 +40,7 @@ pub trait Align<V: Vector> {
     ) -> [V::I; ACROSS];
 }
 
-/// In floats.
+/// Alignment in floats.
 pub struct Floats<V: Vector, const ADDING: bool> {
     /// The field of the scale, were the exponent's field zero.
     base: V::I,
@@ -110,7 +110,7 @@ pub struct Half2Products<V: Vector> {
 }
 
 impl<V: Half2> Align<V> for Half2Products<V> {
-    /// Of C, and of products: a half twice a lane.
+    /// The scale of C, and that of products: a half twice a lane.
     type Scale = (V::F, V::I);
 
     #[inline(always)]

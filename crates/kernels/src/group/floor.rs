@@ -11,8 +11,7 @@ use super::pack::{Exponents, ROWS};
 use super::plan::{DotAdd, GroupPlan};
 use super::tile::{Fused, Tile, assert_lengths};
 use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// A floored dot-add in the terms of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

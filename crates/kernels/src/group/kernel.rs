@@ -100,7 +100,7 @@ unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     }
 }
 
-/// By adding exponents, or where these leave their range by multiplying: by one instance for all outputs.
+/// Adds exponents, or multiplies where exponents leave their range: one instance multiplies for all outputs.
 #[inline(always)]
 unsafe fn either<V: Vector, const OUTPUT: u8, const CHECKED: bool, const HALVES: bool>(
     tile: &mut Tile,
@@ -269,7 +269,7 @@ pub unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u
     }
 }
 
-/// Those of the first rows.
+/// The same for the first `N` rows.
 #[inline(always)]
 unsafe fn exponents_of<V: Vector, const N: usize>(tile: &Tile, first: usize, out: *mut u8) {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
@@ -341,7 +341,7 @@ unsafe fn checked_add<V: Vector, const CHECKED: bool>(x: V::I, y: V::I, bad: &mu
     }
 }
 
-/// `total * back`, rounded as the output asks.
+/// `total * back`, rounded to the output.
 #[inline(always)]
 unsafe fn round<V: Vector, const OUTPUT: u8>(plan: &GroupPlan, total: V::I, back: V::F) -> V::F {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.

@@ -11,7 +11,6 @@ mod floor;
 mod kernel;
 mod pack;
 mod plan;
-pub mod selftest;
 pub(super) mod sticky;
 #[cfg(test)]
 mod tests;
@@ -105,14 +104,7 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
     }
 
     fn pack_a(&self, panel: &Panel, operand: Operand, rows: Range<usize>) -> PackedA {
-        pack_a(
-            self.platform,
-            self.plan.products(),
-            operand,
-            rows.start,
-            rows.len(),
-            panel,
-        )
+        pack_a(self.platform, self.plan.products(), operand, rows, panel)
     }
 
     fn room(&self) -> StripB {
@@ -120,15 +112,7 @@ impl<P: Fused> TileKernel for GroupKernel<P> {
     }
 
     fn pack_b(&self, panel: &Panel, operand: Operand, columns: Range<usize>, b: &mut StripB) {
-        let (first, count) = (columns.start, columns.len());
-        b.fill(
-            self.platform,
-            self.plan.products(),
-            operand,
-            first,
-            count,
-            panel,
-        );
+        b.fill(self.platform, self.plan.products(), operand, columns, panel);
     }
 
     fn run(

@@ -1,7 +1,6 @@
 //! Which models the kernel can compute, and the constants it needs for one.
 
-use tcverify_num::{Format, Rounding};
-use tcverify_num::{Formats, Scale};
+use tcverify_num::{Format, Formats, Rounding, Scale};
 
 /// Rows of A of formats with absolute exponents are moved down by this many binades, so that products
 /// are below 2 as those of others and F - E is not negative. They have room for it: products of such

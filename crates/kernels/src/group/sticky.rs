@@ -12,8 +12,7 @@ use super::plan::{DotAdd, GroupPlan};
 use super::tile::{Fused, Tile, assert_lengths};
 use crate::tile::SpecialRule;
 use crate::vector::{ACROSS, Aligned, Vector, WIDEST};
-use tcverify_num::Formats;
-use tcverify_num::{Format, Rounding};
+use tcverify_num::{Format, Formats, Rounding};
 
 /// A sticky dot-add in the terms of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -62,27 +62,19 @@ fn plans() -> Vec<GroupPlan> {
     for a in OPERANDS {
         for b in OPERANDS {
             for accumulator in [Format::Fp32, Format::Fp16] {
-                let (precision, rounding, nan) = match accumulator {
-                    Format::Fp16 => (11, Rounding::NearestEven, 0x7fff),
-                    _ => (14, Rounding::TowardZero, 0x7fff_ffff),
+                let (precision, rounding, nan, zero_exponent) = match accumulator {
+                    Format::Fp16 => (11, Rounding::NearestEven, 0x7fff, -21),
+                    _ => (14, Rounding::TowardZero, 0x7fff_ffff, -133),
                 };
                 for (group, halves) in [(32, false), (16, false), (16, true)] {
                     let step = DotAdd {
                         group,
                         fraction_bits: 13,
                         alignment: Rounding::TowardZero,
-                        zero_exponent: -133,
+                        zero_exponent,
                         precision,
                         rounding,
                         nan,
-                    };
-                    let zero_exponent = match accumulator {
-                        Format::Fp16 => -21,
-                        _ => -133,
-                    };
-                    let step = DotAdd {
-                        zero_exponent,
-                        ..step
                     };
                     let formats = Formats {
                         a,

@@ -37,7 +37,7 @@ pub struct Half2Tile<'a> {
     pub lift: i32,
 }
 
-/// Panics if a tile is not of the size that its plan and the vectors ask.
+/// Panics if a tile does not have the size that its plan and the vectors need.
 #[inline(always)]
 pub fn assert_lengths<V: Vector>(tile: &Tile) {
     let plan = tile.plan;

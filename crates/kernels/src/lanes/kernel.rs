@@ -60,7 +60,7 @@ unsafe fn run<V: Vector>(tile: &mut Tile) -> bool {
     }
 }
 
-/// Panics if a tile is not of the size that its plan and the vectors ask.
+/// Panics if a tile does not have the size that its plan and the vectors need.
 fn assert_lengths<V: Vector>(tile: &Tile) {
     const { assert!(ACROSS * V::LANES <= WIDEST, "buffers hold the widest strip") };
     let (plan, columns) = (tile.plan, ACROSS * V::LANES);

@@ -44,7 +44,7 @@ impl TileKernel for LaneKernel {
     }
 
     fn specials(&self) -> SpecialRule {
-        self.plan.specials()
+        self.plan.specials
     }
 
     fn start(&self, code: u64) -> i32 {

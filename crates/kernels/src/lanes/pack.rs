@@ -3,13 +3,12 @@
 
 use std::ops::Range;
 
-use super::plan::{LanePlan, LaneRule, Span};
-use crate::codes::{Codes, register};
+use super::plan::{LanePlan, LaneRule};
+use crate::codes::{Codes, note_specials, register};
 use crate::decode::Decoder;
 use crate::platform::{Platform, Vectorized, Wide};
-use crate::tile::{Operand, Packed, Panel};
+use crate::tile::{Operand, Packed, Panel, Span};
 use crate::vector::{ACROSS, Vector};
-use tcverify_tensor::Plane;
 
 /// Rows of a strip of A.
 pub const ROWS: usize = 4;
@@ -26,7 +25,7 @@ pub struct Lines {
     pub exponents: Vec<i32>,
     /// `[strip][lane][line]`: what scales add to the fields of lanes.
     pub scales: Vec<i32>,
-    /// Of each strip.
+    /// What the scales of each strip span.
     pub scales_span: Vec<Span>,
     /// Whether a line has an infinity or NaN.
     pub special: Vec<bool>,
@@ -137,7 +136,12 @@ pub fn pack_b(
         lines,
     });
     if special {
-        note_specials(plan, operand.codes, k, &columns, &mut lines.special);
+        let special = |code| {
+            let (codes, out) = (&[code as u32], &mut [0.0]);
+            Decode { plan, codes, out }.run()
+        };
+        let block = [k.clone(), columns.clone()];
+        note_specials(operand.codes, block, special, &mut lines.special);
     }
     if let Some((scales, block)) = operand.scales {
         let mut codes = vec![0; count];
@@ -215,7 +219,7 @@ impl Wide for Decode<'_> {
         let limit = if plan.ieee_top { TOP } else { f32::INFINITY };
         let mut special = false;
         for value in out {
-            // Not of a NaN, either.
+            // False of a NaN, too.
             let finite = value.abs() < limit;
             special |= !finite;
             *value = if finite { *value } else { 0.0 };
@@ -293,24 +297,6 @@ impl DecodeB<'_> {
                 }
             }
             V::any_negative(special)
-        }
-    }
-}
-
-/// Notes which columns have an infinity or NaN. Rare, so that a look at each is cheap enough.
-#[cold]
-fn note_specials(
-    plan: &LanePlan,
-    plane: Plane,
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-    special: &mut [bool],
-) {
-    for row in rows.clone() {
-        for (special, column) in special.iter_mut().zip(columns.clone()) {
-            let codes = &[plane.code(row, column) as u32];
-            let out = &mut [0.0];
-            *special |= Decode { plan, codes, out }.run();
         }
     }
 }

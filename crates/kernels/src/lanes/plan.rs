@@ -1,9 +1,8 @@
 //! Which models the kernel computes, and its constants for one.
 
 use crate::group::Ending;
-use crate::tile::SpecialRule;
-use tcverify_num::{Format, Specials};
-use tcverify_num::{Formats, Scale};
+use crate::tile::{Span, SpecialRule};
+use tcverify_num::{Format, Formats, Scale, Specials};
 
 /// How products become a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +22,14 @@ pub enum LaneRule {
 /// A sticky dot-add of lanes in the terms of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanePlan {
-    pub(super) operands: Format,
+    pub operands: Format,
     pub rule: LaneRule,
-    pub(super) scale: Option<Scale>,
-    pub(super) lanes: usize,
-    pub(super) ending: Ending,
+    pub scale: Option<Scale>,
+    pub lanes: usize,
+    pub ending: Ending,
     /// Whether E4M3's largest exponent field means infinity and NaN.
-    pub(super) ieee_top: bool,
-    specials: SpecialRule,
+    pub ieee_top: bool,
+    pub specials: SpecialRule,
 }
 
 /// The constants of a step.
@@ -49,10 +48,10 @@ pub struct LaneStep {
 }
 
 /// Fraction bits of a lane.
-pub(super) const LANE_BITS: i32 = 22;
+pub const LANE_BITS: i32 = 22;
 
 /// The most lanes.
-pub(super) const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// The exponent of a zero in the second place of a pair that must not lead: that of its products is
 /// negative with the bias, too.
@@ -103,16 +102,12 @@ impl LanePlan {
         })
     }
 
-    pub(super) fn specials(&self) -> SpecialRule {
-        self.specials
-    }
-
-    pub(super) fn is_quads(&self) -> bool {
+    pub fn is_quads(&self) -> bool {
         matches!(self.rule, LaneRule::Mxfp4 | LaneRule::Nvfp4)
     }
 
     /// The exponents with which zeros compete in both places of a pair.
-    pub(super) fn zero_exponents(&self) -> [i32; 2] {
+    pub fn zero_exponents(&self) -> [i32; 2] {
         let least = self.operands.min_exponent();
         match self.rule {
             LaneRule::Tfr => [least, NEVER],
@@ -122,43 +117,24 @@ impl LanePlan {
     }
 
     /// Products of a lane.
-    pub(super) fn together(&self) -> usize {
+    pub fn together(&self) -> usize {
         if self.is_quads() { 4 } else { 2 }
     }
 
     /// Products of a step.
-    pub(super) fn group(&self) -> usize {
+    pub fn group(&self) -> usize {
         self.lanes * self.together()
     }
 
     /// Whether lanes with scales of such exponents are in the kernel's range. Those of FP4 always are.
-    pub(super) fn suits(&self, a: Span, b: Span) -> bool {
+    pub fn suits(&self, a: Span, b: Span) -> bool {
         if self.scale.is_none() || self.is_quads() {
             return true;
         }
-        // Of the leading product, plus one; a zero operand may have one less than the smallest.
+        // Exponents of the leading product, plus one; a zero operand may have one less than the smallest.
         let low = 2 * self.operands.min_exponent() - 1;
         let high = 2 * self.operands.max_exponent() + 1;
         let [least, most] = EXPONENTS;
         a.low + b.low + low >= least && a.high + b.high + high <= most
-    }
-}
-
-/// What scales' exponents span.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    pub low: i32,
-    pub high: i32,
-}
-
-impl Span {
-    pub(super) const EMPTY: Span = Span {
-        low: 1 << 10,
-        high: -(1 << 10),
-    };
-
-    pub(super) fn add(&mut self, exponent: i32) {
-        self.low = self.low.min(exponent);
-        self.high = self.high.max(exponent);
     }
 }

@@ -37,7 +37,7 @@ impl Vectorized for RunTile<'_> {
             for first in (0..self.depth).step_by(tile) {
                 let k = self.start + first;
                 let blocks = self.plan.blocks.filter(|blocks| k >= blocks.k);
-                // With sums of blocks in memory, one that starts from zero is computed beside.
+                // Where sums of blocks are added in memory, the sum of a block from zero is computed as well.
                 let chains = 1 + usize::from(blocks.is_some_and(|blocks| blocks.added));
                 for row in 0..ROWS {
                     let lanes = row * columns + left..row * columns + left + 2 * V::LANES;
@@ -104,7 +104,7 @@ fn added_in_memory(x: i32, y: i32) -> i32 {
 
 /// What the plan says, in the units of lanes.
 struct Constants {
-    /// As [`SlicePlan::offset`].
+    /// See [`SlicePlan::offset`].
     offset: i32,
     /// What the largest packed exponent of a group is at least.
     zero: i32,
@@ -147,7 +147,7 @@ impl Constants {
 /// One tile of K, one row, the columns of two registers of lanes.
 struct Work<'a> {
     constants: &'a Constants,
-    /// Of the panel.
+    /// The panel's k.
     depth: usize,
     a: *const i32,
     b: *const u16,
@@ -243,7 +243,7 @@ impl Work<'_> {
             }
             let hidden = V::and(V::greater(own, zero), V::splat(1 << 23));
             let fraction = V::and(c, V::splat((1 << 23) - 1));
-            // Of a field of 0 there is no number.
+            // A field of 0 means zero, whatever the fraction.
             let fraction = V::and(fraction, V::greater(own, zero));
             let magnitude = V::or(fraction, hidden);
             let mut kept = nearest::<V>(V::add(magnitude, magnitude), distance::<V>(largest, own));

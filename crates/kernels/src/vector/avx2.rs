@@ -106,7 +106,7 @@ unsafe impl Vector for Avx2 {
             _mm256_shuffle_epi8(table, _mm256_add_epi16(both, _mm256_set1_epi16(0x7800)))
         };
         fn negate_halves(x: __m256i, sign: __m256i) -> __m256i = _mm256_sign_epi16(x, sign);
-        fn turn(from: *const u8, step: usize, to: *mut i32) = {
+        fn transpose(from: *const u8, step: usize, to: *mut i32) = {
             // Squares of four lanes first, then both halves of a register.
             let mut fours = [_mm256_setzero_si256(); 8];
             for i in 0..2 {

@@ -83,7 +83,7 @@ unsafe impl Vector for Avx512 {
         fn multiply_fractions(x: __m512i, y: __m512i) -> __m512i = _mm512_mulhrs_epi16(x, y);
         fn negate_halves(x: __m512i, sign: __m512i) -> __m512i =
             _mm512_mask_sub_epi16(x, _mm512_movepi16_mask(sign), _mm512_setzero_si512(), x);
-        fn turn(from: *const u8, step: usize, to: *mut i32) = {
+        fn transpose(from: *const u8, step: usize, to: *mut i32) = {
             // Squares of four lanes first, then squares of such squares.
             let mut fours = [_mm512_setzero_si512(); 16];
             for i in 0..4 {
@@ -103,13 +103,13 @@ unsafe impl Vector for Avx512 {
                 let [a, b, c, d] = [fours[4 * i], fours[4 * i + 1], fours[4 * i + 2], fours[4 * i + 3]];
                 let low = [_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0x88>(c, d)];
                 let high = [_mm512_shuffle_i32x4::<0xdd>(a, b), _mm512_shuffle_i32x4::<0xdd>(c, d)];
-                let turned = [
+                let transposed = [
                     _mm512_shuffle_i32x4::<0x88>(low[0], low[1]),
                     _mm512_shuffle_i32x4::<0x88>(high[0], high[1]),
                     _mm512_shuffle_i32x4::<0xdd>(low[0], low[1]),
                     _mm512_shuffle_i32x4::<0xdd>(high[0], high[1]),
                 ];
-                for (j, lane) in turned.into_iter().enumerate() {
+                for (j, lane) in transposed.into_iter().enumerate() {
                     _mm512_storeu_si512(to.add(16 * (4 * j + i)).cast(), lane);
                 }
             }

@@ -1,6 +1,6 @@
 //! Lanes of two IEEE halves in plain Rust: tests run the kernels that need AVX512-FP16 on every machine.
 
-use super::portable::Portable;
+use super::portable::{Portable, by_halves};
 use super::{Half2, Vector, operations};
 use tcverify_num::{Format, Rounding, convert_exact, round_code};
 
@@ -11,22 +11,14 @@ unsafe impl Half2 for Portable {
     operations! {
         fn mul_half2(x: Lanes, y: Lanes) -> Lanes = {
             // 22 bits: exact in a float.
-            zip(x, y, |x, y| to_half(to_float(x) * to_float(y)))
+            by_halves(x, y, |x, y| to_half(to_float(x) * to_float(y)))
         };
-        fn truncate_half2(x: Lanes) -> Lanes = zip(x, x, |x, _| to_float(x) as i16 as u16);
+        fn truncate_half2(x: Lanes) -> Lanes = by_halves(x, x, |x, _| to_float(x) as i16 as u16);
         fn add_both_halves(sum: Lanes, x: Lanes) -> Lanes = {
             std::array::from_fn(|i| sum[i] + i32::from(x[i] as i16) + (x[i] >> 16))
         };
         fn half_codes(x: <Portable as Vector>::F) -> Lanes = x.map(|x| to_half(x).into());
     }
-}
-
-fn zip(x: Lanes, y: Lanes, f: impl Fn(u16, u16) -> u16) -> Lanes {
-    let both = |x: i32, y: i32| {
-        let [low, high] = [0, 16].map(|at| f((x >> at) as u16, (y >> at) as u16));
-        i32::from(low) | i32::from(high) << 16
-    };
-    std::array::from_fn(|i| both(x[i], y[i]))
 }
 
 fn to_float(half: u16) -> f32 {

@@ -4,11 +4,11 @@
 //! the machine has, and the self-test checks the chosen one against the portable one before its
 //! first use.
 
+mod arrays;
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
-mod doubles;
 #[cfg(any(test, feature = "emulated-neon"))]
 mod half2_emulated;
 #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
@@ -110,9 +110,9 @@ pub unsafe trait Vector {
     unsafe fn max_halves(x: Self::I, y: Self::I) -> Self::I;
     /// All ones in 16-bit halves that are equal, else zero.
     unsafe fn equal_halves(x: Self::I, y: Self::I) -> Self::I;
-    /// 16-bit halves `<< y`; halves of `y` are alike, from 0 to 15.
+    /// 16-bit halves `<< y`; both halves of `y` are equal, from 0 to 15.
     unsafe fn shift_left_halves(x: Self::I, y: Self::I) -> Self::I;
-    /// 16-bit halves `>> y`, zeros shifted in; halves of `y` are alike, from 0 to 15.
+    /// 16-bit halves `>> y`, zeros shifted in; both halves of `y` are equal, from 0 to 15.
     unsafe fn shift_right_halves(x: Self::I, y: Self::I) -> Self::I;
     /// `x * y / 2^15` of signed 16-bit halves, to nearest, ties up; not of -2^15 times itself.
     unsafe fn multiply_fractions(x: Self::I, y: Self::I) -> Self::I;
@@ -151,7 +151,7 @@ pub unsafe trait Vector {
     unsafe fn load_bytes(from: *const u8) -> Self::I;
     /// `LANES` unsigned 16-bit integers, the low byte first, each a lane.
     unsafe fn load_pairs(from: *const u8) -> Self::I;
-    /// Asks for a line of memory that will be read. Any address will do.
+    /// Prefetches a line of memory. Any address will do.
     #[inline(always)]
     unsafe fn prefetch(_: *const u8) {}
     /// Lanes as bytes; they must be below 256.
@@ -173,7 +173,7 @@ pub unsafe trait Vector {
         unsafe {
             let magnitude = Self::and(codes, Self::splat(0x7fff));
             let sign = Self::shift_left(Self::xor(codes, magnitude), Self::splat(16));
-            // As an f32 of the same fields, times what its exponents count from less.
+            // An f32 of the same fields, times two to the difference of the biases.
             let small = Self::from_bits(Self::shift_left(magnitude, Self::splat(13)));
             let number = Self::mul(small, Self::splat_f(f32::from_bits((127 + 127 - 15) << 23)));
             Self::from_bits(Self::or(Self::bits(number), sign))
@@ -182,7 +182,7 @@ pub unsafe trait Vector {
     /// Transposes `LANES` rows of as many lanes, the low byte first, `step` bytes apart: lane `i` of row `j` becomes lane `j` of row
     /// `i`, which is written to `to + i * LANES`.
     #[inline(always)]
-    unsafe fn turn(from: *const u8, step: usize, to: *mut i32) {
+    unsafe fn transpose(from: *const u8, step: usize, to: *mut i32) {
         for row in 0..Self::LANES {
             for lane in 0..Self::LANES {
                 // SAFETY: as every method.

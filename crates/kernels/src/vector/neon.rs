@@ -8,7 +8,7 @@ use std::arch::aarch64::*;
 #[cfg(not(target_arch = "aarch64"))]
 use super::neon_emulated::*;
 
-use super::doubles::{self, plain_doubles};
+use super::arrays::{self, plain_doubles};
 use super::{Vector, operations};
 
 /// Four lanes.
@@ -44,7 +44,7 @@ unsafe impl Vector for Neon {
         fn bits(x: float32x4_t) -> int32x4_t = vreinterpretq_s32_f32(x);
         fn from_bits(x: int32x4_t) -> float32x4_t = vreinterpretq_f32_s32(x);
         fn truncate(x: float32x4_t) -> int32x4_t = {
-            // FCVTZS: saturates where x86 gives -2^31, which nobody looks at.
+            // FCVTZS: saturates where x86 gives -2^31; no kernel uses such a lane.
             vcvtq_s32_f32(x)
         };
         fn round_toward_zero(x: int32x4_t) -> float32x4_t = {
@@ -133,7 +133,7 @@ unsafe impl Vector for Neon {
         fn shift_right(x: int32x4_t, y: int32x4_t) -> int32x4_t = vshlq_s32(x, vnegq_s32(y));
         fn multiply_bytes(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
             let (x, y) = (lanes(x), lanes(y));
-            let product = |i: usize| doubles::multiply_bytes(x[i], y[i]);
+            let product = |i: usize| arrays::multiply_bytes(x[i], y[i]);
             vld1q_s32([product(0), product(1), product(2), product(3)].as_ptr())
         };
         fn add_halves(x: int32x4_t, y: int32x4_t) -> int32x4_t =
@@ -155,7 +155,7 @@ unsafe impl Vector for Neon {
         fn multiply_fractions(x: int32x4_t, y: int32x4_t) -> int32x4_t = vreinterpretq_s32_s16(
             vqrdmulhq_s16(vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y))
         );
-        fn power_of_two(x: int32x4_t) -> [f64; 4] = doubles::powers(lanes(x));
+        fn power_of_two(x: int32x4_t) -> [f64; 4] = arrays::map(lanes(x), arrays::power);
         fn multiply_pairs(x: int32x4_t, y: int32x4_t) -> int32x4_t = {
             let (x, y) = (vreinterpretq_s16_s32(x), vreinterpretq_s16_s32(y));
             let low = vmull_s16(vget_low_s16(x), vget_low_s16(y));
@@ -165,10 +165,10 @@ unsafe impl Vector for Neon {
         fn widen(x: float32x4_t) -> [f64; 4] = {
             let mut lanes = [0.0; 4];
             vst1q_f32(lanes.as_mut_ptr(), x);
-            doubles::widen(lanes)
+            arrays::map(lanes, f64::from)
         };
-        fn narrow(x: [f64; 4]) -> float32x4_t = vld1q_f32(doubles::narrow(x).as_ptr());
-        fn int_to_d(x: int32x4_t) -> [f64; 4] = doubles::from_integers(lanes(x));
+        fn narrow(x: [f64; 4]) -> float32x4_t = vld1q_f32(arrays::map(x, |x| x as f32).as_ptr());
+        fn int_to_d(x: int32x4_t) -> [f64; 4] = arrays::map(lanes(x), f64::from);
     }
 }
 

@@ -1,17 +1,19 @@
-//! Columns of B.
+//! Columns of B, and their scales.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::half2::{Half2, TOP_B};
 use super::panel::{EMPTY, Exponents, NOTHING, Panel, range};
-use super::scales::{Scales, note_specials};
-use crate::codes::Codes;
+use crate::codes::{Codes, note_specials};
 use crate::group::plan::GroupPlan;
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
-use crate::vector::{ACROSS, Vector};
+use crate::vector::{ACROSS, Vector, WIDEST};
+use tcverify_num::{Class, Format};
+use tcverify_tensor::Plane;
 
-/// As many columns of B as the kernel takes at a time.
+/// The columns of B that the kernel takes at a time, packed.
 #[derive(Debug)]
 pub struct StripB {
     /// `[position][columns]`
@@ -37,31 +39,20 @@ impl StripB {
             half2: OnceLock::new(),
         }
     }
-}
 
-impl StripB {
     /// `[position / 2][columns]`: the values as halves.
     pub fn half2(&self, platform: Platform) -> Option<&Half2> {
         let pack = || Half2::pack(platform, &self.values, self.shifts.len(), TOP_B);
         self.half2.get_or_init(pack).as_ref()
     }
-}
 
-impl Packed for StripB {
-    fn special(&self) -> &[bool] {
-        &self.special
-    }
-}
-
-impl StripB {
     /// Packs columns of a plane of B over a panel.
     pub fn fill(
         &mut self,
         platform: Platform,
         plan: &GroupPlan,
         operand: Operand,
-        first: usize,
-        count: usize,
+        columns: Range<usize>,
         panel: &Panel,
     ) {
         let wide = self.shifts.len();
@@ -69,7 +60,6 @@ impl StripB {
         self.gaps.resize(panel.padded() * wide, 0);
         self.special.clear();
         let rows = panel.start..panel.start + panel.len;
-        let columns = first..first + count;
         let any_special = platform.vectorized(Fill {
             plan,
             panel,
@@ -86,9 +76,16 @@ impl StripB {
         });
         if any_special {
             self.special.resize(wide, false);
-            note_specials(operand.codes, plan.b, rows, columns, &mut self.special);
+            let special = |code| plan.b.unpack(code).class != Class::Finite;
+            note_specials(operand.codes, [rows, columns], special, &mut self.special);
         }
         self.half2 = OnceLock::new();
+    }
+}
+
+impl Packed for StripB {
+    fn special(&self) -> &[bool] {
+        &self.special
     }
 }
 
@@ -175,5 +172,51 @@ impl Fill<'_> {
             Some(scales) if position < self.panel.len => scales.read(position).min(all),
             _ => all,
         }
+    }
+}
+
+/// Scales of the columns of a strip, those of one k at a time.
+pub(super) struct Scales<'a> {
+    plane: Plane<'a>,
+    format: Format,
+    /// How many k share one.
+    block: usize,
+    /// The panel's first k.
+    start: usize,
+    columns: Range<usize>,
+    pub(super) exponents: [i32; WIDEST],
+    /// All ones where a scale is NaN, else zero.
+    pub(super) nans: [i32; WIDEST],
+}
+
+impl<'a> Scales<'a> {
+    fn new(
+        plan: &GroupPlan,
+        scales: Option<(Plane<'a>, usize)>,
+        panel: &Panel,
+        columns: Range<usize>,
+    ) -> Option<Scales<'a>> {
+        let (plane, block) = scales?;
+        Some(Scales {
+            plane,
+            format: plan.scale?.format,
+            block,
+            start: panel.start,
+            columns,
+            exponents: [0; WIDEST],
+            nans: [0; WIDEST],
+        })
+    }
+
+    /// Reads those of a k, counted from the panel's first; says up to which k they are the same.
+    fn read(&mut self, k: usize) -> usize {
+        let row = (self.start + k) / self.block;
+        for (at, column) in self.columns.clone().enumerate() {
+            let scale = self.format.unpack(self.plane.code(row, column));
+            let nan = scale.is_nan();
+            self.exponents[at] = if nan { 0 } else { scale.exponent };
+            self.nans[at] = -i32::from(nan);
+        }
+        (row + 1) * self.block - self.start
     }
 }

@@ -12,7 +12,7 @@ pub const TOP_B: i32 = 13;
 #[derive(Debug)]
 pub struct Half2 {
     pub codes: Vec<u32>,
-    /// By how many binades the numbers were moved.
+    /// How many binades up the numbers were moved.
     pub lift: i32,
 }
 

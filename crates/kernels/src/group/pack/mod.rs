@@ -7,7 +7,6 @@ mod half2;
 mod panel;
 mod place;
 mod rows;
-mod scales;
 mod span;
 
 pub use columns::StripB;

@@ -16,12 +16,12 @@ unsafe fn upper<V: Vector>(from: *const u8) -> V::F {
     unsafe { V::from_bits(V::shift_left(V::load_pairs(from), V::splat(16))) }
 }
 
-/// How many strips ahead lines are asked for.
+/// How many strips ahead lines are prefetched.
 const AHEAD: usize = 2;
 
-/// Asks for the line of a later strip, so many bytes long. Whoever reads a strip first does that.
+/// Prefetches the line of a later strip, so many bytes long: the first read of a strip does that.
 #[inline(always)]
-pub(super) unsafe fn ask_ahead<V: Vector>(line: *const u8, bytes: usize) {
+pub(super) unsafe fn prefetch_ahead<V: Vector>(line: *const u8, bytes: usize) {
     // SAFETY: the caller's promise: features. Any address will do.
     unsafe {
         V::prefetch(line.wrapping_add(AHEAD * bytes));
@@ -165,7 +165,7 @@ impl Fill<'_> {
                 }
                 let line = start.add(k * step);
                 if !MOVED {
-                    ask_ahead::<V>(line, wide * width);
+                    prefetch_ahead::<V>(line, wide * width);
                 }
                 for h in 0..HALVES {
                     let at = h * 2 * V::LANES;
@@ -218,7 +218,7 @@ impl Fill<'_> {
             for column in 0..WIDEST {
                 let (scale, nan) = (exponents[column], nans[column]);
                 let shift = shifts[column] >> 23;
-                // Of zeros, which have field 1, scales may be as large as they like.
+                // Zeros have field 1; their scales may have any size.
                 let near = (top + shift - scale).clamp(1, FAR);
                 tops[column] = near & !nan | FAR & nan;
                 let factor = factor_between(shift, scale + up).to_bits();

@@ -1,5 +1,7 @@
 //! Rows of A.
 
+use std::ops::Range;
+
 use super::half2::{Half2, TOP_A};
 use super::panel::{EMPTY, Exponents, Panel, ROWS, TOP, factor, factor_between, range, shift};
 use crate::decode::Decoder;
@@ -7,8 +9,7 @@ use crate::group::plan::{DOWN, GroupPlan};
 use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed};
 use crate::vector::{Vector, WIDEST};
-use tcverify_num::Format;
-use tcverify_num::Scale;
+use tcverify_num::{Format, Scale};
 
 /// The exponent of zeros: below every other.
 const ZERO: i32 = i32::MIN / 2;
@@ -44,15 +45,15 @@ impl Packed for PackedA {
     }
 }
 
-/// Packs rows `first..first + count` of a plane of A.
+/// Packs rows of a plane of A.
 pub fn pack_a(
     platform: Platform,
     plan: &GroupPlan,
     operand: Operand,
-    first: usize,
-    count: usize,
+    lines: Range<usize>,
     panel: &Panel,
 ) -> PackedA {
+    let count = lines.len();
     let strips = count.div_ceil(ROWS);
     let padded = panel.padded();
     let mut packed = PackedA {
@@ -74,12 +75,11 @@ pub fn pack_a(
         for (lane, row) in rows.iter_mut().enumerate().take(lanes) {
             let index = strip * ROWS + lane;
             let codes_here = &mut codes[..panel.len];
-            operand
-                .codes
-                .read_row(first + index, panel.start, codes_here);
+            let line = lines.start + index;
+            operand.codes.read_row(line, panel.start, codes_here);
             if let Some((plane, block)) = operand.scales {
                 scales.clear();
-                let scale = |k| plane.code(first + index, (panel.start + k) / block) as u8;
+                let scale = |k| plane.code(line, (panel.start + k) / block) as u8;
                 scales.extend((0..panel.len).map(scale));
             }
             let decoded = platform.vectorized(DecodeRow {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::columns::Fill;
 use super::panel::{EMPTY, Exponents, FARTHEST};
-use super::place::{ask_ahead, is_finite};
+use super::place::{is_finite, prefetch_ahead};
 use crate::codes::register;
 use crate::decode::{Decoder, in_halves};
 use crate::vector::{ACROSS, Vector, WIDEST};
@@ -98,7 +98,7 @@ impl Fill<'_> {
         }
     }
 
-    /// Of every column the smallest magnitude, less one, so that zeros are above all others, and the largest; two
+    /// The smallest magnitude of every column, less one, so that zeros are above all others, and the largest; two
     /// a lane are examined. None if a code is an infinity or NaN, or the format does not suit.
     #[inline(always)]
     unsafe fn span_finite<V: Vector, const WIDTH: usize>(
@@ -118,7 +118,7 @@ impl Fill<'_> {
             let mut most = [in_halves::<V>(0); ACROSS / 2];
             for k in k {
                 let line = start.add(k * step);
-                ask_ahead::<V>(line, ACROSS * V::LANES * WIDTH);
+                prefetch_ahead::<V>(line, ACROSS * V::LANES * WIDTH);
                 for h in 0..ACROSS / 2 {
                     let from = line.add(h * 2 * V::LANES * WIDTH);
                     let codes = match WIDTH {

@@ -2,25 +2,25 @@
 //! be filling. Every step takes the products in the same order.
 
 use super::Slab;
-use crate::context::Context;
+use crate::context::{Context, Work};
 use crate::tile::TileKernel;
 use tcverify_tensor::{Problem, ScalePlanes};
 
 impl<K: TileKernel> Slab<'_, K> {
     /// Whether less is computed for tiles that are cut off that way. Operands of two formats stay: the kernel
     /// was made for A's and B's.
-    pub(super) fn is_better_turned(&self) -> bool {
+    pub(super) fn is_cheaper_transposed(&self) -> bool {
         let (tall, wide) = self.kernel.tile();
-        let (rows, columns) = (self.rows.len(), self.context.problem.n);
+        let (rows, columns) = (self.rows.len(), self.context.work.problem.n);
         let computed = |rows: usize, columns: usize| {
             rows.next_multiple_of(tall) * columns.next_multiple_of(wide)
         };
-        let formats = self.context.formats;
-        let alike = formats.a == formats.b && self.kernel.commutes();
-        alike && computed(columns, rows) < computed(rows, columns)
+        let formats = self.context.work.formats;
+        let symmetric = formats.a == formats.b && self.kernel.commutes();
+        symmetric && computed(columns, rows) < computed(rows, columns)
     }
 
-    pub(super) fn fill_turned(&self, out: &mut [u64]) {
+    pub(super) fn fill_transposed(&self, out: &mut [u64]) {
         let Problem {
             a,
             b,
@@ -29,7 +29,7 @@ impl<K: TileKernel> Slab<'_, K> {
             n,
             k,
             ..
-        } = *self.context.problem;
+        } = *self.context.work.problem;
         let count = self.rows.len();
         let problem = Problem {
             a: b.transposed(),
@@ -47,7 +47,10 @@ impl<K: TileKernel> Slab<'_, K> {
         };
         let slab = Slab {
             context: Context {
-                problem: &problem,
+                work: Work {
+                    problem: &problem,
+                    ..self.context.work
+                },
                 ..self.context
             },
             kernel: self.kernel,
@@ -55,11 +58,11 @@ impl<K: TileKernel> Slab<'_, K> {
             rows: 0..n,
             tasks: self.tasks,
         };
-        let mut turned = vec![0; out.len()];
-        slab.fill(&mut turned);
+        let mut transposed = vec![0; out.len()];
+        slab.fill(&mut transposed);
         for (row, out) in out.chunks_mut(n).enumerate() {
             for (column, out) in out.iter_mut().enumerate() {
-                *out = turned[column * count + row];
+                *out = transposed[column * count + row];
             }
         }
     }

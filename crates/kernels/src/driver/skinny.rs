@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Slab;
 use crate::context::Flags;
-use crate::tile::{Packed, TileKernel};
+use crate::tile::{Operand, Packed, TileKernel};
 use tcverify_tensor::{Block, parallel};
 
 /// How many panels of A are packed at a time, for all tasks.
@@ -13,28 +13,28 @@ const PANELS: usize = 64;
 
 impl<K: TileKernel> Slab<'_, K> {
     /// Whether there is only one strip of rows.
-    pub(super) fn is_thin(&self) -> bool {
+    pub(super) fn is_skinny(&self) -> bool {
         self.rows.len() <= self.kernel.tile().0
     }
 
     /// Adds the products of all k to the accumulators of a block of columns.
-    pub(super) fn multiply_thin(
+    pub(super) fn multiply_skinny(
         &self,
         columns: Range<usize>,
         state: &mut [K::State],
         flags: &Flags,
     ) {
-        let [of_a, of_b] = self.operands();
+        let [of_a, of_b] = Operand::both(self.context.work.problem, self.batch);
         let wide = self.wide();
         let strips = columns.len().div_ceil(wide);
         let run = strips.div_ceil(self.tasks);
-        // Of a column that lies together in memory short pieces would be read, and of a narrow row, too.
+        // Shallow panels would read short pieces of columns that lie together in memory, and of narrow rows.
         let depth = if of_b.codes.has_rows_together() && columns.len() >= wide {
             self.kernel.shallow()
         } else {
             self.kernel.depth()
         };
-        let all = self.context.problem.k;
+        let all = self.context.work.problem.k;
         let strip = self.padded_rows() * wide;
         for first in (0..all).step_by(depth * PANELS) {
             let starts = (first..all.min(first + depth * PANELS)).step_by(depth);
@@ -64,7 +64,7 @@ impl<K: TileKernel> Slab<'_, K> {
                         self.strip(panel, k, a, &b, &block, state);
                         done += block.rows.len() * block.columns.len();
                     }
-                    (self.context.progress)((done * k.len()) as u64);
+                    (self.context.work.progress)((done * k.len()) as u64);
                 }
             });
         }
