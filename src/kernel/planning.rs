@@ -179,7 +179,7 @@ impl KernelReading {
     }
 
     /// The operands of the transposed product change places.
-    fn settings_for(&self, shape: Shape) -> Settings {
+    pub(super) fn settings_for(&self, shape: Shape) -> Settings {
         let mut settings = self.settings.clone();
         if self.product.is_some_and(|text| text != shape)
             && let Some(said) = &mut settings.operands

@@ -48,7 +48,7 @@ impl KernelReading {
             }
         };
         let tries = self.tries(ask, shape, options)?;
-        if tries.is_empty() {
+        if tries.is_empty() || options.found.contains(&ask) {
             // Nothing to try: the request must give it.
             return self.plan(shape, options).map(drop);
         }
@@ -79,7 +79,7 @@ impl KernelReading {
             values.into_iter().map(answered).collect()
         }
         let family = self.family.value;
-        let settings = options.applied(&self.settings)?;
+        let settings = options.applied(&self.settings_for(*shape))?;
         Ok(match ask {
             "split-k" => {
                 let first = (family.fewest_slices)(&settings);

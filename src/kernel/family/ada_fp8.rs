@@ -101,7 +101,11 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             }),
         };
     }
-    if let Some(other) = request.options.one_of.first() {
+    let one_of = &request.options.one_of;
+    if let Some(other) = one_of
+        .first()
+        .filter(|_| !one_of.contains(&Capability::new(8, 9)))
+    {
         return Err(KernelError::WrongGpu {
             text: "an FP8 kernel of Ada (sm_89)".into(),
             asked: other.to_string(),

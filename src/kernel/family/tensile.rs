@@ -58,10 +58,10 @@ fn fields(settings: &Settings) -> Tensile {
 
 fn needs(settings: &Settings) -> Vec<Open> {
     let why = "it is the K of a main-loop iteration (the third number of MT...)";
-    match fields(settings).depth_u {
-        Some(_) => Vec::new(),
-        None => vec![Open::new("DepthU", "tile-k", why)],
+    if fields(settings).depth_u.is_some() || settings.tile_k.is_some() {
+        return Vec::new();
     }
+    vec![Open::new("DepthU", "tile-k", why)]
 }
 
 fn plan(request: &Request) -> Result<Plan, KernelError> {

@@ -353,6 +353,22 @@ fn rotated_loops_wrap_around() {
     assert_eq!(runs, [96..480, 0..96, 480..500]);
 }
 
+/// DepthU is the request's `tile_k` if the text lacks it; a search tries some.
+#[test]
+fn tensile_without_depth_u() {
+    let reading = read("GSU=2,SU=0").unwrap();
+    let given = Options {
+        tile_k: Some(64),
+        ..Options::default()
+    };
+    assert_eq!(reading.open(&given).unwrap().len(), 0);
+    let same = read("DepthU=64,GSU=2,SU=0").unwrap();
+    let of = |reading: &KernelReading, options| reading.plan(&shape(500), options).unwrap().slices;
+    assert_eq!(of(&reading, &given), of(&same, &Options::default()));
+    let found = reading.candidates(&shape(500), &Options::default());
+    assert_eq!(found.unwrap().len(), 3);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

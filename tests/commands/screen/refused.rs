@@ -96,9 +96,9 @@ fn results_that_are_none() {
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
     let mut named = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
     named.device.uuid = Some("GPU-1".into());
-    folder.write("s.json", named.text().unwrap());
+    folder.write("s.json", named.signed(None).unwrap());
     named.device.host = "other".into();
-    folder.write("t.json", named.text().unwrap());
+    folder.write("t.json", named.signed(None).unwrap());
     judge("suite.json", "s.json t.json")
         .refuses(&["t.json and s.json are both results of GPU 0 of other"]);
     judge("suite.json", "r.json --html suite.json").refuses(&["would overwrite the suite"]);
