@@ -291,9 +291,7 @@ impl Operands {
     ) -> Result<(), CheckError> {
         for [one, other] in [[Role::ScaleA, Role::ScaleB], [Role::ScaleB, Role::ScaleA]] {
             if self.has(one) && !self.has(other) {
-                let (one, other) = (one.field(), other.field());
-                let reason = format!("`{one}` needs `{other}`, which is missing");
-                return Err(CheckError::request(one, reason));
+                return Err(CheckError::needs(one.field(), other.field()));
             }
         }
         let how = self.tf32_input;
@@ -379,7 +377,6 @@ fn d_format(descr: &Descr, accumulator: Format) -> Result<Format, String> {
         // FP32 holding values of an FP16 accumulator is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
         Some(own) => Ok(own),
-        None if accumulator.is_integer() && descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == 2 && accumulator == Format::Fp32 => Err(format!(
             "its descr {:?} does not distinguish fp16 from bf16; give `d_dtype`",

@@ -76,15 +76,6 @@ const OF_A_KERNEL: [&str; 7] = [
     "whole_tail",
 ];
 
-fn exclude_each_other(one: &str, other: &'static str) -> CheckError {
-    let reason = format!("`{one}` and `{other}` exclude each other; give one of them");
-    CheckError::request(other, reason)
-}
-
-fn needs(one: &'static str, other: &str) -> CheckError {
-    CheckError::request(one, format!("`{one}` needs `{other}`, which is missing"))
-}
-
 impl Fields {
     /// Whether a field is given: one that says what holds by default is not.
     fn gives(&self, field: &str) -> bool {
@@ -102,13 +93,13 @@ impl Fields {
     pub(super) fn validate(&self) -> Result<(), CheckError> {
         for [one, other] in EXCLUSIVE {
             if self.gives(one) && self.gives(other) {
-                return Err(exclude_each_other(one, other));
+                return Err(CheckError::exclusive(one, other));
             }
         }
         self.validate_kernel()?;
         for [one, other] in DEPENDENT {
             if self.gives(one) && !self.gives(other) {
-                return Err(needs(one, other));
+                return Err(CheckError::needs(one, other));
             }
         }
         Ok(())
@@ -123,17 +114,17 @@ impl Fields {
             .filter(|order| self.gives(order))
             .collect();
         if let [one, other, ..] = orders[..] {
-            return Err(exclude_each_other(one, other));
+            return Err(CheckError::exclusive(one, other));
         }
         let words = given(&ORDERS[2..]);
         if let (Some(words), Some(change)) = (words, given(&OF_A_SCHEDULE)) {
-            return Err(exclude_each_other(words, change));
+            return Err(CheckError::exclusive(words, change));
         }
         if let (None, Some(answer)) = (words, given(&OF_A_KERNEL)) {
-            return Err(needs(answer, "kernel"));
+            return Err(CheckError::needs(answer, "kernel"));
         }
         if self.gives("workspace") && !self.gives("kernel_table") {
-            Err(needs("workspace", "kernel_table"))
+            Err(CheckError::needs("workspace", "kernel_table"))
         } else {
             Ok(())
         }

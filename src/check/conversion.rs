@@ -136,12 +136,7 @@ impl Fields {
             }
         };
         let sample = match self.sample {
-            Some(0) => {
-                return Err(CheckError::request(
-                    "sample",
-                    "`sample` is 0; it must be at least 1",
-                ));
-            }
+            Some(0) => return Err(CheckError::zero("sample")),
             Some(elements) => Some(Draw {
                 elements,
                 seed: self.draw()?,
@@ -154,17 +149,14 @@ impl Fields {
             sample,
         })
     }
-}
 
-impl Fields {
     /// What is multiplied.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut arrays = self.arrays();
         arrays.remove(&Role::D);
         for role in [Role::A, Role::B] {
             if !arrays.contains_key(&role) {
-                let field = role.field();
-                return Err(CheckError::request(field, format!("`{field}` is missing")));
+                return Err(CheckError::missing(role.field()));
             }
         }
         Ok(Operands {
@@ -188,9 +180,6 @@ impl TryFrom<Fields> for Check {
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
         let (policy, naming) = (fields.policy(), fields.naming());
-        let missing = |field: &'static str| {
-            move || CheckError::request(field, format!("`{field}` is missing"))
-        };
         let from = match (fields.model, arch) {
             (Some(path), _) => ModelSource::File(path),
             (None, Some(name)) => ModelSource::Catalogue(name),
@@ -211,16 +200,13 @@ impl TryFrom<Fields> for Check {
             (None, None) => Claim::Nothing,
         };
         if fields.block_rows == Some(0) {
-            return Err(CheckError::request(
-                "block_rows",
-                "`block_rows` is 0; it must be at least 1",
-            ));
+            return Err(CheckError::zero("block_rows"));
         }
         Ok(Check {
             operands: operands?,
             model: taken!(ModelRequest of fields: acc c_dtype scale_dtype instruction scale_block;
             from,
-            dtype: dtype.ok_or_else(missing("dtype"))?,
+            dtype: dtype.ok_or_else(|| CheckError::missing("dtype"))?,
             dtype_b,
             ttnn: TtnnRequest {
                 text: fields.ttnn,

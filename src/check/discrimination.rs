@@ -135,15 +135,9 @@ impl Prepared {
 
 /// By the name that is best known.
 fn named(candidate: &Candidate) -> Alike {
-    let first = |best: Option<&'_ Name>, name: &'_ Name| {
-        best.is_none_or(|best| name.evidence > best.evidence)
-    };
-    let mut best: Option<&Name> = None;
-    for name in &candidate.names {
-        if first(best, name) {
-            best = Some(name);
-        }
-    }
+    // Of several that are known as well, the first.
+    let names = candidate.names.iter().rev();
+    let best = names.max_by_key(|name| name.evidence);
     let best = best.expect("a candidate has a name");
     Alike {
         architecture: best.architecture.clone(),

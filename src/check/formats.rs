@@ -30,13 +30,10 @@ impl Fields {
     /// # Errors
     /// If a file cannot be read, or does not name its format.
     pub fn formats_of_files(&mut self, from: &dyn FormatsFrom) -> Result<(), CheckError> {
-        let said = match &self.kernel {
-            Some(text) => {
-                crate::kernel::read(text).is_ok_and(|text| text.settings.operands.is_some())
-            }
-            None => false,
-        };
-        if self.dtype.is_some() || said {
+        let stated = self.kernel.as_ref().is_some_and(|text| {
+            crate::kernel::read(text).is_ok_and(|text| text.settings.operands.is_some())
+        });
+        if self.dtype.is_some() || stated {
             return Ok(());
         }
         let (Some(a), Some(b)) = (&self.a, &self.b) else {

@@ -1,4 +1,4 @@
-//! The one way from what was prepared to a verdict, and to what is shown of it.
+//! The one way from a request to a verdict, and to what is shown of it.
 
 use sha2::Digest;
 
@@ -13,14 +13,32 @@ use super::subject::{Diagnosed, Subject};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
-use crate::io::hex;
+use crate::io::{Files, hex};
 use crate::report::{
     Committed, Conclusion, Differ, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,
     ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
-use crate::role::{ByRole, Role};
+use crate::role::ByRole;
 use crate::sample::Region;
 use crate::tensor::parallel;
+
+impl Request {
+    /// Reads and chooses everything that it needs, among the files of a run; nothing is computed.
+    pub fn prepare_in(&self, files: &Files) -> Result<Box<dyn Subject>, CheckError> {
+        Ok(match self {
+            Request::Product(check) => Box::new(check.prepare_in(files)?),
+            Request::Operation(operation) => Box::new(operation.prepare_in(files)?),
+        })
+    }
+
+    /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
+    pub fn basis(&self) -> Result<String, CheckError> {
+        match self {
+            Request::Product(check) => check.basis(),
+            Request::Operation(operation) => operation.basis(),
+        }
+    }
+}
 
 /// What becomes of whatever was prepared.
 pub trait Judge: Subject {
@@ -207,17 +225,9 @@ fn compare_part<S: Subject + ?Sized>(
     });
     let (region, draw) = part.of();
     let drawn = draw.map(|(_, drawn)| drawn.clone());
-    let result = called(subject);
+    let result = subject.asked().called();
     let sha256 = hex(&hash.finalize());
     Sampled::of((region, result), part.elements(), drawn, sha256)
-}
-
-/// What messages call the result.
-fn called<S: Subject + ?Sized>(subject: &S) -> &'static str {
-    match subject.result() {
-        Role::D => "D",
-        _ => "the result",
-    }
 }
 
 /// The report on what was found, and the map if there is one.

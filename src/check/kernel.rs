@@ -4,9 +4,9 @@ use super::error::CheckError;
 use super::fields::Fields;
 use super::reader::Reader;
 use super::request::Check;
-use super::said::{KernelRequest, KernelSaid, digest};
+use super::said::{KernelRequest, KernelSaid};
 use crate::emu::schedule::Schedule;
-use crate::io::{escaped_path, printable};
+use crate::io::{escaped_path, printable, sha256};
 use crate::kernel::{
     self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
     TableQuery, Token,
@@ -171,8 +171,7 @@ impl Fields {
             ("instruction_k", self.instruction_k),
         ] {
             if size == Some(0) {
-                let reason = format!("`{field}` is 0; it must be at least 1");
-                return Err(CheckError::request(field, reason));
+                return Err(CheckError::zero(field));
             }
         }
         if let Some(name) = &self.arch {
@@ -229,7 +228,7 @@ impl KernelRequest {
         }
         let planned = Planned {
             words,
-            sha256: digest(&content),
+            sha256: sha256(&content),
             stored: turned,
             result,
             instruction: model.instruction,

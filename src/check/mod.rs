@@ -11,13 +11,11 @@
 //!   `command_line`: as words of a shell.
 //! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `asked`, `any`: a request of either; `subject`: what is judged; `judge`: the one way to a verdict; `committed`: commitments;
-//!   `explained`: one element;
+//! * `asked`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict; `committed`: commitments;
 //! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
-mod any;
 mod arrays;
 mod asked;
 mod command_line;
@@ -27,8 +25,6 @@ mod conversion;
 mod declaration;
 mod discrimination;
 mod error;
-mod explain;
-mod explained;
 mod fields;
 mod formats;
 mod in_words;
@@ -62,7 +58,6 @@ pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, 
 #[cfg(feature = "cli")]
 pub(crate) use declaration::product_fields;
 pub use error::CheckError;
-pub use explained::Explained;
 #[cfg(feature = "cli")]
 pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
@@ -88,7 +83,7 @@ pub use said::{KernelAnswers, KernelRequest, KernelSaid};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
-pub use subject::{Diagnosed, Subject};
+pub use subject::{Diagnosed, Explained, Subject};
 pub use tensors::Tensors;
 pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -3,19 +3,18 @@
 use super::asked::Request;
 use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
-use super::explained::Explained;
 use super::judge::Judge;
 use super::part::Part;
 use super::prepare::Prepared;
 use super::progress::Progress;
 use super::reader::Array;
 use super::request::{Check, ModelSource};
-use super::subject::{Diagnosed, Subject};
+use super::subject::{Diagnosed, Explained, Subject};
 use super::words::EngineChoice;
 use crate::commit::{Along, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::explain::Wish;
+use crate::explain::{Explanation, Question, Wish, position};
 use crate::num::Format;
 use crate::report::{
     self, Conclusion, Conversion, Discrimination, EngineUsed, Model, ProductRule, Rule, Verdict,
@@ -29,6 +28,34 @@ impl Prepared {
     /// Replays the product, compares, and reports.
     pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
         Judge::run(self, progress)
+    }
+
+    /// How an element of D comes about, and how it compares with the D that was read.
+    pub fn explain(&self, index: &[usize], wish: Wish) -> Result<Explanation, CheckError> {
+        let shape = self.problem().d_shape();
+        let inside = index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| i < n);
+        if !inside {
+            let reason = format!("D is {shape:?} and has no element {index:?}");
+            return Err(CheckError::request("d", reason));
+        }
+        Ok(self.question(index, wish, |question| question.answer()))
+    }
+
+    /// Asks how an element of D comes about.
+    fn question<T>(&self, index: &[usize], wish: Wish, ask: impl FnOnce(Question) -> T) -> T {
+        let (choice, problem) = (self.choice(), self.problem());
+        let (batch, row, column) = position(&problem, index);
+        ask(Question {
+            choice: &choice,
+            file: self.model.file(),
+            problem: &problem,
+            product: self.product(),
+            index: index.to_vec(),
+            format: self.replay().format(),
+            given: self.d().map(|d| d.planes().plane(batch).code(row, column)),
+            wish,
+            kernel: self.kernel().zip(self.scheduled()),
+        })
     }
 
     /// The rule as a report has it.

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use sha2::Digest;
-
 use super::error::CheckError;
-use crate::io::{MAX_DOCUMENT, MAX_LOG, hex, read_text};
+use crate::io::{MAX_DOCUMENT, MAX_LOG, read_text, sha256};
 use crate::kernel::{Accumulation, Partition, Scheme};
 
 /// What a library says of its kernel, and what it does not say.
@@ -71,7 +69,7 @@ impl KernelSaid {
 
     /// SHA-256 of everything that is said.
     pub fn sha256(&self) -> Result<String, CheckError> {
-        Ok(digest(&self.content()?))
+        Ok(sha256(self.content()?))
     }
 
     pub(super) fn content(&self) -> Result<String, CheckError> {
@@ -84,8 +82,4 @@ impl KernelSaid {
             }
         }
     }
-}
-
-pub(super) fn digest(content: &str) -> String {
-    hex(&sha2::Sha256::digest(content))
 }

@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
-use crate::io::{Fault, FileError, MAX_DOCUMENT, printable, read_text};
+use crate::io::{FileError, printable, read_document};
 use crate::num::Format;
 use crate::report::KernelWords;
 
@@ -249,7 +249,5 @@ impl Scheduling {
 /// # Errors
 /// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Schedule, FileError> {
-    let fail = |reason| Fault::from(format!("is not a usable schedule file: {reason}")).of(path);
-    let text = read_text(path, "schedule", MAX_DOCUMENT)?;
-    Schedule::from_json(&text).map_err(fail)
+    Ok(read_document(path, "schedule", Schedule::from_json)?.0)
 }

@@ -1,10 +1,13 @@
 //! What is judged: a product, or an operation between products.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
 
 use super::asked::Request;
 use super::error::CheckError;
-use super::explained::Explained;
+use super::operation::OperationExplanation;
 use super::part::Part;
 use super::progress::Progress;
 use super::reader::Array;
@@ -12,7 +15,7 @@ use crate::commit::{Along, CommittedRule, Hash, Rows, leaves};
 use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::explain::Wish;
+use crate::explain::{Explanation, Wish, write};
 use crate::num::Format;
 use crate::report::{
     Cause, Conclusion, Conversion, Differ, Discrimination, EngineUsed, Input, Place, Rule, Verdict,
@@ -176,4 +179,37 @@ pub struct Diagnosed {
     pub places: Vec<Place>,
     pub tried: Vec<Cow<'static, str>>,
     pub untried: Vec<Cow<'static, str>>,
+}
+
+/// How one element comes about.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Explained {
+    Product(Box<Explanation>),
+    Operation(Box<OperationExplanation>),
+}
+
+impl Explained {
+    /// Whether the captured result has these bits, if there is one.
+    pub fn same(&self) -> Option<bool> {
+        match self {
+            Explained::Product(product) => product.given.as_ref().map(|given| given.same),
+            Explained::Operation(operation) => operation.same,
+        }
+    }
+
+    /// The text for people.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Explained::Product(product) => write(product, out),
+            Explained::Operation(operation) => operation.text(out),
+        }
+    }
+
+    /// The same without colours.
+    pub fn plain_text(&self) -> String {
+        let mut text = Vec::new();
+        self.text(&mut text).expect("memory takes everything");
+        String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
+    }
 }

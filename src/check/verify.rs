@@ -54,13 +54,17 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
     }
 }
 
-/// What a report says was asked.
-pub fn asked(report: &Report) -> Result<Request, CheckError> {
-    let field = match report.rule {
+/// The field that errors about a report as a whole name.
+fn main_field(report: &Report) -> &'static str {
+    match report.rule {
         Rule::Product(_) => "a",
         Rule::Operation(_) => "operation",
-    };
-    let unusable = |reason: String| CheckError::request(field, reason);
+    }
+}
+
+/// What a report says was asked.
+pub fn asked(report: &Report) -> Result<Request, CheckError> {
+    let unusable = |reason: String| CheckError::request(main_field(report), reason);
     let request = report.request.clone();
     let request =
         request.ok_or_else(|| unusable("the report does not contain its request".into()))?;
@@ -124,12 +128,7 @@ pub fn verify(
     }
     // By the CPU, whatever computed for the report.
     let prepared = request.clone().on_cpu().prepare_in(files)?;
-    let field = if report.rule.product().is_some() {
-        "a"
-    } else {
-        "operation"
-    };
-    admit(field, prepared.cost(), most)?;
+    admit(main_field(report), prepared.cost(), most)?;
     let mut found = misshapen(report, &*prepared);
     let merged = report.merged.as_ref();
     if merged.is_some_and(|merged| !merged.is_sound()) {

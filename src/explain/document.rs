@@ -247,8 +247,8 @@ fn given(format: Format, code: u64, reproduced: Number) -> Given {
     }
 }
 
-/// Batch, row and column of an index.
-fn position(problem: &Problem, index: &[usize]) -> (usize, usize, usize) {
+/// Batch, row and column of an index of D.
+pub(crate) fn position(problem: &Problem, index: &[usize]) -> (usize, usize, usize) {
     let shape = problem.d_shape();
     assert_eq!(index.len(), shape.len(), "an index of D");
     assert!(index.iter().zip(&shape).all(|(i, n)| i < n), "inside D");

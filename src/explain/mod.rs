@@ -12,6 +12,7 @@ mod text;
 mod trace;
 
 pub use chain::{Entry, Folded, Wish};
+pub(crate) use document::position;
 pub use document::{Exact, Explanation, Given, KernelTrace, Question, SCHEMA};
 pub use kernel::{Chain, Event, Operation};
 pub use text::write;

@@ -1,5 +1,6 @@
 //! Texts of people: documents, logs, keys. Read to a limit, for a device says that it has no bytes, and never ends.
 
+use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 
@@ -34,4 +35,19 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
 pub fn read_text(path: &Path, what: &str, most: u64) -> Result<String, FileError> {
     let text = String::from_utf8(read_bytes(path, what, most)?);
     text.map_err(|error| Fault::caused(FaultKind::Malformed, "is not text", error).of(path))
+}
+
+/// Reads a document, and hands over its text, too; `kind` is what messages call such a file.
+///
+/// # Errors
+/// As of [`read_text`], or what `parse` says is wrong with it.
+pub fn read_document<T, E: Display>(
+    path: &Path,
+    kind: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<(T, String), FileError> {
+    let text = read_text(path, kind, MAX_DOCUMENT)?;
+    let document = parse(&text)
+        .map_err(|reason| Fault::from(format!("is not a usable {kind} file: {reason}")).of(path))?;
+    Ok((document, text))
 }

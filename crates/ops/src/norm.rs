@@ -1,6 +1,5 @@
 //! RMSNorm and LayerNorm: a row at a time.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only, optional, per_column, same_format, same_shape};
@@ -40,7 +39,7 @@ pub fn rms<'a>(
     rule: &'a RmsNorm,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Rms<'a>>, OpError> {
+) -> Result<Planned<Rms<'a>>, OpError> {
     let names: &[_] = if rule.residual {
         &["x", "residual", "weight"]
     } else {
@@ -77,7 +76,6 @@ pub fn rms<'a>(
             eps: eps(parameters)?,
             sum,
         },
-        _arrays: PhantomData,
     })
 }
 
@@ -168,7 +166,7 @@ pub fn layer<'a>(
     rule: &'a LayerNorm,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Layer<'a>>, OpError> {
+) -> Result<Planned<Layer<'a>>, OpError> {
     only(inputs, &["x", "weight", "bias"])?;
     let x = needed(inputs, "x")?;
     let (weight, bias) = (optional(inputs, "weight")?, optional(inputs, "bias")?);
@@ -197,7 +195,6 @@ pub fn layer<'a>(
             bias,
             eps: eps(parameters)?,
         },
-        _arrays: PhantomData,
     })
 }
 

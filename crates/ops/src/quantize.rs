@@ -1,6 +1,5 @@
 //! Quantisation to E4M3: scales from the largest magnitude, then each element.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -29,7 +28,7 @@ pub fn plan<'a>(
     rule: &'a Quantize,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+) -> Result<Planned<Kernel<'a>>, OpError> {
     let given = rule.scale == QuantizeScale::Given;
     only(inputs, if given { &["x", "scale"] } else { &["x"] })?;
     let x = needed(inputs, "x")?;
@@ -104,7 +103,6 @@ pub fn plan<'a>(
             }
         },
         kernel,
-        _arrays: PhantomData,
     })
 }
 

@@ -1,6 +1,5 @@
 //! Rotary position embedding, from given cosines and sines.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -29,7 +28,7 @@ pub fn plan<'a>(
     rule: &'a Rope,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["x", "cos", "sin"])?;
     let (x, cos, sin) = (
         needed(inputs, "x")?,
@@ -111,7 +110,6 @@ pub fn plan<'a>(
             interleaved,
             per_batch,
         },
-        _arrays: PhantomData,
     })
 }
 

@@ -74,12 +74,11 @@ pub(super) trait RowKernel: Sync {
 }
 
 /// What is computed, and its shape.
-pub(super) struct Planned<'a, K> {
+pub(super) struct Planned<K> {
     pub kernel: K,
     pub output: &'static str,
     pub format: Format,
     pub shape: Vec<usize>,
     /// One line about the rule and these shapes, for people.
     pub about: String,
-    pub _arrays: std::marker::PhantomData<&'a ()>,
 }

@@ -1,6 +1,5 @@
 //! Softmax over the last axis.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -14,10 +13,7 @@ pub struct Kernel<'a> {
     x: Rows<'a>,
 }
 
-pub fn plan<'a>(
-    rule: &'a Softmax,
-    inputs: &Inputs<'a>,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+pub fn plan<'a>(rule: &'a Softmax, inputs: &Inputs<'a>) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["x"])?;
     let x = needed(inputs, "x")?;
     let way = Way::of(rule, x.columns);
@@ -51,7 +47,6 @@ pub fn plan<'a>(
         shape: x.shape().to_vec(),
         about,
         kernel: Kernel { rule, x },
-        _arrays: PhantomData,
     })
 }
 

@@ -1,12 +1,9 @@
 //! Lines about a product, however its operands are stored, and lines that are about another.
 
-use sha2::Digest;
-
 use super::*;
 use crate::check::request::ModelSource;
 use crate::check::{KernelAnswers, Prepared, ScheduleRequest, ScheduleSource, Tensors};
 use crate::emu::schedule::Overrides;
-use crate::io::hex;
 use crate::tensor::Tensor;
 
 /// The call of a product of M = 6, N = 10 and K = 128 in BF16: the library's A is the row-major B, stored NxK.
@@ -147,8 +144,7 @@ fn a_plan_from_a_text() {
     assert!(planned.spelled_out().operands.transpose_b);
     let scheduling = planned.scheduling();
     assert_eq!(scheduling.result(), Some(Format::Bf16));
-    let sha256 = hex(&sha2::Sha256::digest(good()));
-    assert_eq!(scheduling.said_sha256(), Some(sha256.clone()));
+    assert_eq!(scheduling.said_sha256(), Some(sha256(good())));
     let words = scheduling.words().expect("words");
     // Its begin: a page has no room for all of it.
     let shown = words.text.as_deref().expect("the text");
@@ -281,7 +277,6 @@ fn where_the_words_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.txt");
     std::fs::write(&path, good()).expect("a file");
-    let sha256 = hex(&sha2::Sha256::digest(good()));
     let table = KernelSaid::Table {
         file: path.clone(),
         workspace: None,
@@ -292,7 +287,7 @@ fn where_the_words_are() {
         (table, "kernel_table", "", Some(&path)),
     ] {
         assert_eq!((said.field(), said.text(), said.path()), (field, text, at));
-        assert_eq!(said.sha256().expect("it can be read"), sha256);
+        assert_eq!(said.sha256().expect("it can be read"), sha256(good()));
     }
     let log = check(KernelSaid::Log(path.clone()));
     let found = prepared(&log).expect("a product");
@@ -303,6 +298,6 @@ fn where_the_words_are() {
     std::fs::write(&path, line(10, "R_16BF", 4)).expect("a file");
     assert_ne!(
         KernelSaid::Log(path).sha256().expect("it can be read"),
-        sha256
+        sha256(good())
     );
 }

@@ -1,13 +1,11 @@
 //! An operation with the rule that computes it, whosever arrays they are.
 
-use sha2::Digest;
-
-use super::{Operation, fail};
+use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::words::{EngineChoice, Strictness};
 use crate::commit::{CommittedRule, Hash};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
-use crate::io::{Fault, MAX_DOCUMENT, hex, read_text};
+use crate::io::{read_document, sha256};
 use crate::num::Format;
 use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
 use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
@@ -67,28 +65,21 @@ impl Operation {
     /// The variant that is asked for, and of a file its path and SHA-256.
     pub(super) fn variant(&self) -> Result<(Variant, Option<(String, String)>), CheckError> {
         let operation = self.operation.as_deref();
-        let operation = operation.ok_or_else(|| fail("operation", "`operation` is missing"))?;
+        let operation = operation.ok_or_else(|| CheckError::missing("operation"))?;
         match (&self.variant_file, &self.variant) {
-            (Some(_), Some(_)) => Err(fail(
-                "variant_file",
-                "`variant` and `variant_file` exclude each other; give one of them",
-            )),
+            (Some(_), Some(_)) => Err(CheckError::exclusive("variant", "variant_file")),
             (Some(path), None) => {
-                let text = read_text(path, "variant", MAX_DOCUMENT)
-                    .map_err(CheckError::file("variant_file"))?;
-                let wrong = |reason: String| {
-                    let fault = Fault::from(format!("is not a usable variant file: {reason}"));
-                    CheckError::file("variant_file")(fault.of(path))
-                };
-                let variant = Variant::from_json(&text).map_err(wrong)?;
-                let has = variant.rule.operation();
-                if has != operation {
-                    return Err(wrong(format!(
-                        "it is a variant of {has}, but the request is for {operation}"
-                    )));
-                }
-                let sha256 = hex(&sha2::Sha256::digest(text.as_bytes()));
-                Ok((variant, Some((path.display().to_string(), sha256))))
+                let read = read_document(path, "variant", |text| {
+                    let variant = Variant::from_json(text)?;
+                    match variant.rule.operation() {
+                        of if of == operation => Ok(variant),
+                        of => Err(format!(
+                            "it is a variant of {of}, but the request is for {operation}"
+                        )),
+                    }
+                });
+                let (variant, text) = read.map_err(CheckError::file("variant_file"))?;
+                Ok((variant, Some((path.display().to_string(), sha256(text)))))
             }
             (None, name) => {
                 let field = if ops::of(operation).is_ok() {
@@ -97,7 +88,12 @@ impl Operation {
                     "operation"
                 };
                 let found = ops::find(operation, name.as_deref());
-                Ok((found.map_err(|reason| fail(field, reason))?.clone(), None))
+                Ok((
+                    found
+                        .map_err(|reason| CheckError::request(field, reason))?
+                        .clone(),
+                    None,
+                ))
             }
         }
     }
@@ -113,7 +109,7 @@ impl Operation {
             found.map(|chosen| chosen.arithmetic.sha256())
         });
         let basis = serde_json::to_string(&(variant, file, rules));
-        basis.map_err(|error| fail("variant", error.to_string()))
+        basis.map_err(|error| CheckError::request("variant", error.to_string()))
     }
 
     /// Who computes.
@@ -133,7 +129,9 @@ impl Operation {
             let sizes = text
                 .split_once('x')
                 .and_then(|(m, n)| Some([m.parse().ok()?, n.parse().ok()?]));
-            sizes.ok_or_else(|| fail("tile", "`tile` must be rows of Q x keys, such as 128x64"))
+            sizes.ok_or_else(|| {
+                CheckError::request("tile", "`tile` must be rows of Q x keys, such as 128x64")
+            })
         });
         Ok(Parameters {
             eps: self.eps.map(|eps| eps.0),
@@ -166,25 +164,21 @@ impl Operation {
         ] {
             if self.says(field) && !meant {
                 let operation = rule.operation();
-                return Err(fail(
+                return Err(CheckError::request(
                     field,
                     format!("`{field}` is not used by this {operation} variant"),
                 ));
             }
         }
         if self.y.is_some() && self.y_digest.is_some() {
-            let reason = "`y` and `y_digest` exclude each other; give one of them";
-            return Err(fail("y_digest", reason));
+            return Err(CheckError::exclusive("y", "y_digest"));
         }
         let forgiving = [("nan", self.nan), ("zero", self.zero)];
-        match forgiving
-            .into_iter()
-            .find(|(_, word)| *word == Some(Strictness::Any))
-        {
-            Some((field, _)) if self.y_digest.is_some() => Err(fail(
-                field,
-                format!("`y_digest` and `{field}` exclude each other; give one of them"),
-            )),
+        let forgives = |(_, word): &(_, _)| *word == Some(Strictness::Any);
+        match forgiving.into_iter().find(forgives) {
+            Some((field, _)) if self.y_digest.is_some() => {
+                Err(CheckError::exclusive("y_digest", field))
+            }
             _ => Ok(()),
         }
     }

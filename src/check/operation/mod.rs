@@ -24,7 +24,6 @@ pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
 
 use super::command_line::{Verb, option};
-use super::error::CheckError;
 use super::fields::{Argument, Fields, fields};
 use super::request::MAX_MISMATCHES;
 use super::source::Source;
@@ -193,8 +192,4 @@ impl Operation {
         }
         words
     }
-}
-
-fn fail(field: &'static str, reason: impl Into<String>) -> CheckError {
-    CheckError::request(field, reason)
 }

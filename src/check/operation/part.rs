@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Operation, fail};
+use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
@@ -19,10 +19,7 @@ impl Operation {
         let scope = fields.scope()?;
         let excluded = ["sample", "rows", "cols", "region", "tree", "against"];
         match excluded.into_iter().find(|field| self.says(field)) {
-            Some(field) if self.y_digest.is_some() => Err(fail(
-                field,
-                format!("`y_digest` and `{field}` exclude each other; give one of them"),
-            )),
+            Some(field) if self.y_digest.is_some() => Err(CheckError::exclusive("y_digest", field)),
             _ => Ok(scope),
         }
     }

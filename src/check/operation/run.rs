@@ -1,17 +1,16 @@
 //! An operation as what is judged.
 
+use super::PreparedOperation;
 use super::deviation::deviation;
 use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use super::{PreparedOperation, fail};
 use crate::check::asked::Request;
 use crate::check::error::CheckError;
-use crate::check::explained::Explained;
 use crate::check::judge::Judge;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
 use crate::check::reader::Array;
-use crate::check::subject::{Diagnosed, Subject};
+use crate::check::subject::{Diagnosed, Explained, Subject};
 use crate::commit::{Along, CommittedRule};
 use crate::emu::{Band, Element, shape_text};
 use crate::explain::Wish;
@@ -122,7 +121,7 @@ impl PreparedOperation {
         if !inside {
             let shape = shape_text(&job.shape);
             let reason = format!("the result is {shape} and has no element {index:?}");
-            return Err(fail("y", reason));
+            return Err(CheckError::request("y", reason));
         }
         let position = index
             .iter()

@@ -1,7 +1,7 @@
 //! Which other variants would give a result that differs.
 
 use super::part::compute;
-use super::{Operation, PreparedOperation, fail};
+use super::{Operation, PreparedOperation};
 use crate::check::asked::Request;
 use crate::check::command_line::{Verb, shell_line};
 use crate::check::committed::read_commitment;
@@ -56,10 +56,13 @@ impl PreparedOperation {
     /// If there is none, or a file has changed.
     pub fn identify(&self) -> Result<Vec<(&'static Variant, Fit)>, CheckError> {
         if self.given().is_none() {
-            return Err(fail("y", "`y` is missing: there is nothing to identify"));
+            return Err(CheckError::request(
+                "y",
+                "`y` is missing: there is nothing to identify",
+            ));
         }
         let all = ops::of(self.bound.variant.rule.operation());
-        let all = all.map_err(|reason| fail("operation", reason))?;
+        let all = all.map_err(|reason| CheckError::request("operation", reason))?;
         // Whatever it commits to: the draw is its.
         let drawn_by = match &self.bound.asked.seed_from {
             Some(path) => Some(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Operation, fail};
+use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::progress::Progress;
 use crate::deadline::interruptible;
@@ -97,7 +97,7 @@ impl Operation {
                 "a sweep needs a unary 32-bit function, which {} is not",
                 variant.rule.operation()
             );
-            return Err(fail("operation", reason));
+            return Err(CheckError::request("operation", reason));
         }
         let engine = self.engine()?;
         let blocks: Vec<u8> = blocks.into_iter().collect();

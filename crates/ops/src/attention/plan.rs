@@ -1,7 +1,6 @@
 //! What attention needs of its arrays: axes, tile, scale.
 
 use std::f64::consts::LOG2_E;
-use std::marker::PhantomData;
 
 use super::{Axes, Kernel};
 use crate::arrays::{Rows, needed, only, same_format};
@@ -10,6 +9,7 @@ use crate::num::Format;
 use crate::row_kernel::{Inputs, Means, OpError, Parameters, Planned};
 use crate::rule::{Attention, Layout, TileRule};
 use crate::tensor::shape_text;
+use crate::validate::is_tile;
 
 /// The factor of scores, if none is said: 1/sqrt(d), as Python computes it.
 fn usual_scale(dim: usize) -> u32 {
@@ -89,7 +89,7 @@ pub fn plan<'a>(
     inputs: &Inputs<'a>,
     parameters: &Parameters,
     means: Means<'a>,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["q", "k", "v"])?;
     let arithmetic = means.arithmetic.ok_or_else(|| {
         OpError::new(
@@ -122,10 +122,7 @@ pub fn plan<'a>(
     };
     let (tile, wide) = rule.tile(at.dim, causal, gpu)?;
     let tile = parameters.tile.unwrap_or(tile);
-    if !(1..=512).contains(&tile[0])
-        || !(16..=512).contains(&tile[1])
-        || !tile[1].is_multiple_of(16)
-    {
+    if !is_tile(tile) {
         let reason = "`tile` must have 1 to 512 rows, and a multiple of 16 keys up to 512";
         return Err(OpError::new("tile", reason));
     }
@@ -164,7 +161,6 @@ pub fn plan<'a>(
             causal,
             scale,
         },
-        _arrays: PhantomData,
     })
 }
 
