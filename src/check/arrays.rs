@@ -1,4 +1,4 @@
-//! The arrays of a request together, turned into a problem.
+//! The arrays of a request together, as a problem.
 
 use std::ops::Index;
 
@@ -61,14 +61,14 @@ impl Arrays {
             let addend = arithmetic.addend();
             let (format, rows) = match role {
                 Role::C if schedule.addend_is_late() => {
-                    let said = ("c_dtype", check.model.c_dtype);
-                    let read = read_float((role, source), said, addend, rows, from)?;
+                    let stated = ("c_dtype", check.model.c_dtype);
+                    let read = read_float((role, source), stated, addend, rows, from)?;
                     by_role.insert(role, read);
                     continue;
                 }
                 Role::Bias => {
-                    let said = ("bias_dtype", operands.bias_dtype);
-                    let read = read_float((role, source), said, Format::Fp32, &None, from)?;
+                    let stated = ("bias_dtype", operands.bias_dtype);
+                    let read = read_float((role, source), stated, Format::Fp32, &None, from)?;
                     by_role.insert(role, read);
                     continue;
                 }
@@ -188,21 +188,21 @@ impl Arrays {
 
     /// An error about shapes, with the files it is about.
     pub fn shapes(&self, error: ShapeError) -> CheckError {
-        let [turned_a, turned_b] = self.transpose;
+        let [transpose_a, transpose_b] = self.transpose;
         let operands = self.iter().filter(|(role, _)| *role != Role::D);
         let names = operands.map(|(role, array)| {
             let name = role.called().trim_start_matches("the ");
             let label = io::escaped_path(array.source.label());
-            let turned = match role {
-                Role::A | Role::ScaleA => turned_a,
-                Role::B | Role::ScaleB => turned_b,
+            let transposed = match role {
+                Role::A | Role::ScaleA => transpose_a,
+                Role::B | Role::ScaleB => transpose_b,
                 _ => false,
             };
-            let turned = if turned { " (transposed)" } else { "" };
+            let note = if transposed { " (transposed)" } else { "" };
             if array.source.label() == std::path::Path::new(io::IN_MEMORY) {
-                format!("`{}`{turned}", role.field())
+                format!("`{}`{note}", role.field())
             } else {
-                format!("{name} = {label}{turned}")
+                format!("{name} = {label}{note}")
             }
         });
         CheckError::Shapes {
@@ -296,16 +296,17 @@ impl Operands {
         }
         let how = self.tf32_input;
         if how != Tf32Input::Truncate {
-            let said = format!("`tf32_input` {}", how.word());
+            let given = format!("`tf32_input` {}", how.word());
             let [a, b] = [arithmetic.a, arithmetic.b];
             if [a, b].map(Format::ignored_bits) == [0, 0] {
-                let reason =
-                    format!("{said} applies only to TF32 and XF32 operands; these are {a} and {b}");
+                let reason = format!(
+                    "{given} applies only to TF32 and XF32 operands; these are {a} and {b}"
+                );
                 return Err(CheckError::request("tf32_input", reason));
             }
             if schedule.spec().split_terms.is_some() {
                 let reason = format!(
-                    "{said}: schedule {} splits FP32 operands into parts that keep all bits, so no operand is \
+                    "{given}: schedule {} splits FP32 operands into parts that keep all bits, so no operand is \
                      rounded or rejected",
                     schedule.schedule.name
                 );
@@ -325,7 +326,7 @@ impl Operands {
 /// D from its file, with the format it has or is said to have; of it only some rows are examined.
 pub fn read_d(
     source: &Source,
-    said: Option<Format>,
+    stated: Option<Format>,
     problem: &Problem,
     accumulator: Format,
     schedule: &Scheduling,
@@ -333,7 +334,7 @@ pub fn read_d(
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);
-    let known = match said.or(from.memory.format(Role::D)) {
+    let known = match stated.or(from.memory.format(Role::D)) {
         Some(known) => Some(known),
         None => {
             let of_descr = |descr: Descr| d_format(&descr, accumulator).map_err(fail);

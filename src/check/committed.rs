@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::asked::Request;
+use super::any_request::Request;
 use super::error::CheckError;
 use super::reader::Array;
 use super::subject::Subject;
@@ -105,9 +105,9 @@ pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<
 /// What a report says of the commitment that a request names, of which all must be as it is fixed; nothing without one.
 pub(super) fn confirm_committed(
     subject: &(impl Subject + ?Sized),
-    asked: &Request,
+    request: &Request,
 ) -> Result<Option<Committed>, CheckError> {
-    let Some((field, path)) = asked.committed() else {
+    let Some((field, path)) = request.committed() else {
         return Ok(None);
     };
     let (commitment, file_sha256) = read_commitment(path).map_err(CheckError::file(field))?;

@@ -1,4 +1,4 @@
-//! Fields that contradict each other, or say something of one that is not there.
+//! Fields that contradict each other, or that need another one, which is missing.
 
 use super::error::CheckError;
 use super::fields::Fields;
@@ -37,7 +37,7 @@ const ORDERS: [&str; 5] = [
     "kernel_table",
 ];
 
-/// What a kernel's words say, or leave open: a change would be another kernel.
+/// What a kernel's text determines: a change would be another kernel.
 const OF_A_SCHEDULE: [&str; 7] = [
     "residue",
     "split",
@@ -48,7 +48,7 @@ const OF_A_SCHEDULE: [&str; 7] = [
     "promote",
 ];
 
-/// Fields that say something of another one.
+/// Fields that need another one.
 const DEPENDENT: &[[&str; 2]] = &[
     ["scale_a", "scale_b"],
     ["scale_b", "scale_a"],
@@ -65,7 +65,7 @@ const DEPENDENT: &[[&str; 2]] = &[
     ["packer_l1_acc", "in0_block_w"],
 ];
 
-/// What completes a kernel's words.
+/// What completes a kernel's text.
 const OF_A_KERNEL: [&str; 7] = [
     "reduction",
     "partition",
@@ -77,7 +77,7 @@ const OF_A_KERNEL: [&str; 7] = [
 ];
 
 impl Fields {
-    /// Whether a field is given: one that says what holds by default is not.
+    /// Whether a field is given; one with its default value is not.
     fn gives(&self, field: &str) -> bool {
         match field {
             "nan" => self.nan == Some(Strictness::Any),
@@ -89,7 +89,7 @@ impl Fields {
         }
     }
 
-    /// Refuses what cannot be asked together.
+    /// Refuses fields that contradict each other.
     pub(super) fn validate(&self) -> Result<(), CheckError> {
         for [one, other] in EXCLUSIVE {
             if self.gives(one) && self.gives(other) {
@@ -105,7 +105,7 @@ impl Fields {
         Ok(())
     }
 
-    /// The order comes from one place, and what completes a kernel's words needs some.
+    /// The order of the sums comes from one place, and what completes a kernel's text needs such a text.
     fn validate_kernel(&self) -> Result<(), CheckError> {
         let given =
             |fields: &[&'static str]| fields.iter().copied().find(|field| self.gives(field));

@@ -2,11 +2,11 @@
 
 use super::error::CheckError;
 use super::fields::Fields;
+use super::kernel_request::{KernelAnswers, KernelRequest, KernelSaid};
 use super::request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope, Seed,
 };
-use super::said::{KernelAnswers, KernelRequest, KernelSaid};
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Strictness, Tf32Input};
@@ -248,13 +248,13 @@ impl From<Check> for Fields {
             ScheduleSource::File(path) => (None, Some(path), None),
             ScheduleSource::Kernel(kernel) => (None, None, Some(*kernel)),
         };
-        let (said, answers) = match kernel {
+        let (source, answers) = match kernel {
             Some(kernel) => (Some(kernel.said), kernel.answers),
             None => (None, KernelAnswers::default()),
         };
         let (mut kernel, mut kernel_log) = (None, None);
         let (mut kernel_table, mut table_workspace) = (None, None);
-        match said {
+        match source {
             None => {}
             Some(KernelSaid::Text(text)) => kernel = Some(text),
             Some(KernelSaid::Log(path)) => kernel_log = Some(path),

@@ -30,13 +30,17 @@ const ALONE: u64 = 16;
 
 impl Prepared {
     /// What a report of this verdict says of other arithmetics, if anything.
-    pub(super) fn told(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
+    pub(super) fn discrimination_of(
+        &self,
+        verdict: Verdict,
+        part: Option<&Part>,
+    ) -> Option<Discrimination> {
         // A tree's report is that of parts, of which nobody has all operands.
-        let asked = self.check.discrimination && self.check.naming == Naming::Payload;
+        let wanted = self.check.discrimination && self.check.naming == Naming::Payload;
         let agrees = verdict != Verdict::Different;
-        // Without products every arithmetic is alike.
+        // Without products every arithmetic gives the same bits.
         let multiplies = self.problem().k > 0;
-        (asked && agrees && multiplies).then(|| self.discrimination(part))
+        (wanted && agrees && multiplies).then(|| self.discrimination(part))
     }
 
     /// Which other arithmetics give the bits that the judged one gives, on some elements of what was
@@ -68,7 +72,7 @@ impl Prepared {
         };
         let (first, rest) = looked_at.split_at(looked_at.len().min(LEAST as usize));
         let [of_first, of_rest] = [first, rest].map(|at| own.elements(at));
-        let alike = |other: &&Candidate| {
+        let agrees = |other: &&Candidate| {
             let replay = Replay {
                 arithmetic: &other.arithmetic,
                 convert_to: other.convert_to,
@@ -77,8 +81,8 @@ impl Prepared {
             // Most differ at once.
             replay.elements(first) == of_first && replay.elements(rest) == of_rest
         };
-        let mut same: Vec<Alike> = others.iter().filter(alike).map(named).collect();
-        same.sort_by_key(|alike| Reverse(alike.evidence));
+        let mut same: Vec<Alike> = others.iter().filter(agrees).map(named).collect();
+        same.sort_by_key(|other| Reverse(other.evidence));
         Discrimination {
             shared,
             elements: looked_at.len() as u64,

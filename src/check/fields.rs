@@ -244,25 +244,9 @@ worded!(
     PartialsChoice,
     ActivationChoice,
     OrderChoice,
-    Accumulation
+    Accumulation,
+    Layout
 );
-
-impl Field for Layout {
-    shown!(parsed);
-
-    fn argument(&self) -> Option<Argument> {
-        let word = serde_json::to_value(self).ok()?;
-        Some(Argument::Value(word.as_str()?.into()))
-    }
-
-    fn value() -> String {
-        "`bhsd`, `bshd`".into()
-    }
-
-    fn python() -> String {
-        "Literal[\"bhsd\", \"bshd\"]".into()
-    }
-}
 
 /// A struct of optional fields: documents have them under their names, command lines as options of those names.
 macro_rules! fields {

@@ -11,13 +11,13 @@
 //!   `command_line`: as words of a shell.
 //! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `asked`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict; `committed`: commitments;
+//! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict; `committed`: commitments;
 //! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
+mod any_request;
 mod arrays;
-mod asked;
 mod command_line;
 mod committed;
 mod contradictions;
@@ -30,6 +30,7 @@ mod formats;
 mod in_words;
 mod judge;
 mod kernel;
+mod kernel_request;
 pub mod model;
 mod operation;
 mod part;
@@ -38,7 +39,6 @@ mod progress;
 mod reader;
 mod request;
 mod run;
-mod said;
 pub mod schedule;
 mod source;
 mod span;
@@ -51,8 +51,8 @@ mod ttnn;
 pub mod verify;
 mod words;
 
+pub use any_request::{Claimed, Request};
 pub use arrays::Arrays;
-pub use asked::{Claimed, Request};
 pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 #[cfg(feature = "cli")]
@@ -63,7 +63,8 @@ pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
 pub use judge::{Judge, Judged, Trace};
-pub(crate) use kernel::{Product as KernelProduct, said as kernel_fault, words as kernel_words};
+pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
+pub use kernel_request::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use operation::{
     BoundOperation, Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation,
@@ -79,7 +80,6 @@ pub use request::{
     Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
     ScheduleRequest, ScheduleSource, Scope, Seed,
 };
-pub use said::{KernelAnswers, KernelRequest, KernelSaid};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;

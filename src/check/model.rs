@@ -156,14 +156,14 @@ fn place<T>(all: &[T], one: &T) -> usize {
 fn one<T: Clone + PartialEq + std::fmt::Display>(
     field: &'static str,
     own: &Option<T>,
-    said: &Option<T>,
+    ttnn: &Option<T>,
 ) -> Result<Option<T>, CheckError> {
-    match (own, said) {
-        (Some(own), Some(said)) if own != said => {
-            let reason = format!("`{field}` is {own}, but `ttnn` says {said}");
+    match (own, ttnn) {
+        (Some(own), Some(ttnn)) if own != ttnn => {
+            let reason = format!("`{field}` is {own}, but `ttnn` says {ttnn}");
             Err(CheckError::request(field, reason))
         }
-        (own, said) => Ok(own.clone().or_else(|| said.clone())),
+        (own, ttnn) => Ok(own.clone().or_else(|| ttnn.clone())),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::tensor::Tensor;
 /// A check that owns what it read: arrays, model, schedule.
 #[derive(Debug)]
 pub struct Prepared {
-    /// As it was asked.
+    /// The request.
     pub(super) check: Check,
     pub(super) model: Model,
     pub(super) scheduling: Scheduling,
@@ -35,7 +35,7 @@ pub struct Prepared {
     /// D's.
     format: Format,
     engine: Engine<'static>,
-    /// In place of the engine, where one was asked for.
+    /// In place of the engine, where one was requested.
     pub(super) gpu: Option<Gpu>,
 }
 
@@ -112,18 +112,15 @@ impl Prepared {
         let values = arrays.values(&scheduling, &problem)?;
         let k = problem.k;
         let d = match &check.claim {
-            Claim::Tensor(source) => {
-                let said = check.d_dtype;
-                Some(read_d(
-                    source,
-                    said,
-                    &problem,
-                    accumulator,
-                    &scheduling,
-                    rows,
-                    &mut from,
-                )?)
-            }
+            Claim::Tensor(source) => Some(read_d(
+                source,
+                check.d_dtype,
+                &problem,
+                accumulator,
+                &scheduling,
+                rows,
+                &mut from,
+            )?),
             _ => None,
         };
         let format = match &d {
@@ -196,7 +193,7 @@ impl Prepared {
         words.fold(0, |seed, word| SplitMix64(seed ^ word).word())
     }
 
-    /// What was asked.
+    /// The request.
     pub fn request(&self) -> &Check {
         &self.check
     }

@@ -1,4 +1,4 @@
-//! How far a check is, and its end before that.
+//! How far a check is, and how it is interrupted.
 
 #[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ pub trait Progress: Sync {
     /// So many more are done.
     fn advance(&self, _work: u64) {}
 
-    /// Whether nobody waits for the result any more: asked now and then from all threads, it ends the work with
+    /// Whether nobody waits for the result any more. All threads call it now and then; `true` ends the work with
     /// [`CheckError::Interrupted`](super::CheckError::Interrupted).
     fn interrupted(&self) -> bool {
         false

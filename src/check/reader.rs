@@ -117,7 +117,7 @@ impl Array {
 pub(super) struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
-    /// Those that were asked for their shapes, until they are read.
+    /// Those of which only the shape was needed, until they are read.
     pub opened: ByRole<io::Source>,
 }
 
@@ -179,19 +179,19 @@ pub(super) fn open(
     opened.map_err(CheckError::file(field))
 }
 
-/// Numbers that an epilogue or an operation reads as f32: of the format the file names, or that is said.
+/// Numbers that an epilogue or an operation reads as f32: of the format that the file names, or that is given.
 pub(super) fn read_float(
     (role, source): (Role, &Source),
-    (said_by, said): (&'static str, Option<Format>),
+    (stated_by, stated): (&'static str, Option<Format>),
     generated: Format,
     rows: &Rows,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let of_descr = |descr: &Descr| {
-        let format = float_format(descr, said_by);
+        let format = float_format(descr, stated_by);
         format.map_err(|reason| CheckError::array(role.field(), source, reason))
     };
-    let known = match said.or(from.memory.format(role)) {
+    let known = match stated.or(from.memory.format(role)) {
         Some(known) => Some(known),
         None => from
             .memory
@@ -205,14 +205,14 @@ pub(super) fn read_float(
 }
 
 /// The format of numbers that are read as f32, where their file says it.
-pub(super) fn float_format(descr: &Descr, said_by: &str) -> Result<Format, String> {
+pub(super) fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
     match descr.own_format() {
         // FP64 holding values of FP32 is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),
         Some(own) => Ok(own),
         None if descr.width() == 4 => Ok(Format::Fp32),
         None => Err(format!(
-            "its descr {:?} does not state the format of its codes; give `{said_by}`",
+            "its descr {:?} does not state the format of its codes; give `{stated_by}`",
             descr.text()
         )),
     }

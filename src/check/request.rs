@@ -1,11 +1,11 @@
-//! What is asked: a product, its model, and how D is judged.
+//! The request for a product: operands, model, and how D is judged.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
-use super::said::KernelRequest;
+use super::kernel_request::KernelRequest;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
@@ -42,7 +42,7 @@ pub struct Check {
     pub discrimination: bool,
 }
 
-/// How many mismatches are listed unless it is said.
+/// How many mismatches are listed by default.
 pub const MAX_MISMATCHES: usize = 10;
 
 /// What is multiplied.
@@ -130,7 +130,7 @@ impl ScheduleRequest {
         }
     }
 
-    /// A preset, changed; that of one chain is asked for by saying nothing.
+    /// A preset, changed; an unchanged `plain` is the default.
     pub fn preset(name: &str, overrides: &Overrides) -> ScheduleRequest {
         let from = if name == "plain" && overrides.is_empty() {
             ScheduleSource::Plain
@@ -155,7 +155,7 @@ pub enum ScheduleSource {
     Kernel(Box<KernelRequest>),
 }
 
-/// What is said to be D.
+/// The D that is claimed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
     /// Nothing: D is to be computed.

@@ -1,6 +1,6 @@
 //! A product as what is judged.
 
-use super::asked::Request;
+use super::any_request::Request;
 use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
 use super::judge::Judge;
@@ -70,7 +70,7 @@ impl Prepared {
 }
 
 impl Subject for Prepared {
-    fn asked(&self) -> Request {
+    fn reported_request(&self) -> Request {
         let check = Check {
             engine: EngineChoice::Fast,
             ..self.check.clone()
@@ -147,7 +147,7 @@ impl Subject for Prepared {
     }
 
     fn discrimination(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
-        self.told(verdict, part)
+        self.discrimination_of(verdict, part)
     }
 
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError> {
@@ -165,8 +165,8 @@ impl Subject for Prepared {
     }
 
     fn searches(&self) -> Option<String> {
-        let asked = Subject::spelled_out(self);
-        Some(shell_line(asked.command_line(Verb::Identify)))
+        let request = Subject::spelled_out(self);
+        Some(shell_line(request.command_line(Verb::Identify)))
     }
 
     fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
@@ -201,7 +201,9 @@ impl Subject for Prepared {
     fn basis(&self) -> Result<String, CheckError> {
         Ok(match self.scheduling.said_sha256() {
             // What a kernel's words make of a product is known when its operands are.
-            Some(said) => basis_of(&self.model.file().map(|(_, sha256)| sha256), &said),
+            Some(kernel_sha256) => {
+                basis_of(&self.model.file().map(|(_, sha256)| sha256), &kernel_sha256)
+            }
             // Blocks of K and a compressed A are of the request's words.
             None => basis_of(&self.model.basis(), &self.scheduling.schedule),
         })

@@ -129,7 +129,7 @@ impl Scheduling {
         self.spec().addend == Addend::Epilogue
     }
 
-    /// Whether anything but a chain over K is asked for.
+    /// Whether nothing but a chain over K is requested.
     pub fn is_plain(&self) -> bool {
         self.spec().is_plain()
             && self.alpha.is_none()
@@ -147,18 +147,18 @@ impl Scheduling {
             let reason = "`bias` with a serial split: no source says in which slice it is added";
             return Err(CheckError::request("bias", reason));
         }
-        let said = self
+        let stated = self
             .kernel
             .as_ref()
             .and_then(|kernel| kernel.epilogue.as_deref());
-        if let (Some(said), Some(_)) = (said, self.spec().epilogue.function) {
+        if let (Some(stated), Some(_)) = (stated, self.spec().epilogue.function) {
             let reason = format!(
                 "`activation`: what the library says of `kernel` has epilogue {}, without an activation",
-                printable(said)
+                printable(stated)
             );
             return Err(CheckError::request("activation", reason));
         }
-        let (field, reason) = match said {
+        let (field, reason) = match stated {
             Some("NONE") if bias => (
                 "bias",
                 "`bias`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",

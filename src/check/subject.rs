@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::asked::Request;
+use super::any_request::Request;
 use super::error::CheckError;
 use super::operation::OperationExplanation;
 use super::part::Part;
@@ -25,13 +25,14 @@ use crate::tensor::Tensor;
 
 /// A product or an operation between products, with everything read and chosen that it needs.
 ///
-/// What differs between the two is said here; what is made of it (verdict, report, page: [`Judge`](super::Judge); commitments) is written once.
+/// These methods are what differs between the two. What is made of them (verdict, report, page: [`Judge`](super::Judge);
+/// commitments) is written once.
 pub trait Subject: Sync {
-    /// What was asked, except who computes: that makes no difference to the bits.
-    fn asked(&self) -> Request;
+    /// The request as a report states it: without the engine, which makes no difference to the bits.
+    fn reported_request(&self) -> Request;
     /// The same, with what a kernel's words say of how operands are stored.
     fn spelled_out(&self) -> Request {
-        self.asked()
+        self.reported_request()
     }
     /// By what it is computed.
     fn rule(&self) -> Rule;
@@ -129,8 +130,8 @@ pub trait Subject: Sync {
 
     /// What compares the captured result, if it is there.
     fn differ(&self, map: bool) -> Option<Differ<'_>> {
-        let asked = self.asked();
-        let differ = Differ::new(self.given()?, asked.policy(), asked.max_mismatches());
+        let request = self.reported_request();
+        let differ = Differ::new(self.given()?, request.policy(), request.max_mismatches());
         Some(differ.counting(self.layout()).mapping(map))
     }
 

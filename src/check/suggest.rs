@@ -83,7 +83,7 @@ impl Prepared {
         Some(shell_line(command_line(Verb::Check, &changed)))
     }
 
-    /// The check, asked otherwise; none if it cannot be asked for.
+    /// The check, changed as a finding asks; none if no request can say that.
     fn changed(&self, mut check: Check, ask: &Ask) -> Option<Check> {
         let operands = &mut check.operands;
         // What is generated depends on the operand it is for, and on the format.

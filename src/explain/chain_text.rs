@@ -131,14 +131,14 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
         _ => "before",
     };
     row(out, name, &shown(&step.before))?;
-    let asked = why.contains(&"asked for");
+    let requested = why.contains(&"asked for");
     let apart = step.stages.iter().flat_map(|stage| &stage.terms);
     if !apart.clone().any(|term| matches!(term.of, Of::Product(_))) {
-        products(step, asked, out)?;
+        products(step, requested, out)?;
     }
     for (i, stage) in step.stages.iter().enumerate() {
         let previous = i.checked_sub(1).map(|i| &step.stages[i]);
-        self::stage(step, stage, previous, asked, out)?;
+        self::stage(step, stage, previous, requested, out)?;
     }
     notes(step, out)?;
     // The last stage has shown the sum whose rounding this is, if any.
@@ -165,7 +165,7 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
 }
 
 /// All products of a step whose terms are not single products.
-fn products(step: &Step, asked: bool, out: &mut dyn Write) -> io::Result<()> {
+fn products(step: &Step, requested: bool, out: &mut dyn Write) -> io::Result<()> {
     let scaled = step.products.iter().any(|product| product.scales.is_some());
     let mut table = Table::new(if scaled {
         &["", "a", "b", "scales", "value"]
@@ -177,7 +177,7 @@ fn products(step: &Step, asked: bool, out: &mut dyn Write) -> io::Result<()> {
         .iter()
         .filter(|p| !p.exact.is_zero())
         .collect();
-    let most = limit(shown.len(), asked);
+    let most = limit(shown.len(), requested);
     for product in &shown[..most] {
         let mut cells = operands(product, scaled);
         cells.push(product.exact.to_string());
@@ -193,7 +193,7 @@ fn stage(
     step: &Step,
     stage: &Stage,
     previous: Option<&Stage>,
-    asked: bool,
+    requested: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if stage.terms.is_empty() {
@@ -244,7 +244,7 @@ fn stage(
         })
         .collect();
     let count = rows.iter().filter(|term| single(&term.of)).count();
-    let most = limit(count, asked);
+    let most = limit(count, requested);
     let mut written = 0;
     for term in rows {
         let empty = |label: &str, code: String| {
@@ -359,8 +359,8 @@ fn pair([a, b]: &[Number; 2]) -> String {
     format!("{}, {}", shown(a), shown(b))
 }
 
-fn limit(count: usize, asked: bool) -> usize {
-    if asked || count <= MOST_ROWS + 8 {
+fn limit(count: usize, requested: bool) -> usize {
+    if requested || count <= MOST_ROWS + 8 {
         count
     } else {
         MOST_ROWS

@@ -64,14 +64,14 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
             let text = format!("omits k {first} to {last}: D is not the product of all of A and B");
             row(out, "", &format!("{CAUTION}{text}{CAUTION:#}"))?;
         }
-        if let Some(said) = &schedule.kernel {
-            let place = said.place.as_ref().or(said.text.as_ref());
+        if let Some(kernel_text) = &schedule.kernel {
+            let place = kernel_text.place.as_ref().or(kernel_text.text.as_ref());
             let place = place.map_or(String::new(), |place| format!(" ({place})"));
-            row(out, "kernel", &format!("{}{place}", said.kind))?;
-            for (how, what) in said.lines() {
+            row(out, "kernel", &format!("{}{place}", kernel_text.kind))?;
+            for (how, what) in kernel_text.lines() {
                 row(out, "", &format!("{QUIET}{how}: {what}{QUIET:#}"))?;
             }
-            if let Some(defect) = &said.defect {
+            if let Some(defect) = &kernel_text.defect {
                 row(out, "defect", &format!("{CAUTION}{defect}{CAUTION:#}"))?;
             }
         }

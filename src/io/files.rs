@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::console::locked;
 use super::{Container, Fault, FileError, MappedFile, Privacy, STDIN, Source, stream};
 use crate::generate::Spec;
 use crate::memory::{Limits, Memory};
@@ -201,9 +202,4 @@ impl Open {
 /// What keeping a file counts for. Small ones count for more than they take: reading them again takes no time.
 fn cost(file: &MappedFile) -> u64 {
     file.bytes().len().max(1 << 18) as u64
-}
-
-/// A panic elsewhere leaves nothing here half done.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -35,7 +35,7 @@ pub fn plan<'a>(
         needed(inputs, "cos")?,
         needed(inputs, "sin")?,
     );
-    let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
+    let layout = parameters.layout.unwrap_or(rule.layout);
     let shape = x.shape();
     let [.., first, second, dim] = *shape else {
         let reason = format!(
@@ -146,8 +146,8 @@ impl RowKernel for Kernel<'_> {
                     RopeArithmetic::RoundedThrice => {
                         let sum = |x: u32, other: u32, at: usize| {
                             let straight = a.through(a.mul(x, cos[at]), to);
-                            let turned = a.through(a.mul(other, sin[at]), to);
-                            a.add(straight, turned)
+                            let rotated = a.through(a.mul(other, sin[at]), to);
+                            a.add(straight, rotated)
                         };
                         a.column(low);
                         let first = sum(u, negated(v), low);

@@ -153,8 +153,8 @@ pub fn of(operation: &str) -> Result<Vec<&'static Variant>, String> {
     if !found.is_empty() {
         return Ok(found);
     }
-    let asked = operation.to_lowercase().replace(['-', ' '], "_");
-    let known = |r: &&Refused| r.name == asked || r.also.contains(&asked);
+    let name = operation.to_lowercase().replace(['-', ' '], "_");
+    let known = |r: &&Refused| r.name == name || r.also.contains(&name);
     Err(match refused().iter().find(known) {
         Some(refused) => format!("{} cannot be replayed: {}", refused.name, refused.why),
         None => format!(

@@ -13,7 +13,7 @@ use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
 /// An operation with the rule that computes it.
 #[derive(Debug)]
 pub struct BoundOperation {
-    pub(super) asked: Operation,
+    pub(super) request: Operation,
     pub(super) variant: Variant,
     /// The variant's file and its SHA-256, if it is not one of the tool's.
     file: Option<(String, String)>,
@@ -53,7 +53,7 @@ impl Operation {
         let (variant, file) = self.variant()?;
         self.used(&variant.rule)?;
         Ok(BoundOperation {
-            asked: self.clone(),
+            request: self.clone(),
             parameters: self.parameters()?,
             chosen: chosen(&variant.rule, self.arch.as_deref(), format)?,
             engine: self.engine()?,
@@ -62,7 +62,7 @@ impl Operation {
         })
     }
 
-    /// The variant that is asked for, and of a file its path and SHA-256.
+    /// The variant of the request, and of a file its path and SHA-256.
     pub(super) fn variant(&self) -> Result<(Variant, Option<(String, String)>), CheckError> {
         let operation = self.operation.as_deref();
         let operation = operation.ok_or_else(|| CheckError::missing("operation"))?;
@@ -137,7 +137,7 @@ impl Operation {
             eps: self.eps.map(|eps| eps.0),
             softmax_scale: self.softmax_scale.map(|scale| scale.0),
             causal: self.causal == Some(true),
-            layout: self.layout.clone(),
+            layout: self.layout,
             interleaved: self.interleaved == Some(true),
             group: self.group,
             tile: tile.transpose()?,
@@ -232,15 +232,15 @@ impl BoundOperation {
         rule: &Rule,
         format: Format,
     ) -> Result<Option<Chosen>, CheckError> {
-        chosen(rule, self.asked.arch.as_deref(), format)
+        chosen(rule, self.request.arch.as_deref(), format)
     }
 
     /// What a commitment fixes of it beside the arrays.
     pub fn committed_rule(&self) -> CommittedRule {
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
-        let asked = serde_json::to_value(&self.asked).unwrap_or_default();
-        let said = PARAMETERS.iter().filter_map(|&name| {
-            let value = asked.get(name).filter(|value| !value.is_null())?;
+        let fields = serde_json::to_value(&self.request).unwrap_or_default();
+        let given = PARAMETERS.iter().filter_map(|&name| {
+            let value = fields.get(name).filter(|value| !value.is_null())?;
             Some((name.to_owned(), value.clone()))
         });
         CommittedRule::Operation {
@@ -250,7 +250,7 @@ impl BoundOperation {
                 .chosen
                 .as_ref()
                 .map(|chosen| hash(chosen.arithmetic.sha256())),
-            parameters: said.collect(),
+            parameters: given.collect(),
         }
     }
     /// The variant as a report has it; `about` says what it makes of the shapes.

@@ -93,11 +93,11 @@ fn operations(all: &[&Event], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it is for an element of the row alone that is not asked for.
-fn for_another(event: &Event, asked: Option<&usize>) -> bool {
+/// Whether it is for an element of the row alone that was not requested.
+fn for_another(event: &Event, requested: Option<&usize>) -> bool {
     match event {
         Event::Operation { column, .. } | Event::Value { column, .. } => {
-            column.is_some_and(|column| Some(&column) != asked)
+            column.is_some_and(|column| Some(&column) != requested)
         }
         Event::Stage { .. } => false,
     }

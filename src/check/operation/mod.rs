@@ -135,12 +135,12 @@ macro_rules! judging {
                 }
             }
 
-            /// The same, judged so; what is said of what is so by default is left out.
+            /// The same, judged so; values that are the default are left out.
             #[must_use]
             pub fn judged_as(self, fields: &Fields) -> Operation {
                 let any = |word: &Option<Strictness>| word.filter(|word| *word == Strictness::Any);
                 let listed = fields.max_mismatches;
-                let said = Operation {
+                let judged = Operation {
                     $($field: fields.$field.clone(),)*
                     ..self
                 };
@@ -148,7 +148,7 @@ macro_rules! judging {
                     nan: any(&fields.nan),
                     zero: any(&fields.zero),
                     max_mismatches: listed.filter(|listed| *listed != MAX_MISMATCHES),
-                    ..said
+                    ..judged
                 }
             }
         }

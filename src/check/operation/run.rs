@@ -4,7 +4,7 @@ use super::PreparedOperation;
 use super::deviation::deviation;
 use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use crate::check::asked::Request;
+use crate::check::any_request::Request;
 use crate::check::error::CheckError;
 use crate::check::judge::Judge;
 use crate::check::part::Part;
@@ -19,8 +19,8 @@ use crate::report::{Conclusion, Report, Rule};
 use crate::role::{ByRole, Role};
 
 impl Subject for PreparedOperation {
-    fn asked(&self) -> Request {
-        self.bound.asked.clone().into()
+    fn reported_request(&self) -> Request {
+        self.bound.request.clone().into()
     }
 
     fn rule(&self) -> Rule {
@@ -98,7 +98,7 @@ impl Subject for PreparedOperation {
     }
 
     fn basis(&self) -> Result<String, CheckError> {
-        self.bound.asked.basis()
+        self.bound.request.basis()
     }
 }
 
@@ -139,7 +139,8 @@ impl PreparedOperation {
             codes
         });
         let given = captured.as_ref().map(|row| u64::from(row[column]));
-        let same = given.map(|given| self.asked().policy().accepts(job.format, code, given));
+        let policy = self.reported_request().policy();
+        let same = given.map(|given| policy.accepts(job.format, code, given));
         let deviation = match &captured {
             Some(given) if same == Some(false) => {
                 Some(deviation(&job, row, (&events, &codes), given))

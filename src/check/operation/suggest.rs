@@ -2,8 +2,7 @@
 
 use super::part::compute;
 use super::{Operation, PreparedOperation};
-use crate::check::asked::Request;
-use crate::check::command_line::{Verb, shell_line};
+use crate::check::any_request::Request;
 use crate::check::committed::read_commitment;
 use crate::check::error::CheckError;
 use crate::check::part::Part;
@@ -64,7 +63,7 @@ impl PreparedOperation {
         let all = ops::of(self.bound.variant.rule.operation());
         let all = all.map_err(|reason| CheckError::request("operation", reason))?;
         // Whatever it commits to: the draw is its.
-        let drawn_by = match &self.bound.asked.seed_from {
+        let drawn_by = match &self.bound.request.seed_from {
             Some(path) => Some(
                 read_commitment(path)
                     .map_err(CheckError::file("seed_from"))?
@@ -73,7 +72,7 @@ impl PreparedOperation {
             None => None,
         };
         let region = Region::of(&self.shape);
-        let part = self.bound.asked.scope()?;
+        let part = self.bound.request.scope()?;
         let part = part.part_of(&region, drawn_by.as_deref())?;
         let fit = |variant: &'static Variant| {
             let fits = self.by(variant, |job| {
@@ -110,10 +109,10 @@ impl PreparedOperation {
             let Some(elements) = fits else {
                 continue;
             };
-            let asked = Operation {
+            let request = Operation {
                 variant: Some(variant.name.clone()),
                 variant_file: None,
-                ..self.bound.asked.clone()
+                ..self.bound.request.clone()
             };
             let of = match part {
                 None if elements == all => format!("all {} elements", grouped(all as u64)),
@@ -131,11 +130,7 @@ impl PreparedOperation {
                 at: Vec::new(),
                 mismatches: comparison.mismatches,
                 area: None,
-                command: {
-                    let asked = Request::from(asked);
-                    let words = || shell_line(asked.command_line(Verb::Check));
-                    (!asked.is_in_memory()).then(words)
-                },
+                command: Request::from(request).check_command(),
             });
         }
         Diagnosed {
@@ -164,7 +159,7 @@ impl PreparedOperation {
         if job.shape != y.shape() || job.format != y.format() {
             return None;
         }
-        let mut differ = Differ::new(y, self.asked().policy(), 0);
+        let mut differ = Differ::new(y, self.reported_request().policy(), 0);
         if let Some(part) = part {
             compute(part, job, &(), &mut |elements, codes| {
                 differ.compare_some(elements, codes);
@@ -200,7 +195,7 @@ impl PreparedOperation {
         };
         let planes = y.planes();
         let plane = planes.plane(row / planes.rows());
-        let policy = self.asked().policy();
+        let policy = self.reported_request().policy();
         (0..columns).all(|column| {
             let given = plane.code(row % planes.rows(), column);
             policy.accepts(format, codes[column].into(), given)

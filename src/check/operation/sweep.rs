@@ -145,14 +145,14 @@ mod tests {
     #[test]
     fn a_block_is_the_results_in_the_order_of_their_patterns() {
         use crate::ops::float32::{Exactly, ex2_approx};
-        let asked = Operation {
+        let request = Operation {
             operation: Some("ex2_approx".into()),
             variant: Some("ptx-ftz".into()),
             ..Operation::default()
         };
         // From -2^-1 down to -2^1, where the table shows.
         let counted = Counted::default();
-        let found = asked.sweep([0xbf], &counted).unwrap();
+        let found = request.sweep([0xbf], &counted).unwrap();
         let counted = counted.counts();
         assert_eq!(counted, [1 << 24; 2]);
         let digest_of = |result: &dyn Fn(u32) -> u32| {

@@ -62,11 +62,11 @@ impl Plan {
         self.all.iter().find(|frame| frame.parts)
     }
 
-    /// Writes the page; `told` is what the terminal says of each unit.
+    /// Writes the page; `texts` is what the terminal shows for each unit.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn write(&self, units: &[Unit], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, units: &[Unit], texts: &[String], out: &mut dyn Write) -> io::Result<()> {
         let Some(first) = units.first() else {
             return Ok(());
         };
@@ -78,7 +78,7 @@ impl Plan {
             class: self.tone(units),
             schema: first.explanation.schema,
             style: &style,
-            body: self.body(units, told, &index),
+            body: self.body(units, texts, &index),
             scripts: &[SLIDER],
         };
         page.write(out)
@@ -95,7 +95,7 @@ impl Plan {
         }
     }
 
-    fn body(&self, units: &[Unit], told: &[String], index: &str) -> Markup {
+    fn body(&self, units: &[Unit], texts: &[String], index: &str) -> Markup {
         let e = &units[0].explanation;
         let mut shape = e.product.batch.clone();
         shape.extend([e.product.m, e.product.n]);
@@ -117,9 +117,9 @@ impl Plan {
                 @if e.kernel.is_some() { (events(units)) } @else { (self.frames(units)) }
             })) (LINE)
             (section("told", "In words", html! {
-                @for (unit, told) in units.iter().zip(told) {
+                @for (unit, text_of_unit) in units.iter().zip(texts) {
                     details { summary { "What " code { "tcverify explain" } " says of " (text(&unit.name)) }
-                        pre tabindex="0" { (lines(told)) } } (LINE)
+                        pre tabindex="0" { (lines(text_of_unit)) } } (LINE)
                 }
             }))
         }
@@ -263,7 +263,7 @@ fn drawings(name: &str, mut all: Vec<Drawn>, narrow: bool) -> Markup {
     html! { @for drawn in all {
         figure { figcaption { (text(name)) @if drawn.name != "terms" { ": " (text(&drawn.name)) } } (LINE)
             div.over tabindex="0" { (drawn.drawing.drawn(&format!("{name}, {}", drawn.name))) }
-            @if !drawn.said.is_empty() { ul.said { @for said in &drawn.said { li { (text(said)) } } } }
+            @if !drawn.notes.is_empty() { ul.said { @for note in &drawn.notes { li { (text(note)) } } } }
         } (LINE)
     } }
 }
@@ -273,8 +273,8 @@ fn events(units: &[Unit]) -> Markup {
     let of = |unit: &Unit| -> Vec<Event> {
         let kernel = unit.explanation.kernel.as_ref();
         let events = kernel.map_or(Vec::new(), |kernel| kernel.events.clone());
-        let told = |event: &Event| !matches!(event, Event::Partial { .. });
-        events.into_iter().filter(told).collect()
+        let drawn = |event: &Event| !matches!(event, Event::Partial { .. });
+        events.into_iter().filter(drawn).collect()
     };
     let all: Vec<Vec<Event>> = units.iter().map(of).collect();
     let count = all.iter().map(Vec::len).max().unwrap_or(0);

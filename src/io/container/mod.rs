@@ -89,11 +89,18 @@ impl Container {
     /// The arrays that the path means, by number: the one it names, the only one, or all in the
     /// order of the file.
     pub fn meant(&self) -> Range<usize> {
-        match (&self.contents, self.wanted) {
-            (_, Some(wanted)) => wanted..wanted + 1,
-            (Contents::Npy(_), None) => 0..1,
-            (Contents::Npz(members), None) => 0..members.len(),
-            (Contents::Safetensors(entries), None) => 0..entries.len(),
+        match self.wanted {
+            Some(wanted) => wanted..wanted + 1,
+            None => 0..self.count(),
+        }
+    }
+
+    /// How many arrays the file holds.
+    fn count(&self) -> usize {
+        match &self.contents {
+            Contents::Npy(_) => 1,
+            Contents::Npz(members) => members.len(),
+            Contents::Safetensors(entries) => entries.len(),
         }
     }
 
@@ -148,11 +155,8 @@ impl Container {
     }
 
     fn names(&self) -> Vec<&str> {
-        match &self.contents {
-            Contents::Npy(_) => Vec::new(),
-            Contents::Npz(members) => members.iter().map(|m| m.name.as_str()).collect(),
-            Contents::Safetensors(entries) => entries.iter().map(|e| e.name.as_str()).collect(),
-        }
+        let all = 0..self.count();
+        all.filter_map(|array| self.name(array)).collect()
     }
 
     fn find(&self, name: &str) -> Result<usize, Fault> {

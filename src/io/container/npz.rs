@@ -108,15 +108,15 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>, Fault> {
         looks_like_one(file),
         "is not a .npz file: it does not begin like a ZIP archive"
     );
-    let (place, [here, said]) = directory(file)?;
+    let (place, [here, declared]) = directory(file)?;
     let records = records(file, place.clone())?;
     ensure!(
-        records.len() as u64 == said,
-        "its directory has {} members, but declares {said}",
+        records.len() as u64 == declared,
+        "its directory has {} members, but declares {declared}",
         records.len()
     );
     ensure!(
-        here == said,
+        here == declared,
         "its directory is not at its declared position"
     );
     let mut names = BTreeSet::new();
@@ -248,8 +248,8 @@ fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
         let end = name + extra + length(32);
         let name_bytes = rest.get(RECORD..name).ok_or_else(cut)?;
         let extra = extras(rest.get(name..name + extra).ok_or_else(cut)?)?;
-        let said = [field(24, 4), field(20, 4), field(42, 4)];
-        let [size, packed, place] = wide(said, &extra).ok_or_else(|| {
+        let narrow = [field(24, 4), field(20, 4), field(42, 4)];
+        let [size, packed, place] = wide(narrow, &extra).ok_or_else(|| {
             not_whole("the 64-bit numbers in its directory do not match those that are missing")
         })?;
         ensure!(field(34, 2) == 0, "is one part of a multi-file archive");
@@ -283,18 +283,18 @@ fn extras(mut bytes: &[u8]) -> Result<Vec<(u16, &[u8])>, Fault> {
 }
 
 /// Numbers of which those that are all ones stand in the field of 64 bits, which is there for them alone.
-fn wide<const N: usize>(said: [u64; N], extra: &[(u16, &[u8])]) -> Option<[u64; N]> {
+fn wide<const N: usize>(narrow: [u64; N], extra: &[(u16, &[u8])]) -> Option<[u64; N]> {
     let mut fields = extra.iter().filter(|(id, _)| *id == WIDE);
     let field = fields.next().map_or(&[][..], |(_, bytes)| bytes);
-    let there = said.iter().filter(|&&said| said == SEE_THERE).count();
+    let there = narrow.iter().filter(|&&value| value == SEE_THERE).count();
     let fits = fields.next().is_none() && field.len() == 8 * there;
     let mut next = (0..there).map(|i| number(field, 8 * i, 8).unwrap_or(0));
     fits.then(|| {
-        said.map(|said| {
-            if said == SEE_THERE {
+        narrow.map(|field| {
+            if field == SEE_THERE {
                 next.next().unwrap_or(0)
             } else {
-                said
+                field
             }
         })
     })
@@ -355,12 +355,12 @@ fn check_descriptor(bytes: &[u8], record: &Record) -> Result<(), Fault> {
     }
     let width = if bytes.len() == 24 { 8 } else { 4 };
     let [packed, size] = record.sizes;
-    let said = [(4, 4), (8, width), (8 + width, width)];
-    let said = said.map(|(at, width)| number(bytes, at, width));
+    let fields = [(4, 4), (8, width), (8 + width, width)];
+    let fields = fields.map(|(at, width)| number(bytes, at, width));
     ensure!(
         bytes.len() == 8 + 2 * width
             && bytes.starts_with(b"PK\x07\x08")
-            && said == [record.crc, packed, size].map(Some),
+            && fields == [record.crc, packed, size].map(Some),
         "has a data descriptor that differs from the directory"
     );
     Ok(())

@@ -64,7 +64,8 @@ impl Attention {
     /// The tile for heads of so many elements on this GPU.
     fn tile(&self, dim: usize, causal: bool, gpu: &str) -> Result<Tile, OpError> {
         let found = |small: bool| {
-            let holds = |said: Option<bool>, is: bool| said.is_none_or(|said| said == is);
+            let holds =
+                |condition: Option<bool>, is: bool| condition.is_none_or(|wanted| wanted == is);
             let fits = |rule: &&TileRule| {
                 rule.head_dim >= dim && holds(rule.causal, causal) && holds(rule.small, small)
             };
@@ -110,7 +111,7 @@ pub fn plan<'a>(
             "it is fp32; this attention takes fp16 and bf16",
         ));
     }
-    let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
+    let layout = parameters.layout.unwrap_or(rule.layout);
     let at = axes([&q, &k, &v], &layout)?;
     // One query sees all keys, and the kernel is told so.
     let causal = parameters.causal && at.queries > 1;

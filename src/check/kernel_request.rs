@@ -1,4 +1,4 @@
-//! What a library says of its kernel, and what it does not say.
+//! A request by what a library states of its kernel.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use super::error::CheckError;
 use crate::io::{MAX_DOCUMENT, MAX_LOG, read_text, sha256};
 use crate::kernel::{Accumulation, Partition, Scheme};
 
-/// What a library says of its kernel, and what it does not say.
+/// What a library states of its kernel, and answers to what it leaves open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelRequest {
     pub said: KernelSaid,
     pub answers: KernelAnswers,
 }
 
-/// Where the words are.
+/// Where the text is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelSaid {
     /// A log line, a configuration, a kernel's name ...: what [`crate::kernel::read`] reads.
@@ -28,7 +28,7 @@ pub enum KernelSaid {
     },
 }
 
-/// Answers to what the words leave open, beside those of a schedule's own fields.
+/// Answers to what the text leaves open, beside those of a schedule's own fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelAnswers {
     pub reduction: Option<Scheme>,
@@ -43,7 +43,7 @@ pub struct KernelAnswers {
 }
 
 impl KernelSaid {
-    /// The field that says it.
+    /// The field of the request.
     pub fn field(&self) -> &'static str {
         match self {
             KernelSaid::Text(_) => "kernel",
@@ -52,7 +52,7 @@ impl KernelSaid {
         }
     }
 
-    /// The words themselves, if no file holds them.
+    /// The text itself, if no file holds it.
     pub fn text(&self) -> &str {
         match self {
             KernelSaid::Text(text) => text,
@@ -67,7 +67,7 @@ impl KernelSaid {
         }
     }
 
-    /// SHA-256 of everything that is said.
+    /// SHA-256 of the text or the file.
     pub fn sha256(&self) -> Result<String, CheckError> {
         Ok(sha256(self.content()?))
     }
