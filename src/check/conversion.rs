@@ -25,23 +25,18 @@ macro_rules! taken {
 }
 
 impl Fields {
-    /// What a library says of the kernel, if that is where the order comes from.
-    fn kernel_said(&self) -> Option<KernelSaid> {
-        if let Some(text) = &self.kernel {
-            return Some(KernelSaid::Text(text.clone()));
-        }
-        if let Some(path) = &self.kernel_log {
-            return Some(KernelSaid::Log(path.clone()));
-        }
-        self.kernel_table.as_ref().map(|file| KernelSaid::Table {
-            file: file.clone(),
-            workspace: self.workspace,
-        })
-    }
-
-    /// What the fields of a schedule say.
+    /// The request for a schedule.
     pub(super) fn schedule_request(&self) -> ScheduleRequest {
-        let kernel = self.kernel_said().map(|said| {
+        let said = match (&self.kernel, &self.kernel_log, &self.kernel_table) {
+            (Some(text), ..) => Some(KernelSaid::Text(text.clone())),
+            (_, Some(path), _) => Some(KernelSaid::Log(path.clone())),
+            (_, _, Some(file)) => Some(KernelSaid::Table {
+                file: file.clone(),
+                workspace: self.workspace,
+            }),
+            (None, None, None) => None,
+        };
+        let kernel = said.map(|said| {
             Box::new(KernelRequest {
                 said,
                 answers: taken!(KernelAnswers of self: reduction partition custom accumulation multiprocessors rotation;
@@ -235,90 +230,31 @@ impl From<Check> for Fields {
             operands,
             model,
             schedule,
-            claim,
             ..
         } = check;
-        let (arch, model_file) = match model.from {
-            ModelSource::Catalogue(name) => (Some(name), None),
-            ModelSource::File(path) => (None, Some(path)),
-        };
-        let (preset, schedule_file, kernel) = match schedule.from {
-            ScheduleSource::Plain => (None, None, None),
-            ScheduleSource::Preset(name) => (Some(name), None, None),
-            ScheduleSource::File(path) => (None, Some(path), None),
-            ScheduleSource::Kernel(kernel) => (None, None, Some(*kernel)),
-        };
-        let (source, answers) = match kernel {
-            Some(kernel) => (Some(kernel.said), kernel.answers),
-            None => (None, KernelAnswers::default()),
-        };
-        let (mut kernel, mut kernel_log) = (None, None);
-        let (mut kernel_table, mut table_workspace) = (None, None);
-        match source {
-            None => {}
-            Some(KernelSaid::Text(text)) => kernel = Some(text),
-            Some(KernelSaid::Log(path)) => kernel_log = Some(path),
-            Some(KernelSaid::Table { file, workspace }) => {
-                (kernel_table, table_workspace) = (Some(file), workspace);
-            }
-        }
-        let (d, d_digest) = match claim {
-            Claim::Nothing => (None, None),
-            Claim::Tensor(d) => (Some(d), None),
-            Claim::PayloadSha256(digest) => (None, Some(digest)),
-        };
-        let (tree, block_rows) = match check.naming {
-            Naming::Payload => (None, None),
-            Naming::Tree { block_rows } => (Some(true), block_rows),
-        };
         let some = |given: bool| given.then_some(true);
         let any = |given: bool| given.then_some(Strictness::Any);
         let part = |span: Span| (span != Span::ALL).then_some(span);
-        let draw = check.scope.sample;
-        let elements = draw.as_ref().map(|draw| draw.elements);
-        let (seed, seed_from, beacon) = match draw.map(|draw| draw.seed) {
-            None => (None, None, None),
-            Some(Seed::Number(seed)) => (Some(seed), None, None),
-            Some(Seed::Beacon { commitment, beacon }) => (None, Some(commitment), Some(beacon)),
-        };
         let overrides = schedule.overrides;
         let fields = taken!(Fields of overrides: tile_k residue instruction_k split_k split grain partials sum_order workers
             promote alpha beta scale_result activation;
             ..Fields::default());
-        let fields = taken!(Fields of answers: reduction partition custom accumulation multiprocessors rotation; ..fields);
         let fields = taken!(Fields of model: dtype_b acc c_dtype scale_dtype instruction scale_block; ..fields);
         let mut fields = Fields {
-            arch,
-            model: model_file,
             dtype: Some(model.dtype),
             ttnn: model.ttnn.text,
             in0_block_w: model.ttnn.in0_block_w,
             packer_l1_acc: some(model.ttnn.packer_l1_acc),
             reload: model.ttnn.reload,
-            schedule: preset,
-            schedule_file,
-            kernel,
-            kernel_log,
-            kernel_table,
-            workspace: table_workspace,
-            whole_tail: some(answers.whole_tail),
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,
-            d_digest,
             nan: any(check.policy.any_nan),
             zero: any(check.policy.any_zero),
             against: check.against,
-            sample: elements,
-            seed,
-            seed_from,
-            beacon,
             rows: part(check.scope.rows),
             cols: part(check.scope.columns),
-            region: None,
             max_mismatches: (check.max_mismatches != MAX_MISMATCHES)
                 .then_some(check.max_mismatches),
-            tree,
-            block_rows,
             no_causes: some(!check.causes),
             no_discrimination: some(!check.discrimination),
             engine: (check.engine != EngineChoice::Fast).then_some(check.engine),
@@ -327,9 +263,47 @@ impl From<Check> for Fields {
             tf32_input: (operands.tf32_input != Tf32Input::Truncate).then_some(operands.tf32_input),
             sparse_layout: (operands.sparse_layout != SparseLayout::Words)
                 .then_some(operands.sparse_layout),
-            d,
             ..fields
         };
+        match model.from {
+            ModelSource::Catalogue(name) => fields.arch = Some(name),
+            ModelSource::File(path) => fields.model = Some(path),
+        }
+        match schedule.from {
+            ScheduleSource::Plain => {}
+            ScheduleSource::Preset(name) => fields.schedule = Some(name),
+            ScheduleSource::File(path) => fields.schedule_file = Some(path),
+            ScheduleSource::Kernel(kernel) => {
+                let KernelRequest { said, answers } = *kernel;
+                fields = taken!(Fields of answers: reduction partition custom accumulation multiprocessors rotation;
+                    whole_tail: some(answers.whole_tail),
+                    ..fields);
+                match said {
+                    KernelSaid::Text(text) => fields.kernel = Some(text),
+                    KernelSaid::Log(path) => fields.kernel_log = Some(path),
+                    KernelSaid::Table { file, workspace } => {
+                        (fields.kernel_table, fields.workspace) = (Some(file), workspace);
+                    }
+                }
+            }
+        }
+        match check.claim {
+            Claim::Nothing => {}
+            Claim::Tensor(d) => fields.d = Some(d),
+            Claim::PayloadSha256(digest) => fields.d_digest = Some(digest),
+        }
+        if let Naming::Tree { block_rows } = check.naming {
+            (fields.tree, fields.block_rows) = (Some(true), block_rows);
+        }
+        if let Some(draw) = check.scope.sample {
+            fields.sample = Some(draw.elements);
+            match draw.seed {
+                Seed::Number(seed) => fields.seed = Some(seed),
+                Seed::Beacon { commitment, beacon } => {
+                    (fields.seed_from, fields.beacon) = (Some(commitment), Some(beacon));
+                }
+            }
+        }
         for (role, source) in operands.arrays {
             if let Some(field) = fields.array(role) {
                 *field = Some(source);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::Element;
-use super::trace::{Events, Step};
+use super::trace::{Events, Step, largest};
 use super::{Dyadic, Number};
 use crate::emu::step::Carried;
 
@@ -173,13 +173,6 @@ fn fold(
     steps: std::ops::Range<usize>,
 ) -> Entry {
     let summaries = &summaries[steps.clone()];
-    let largest = |all: &mut dyn Iterator<Item = &Dyadic>| {
-        let zero = Dyadic::zero();
-        all.fold(
-            zero,
-            |most, x| if x.exceeds(&most) { x.abs() } else { most },
-        )
-    };
     let lost = || summaries.iter().filter_map(|summary| summary.lost.as_ref());
     Entry::Folded(Folded {
         steps: [steps.start + 1, steps.end],
@@ -188,9 +181,9 @@ fn fold(
             element.range(steps.end - 1).end,
         ],
         cut_terms: summaries.iter().map(|summary| summary.cut_terms).sum(),
-        largest_cut: largest(&mut summaries.iter().map(|summary| &summary.largest_cut)),
+        largest_cut: largest(summaries.iter().map(|summary| &summary.largest_cut)),
         inexact_steps: lost().filter(|lost| !lost.is_zero()).count(),
-        largest_loss: largest(&mut lost()),
+        largest_loss: largest(lost()),
         special_steps: summaries.iter().filter(|s| s.lost.is_none()).count(),
         after: Number::new(
             element.formats().accumulator,

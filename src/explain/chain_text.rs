@@ -62,21 +62,19 @@ fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
             folded.special_steps
         ));
     }
-    if folded.cut_terms > 0 {
-        what.push(format!(
-            "{} term{} truncated, by at most {}",
-            folded.cut_terms,
-            if folded.cut_terms == 1 { "" } else { "s" },
-            folded.largest_cut
-        ));
-    }
-    if folded.inexact_steps > 0 {
-        what.push(format!(
-            "{} step{} inexact, by at most {}",
+    for (count, one, how, largest) in [
+        (folded.cut_terms, "term", "truncated", &folded.largest_cut),
+        (
             folded.inexact_steps,
-            if folded.inexact_steps == 1 { "" } else { "s" },
-            folded.largest_loss
-        ));
+            "step",
+            "inexact",
+            &folded.largest_loss,
+        ),
+    ] {
+        if count > 0 {
+            let plural = if count == 1 { "" } else { "s" };
+            what.push(format!("{count} {one}{plural} {how}, by at most {largest}"));
+        }
     }
     if what.is_empty() {
         what.push("nothing truncated".into());

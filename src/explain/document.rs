@@ -190,7 +190,11 @@ impl Question<'_> {
             Number::new(self.format, code)
         });
         let reproduced = converted.unwrap_or(computed);
-        let given = self.given.map(|code| given(self.format, code, reproduced));
+        let given = self.given.map(|code| Given {
+            number: Number::new(self.format, code),
+            same: code == reproduced.code,
+            ulp: ulp_distance(self.format, reproduced.code, code),
+        });
         let different = given.as_ref().filter(|given| !given.same);
         let search = different.map(|given| {
             let single = Single {
@@ -236,14 +240,6 @@ impl Question<'_> {
             kernel,
             search,
         }
-    }
-}
-
-fn given(format: Format, code: u64, reproduced: Number) -> Given {
-    Given {
-        number: Number::new(format, code),
-        same: code == reproduced.code,
-        ulp: ulp_distance(format, reproduced.code, code),
     }
 }
 

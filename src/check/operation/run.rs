@@ -17,6 +17,7 @@ use crate::explain::Wish;
 use crate::num::{Format, decimal};
 use crate::report::{Conclusion, Report, Rule};
 use crate::role::{ByRole, Role};
+use crate::tensor::Tensor;
 
 impl Subject for PreparedOperation {
     fn reported_request(&self) -> Request {
@@ -109,6 +110,15 @@ impl PreparedOperation {
     }
 }
 
+/// A row of an array, counted on over all leading axes.
+pub(super) fn row_of(array: &Tensor, row: usize) -> Vec<u32> {
+    let planes = array.planes();
+    let mut codes = vec![0; planes.columns()];
+    let plane = planes.plane(row / planes.rows());
+    plane.read_row(row % planes.rows(), 0, &mut codes);
+    codes
+}
+
 /// Operations that are listed.
 const ROOM: usize = 100_000;
 
@@ -131,13 +141,7 @@ impl PreparedOperation {
         let (events, not_listed, codes) = job.trace(row, ROOM);
         let code = u64::from(codes[column]);
         let width = 2 * job.format.bytes();
-        let captured = self.given().map(|y| {
-            let planes = y.planes();
-            let mut codes = vec![0; job.columns()];
-            let plane = planes.plane(row / planes.rows());
-            plane.read_row(row % planes.rows(), 0, &mut codes);
-            codes
-        });
+        let captured = self.given().map(|y| row_of(y, row));
         let given = captured.as_ref().map(|row| u64::from(row[column]));
         let policy = self.reported_request().policy();
         let same = given.map(|given| policy.accepts(job.format, code, given));

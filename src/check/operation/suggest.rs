@@ -1,6 +1,7 @@
 //! Which other variants would give a result that differs.
 
 use super::part::compute;
+use super::run::row_of;
 use super::{Operation, PreparedOperation};
 use crate::check::any_request::Request;
 use crate::check::committed::read_commitment;
@@ -8,7 +9,6 @@ use crate::check::error::CheckError;
 use crate::check::part::Part;
 use crate::check::subject::{Diagnosed, Subject};
 use crate::deadline;
-use crate::num::Format;
 use crate::ops::{self, Job, Variant};
 use crate::report::{Cause, Comparison, Differ, grouped};
 use crate::sample::Region;
@@ -159,7 +159,8 @@ impl PreparedOperation {
         if job.shape != y.shape() || job.format != y.format() {
             return None;
         }
-        let mut differ = Differ::new(y, self.reported_request().policy(), 0);
+        let policy = self.reported_request().policy();
+        let mut differ = Differ::new(y, policy, 0);
         if let Some(part) = part {
             compute(part, job, &(), &mut |elements, codes| {
                 differ.compare_some(elements, codes);
@@ -177,8 +178,10 @@ impl PreparedOperation {
             leading.fold(0, |at, (i, n)| at * n + i)
         });
         let step = rows.div_ceil(ROWS).max(1);
+        let accepts =
+            |(code, given): (u32, u32)| policy.accepts(job.format, code.into(), given.into());
         for row in named.into_iter().chain((0..rows).step_by(step)) {
-            if !self.same(row, columns, &job.row(row), job.format) {
+            if !job.row(row).into_iter().zip(row_of(y, row)).all(accepts) {
                 return None;
             }
         }
@@ -187,18 +190,5 @@ impl PreparedOperation {
         }
         job.run(&deadline::unheard, |band| differ.compare(&band));
         (differ.finish().mismatches == 0).then_some(rows * columns)
-    }
-
-    fn same(&self, row: usize, columns: usize, codes: &[u32], format: Format) -> bool {
-        let Some(y) = self.given() else {
-            return false;
-        };
-        let planes = y.planes();
-        let plane = planes.plane(row / planes.rows());
-        let policy = self.reported_request().policy();
-        (0..columns).all(|column| {
-            let given = plane.code(row % planes.rows(), column);
-            policy.accepts(format, codes[column].into(), given)
-        })
     }
 }

@@ -290,8 +290,9 @@ fn events(units: &[Unit]) -> Markup {
     html! {
         @for place in (0..count).filter(shown) {
             @if place > 0 && !shown(&(place - 1)) { p.skipped { "Operations between are not drawn." } }
-            article.frame data-name=(name(all.iter().find_map(|events| events.get(place)))) data-parts[parts == Some(place)] {
-                h3 { (text(&name(all.iter().find_map(|events| events.get(place)))))
+            @let name = name(all.iter().find_map(|events| events.get(place)));
+            article.frame data-name=(name) data-parts[parts == Some(place)] {
+                h3 { (text(&name))
                     @if parts == Some(place) { " " span.tag.bad { "here they diverge" } } }
                 div.units { @for (unit, events) in units.iter().zip(&all) {
                     div.unit { @if units.len() > 1 { h4 { (text(&unit.name)) } }
