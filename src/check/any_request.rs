@@ -25,7 +25,7 @@ pub enum Request {
     Operation(Box<Operation>),
 }
 
-/// What a request says of the result.
+/// The result that a request claims.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claimed {
     /// It is to be computed.
@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    /// What sentences call the result.
+    /// The name of the result in messages.
     pub fn called(&self) -> &'static str {
         match self {
             Request::Product(_) => "D",
@@ -100,7 +100,7 @@ impl Request {
             .any(|source| *source == Source::Memory)
     }
 
-    /// What it says of the result.
+    /// The result that it claims.
     pub fn claimed(&self) -> Result<Claimed, CheckError> {
         match self {
             Request::Product(check) => Ok(match &check.claim {
@@ -130,7 +130,7 @@ impl Request {
     /// Which part of the result is compared.
     ///
     /// # Errors
-    /// If it is said in words that contradict each other.
+    /// If its fields contradict each other.
     pub fn scope(&self) -> Result<Scope, CheckError> {
         match self {
             Request::Product(check) => Ok(check.scope.clone()),
@@ -138,7 +138,7 @@ impl Request {
         }
     }
 
-    /// By what the reproduced result is named.
+    /// Which digest names the reproduced result.
     pub fn naming(&self) -> Naming {
         match self {
             Request::Product(check) => check.naming,
@@ -162,7 +162,7 @@ impl Request {
         }
     }
 
-    /// Who computes.
+    /// The engine that computes.
     pub fn engine(&self) -> EngineChoice {
         match self {
             Request::Product(check) => check.engine,
@@ -181,7 +181,7 @@ impl Request {
         }
     }
 
-    /// The commitment that all of it must be as, and the field that names it.
+    /// The commitment that everything must match, and the field that names it.
     pub fn committed(&self) -> Option<(&'static str, &Path)> {
         let (against, seed_from) = match self {
             Request::Product(check) => (check.against.as_deref(), check.seed_from()),
@@ -236,7 +236,7 @@ impl Request {
         (!self.is_in_memory()).then(|| shell_line(self.command_line(Verb::Check)))
     }
 
-    /// The words of the command line that asks for it, the program's name first.
+    /// The arguments of its command line, the program's name first.
     pub fn command_line(&self, verb: Verb) -> Vec<OsString> {
         match self {
             Request::Product(check) => command_line(verb, check),

@@ -25,7 +25,7 @@ pub struct Arrays {
     selected: Option<Vec<u32>>,
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
-    /// Whether the schedule says what D is without products.
+    /// Whether the schedule defines D without products.
     any_k: bool,
 }
 
@@ -75,7 +75,7 @@ impl Arrays {
                 Role::C => (addend, rows),
                 Role::Azp | Role::AzpAdj => (Format::Int32, &None),
                 Role::SparseA => {
-                    // Words of any width, which no format says.
+                    // Words of any width, for which there is no format.
                     let opened = match from.memory.arrays.remove(&role) {
                         Some(array) if *source == Source::Memory => array,
                         _ => open(role, source, Format::Int32, from)?,
@@ -282,7 +282,7 @@ impl Index<Role> for Arrays {
 }
 
 impl Operands {
-    /// Refuses fields that say something about operands that are not there.
+    /// Refuses fields about operands that are not there.
     fn validate(
         &self,
         c_dtype: Option<Format>,
@@ -323,7 +323,7 @@ impl Operands {
     }
 }
 
-/// D from its file, with the format it has or is said to have; of it only some rows are examined.
+/// D from its file, in the format that it has or that is given; only some of its rows are examined.
 pub fn read_d(
     source: &Source,
     stated: Option<Format>,
@@ -349,7 +349,7 @@ pub fn read_d(
     let file = open(Role::D, source, known.unwrap_or(accumulator), from)?;
     let format = match known {
         Some(format) => format,
-        // What a kernel's words say of D is for a file that does not say it.
+        // A kernel text's format of D is for a file that does not state one.
         None => match (file.header().descr.own_format(), schedule.result()) {
             (None | Some(Format::Fp32 | Format::Fp64), Some(result)) => result,
             _ => d_format(&file.header().descr, accumulator).map_err(fail)?,
@@ -371,7 +371,7 @@ pub fn read_d(
     Array::read(Role::D, file, format, rows)
 }
 
-/// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
+/// The format of a D as far as its file determines it: floats name theirs, `V2` is bfloat16, and codes
 /// as wide as the accumulator are its.
 fn d_format(descr: &Descr, accumulator: Format) -> Result<Format, String> {
     match descr.own_format() {

@@ -59,7 +59,7 @@ const SEARCHED: [&str; 12] = [
     "tf32_input",
 ];
 
-/// The words of the command line that asks for this check, the program's name first.
+/// The arguments of the command line for this check, the program's name first.
 pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
     let mut positions = Vec::new();

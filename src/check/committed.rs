@@ -28,8 +28,8 @@ pub struct LinedInput<'a> {
     pub lines: Lines,
 }
 
-/// About the bytes of a block of the result's rows, unless it is said: of few rows, so that an element is shown
-/// with little else.
+/// Bytes of a block of the result's rows by default, about: few rows, so that an opening shows little beside its
+/// element.
 const BLOCK: u64 = 4 << 10;
 
 /// The commitment to a product or an operation and its result, as it was prepared.
@@ -102,7 +102,7 @@ pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<
         .collect()
 }
 
-/// What a report says of the commitment that a request names, of which all must be as it is fixed; nothing without one.
+/// The commitment of a request as a report has it, once everything matches; none without one.
 pub(super) fn confirm_committed(
     subject: &(impl Subject + ?Sized),
     request: &Request,

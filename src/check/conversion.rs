@@ -56,7 +56,7 @@ impl Fields {
         }
     }
 
-    /// GPU and formats of A and B: as the fields say, or else a kernel's words.
+    /// GPU and formats of A and B: from the fields, or else from a kernel text.
     fn named(&self) -> Result<(Option<String>, [Option<Format>; 2]), CheckError> {
         let (arch, formats) = (self.arch.clone(), [self.dtype, self.dtype_b]);
         let open = self.dtype.is_none() || self.arch.is_none() && self.model.is_none();
@@ -104,7 +104,7 @@ impl Fields {
         }
     }
 
-    /// By what the reproduced result is named.
+    /// Which digest names the reproduced result.
     pub(super) fn naming(&self) -> Naming {
         match self.tree {
             Some(true) => Naming::Tree {

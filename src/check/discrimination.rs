@@ -15,7 +15,7 @@ use crate::sample::Region;
 const MOST: u64 = 256;
 const LEAST: u64 = 4;
 
-/// Seed of their choice, always the same: nothing is claimed of elements that are not looked at.
+/// Seed of their choice, always the same: a report claims nothing about other elements.
 const SEED: u64 = 0x7463_7665_7269_6679;
 
 /// Multiply-adds of the exact engine that may always be spent, about two milliseconds; more than that, this part of
@@ -29,13 +29,13 @@ const OF_ALL: u64 = 256;
 const ALONE: u64 = 16;
 
 impl Prepared {
-    /// What a report of this verdict says of other arithmetics, if anything.
+    /// What a report of this verdict states about other arithmetics, if anything.
     pub(super) fn discrimination_of(
         &self,
         verdict: Verdict,
         part: Option<&Part>,
     ) -> Option<Discrimination> {
-        // A tree's report is that of parts, of which nobody has all operands.
+        // A report by tree may be merged of parts, and nobody has the operands of all of them.
         let wanted = self.check.discrimination && self.check.naming == Naming::Payload;
         let agrees = verdict != Verdict::Different;
         // Without products every arithmetic gives the same bits.
@@ -137,7 +137,7 @@ impl Prepared {
     }
 }
 
-/// By the name that is best known.
+/// Under its best-known name.
 fn named(candidate: &Candidate) -> Alike {
     // Of several that are known as well, the first.
     let names = candidate.names.iter().rev();

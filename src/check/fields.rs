@@ -37,21 +37,21 @@ pub struct FieldAbout {
     pub value: String,
     /// The type of its value in Python.
     pub python: String,
-    /// What its option's help says.
+    /// Its option's help.
     pub about: &'static str,
 }
 
 /// What a field may hold.
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) trait Field: Sized {
-    /// What a parser of command lines hands over.
+    /// What the parser of command lines yields.
     type Word;
 
     /// # Errors
     /// If it is not written as it must be.
     fn of_word(field: &'static str, word: Self::Word) -> Result<Self, CheckError>;
 
-    /// Whether it says something: a flag that is not set does not.
+    /// Whether it has an effect: a flag that is not set has none.
     fn says(&self) -> bool {
         true
     }
@@ -278,7 +278,7 @@ macro_rules! fields {
                 }),*]
             }
 
-            /// Whether a field says something: a flag that is not set does not.
+            /// Whether a field is given; a flag that is not set is not.
             pub(super) fn says(&self, field: &str) -> bool {
                 match field {
                     $(stringify!($name) => {
@@ -288,7 +288,7 @@ macro_rules! fields {
                 }
             }
 
-            /// Those that say something, as words of a command line.
+            /// Those that are given, as arguments of a command line.
             pub(super) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
                 let mut all = Vec::new();
                 $(

@@ -40,7 +40,7 @@ impl Request {
     }
 }
 
-/// What becomes of whatever was prepared.
+/// What can be done with a prepared subject.
 pub trait Judge: Subject {
     /// Computes, compares, and reports.
     fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
@@ -66,8 +66,8 @@ pub trait Judge: Subject {
         conclude(self, (None, None), inputs, trace, found)
     }
 
-    /// The commands that tell more of a report's mismatches: what explains the first, and, where no cause was found,
-    /// what searches for one.
+    /// The next commands for a report with mismatches: one explains the first, and, where no cause was found, one
+    /// searches for a cause.
     fn next_commands(&self, report: &Report) -> Vec<String> {
         let request = self.spelled_out();
         if report.verdict != Verdict::Different || request.is_in_memory() {
@@ -324,7 +324,7 @@ fn conclude<S: Subject + ?Sized>(
     Ok(Judged { report, map })
 }
 
-/// Makes sure that a comparison of all of the result says of its bits what digests say, which were made apart.
+/// Makes sure that the comparison of a whole result and the digests, which were computed independently, agree.
 fn confirm_agreement<S: Subject + ?Sized>(
     subject: &S,
     inputs: &ByRole<Input>,

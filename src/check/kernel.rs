@@ -1,4 +1,4 @@
-//! A schedule from what a library says of its kernel.
+//! A schedule from what a library states of its kernel.
 
 use super::error::CheckError;
 use super::fields::Fields;

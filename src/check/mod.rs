@@ -7,11 +7,13 @@
 //! a plan, a program        ┘
 //! ```
 //!
-//! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents, `contradictions` in that, `conversion` both ways;
-//!   `command_line`: as words of a shell.
+//! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents,
+//!   `contradictions` in that, `conversion` both ways;
+//!   `command_line`: as a command of a shell.
 //! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict; `committed`: commitments;
+//! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict;
+//!   `committed`: commitments;
 //! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.

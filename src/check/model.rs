@@ -1,4 +1,4 @@
-//! From a request's words to the rule that judges.
+//! From a request to the rule that judges.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ fn place<T>(all: &[T], one: &T) -> usize {
     place.expect("one of them")
 }
 
-/// What a field or ttnn's configuration says, which must not be two things.
+/// The value of a field or of ttnn's configuration, which must agree.
 fn one<T: Clone + PartialEq + std::fmt::Display>(
     field: &'static str,
     own: &Option<T>,

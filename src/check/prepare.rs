@@ -175,7 +175,7 @@ impl Prepared {
         }
     }
 
-    /// What nobody knew when D was made: of its digest, or of the operands' where D is not here.
+    /// A seed that nobody knew when D was made: from its digest, or from the operands' where D is not here.
     fn seed(&self) -> u64 {
         let digest = match (&self.check.claim, self.d()) {
             (Claim::PayloadSha256(expected), _) => expected.clone(),
@@ -198,7 +198,7 @@ impl Prepared {
         &self.check
     }
 
-    /// The same, with what a kernel's words say of how operands are stored.
+    /// The same, with the layout of operands that a kernel text states.
     pub fn spelled_out(&self) -> Check {
         let mut check = self.check.clone();
         let [transpose_a, transpose_b] = self.arrays.transpose();

@@ -204,7 +204,7 @@ pub(super) fn read_float(
     Array::read(role, file, format, rows)
 }
 
-/// The format of numbers that are read as f32, where their file says it.
+/// The format of numbers that are read as f32, where their file states it.
 pub(super) fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
     match descr.own_format() {
         // FP64 holding values of FP32 is taken if every element is one.

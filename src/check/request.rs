@@ -26,19 +26,19 @@ pub struct Check {
     pub model: ModelRequest,
     pub schedule: ScheduleRequest,
     pub claim: Claim,
-    /// D's format, where its file cannot say it or there is none.
+    /// D's format, where its file does not state it or there is none.
     pub d_dtype: Option<Format>,
     pub policy: Policy,
     pub scope: Scope,
     pub naming: Naming,
-    /// A commitment that operands, model and D must be those of.
+    /// A commitment that operands, model and D must match.
     pub against: Option<PathBuf>,
     pub engine: EngineChoice,
     /// How many mismatches a report lists.
     pub max_mismatches: usize,
-    /// Whether a report on a D that differs looks for what would give it.
+    /// Whether a report on a D that differs searches for causes.
     pub causes: bool,
-    /// Whether a report on a D that does not says which other arithmetics give it.
+    /// Whether a report on a D that agrees names the other arithmetics that give it.
     pub discrimination: bool,
 }
 
@@ -101,7 +101,7 @@ pub struct ModelRequest {
     pub scale_dtype: Option<Format>,
     /// Consecutive k that share a scale.
     pub scale_block: Option<usize>,
-    /// What ttnn says of a Tenstorrent kernel.
+    /// ttnn's description of a Tenstorrent kernel.
     pub ttnn: TtnnRequest,
 }
 
@@ -122,7 +122,7 @@ pub struct ScheduleRequest {
 }
 
 impl ScheduleRequest {
-    /// What a library says of its kernel, if that is where the order comes from.
+    /// What a library states of its kernel, if the order comes from there.
     pub fn kernel(&self) -> Option<&KernelRequest> {
         match &self.from {
             ScheduleSource::Kernel(kernel) => Some(kernel),
@@ -151,7 +151,7 @@ pub enum ScheduleSource {
     Preset(String),
     /// A schedule file.
     File(PathBuf),
-    /// What a library says of its kernel.
+    /// What a library states of its kernel.
     Kernel(Box<KernelRequest>),
 }
 
@@ -197,7 +197,7 @@ impl Scope {
     }
 }
 
-/// By what the reproduced D is named.
+/// Which digest names the reproduced D.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// The SHA-256 of its canonical payload.

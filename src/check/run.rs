@@ -200,11 +200,11 @@ impl Subject for Prepared {
 
     fn basis(&self) -> Result<String, CheckError> {
         Ok(match self.scheduling.said_sha256() {
-            // What a kernel's words make of a product is known when its operands are.
+            // A kernel text determines the order of sums only together with the operands' shapes.
             Some(kernel_sha256) => {
                 basis_of(&self.model.file().map(|(_, sha256)| sha256), &kernel_sha256)
             }
-            // Blocks of K and a compressed A are of the request's words.
+            // Blocks of K and a compressed A are fields of the request.
             None => basis_of(&self.model.basis(), &self.scheduling.schedule),
         })
     }
@@ -216,7 +216,7 @@ fn basis_of(model: &impl serde::Serialize, schedule: &impl serde::Serialize) -> 
 }
 
 impl Check {
-    /// All that decides a verdict but the request's words and the arrays, which are not looked at.
+    /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
     pub fn basis(&self) -> Result<String, CheckError> {
         if let Some(kernel) = self.schedule.kernel() {
             let file = match &self.model.from {

@@ -1,4 +1,4 @@
-//! From a request's words to the schedule of a kernel.
+//! From a request to the schedule of a kernel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,8 +26,7 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
-    /// The schedule of a check. A kernel's words need the shapes of its operands, and may say how those are
-    /// stored.
+    /// The schedule of a check. A kernel text needs the shapes of its operands, and may state how those are stored.
     pub(super) fn of(check: &Check, from: &mut Reader) -> Result<Scheduling, CheckError> {
         let ScheduleSource::Kernel(kernel) = &check.schedule.from else {
             return check.schedule.resolve();
@@ -91,17 +90,17 @@ impl Scheduling {
         &self.schedule.spec
     }
 
-    /// What a library says of the kernel, if the schedule was made of that.
+    /// What a library states of the kernel, if the schedule was made of that.
     pub fn words(&self) -> Option<&KernelWords> {
         Some(&self.kernel.as_ref()?.words)
     }
 
-    /// SHA-256 of those words as they were read.
+    /// SHA-256 of that text as it was read.
     pub fn said_sha256(&self) -> Option<String> {
         Some(self.kernel.as_ref()?.sha256.clone())
     }
 
-    /// Whether A and B are stored transposed, by the request or a kernel's words.
+    /// Whether A and B are stored transposed, by the request or a kernel text.
     pub fn stored(&self, operands: &Operands) -> [bool; 2] {
         match &self.kernel {
             Some(planned) => planned.stored,
@@ -109,12 +108,12 @@ impl Scheduling {
         }
     }
 
-    /// D's format, if a kernel's words say it.
+    /// D's format, if a kernel text states it.
     pub fn result(&self) -> Option<Format> {
         self.kernel.as_ref()?.result
     }
 
-    /// The engine that computes the chains, if a kernel's words say it.
+    /// The instruction that computes the chains, if a kernel text states it.
     pub fn instruction(&self) -> Option<&'static str> {
         self.kernel.as_ref()?.instruction
     }
@@ -137,10 +136,10 @@ impl Scheduling {
             && self.scale_result.is_none()
     }
 
-    /// Refuses a bias that no source publishes a place for, and what a kernel's words leave no place for.
+    /// Refuses a bias where no source publishes its place, and operands that a kernel text excludes.
     ///
     /// # Errors
-    /// If there is one and the split is serial; or the words say an epilogue without it or without the activation, or
+    /// If there is one and the split is serial; or the text states an epilogue without it or without the activation, or
     /// in another order.
     pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
         if bias && self.spec().is_in_place() {

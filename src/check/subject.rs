@@ -30,7 +30,7 @@ use crate::tensor::Tensor;
 pub trait Subject: Sync {
     /// The request as a report states it: without the engine, which makes no difference to the bits.
     fn reported_request(&self) -> Request;
-    /// The same, with what a kernel's words say of how operands are stored.
+    /// The same, with the layout of operands that a kernel text states.
     fn spelled_out(&self) -> Request {
         self.reported_request()
     }
@@ -56,7 +56,7 @@ pub trait Subject: Sync {
         None
     }
 
-    /// How much it is to compute, in whatever `compute` tells of.
+    /// How much is to be computed, in the unit of `compute`'s progress.
     fn work(&self, part: Option<&Part>) -> u64;
     /// Products of numbers that all of the result takes; of what multiplies nothing, elements.
     fn cost(&self) -> u64 {
@@ -74,7 +74,7 @@ pub trait Subject: Sync {
 
     /// What would give a result that differs, and what was tried.
     fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed;
-    /// What a report of this verdict says of other arithmetics, if anything.
+    /// What a report of this verdict states about other arithmetics, if anything.
     fn discrimination(&self, _: Verdict, _: Option<&Part>) -> Option<Discrimination> {
         None
     }
@@ -88,7 +88,7 @@ pub trait Subject: Sync {
     fn is_explained_on_pages(&self) -> bool {
         true
     }
-    /// Commands that tell more of a result for which no cause was found.
+    /// The command that searches for a cause where none was found.
     fn searches(&self) -> Option<String> {
         None
     }
@@ -103,7 +103,7 @@ pub trait Subject: Sync {
     /// How an operand is cut, so that elements can be computed of few lines.
     fn along(&self, role: Role) -> Along;
 
-    /// All that decides a verdict but the request's words and the arrays.
+    /// Everything that decides a verdict, except the request's own fields and the arrays.
     fn basis(&self) -> Result<String, CheckError>;
 
     /// The captured result.
@@ -135,7 +135,7 @@ pub trait Subject: Sync {
         Some(differ.counting(self.layout()).mapping(map))
     }
 
-    /// What a report says of the arrays; hashes them.
+    /// The arrays as a report has them; hashes them.
     fn inputs(&self) -> ByRole<Input> {
         let arrays = self.by_role().iter();
         arrays

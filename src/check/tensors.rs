@@ -41,7 +41,7 @@ impl Tensors {
         self.tensors.get(&role).map(Tensor::format)
     }
 
-    /// The type of an array, which may not say its format.
+    /// The type of an array, which may not determine its format.
     pub(super) fn descr(&self, role: Role) -> Option<Descr> {
         let array = self.arrays.get(&role)?;
         Some(array.header().descr.clone())

@@ -1,4 +1,4 @@
-//! What ttnn says of a Tenstorrent kernel: fidelity, accumulator, and how K is taken in blocks.
+//! A Tenstorrent kernel as ttnn describes it: fidelity, accumulator, and blocks of K.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ const SILENT: [&str; 24] = [
 ];
 
 impl TtnnRequest {
-    /// What asks for an arithmetic's blocks.
+    /// The request for an arithmetic's blocks.
     pub fn of(arithmetic: &Arithmetic) -> TtnnRequest {
         let Step::Sliced(Sliced {
             blocks: Some(blocks),
@@ -92,7 +92,7 @@ impl TtnnRequest {
     /// What the text and the other fields state together.
     ///
     /// # Errors
-    /// A text that says too little, or nothing that is known.
+    /// A text that states too little, or contradicts a field.
     pub fn read(&self) -> Result<Configuration, CheckError> {
         let stated = match &self.text {
             None => Configuration::default(),

@@ -31,13 +31,13 @@ pub struct Verified {
 /// A report out of its JSON, in which nothing may be that a report does not have.
 ///
 /// # Errors
-/// What is wrong, as words to follow its name.
+/// What is wrong, as a phrase to follow its name.
 pub fn parse(text: &str) -> Result<Report, String> {
     let no = |reason: String| format!("is not a report ({SCHEMA}): {reason}");
     document(text, SCHEMA).map_err(no)
 }
 
-/// A document of a schema that says all of itself, and nothing else.
+/// A document of a schema, complete and without anything else.
 fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result<T, String> {
     let malformed = |error: serde_json::Error| printable(&error.to_string());
     let written: Value = serde_json::from_str(text).map_err(malformed)?;
@@ -80,7 +80,7 @@ fn not_committed(error: CheckError) -> Result<Vec<String>, CheckError> {
     }
 }
 
-/// Refuses more work than whoever asks wants done.
+/// Refuses more work than the limit.
 fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckError> {
     match most.filter(|most| work > *most) {
         None => Ok(()),
@@ -126,7 +126,7 @@ pub fn verify(
         let work = sizes.fold(1u64, |work, &size| work.saturating_mul(size as u64));
         admit("a", work, most)?;
     }
-    // By the CPU, whatever computed for the report.
+    // By the CPU, whichever engine computed for the report.
     let prepared = request.clone().on_cpu().prepare_in(files)?;
     admit(main_field(report), prepared.cost(), most)?;
     let mut found = misshapen(report, &*prepared);

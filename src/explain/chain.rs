@@ -1,4 +1,4 @@
-//! Which steps are shown in full, and what is said of the others.
+//! Which steps are shown in full, and the summary of the others.
 
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ pub fn chain(element: &Element, accumulators: &[Carried], wish: &Wish) -> Vec<En
     if !everything {
         notable(&summaries, &mut why);
     }
-    // Also where all steps are shown: a long one is shortened unless it is asked for.
+    // Also where all steps are shown: a long one is shortened unless it is requested.
     match wish {
         Wish::All => why.iter_mut().for_each(|why| why.push("asked for")),
         Wish::These(wanted) => {

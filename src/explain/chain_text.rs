@@ -14,7 +14,7 @@ pub(super) const CAUTION: Style = AnsiColor::Yellow.on_default();
 pub(super) const QUIET: Style = Style::new().dimmed();
 pub(super) const STRONG: Style = Style::new().bold();
 
-/// Rows of a table, where nobody asked for more.
+/// Rows of a table, unless more are requested.
 const MOST_ROWS: usize = 64;
 
 /// Steps of a chain.

@@ -67,7 +67,7 @@ pub struct Operation {
     pub off: Option<Dyadic>,
 }
 
-/// Up to so many chains are shown step by step, unless steps are asked for.
+/// Up to so many chains are shown step by step, unless steps are requested.
 const FEW_CHAINS: usize = 3;
 
 /// Everything that happens to the element at `at`, and its code in D's format.
@@ -103,7 +103,7 @@ pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64
     (events, code)
 }
 
-/// Takes down what it computes.
+/// Records what it computes.
 #[derive(Clone, Copy)]
 struct Recorder<'r, 'a> {
     exactly: Exactly,

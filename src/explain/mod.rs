@@ -1,7 +1,7 @@
 //! Explains how one element of D is computed, step by step, and what could give a different one.
 //!
 //! Nothing here computes a step: [`Step::run_observed`](crate::emu::step::Step::run_observed) does, and
-//! tells what happens while it does.
+//! reports what happens.
 
 mod chain;
 mod chain_text;

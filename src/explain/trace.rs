@@ -1,4 +1,4 @@
-//! One step in full: what the step tells of itself, beside what its terms are exactly.
+//! One step in full: the events that the step reports, beside the exact values of its terms.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Paths of people who are not trusted: whether one stays in a folder, and leads over no link.
+//! Untrusted paths: whether one stays in a folder, and leads over no link.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,13 +13,13 @@ pub struct Freedom {
     pub links: bool,
 }
 
-/// Refuses a path that takes more freedom than it has; of `x.npz#name` every file that may be meant is looked
-/// at. The folder itself is whoever's who named it: its own path may hold links.
+/// Refuses a path that takes more freedom than it has; of `x.npz#name` every file that may be meant is examined.
+/// The folder itself is trusted: its own path may hold links.
 ///
 /// Nothing is opened. Whoever can change the folder between this and the reading can still put a link there.
 ///
 /// # Errors
-/// What it does, as words to follow its name.
+/// What it does, as a phrase to follow its name.
 pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> {
     let inside = path.strip_prefix(folder).ok().filter(|inside| {
         let mut components = inside.components();

@@ -33,7 +33,7 @@ pub struct Files {
     privacy: Privacy,
     memory: Memory,
     open: Mutex<Open>,
-    /// Who opens a path that another thread is opening waits, and finds the file open.
+    /// A thread that opens a path which another one is opening waits, and finds the file open.
     turns: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
 }
 
@@ -96,7 +96,7 @@ impl Files {
     /// # Errors
     /// As [`MappedFile::open_as`]; callers add the path.
     pub fn file(&self, path: &Path) -> Result<Arc<MappedFile>, Fault> {
-        // Read but once, so it is whatever was there.
+        // It can be read only once, so it is what was there.
         let standard = path == Path::new(STDIN);
         let turn = self.turn(path);
         let _turn = locked(&turn);
@@ -150,7 +150,7 @@ impl Files {
         locked(&self.open)
     }
 
-    /// What whoever opens this path holds meanwhile.
+    /// The lock that is held while this path is opened.
     fn turn(&self, path: &Path) -> Arc<Mutex<()>> {
         let mut turns = locked(&self.turns);
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);

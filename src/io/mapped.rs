@@ -58,7 +58,7 @@ enum Origin {
     Tensor(Tensor),
 }
 
-/// What tells whether a file has changed, as far as its folder knows.
+/// What shows whether a file has changed, as far as the file system records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     length: u64,
@@ -210,7 +210,7 @@ impl MappedFile {
         &self.path
     }
 
-    /// The digest of the bytes, header and all: what `sha256sum` prints. Computed once however often it is asked for.
+    /// The digest of the bytes, header and all: what `sha256sum` prints. Computed once.
     pub fn sha256(&self) -> &str {
         self.sha256.get_or_init(|| {
             let mut hash = Sha256::new();

@@ -45,7 +45,7 @@ pub fn opened(path: &Path) -> Result<File, Fault> {
     if is_own(path) {
         return options.open(path).map_err(failed);
     }
-    // What it is, is asked of what was opened: a name may lead elsewhere a moment later.
+    // The opened file is examined, not the name, which may lead elsewhere a moment later.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
     let file = options.open(path).map_err(failed)?;
@@ -59,7 +59,7 @@ pub fn opened(path: &Path) -> Result<File, Fault> {
     }
 }
 
-/// Whether it names what this process got from whoever started it.
+/// Whether it names a stream that this process inherited.
 fn is_own(path: &Path) -> bool {
     let text = path.to_str().unwrap_or_default();
     let folders = ["/dev/fd/", "/proc/self/fd/"];

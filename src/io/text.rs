@@ -1,4 +1,4 @@
-//! Texts of people: documents, logs, keys. Read to a limit, for a device says that it has no bytes, and never ends.
+//! Text files: documents, logs, keys. Reading stops at a limit, because a device reports no length and never ends.
 
 use std::fmt::Display;
 use std::io::Read;
@@ -40,7 +40,7 @@ pub fn read_text(path: &Path, what: &str, most: u64) -> Result<String, FileError
 /// Reads a document, and hands over its text, too; `kind` is what messages call such a file.
 ///
 /// # Errors
-/// As of [`read_text`], or what `parse` says is wrong with it.
+/// As of [`read_text`], or the error of `parse`.
 pub fn read_document<T, E: Display>(
     path: &Path,
     kind: &str,

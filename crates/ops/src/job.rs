@@ -11,7 +11,7 @@ use super::{attention, block_float, elementwise, norm, quantize, rope, softmax};
 use crate::emu::Engine;
 use crate::num::Format;
 
-/// The same for whoever does not know which kernel it is.
+/// A row kernel of any type.
 trait Work: Sync {
     fn natively(&self, rows: Range<usize>, out: &mut [u32]);
     fn exactly(&self, rows: Range<usize>, out: &mut [u32]);

@@ -1,4 +1,4 @@
-//! An operation with the rule that computes it, whosever arrays they are.
+//! An operation with the rule that computes it, without arrays.
 
 use super::Operation;
 use crate::check::error::CheckError;
@@ -31,7 +31,7 @@ pub(super) struct Chosen {
     pub arithmetic: Arithmetic,
 }
 
-/// Fields that say how the result comes about, besides operation, variant and arrays.
+/// Fields that affect the result, besides operation, variant and arrays.
 const PARAMETERS: &[&str] = &[
     "arch",
     "eps",
@@ -48,7 +48,7 @@ impl Operation {
     /// Chooses what computes it, for arrays of this format.
     ///
     /// # Errors
-    /// If there is no such rule, or a field says nothing about it.
+    /// If there is no such rule, or it does not use a field.
     pub fn bind(&self, format: Format) -> Result<BoundOperation, CheckError> {
         let (variant, file) = self.variant()?;
         self.used(&variant.rule)?;
@@ -112,7 +112,7 @@ impl Operation {
         basis.map_err(|error| CheckError::request("variant", error.to_string()))
     }
 
-    /// Who computes.
+    /// The engine that computes.
     pub(super) fn engine(&self) -> Result<Engine<'static>, CheckError> {
         match self.engine {
             None | Some(EngineChoice::Fast) => {}
@@ -146,7 +146,7 @@ impl Operation {
         })
     }
 
-    /// Refuses what says nothing about this operation.
+    /// Refuses fields that this operation does not use.
     pub(super) fn used(&self, rule: &Rule) -> Result<(), CheckError> {
         let attention = matches!(rule, Rule::Attention(_));
         let norm = matches!(rule, Rule::RmsNorm(_) | Rule::LayerNorm(_));
@@ -253,7 +253,7 @@ impl BoundOperation {
             parameters: given.collect(),
         }
     }
-    /// The variant as a report has it; `about` says what it makes of the shapes.
+    /// The variant as a report has it; `about` describes the shapes.
     pub fn rule(&self, about: &str) -> VariantRule {
         let variant = &self.variant;
         let own = variant.evidence;
@@ -271,7 +271,7 @@ impl BoundOperation {
             }
         });
         let unit = chosen.map(|chosen| chosen.evidence);
-        // A file says of itself what it likes.
+        // A file may claim any evidence for itself.
         let by = match self.file {
             Some(_) => Evidence::Claimed,
             None => own,
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::role::Role;
 
-    /// A field is an array, a parameter, or says nothing of how the result comes about.
+    /// A field is an array, a parameter, or does not affect the result.
     #[test]
     fn every_field_is_committed_to_or_changes_nothing() {
         // The rule's own, by its digest.

@@ -127,7 +127,7 @@ fields! {
 macro_rules! judging {
     ($($field:ident,)*) => {
         impl Operation {
-            /// What it says of how the result is judged.
+            /// How the result is judged.
             pub(super) fn judging(&self) -> Fields {
                 Fields {
                     $($field: self.$field.clone(),)*
@@ -161,7 +161,7 @@ judging! {
 }
 
 impl Operation {
-    /// The words of the command line that asks for this, the program's name first.
+    /// The arguments of its command line, the program's name first.
     pub(super) fn command_line(&self, verb: Verb) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
         let operation = self.operation.as_deref();

@@ -97,14 +97,14 @@ impl PreparedOperation {
         let mut sources = request.arrays();
         let claimed = sources.remove(&Role::Y);
         for (role, source) in sources {
-            // Angles and scales may have a format of their own, which their files then say.
+            // Angles and scales may have a format of their own, which their files then state.
             let own = matches!(role, Role::Cos | Role::Sin | Role::Scale);
             let stated = match (own, request.dtype) {
                 (false, stated) => stated,
                 (true, _) => None,
             };
             let array = match read(role, &source, stated) {
-                // Codes without a name are what the others are.
+                // Codes without a format of their own have that of the other arrays.
                 Err(CheckError::Array { .. }) if own => read(role, &source, request.dtype),
                 other => other,
             };

@@ -1,4 +1,4 @@
-//! What excludes what, what needs what, and what a document says.
+//! Fields that exclude or need each other, and the fields of documents.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn check_of(more: &Value) -> Result<Check, String> {
     serde_json::from_value(fields_with(more)).map_err(|error| error.to_string())
 }
 
-/// The rows of a table: some fields of a document, and words. `DIGEST` is one in the place of D.
+/// The rows of a table: some fields of a document, and texts. `DIGEST` is a digest instead of D.
 fn rows(table: &str) -> Vec<(Value, Vec<String>)> {
     let digest = format!(r#""d": null, "d_digest": "{}""#, "ab".repeat(32));
     let lines = table.lines().map(str::trim);
@@ -136,7 +136,7 @@ fn fields_that_need_another() {
     check_of(&json!({"whole_tail": false, "tree": false})).expect("nothing");
 }
 
-/// A document says what differs from the default, and that alone.
+/// A document has the fields that differ from their default, and no others.
 #[test]
 fn what_is_asked_is_written_alike() {
     for more in [
@@ -223,7 +223,7 @@ fn options_of_a_command() {
     }
 }
 
-/// What is read is written over by nothing, and the message says what it is.
+/// No output overwrites an input, and the message names the input.
 #[test]
 fn what_is_read_is_protected() {
     let folder = tempfile::tempdir().expect("a folder");

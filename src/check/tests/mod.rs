@@ -105,7 +105,7 @@ fn as_much_is_done_as_was_promised() {
     }
 }
 
-/// Sums that no arithmetic rounds tell few from another; all of them are named, except the one that judged. RDNA 3's units
+/// Sums that no arithmetic rounds distinguish few arithmetics; all others are named. RDNA 3's units
 /// take terms of other signs as one's complements: their sums are not even exact where others' are.
 #[test]
 fn what_an_agreement_proves() {
@@ -270,7 +270,7 @@ fn units_of_a_tile() {
     }
 }
 
-/// A model of a file is said to be one, by its path and digest.
+/// A report names the file of a model, by its path and digest.
 #[test]
 fn a_model_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");

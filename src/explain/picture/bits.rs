@@ -43,7 +43,7 @@ const BIT: i32 = 9;
 const LINE_HEIGHT: i32 = 19;
 const LABEL: i32 = 92;
 const NOTE: i32 = 190;
-/// Room for what tells of bits beyond the last column.
+/// Room for the mark of bits beyond the last column.
 const BEYOND: i32 = 14;
 /// Characters that fit behind the bits.
 const NOTE_LENGTH: usize = 26;
@@ -154,7 +154,7 @@ impl Drawing {
         }
     }
 
-    /// The same for whoever does not see it.
+    /// The same as text, for screen readers.
     fn words(&self, name: &str) -> String {
         let mut words = format!("{name}.");
         if let Some((exponent, grid)) = self.aligned {

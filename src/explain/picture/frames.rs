@@ -79,7 +79,7 @@ pub fn drawn(frames: &[Frame], units: &[&Explanation]) -> Vec<Frame> {
     chosen.into_iter().map(|place| frames[place]).collect()
 }
 
-/// The steps that each unit has to be asked for, so that all of these frames can be drawn.
+/// The steps of each unit that are needed to draw these frames.
 pub fn wishes(frames: &[Frame], units: &[&Explanation]) -> Vec<Wish> {
     let wish = |unit: &&Explanation| {
         let steps = unit.reached.iter().enumerate();

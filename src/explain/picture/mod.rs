@@ -47,7 +47,7 @@ impl Plan {
         Plan { all, drawn }
     }
 
-    /// What each unit has to be asked for, so that all of it can be drawn; under a schedule it is `wish`.
+    /// The steps of each unit that are needed to draw it; under a schedule `wish`.
     pub fn wishes(&self, units: &[&Explanation], wish: &Wish) -> Vec<Wish> {
         let wishes = frames::wishes(&self.drawn, units).into_iter().zip(units);
         let own = wishes.map(|(own, unit)| match unit.kernel {

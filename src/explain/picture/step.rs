@@ -138,7 +138,7 @@ fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
     if just_cut { vec![row] } else { vec![row, kept] }
 }
 
-/// A step that tells of no alignment: what goes in, and the exact sum.
+/// A step without an alignment: what goes in, and the exact sum.
 fn plain(step: &Step) -> Drawn {
     let mut drawing = Drawing::default();
     let mut notes = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Readers of ZIP differ in what they make of odd archives: some go by the directory at the end, some from
 //! member to member. Both must find the same, so there is one layout: members lie one after another from the
-//! file's first byte to the directory, each once, and whatever is given twice is said alike.
+//! file's first byte to the directory, each once, and values that are given twice are equal.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
@@ -38,7 +38,7 @@ enum How {
     NotRead(String),
 }
 
-/// What the directory says of a member.
+/// A member's record in the directory.
 struct Record<'a> {
     name: &'a [u8],
     extra: Vec<(u16, &'a [u8])>,
@@ -72,7 +72,7 @@ const SEE_THERE: u64 = u32::MAX as u64;
 /// Flags: encrypted, strongly encrypted, header masked.
 const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
 
-/// CRC and sizes follow the data, as whoever wrote it did not know them before.
+/// CRC and sizes follow the data, because the writer did not know them before.
 const STREAMED: u16 = 1 << 3;
 
 const UTF8: u16 = 1 << 11;
@@ -178,8 +178,8 @@ fn index(at: u64) -> Result<usize, Fault> {
     }
 }
 
-/// Where the directory lies, and how many members it is said to have, in this file and in all. Every reader must find the same one: it
-/// ends where the records begin that tell where it is, and they end with the file.
+/// Where the directory lies, and how many members it declares, in this file and in all. Every reader must find the same
+/// one: it ends where the records begin that tell where it is, and they end with the file.
 fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
     let last = file.len().saturating_sub(END);
     ensure!(
@@ -231,7 +231,7 @@ fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
     Ok((index(start)?..end, [here, count]))
 }
 
-/// What a directory says, to its end.
+/// The records of a directory, to its end.
 fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
     let cut = || not_whole("its directory is cut off");
     let mut rest = &file[place];
@@ -342,7 +342,7 @@ fn member(file: &[u8], record: &Record, next: usize) -> Result<Member, Fault> {
     })
 }
 
-/// What follows a member's data: nothing, or, of one that was streamed, what the directory says.
+/// Checks what follows a member's data: nothing, or, if it was streamed, the same values as in the directory.
 fn check_descriptor(bytes: &[u8], record: &Record) -> Result<(), Fault> {
     let streamed = record.flags & STREAMED != 0;
     ensure!(
@@ -395,7 +395,7 @@ impl Member {
     ///
     /// # Errors
     /// If it is not a whole and undamaged `.npy` file, or inflates to more than memory may hold. A
-    /// member that says it is longer than its data can be is given no memory for that.
+    /// member that declares more bytes than its data can hold gets no memory for them.
     pub fn read(&self, file: Arc<MappedFile>, memory: &Memory) -> Result<(Header, Bytes), Fault> {
         let data = &file.bytes()[self.data.clone()];
         match &self.how {

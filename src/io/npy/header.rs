@@ -14,7 +14,7 @@ const MAX_HEADER: usize = 1 << 16;
 /// As many axes as NumPy allows.
 pub const MOST_AXES: usize = 64;
 
-/// What a `.npy` header says.
+/// The contents of a `.npy` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     pub descr: Descr,

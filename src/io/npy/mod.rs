@@ -1,7 +1,7 @@
 //! The `.npy` format of NumPy, versions 1 to 3: a literal header, then the elements.
 //!
-//! The header cannot name most low-precision formats; the format comes from whoever asks for the
-//! tensor ([`NpyFile::tensor`]), and is checked against what the header does say.
+//! The header cannot name most low-precision formats: the caller of [`NpyFile::tensor`] names the format, which is
+//! checked against the header.
 
 mod descr;
 mod header;

@@ -11,7 +11,7 @@ use crate::rule::{Attention, Layout, TileRule};
 use crate::tensor::shape_text;
 use crate::validate::is_tile;
 
-/// The factor of scores, if none is said: 1/sqrt(d), as Python computes it.
+/// The default factor of scores: 1/sqrt(d), as Python computes it.
 fn usual_scale(dim: usize) -> u32 {
     ((1.0 / (dim as f64).sqrt()) as f32).to_bits()
 }
@@ -113,7 +113,7 @@ pub fn plan<'a>(
     }
     let layout = parameters.layout.unwrap_or(rule.layout);
     let at = axes([&q, &k, &v], &layout)?;
-    // One query sees all keys, and the kernel is told so.
+    // One query sees all keys: the library then launches the kernel that is not causal.
     let causal = parameters.causal && at.queries > 1;
     // Whatever the tile, the width is the head dimension's.
     let gpu = if parameters.tile.is_some() {
