@@ -2,10 +2,9 @@
 
 use super::error::CheckError;
 use super::fields::Fields;
-use super::kernel_request::{KernelAnswers, KernelRequest, KernelSaid};
 use super::request::{
-    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
-    ScheduleRequest, ScheduleSource, Scope, Seed,
+    Check, Claim, Draw, KernelAnswers, KernelRequest, KernelSaid, MAX_MISMATCHES, ModelRequest,
+    ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope, Seed,
 };
 use super::span::Span;
 use super::ttnn::TtnnRequest;

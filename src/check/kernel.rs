@@ -2,11 +2,10 @@
 
 use super::error::CheckError;
 use super::fields::Fields;
-use super::kernel_request::{KernelRequest, KernelSaid};
 use super::reader::Reader;
-use super::request::Check;
+use super::request::{Check, KernelRequest, KernelSaid};
 use crate::emu::schedule::Schedule;
-use crate::io::{escaped_path, printable, sha256};
+use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, printable, read_text, sha256};
 use crate::kernel::{
     self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
     TableQuery, Token,
@@ -183,6 +182,24 @@ impl Fields {
             known.map_err(CheckError::of("arch"))?;
         }
         Ok(options)
+    }
+}
+
+impl KernelSaid {
+    /// SHA-256 of the text or the file.
+    pub fn sha256(&self) -> Result<String, CheckError> {
+        Ok(sha256(self.content()?))
+    }
+
+    fn content(&self) -> Result<String, CheckError> {
+        let file = CheckError::file(self.field());
+        match self {
+            KernelSaid::Text(text) => Ok(text.clone()),
+            KernelSaid::Log(path) => read_text(path, "log", MAX_LOG).map_err(file),
+            KernelSaid::Table { file: path, .. } => {
+                read_text(path, "kernel table", MAX_DOCUMENT).map_err(file)
+            }
+        }
     }
 }
 

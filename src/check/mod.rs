@@ -32,7 +32,6 @@ mod formats;
 mod in_words;
 mod judge;
 mod kernel;
-mod kernel_request;
 pub mod model;
 mod operation;
 mod part;
@@ -46,7 +45,6 @@ mod source;
 mod span;
 mod subject;
 mod suggest;
-mod tensors;
 #[cfg(test)]
 mod tests;
 mod ttnn;
@@ -66,7 +64,6 @@ pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
 pub use judge::{Judge, Judged, Trace};
 pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
-pub use kernel_request::{KernelAnswers, KernelRequest, KernelSaid};
 pub use model::Model;
 pub use operation::{
     BoundOperation, Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation,
@@ -77,15 +74,14 @@ pub use prepare::Prepared;
 #[cfg(test)]
 pub(crate) use progress::Counted;
 pub use progress::Progress;
-pub use reader::Array;
+pub use reader::{Array, Tensors};
 pub use request::{
-    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
-    ScheduleRequest, ScheduleSource, Scope, Seed,
+    Check, Claim, Draw, KernelAnswers, KernelRequest, KernelSaid, MAX_MISMATCHES, ModelRequest,
+    ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope, Seed,
 };
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
 pub use subject::{Diagnosed, Explained, Subject};
-pub use tensors::Tensors;
 pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

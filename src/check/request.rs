@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
-use super::kernel_request::KernelRequest;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
+use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::Format;
 use crate::report::Policy;
 use crate::role::{ByRole, Role};
@@ -153,6 +153,68 @@ pub enum ScheduleSource {
     File(PathBuf),
     /// What a library states of its kernel.
     Kernel(Box<KernelRequest>),
+}
+
+/// What a library states of its kernel, and answers to what it leaves open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelRequest {
+    pub said: KernelSaid,
+    pub answers: KernelAnswers,
+}
+
+/// Where the text is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelSaid {
+    /// A log line, a configuration, a kernel's name ...: what [`crate::kernel::read`] reads.
+    Text(String),
+    /// A log of cuBLASLt, one of whose lines is about this product.
+    Log(PathBuf),
+    /// A table recorded on a GPU.
+    Table {
+        file: PathBuf,
+        /// Bytes that the library was allowed.
+        workspace: Option<u64>,
+    },
+}
+
+/// Answers to what the text leaves open, beside those of a schedule's own fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelAnswers {
+    pub reduction: Option<Scheme>,
+    pub partition: Option<Partition>,
+    pub custom: Option<u32>,
+    pub accumulation: Option<Accumulation>,
+    pub multiprocessors: Option<u32>,
+    /// Turns by which a workgroup's loop over K is rotated (AMD).
+    pub rotation: Option<usize>,
+    /// Slices reach the end of K, as a library without the defect of the lost tail cuts them.
+    pub whole_tail: bool,
+}
+
+impl KernelSaid {
+    /// The field of the request.
+    pub fn field(&self) -> &'static str {
+        match self {
+            KernelSaid::Text(_) => "kernel",
+            KernelSaid::Log(_) => "kernel_log",
+            KernelSaid::Table { .. } => "kernel_table",
+        }
+    }
+
+    /// The text itself, if no file holds it.
+    pub fn text(&self) -> &str {
+        match self {
+            KernelSaid::Text(text) => text,
+            _ => "",
+        }
+    }
+
+    pub fn path(&self) -> Option<&PathBuf> {
+        match self {
+            KernelSaid::Text(_) => None,
+            KernelSaid::Log(path) | KernelSaid::Table { file: path, .. } => Some(path),
+        }
+    }
 }
 
 /// The D that is claimed.

@@ -158,17 +158,18 @@ impl Scheduling {
             return Err(CheckError::request("activation", reason));
         }
         let (field, reason) = match stated {
-            Some("NONE") if bias => (
-                "bias",
-                "`bias`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",
-            ),
-            Some("NONE") if c => (
-                "c",
-                "`c`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",
-            ),
+            Some("NONE") if bias || c => {
+                let field = if bias { "bias" } else { "c" };
+                let reason = format!(
+                    "`{field}`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum"
+                );
+                (field, reason)
+            }
             Some("IN_ACCUMULATOR") if bias && c => (
                 "bias",
-                "`bias` and `c`: the GEMMDesc of `kernel` says epilogue IN_ACCUMULATOR, which adds the bias before C; schedules add C first, so give one of them",
+                "`bias` and `c`: the GEMMDesc of `kernel` says epilogue IN_ACCUMULATOR, which adds the bias before C; \
+                 schedules add C first, so give one of them"
+                    .to_owned(),
             ),
             _ => return Ok(()),
         };
