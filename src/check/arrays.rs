@@ -3,7 +3,7 @@
 use std::ops::Index;
 
 use super::error::CheckError;
-use super::reader::{Array, Reader, Rows, open, read_float};
+use super::reader::{Array, Reader, RowRange, open, read_float};
 use super::request::{Check, Operands};
 use super::schedule::Scheduling;
 use super::source::Source;
@@ -36,7 +36,7 @@ impl Arrays {
         check: &Check,
         (arithmetic, sparse): (&Arithmetic, Option<Pattern>),
         schedule: &Scheduling,
-        rows: &Rows,
+        rows: &RowRange,
         from: &mut Reader,
     ) -> Result<Arrays, CheckError> {
         let operands = &check.operands;
@@ -330,7 +330,7 @@ pub fn read_d(
     problem: &Problem,
     accumulator: Format,
     schedule: &Scheduling,
-    rows: &Rows,
+    rows: &RowRange,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);

@@ -116,11 +116,11 @@ impl Fields {
         if let [one, other, ..] = orders[..] {
             return Err(CheckError::exclusive(one, other));
         }
-        let words = given(&ORDERS[2..]);
-        if let (Some(words), Some(change)) = (words, given(&OF_A_SCHEDULE)) {
-            return Err(CheckError::exclusive(words, change));
+        let text = given(&ORDERS[2..]);
+        if let (Some(text), Some(change)) = (text, given(&OF_A_SCHEDULE)) {
+            return Err(CheckError::exclusive(text, change));
         }
-        if let (None, Some(answer)) = (words, given(&OF_A_KERNEL)) {
+        if let (None, Some(answer)) = (text, given(&OF_A_KERNEL)) {
             return Err(CheckError::needs(answer, "kernel"));
         }
         if self.gives("workspace") && !self.gives("kernel_table") {

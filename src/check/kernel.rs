@@ -17,9 +17,9 @@ use crate::tensor::shape_text;
 
 /// What a text determines.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PlannedKernel {
     /// For a report.
-    pub words: KernelWords,
+    pub description: KernelWords,
     /// Of the text as it was read: [`KernelSaid::sha256`].
     pub sha256: String,
     /// Whether A and B are stored transposed.
@@ -210,7 +210,7 @@ impl KernelRequest {
         &self,
         check: &Check,
         from: &mut Reader,
-    ) -> Result<(Schedule, Planned), CheckError> {
+    ) -> Result<(Schedule, PlannedKernel), CheckError> {
         let field = self.said.field();
         let options = Fields::from(check.clone()).kernel_options()?;
         let shapes = Shapes::of(check, from)?;
@@ -237,8 +237,8 @@ impl KernelRequest {
         }
         let schedule = plan.schedule().map_err(&fail)?;
         let result = plan.settings.result.value();
-        let mut words = kernel_words(&reading, &plan, &self.said, place);
-        words.assumed.extend(taken);
+        let mut description = kernel_words(&reading, &plan, &self.said, place);
+        description.assumed.extend(taken);
         let bias = plan
             .settings
             .epilogue
@@ -246,10 +246,12 @@ impl KernelRequest {
             .filter(|epilogue| epilogue.value == "BIAS");
         if let (Some(bias), false) = (bias, check.operands.arrays.contains_key(&Role::Bias)) {
             let assumed = "a bias of zeros: the text says that one is added, and none is given";
-            words.assumed.push(format!("{assumed} ({})", bias.from));
+            description
+                .assumed
+                .push(format!("{assumed} ({})", bias.from));
         }
-        let planned = Planned {
-            words,
+        let planned = PlannedKernel {
+            description,
             sha256: sha256(&content),
             stored: transposed,
             result,

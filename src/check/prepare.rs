@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::arrays::{Arrays, read_d};
 use super::error::CheckError;
 use super::model::Model;
-use super::reader::{Reader, Rows, Tensors};
+use super::reader::{Reader, RowRange, Tensors};
 use super::request::{Check, Claim};
 use super::schedule::Scheduling;
 use super::words::EngineChoice;
@@ -88,7 +88,7 @@ impl Prepared {
 
     fn new(
         check: &Check,
-        rows: &Rows,
+        rows: &RowRange,
         files: &Files,
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
@@ -278,7 +278,7 @@ impl Prepared {
         let span = self.model.arithmetic.step.span();
         let omitted = kernel.omitted(self.problem().k, span);
         let scheduled = Scheduled::of(schedule, given, &self.values).omitting(omitted);
-        Some(scheduled.said(self.scheduling.words()))
+        Some(scheduled.said(self.scheduling.kernel_description()))
     }
 
     /// How the finished product is rounded to D's format, if it is.

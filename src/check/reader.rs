@@ -14,7 +14,7 @@ use crate::tensor::{Planes, Tensor, parallel};
 use crate::words::Word;
 
 /// The rows of A, C and D that are examined, counted on from matrix to matrix; all without.
-pub type Rows = Option<Range<usize>>;
+pub type RowRange = Option<Range<usize>>;
 
 /// An array and the tensor made of it.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Array {
         role: Role,
         source: io::Source,
         format: Format,
-        rows: &Rows,
+        rows: &RowRange,
     ) -> Result<Array, CheckError> {
         let tensor = source.rows(format, rows.clone());
         Ok(Array {
@@ -73,7 +73,7 @@ impl Array {
         role: Role,
         how: Tf32Input,
         parts: bool,
-        rows: &Rows,
+        rows: &RowRange,
     ) -> Result<Array, CheckError> {
         let format = self.tensor.format();
         if format.ignored_bits() == 0 {
@@ -238,7 +238,7 @@ pub(super) fn read_float(
     (role, source): (Role, &Source),
     (stated_by, stated): (&'static str, Option<Format>),
     generated: Format,
-    rows: &Rows,
+    rows: &RowRange,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let of_descr = |descr: &Descr| {

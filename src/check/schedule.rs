@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::CheckError;
-use super::kernel::Planned;
+use super::kernel::PlannedKernel;
 use super::reader::Reader;
 use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
@@ -22,7 +22,7 @@ pub struct Scheduling {
     alpha: Option<u32>,
     beta: Option<u32>,
     scale_result: Option<u32>,
-    kernel: Option<Box<Planned>>,
+    kernel: Option<Box<PlannedKernel>>,
 }
 
 impl Scheduling {
@@ -91,8 +91,8 @@ impl Scheduling {
     }
 
     /// What a library states of the kernel, if the schedule was made of that.
-    pub fn words(&self) -> Option<&KernelWords> {
-        Some(&self.kernel.as_ref()?.words)
+    pub fn kernel_description(&self) -> Option<&KernelWords> {
+        Some(&self.kernel.as_ref()?.description)
     }
 
     /// SHA-256 of that text as it was read.

@@ -28,15 +28,13 @@ pub fn plan<'a>(rule: &'a BlockFloat, inputs: &Inputs<'a>) -> Result<Planned<Ker
         );
         return Err(OpError::new("x", reason));
     }
+    let about = format!(
+        "{} elements of a row share an exponent, {} magnitude bits each",
+        rule.shared, rule.magnitude_bits
+    );
     Ok(Planned {
-        output: "y",
         format: Format::Bf16,
-        shape: x.shape().to_vec(),
-        about: format!(
-            "{} elements of a row share an exponent, {} magnitude bits each",
-            rule.shared, rule.magnitude_bits
-        ),
-        kernel: Kernel { rule, x },
+        ..Planned::like(&x, about, Kernel { rule, x })
     })
 }
 

@@ -75,21 +75,17 @@ pub fn plan<'a>(rule: &'a Rule, inputs: &Inputs<'a>) -> Result<Planned<Elementwi
             (floats(needed(inputs, "x")?)?, None)
         }
     };
-    let mut shape = x.shape().to_vec();
-    if halves && let Some(columns) = shape.last_mut() {
+    let about = if halves {
+        "element by element; x holds gate and up side by side"
+    } else {
+        "element by element"
+    };
+    let kernel = Elementwise { rule, x, y, halves };
+    let mut planned = Planned::like(&x, about.to_owned(), kernel);
+    if halves && let Some(columns) = planned.shape.last_mut() {
         *columns /= 2;
     }
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape,
-        about: if halves {
-            "element by element; x holds gate and up side by side".to_owned()
-        } else {
-            "element by element".to_owned()
-        },
-        kernel: Elementwise { rule, x, y, halves },
-    })
+    Ok(planned)
 }
 
 impl RowKernel for Elementwise<'_> {

@@ -59,23 +59,22 @@ pub fn rms<'a>(
     same_format(&x, "weight", &weight)?;
     let block = Block::of(&rule.sum.threads, x.rows, x.columns, x.format.bytes())?;
     let sum = parameters.output.as_deref() == Some("residual");
+    let about = format!(
+        "rows of {}, {} threads per row, {} at a time",
+        x.columns, block.threads, block.vector
+    );
+    let kernel = Rms {
+        rule,
+        x,
+        weight,
+        residual,
+        block,
+        eps: eps(parameters)?,
+        sum,
+    };
     Ok(Planned {
         output: if sum { "residual" } else { "y" },
-        format: x.format,
-        shape: x.shape().to_vec(),
-        about: format!(
-            "rows of {}, {} threads per row, {} at a time",
-            x.columns, block.threads, block.vector
-        ),
-        kernel: Rms {
-            rule,
-            x,
-            weight,
-            residual,
-            block,
-            eps: eps(parameters)?,
-            sum,
-        },
+        ..Planned::like(&x, about, kernel)
     })
 }
 
@@ -183,19 +182,15 @@ pub fn layer<'a>(
         );
         return Err(OpError::new("x", reason));
     }
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape: x.shape().to_vec(),
-        about: format!("rows of {}, {} threads per row", x.columns, rule.threads),
-        kernel: Layer {
-            rule,
-            x,
-            weight,
-            bias,
-            eps: eps(parameters)?,
-        },
-    })
+    let about = format!("rows of {}, {} threads per row", x.columns, rule.threads);
+    let kernel = Layer {
+        rule,
+        x,
+        weight,
+        bias,
+        eps: eps(parameters)?,
+    };
+    Ok(Planned::like(&x, about, kernel))
 }
 
 /// Mean, sum of squared deviations and count of what has been seen.

@@ -90,27 +90,23 @@ pub fn plan<'a>(
         return Err(OpError::new("cos", reason));
     }
     let interleaved = parameters.interleaved || rule.interleaved;
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape: shape.to_vec(),
-        about: format!(
-            "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, pairing {}",
-            if interleaved { "neighbours" } else { "halves" }
-        ),
-        kernel: Kernel {
-            rule,
-            x,
-            cos,
-            sin,
-            layout,
-            heads,
-            tokens,
-            rotated,
-            interleaved,
-            per_batch,
-        },
-    })
+    let about = format!(
+        "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, pairing {}",
+        if interleaved { "neighbours" } else { "halves" }
+    );
+    let kernel = Kernel {
+        rule,
+        x,
+        cos,
+        sin,
+        layout,
+        heads,
+        tokens,
+        rotated,
+        interleaved,
+        per_batch,
+    };
+    Ok(Planned::like(&x, about, kernel))
 }
 
 impl RowKernel for Kernel<'_> {

@@ -41,13 +41,7 @@ pub fn plan<'a>(rule: &'a Softmax, inputs: &Inputs<'a>) -> Result<Planned<Kernel
             return Err(OpError::new("x", reason));
         }
     }
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape: x.shape().to_vec(),
-        about,
-        kernel: Kernel { rule, x },
-    })
+    Ok(Planned::like(&x, about, Kernel { rule, x }))
 }
 
 /// Who has a row.

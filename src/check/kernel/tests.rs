@@ -146,12 +146,12 @@ fn a_plan_from_a_text() {
     let scheduling = planned.scheduling();
     assert_eq!(scheduling.result(), Some(Format::Bf16));
     assert_eq!(scheduling.said_sha256(), Some(sha256(good())));
-    let words = scheduling.words().expect("words");
+    let description = scheduling.kernel_description().expect("a text");
     // Its begin: a page has no room for all of it.
-    let shown = words.text.as_deref().expect("the text");
+    let shown = description.text.as_deref().expect("the text");
     assert!(good().starts_with(&shown[..100]), "{shown}");
     assert!(
-        words
+        description
             .assumed
             .iter()
             .any(|one| one.starts_with("B is stored NxK"))
@@ -204,7 +204,7 @@ fn a_plan_from_a_text() {
         prepared(&transposed)
             .expect("a product")
             .scheduling()
-            .words()
+            .kernel_description()
             .unwrap()
             .assumed
             .iter()
@@ -292,10 +292,14 @@ fn where_the_words_are() {
     }
     let log = check(KernelSaid::Log(path.clone()));
     let found = prepared(&log).expect("a product");
-    let words = found.scheduling().words().expect("words").clone();
-    let place = words.place.expect("a file");
+    let description = found
+        .scheduling()
+        .kernel_description()
+        .expect("a text")
+        .clone();
+    let place = description.place.expect("a file");
     assert!(place.ends_with("log.txt, line 1"), "{place}");
-    assert_eq!(words.text, None);
+    assert_eq!(description.text, None);
     std::fs::write(&path, line(10, "R_16BF", 4)).expect("a file");
     assert_ne!(
         KernelSaid::Log(path).sha256().expect("it can be read"),

@@ -32,8 +32,8 @@ fn rows(table: &str) -> Vec<(Value, Vec<String>)> {
         let line = line.replace("DIGEST", &digest);
         let mut columns = line.split(" | ");
         let fields = serde_json::from_str(columns.next().expect("fields"));
-        let words = columns.map(str::to_owned).collect();
-        (fields.expect(&line), words)
+        let texts = columns.map(str::to_owned).collect();
+        (fields.expect(&line), texts)
     };
     lines.map(row).collect()
 }
@@ -122,13 +122,13 @@ fn fields_that_need_another() {
         {"workspace": 8} | workspace | kernel_table | {"kernel_table": "t.json"}
         "#,
     );
-    for (mut fields, words) in needed {
+    for (mut fields, texts) in needed {
         let error = check_of(&fields).expect_err("without the other");
-        let expected = format!("`{}` needs `{}`", words[0], words[1]);
+        let expected = format!("`{}` needs `{}`", texts[0], texts[1]);
         assert!(error.contains(&expected), "{fields}: {error}");
         extend(
             &mut fields,
-            &serde_json::from_str(&words[2]).expect("fields"),
+            &serde_json::from_str(&texts[2]).expect("fields"),
         );
         check_of(&fields).unwrap_or_else(|error| panic!("{fields}: {error}"));
     }
@@ -247,8 +247,8 @@ fn what_is_read_is_protected() {
         {"kernel_table": "t.json"} | t.json | the table of kernels
         "#,
     );
-    for (mut fields, words) in named {
-        let [name, role] = &words[..] else {
+    for (mut fields, texts) in named {
+        let [name, role] = &texts[..] else {
             panic!("a file and what it is");
         };
         for value in fields.as_object_mut().expect("fields").values_mut() {

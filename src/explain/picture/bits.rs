@@ -17,6 +17,19 @@ pub struct Row {
     pub note: String,
 }
 
+impl Row {
+    /// A term of which every bit counts.
+    pub fn of(label: impl Into<String>, value: Dyadic) -> Row {
+        Row {
+            label: label.into(),
+            value,
+            cut: None,
+            kind: Kind::Term,
+            note: String::new(),
+        }
+    }
+}
+
 /// What the number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -71,7 +84,7 @@ impl Drawing {
         let y = |row: usize| LINE_HEIGHT * (row as i32 + 2);
         html! {
             svg.drawing viewBox={ "0 0 " (width) " " (height + 6) } width=(width) height=(height + 6) role="img"
-                aria-label=(text(&self.words(name))) { (LINE)
+                aria-label=(text(&self.description(name))) { (LINE)
                 (self.ruler(top, low, height)) (LINE)
                 @for (i, row) in self.rows.iter().enumerate() {
                     (self.row(row, y(i), (top, low), &x)) (LINE)
@@ -155,15 +168,16 @@ impl Drawing {
     }
 
     /// The same as text, for screen readers.
-    fn words(&self, name: &str) -> String {
-        let mut words = format!("{name}.");
+    fn description(&self, name: &str) -> String {
+        let mut description = format!("{name}.");
         if let Some((exponent, grid)) = self.aligned {
-            words += &format!(" Common exponent {exponent}; terms keep bits down to 2^{grid}.");
+            description +=
+                &format!(" Common exponent {exponent}; terms keep bits down to 2^{grid}.");
         }
         for row in &self.rows {
-            words += &format!(" {}: {}.", row.label, row.value);
+            description += &format!(" {}: {}.", row.label, row.value);
         }
-        words
+        description
     }
 }
 
@@ -184,11 +198,8 @@ mod tests {
 
     fn row(label: &str, value: Dyadic, cut: Option<i32>) -> Row {
         Row {
-            label: label.to_owned(),
-            value,
             cut,
-            kind: Kind::Term,
-            note: String::new(),
+            ..Row::of(label, value)
         }
     }
 

@@ -131,7 +131,7 @@ impl Plan {
             .map(|unit| computed(&unit.explanation))
             .collect();
         let given = units[0].explanation.given.as_ref();
-        let mut words = match (units, self.parts()) {
+        let mut sentence = match (units, self.parts()) {
             ([one], _) => format!("{} computes {}.", one.name, shown(&results[0])),
             (_, Some(frame)) => {
                 let [first, end] = frame.k;
@@ -158,14 +158,14 @@ impl Plan {
                 })
                 .map(|unit| unit.name.as_str())
                 .collect();
-            words += &match (same.len(), units.len()) {
+            sentence += &match (same.len(), units.len()) {
                 (0, 1) => format!(" D has {}.", shown(&given.number)),
                 (0, _) => format!(" D has {}, like none of them.", shown(&given.number)),
                 (n, all) if n == all => " D has these bits.".to_owned(),
                 _ => format!(" D has the bits of {}.", same.join(", ")),
             };
         }
-        words
+        sentence
     }
 
     fn frames(&self, units: &[Unit]) -> Markup {

@@ -68,16 +68,12 @@ fn terms(step: &Step, stage: &Stage) -> Drawn {
         ));
     }
     if let Some(sum) = &stage.sum {
+        let note = if stage.sticky { "and a sticky bit" } else { "" };
         drawing.rows.push(Row {
-            label: "sum".into(),
-            value: sum.clone(),
             cut: stage.results.first().and_then(last_bit),
             kind: Kind::Sum,
-            note: if stage.sticky {
-                "and a sticky bit".into()
-            } else {
-                String::new()
-            },
+            note: note.to_owned(),
+            ..Row::of("sum", sum.clone())
         });
     }
     for number in &stage.results {
@@ -129,11 +125,8 @@ fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
         (grid..=bits).all(|weight| term.exact.bit(weight) == term.kept.bit(weight))
     });
     let kept = Row {
-        label: "rounded".into(),
-        value: term.kept.clone(),
-        note: String::new(),
-        kind: Kind::Term,
-        ..row.clone()
+        cut: stage.grid,
+        ..Row::of("rounded", term.kept.clone())
     };
     if just_cut { vec![row] } else { vec![row, kept] }
 }
@@ -230,11 +223,9 @@ pub fn operation(operation: &Operation) -> Drawn {
     let after = operation.result.value();
     if let (Value::Finite(after), Some(off)) = (after, &operation.off) {
         drawn.drawing.rows.push(Row {
-            label: "exactly".into(),
-            value: after.minus(off),
             cut: last_bit(&operation.result),
             kind: Kind::Sum,
-            note: String::new(),
+            ..Row::of("exactly", after.minus(off))
         });
     }
     rounded(
@@ -293,10 +284,7 @@ fn number(label: &str, number: &Number) -> Option<Row> {
 /// None of infinities and NaN, which have no bits of a weight.
 fn value(label: &str, value: &Value, note: String) -> Option<Row> {
     Some(Row {
-        label: label.to_owned(),
-        value: value.finite()?.clone(),
-        cut: None,
-        kind: Kind::Term,
         note,
+        ..Row::of(label, value.finite()?.clone())
     })
 }

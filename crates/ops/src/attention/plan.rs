@@ -134,35 +134,31 @@ pub fn plan<'a>(
         return Err(OpError::new("softmax_scale", reason));
     }
     let scale = ((f64::from(value) * LOG2_E) as f32).to_bits();
-    Ok(Planned {
-        output: "y",
-        format: q.format,
-        shape: q.shape().to_vec(),
-        about: format!(
-            "{} heads on {} of {}, {} queries and {} keys{}, blocks of {} by {} keys, scores times {value}",
-            at.heads,
-            at.kv_heads,
-            at.dim,
-            at.queries,
-            at.keys,
-            if parameters.causal { ", causal" } else { "" },
-            tile[0],
-            tile[1]
-        ),
-        kernel: Kernel {
-            rule,
-            arithmetic,
-            engine: means.engine,
-            q,
-            k,
-            v,
-            at,
-            tile,
-            wide,
-            causal,
-            scale,
-        },
-    })
+    let about = format!(
+        "{} heads on {} of {}, {} queries and {} keys{}, blocks of {} by {} keys, scores times {value}",
+        at.heads,
+        at.kv_heads,
+        at.dim,
+        at.queries,
+        at.keys,
+        if parameters.causal { ", causal" } else { "" },
+        tile[0],
+        tile[1]
+    );
+    let kernel = Kernel {
+        rule,
+        arithmetic,
+        engine: means.engine,
+        q,
+        k,
+        v,
+        at,
+        tile,
+        wide,
+        causal,
+        scale,
+    };
+    Ok(Planned::like(&q, about, kernel))
 }
 
 #[cfg(test)]
