@@ -58,46 +58,30 @@ impl Arrays {
         let b = open(Role::B, &sources[&Role::B], arithmetic.b, from)?;
         let mut by_role = ByRole::new();
         for (&role, source) in sources {
+            let plain = |format, rows: &RowRange, from: &mut Reader| {
+                let opened = open(role, source, format, from)?;
+                Array::read(role, opened, format, rows)
+            };
             let addend = arithmetic.addend();
-            let (format, rows) = match role {
+            let array = match role {
                 Role::C if schedule.addend_is_late() => {
                     let stated = ("c_dtype", check.model.c_dtype);
-                    let read = read_float((role, source), stated, addend, rows, from)?;
-                    by_role.insert(role, read);
-                    continue;
+                    read_float((role, source), stated, addend, rows, from)?
                 }
+                Role::C => plain(addend, rows, from)?,
                 Role::Bias => {
                     let stated = ("bias_dtype", operands.bias_dtype);
-                    let read = read_float((role, source), stated, Format::Fp32, &None, from)?;
-                    by_role.insert(role, read);
-                    continue;
+                    read_float((role, source), stated, Format::Fp32, &None, from)?
                 }
-                Role::C => (addend, rows),
-                Role::Azp | Role::AzpAdj => (Format::Int32, &None),
-                Role::SparseA => {
-                    // Words of any width, for which there is no format.
-                    let opened = match from.memory.arrays.remove(&role) {
-                        Some(array) if *source == Source::Memory => array,
-                        _ => open(role, source, Format::Int32, from)?,
-                    };
-                    let stored = opened.as_stored();
-                    let own = opened.header().descr.own_format();
-                    if let Some(own) = own.filter(|own| !own.is_integer()) {
-                        let label = io::escaped_path(opened.label());
-                        let reason = format!("it is in {own}; metadata are words of integers");
-                        return Err(CheckError::array("sparse_a", label, reason));
-                    }
-                    by_role.insert(role, Array::read(role, opened, stored, &None)?);
-                    continue;
-                }
+                Role::Azp | Role::AzpAdj => plain(Format::Int32, &None, from)?,
+                Role::SparseA => read_metadata(source, from)?,
                 Role::ScaleA | Role::ScaleB => match scale {
-                    Some(format) => (format, &None),
+                    Some(format) => plain(format, &None, from)?,
                     None => continue,
                 },
                 _ => continue,
             };
-            let opened = open(role, source, format, from)?;
-            by_role.insert(role, Array::read(role, opened, format, rows)?);
+            by_role.insert(role, array);
         }
         // Stored transposed, rows do not lie together.
         let a_rows = if transpose[0] { &None } else { rows };
@@ -119,9 +103,10 @@ impl Arrays {
             by_role,
             transpose,
             any_k: schedule.spec().without_products.is_some(),
-            block: (!schedule.takes_scales())
-                .then(|| arithmetic.scale.map(|scale| scale.block))
-                .flatten(),
+            block: arithmetic
+                .scale
+                .filter(|_| !schedule.takes_scales())
+                .map(|scale| scale.block),
         };
         let k = arrays.problem().map_err(|error| arrays.shapes(error))?.k;
         if let Some(most) = arithmetic.longest_k()
@@ -233,6 +218,23 @@ impl Arrays {
     pub(super) fn insert(&mut self, role: Role, array: Array) {
         self.by_role.insert(role, array);
     }
+}
+
+/// The metadata of a compressed A: words of any width, for which there is no format.
+fn read_metadata(source: &Source, from: &mut Reader) -> Result<Array, CheckError> {
+    let role = Role::SparseA;
+    let opened = match from.memory.arrays.remove(&role) {
+        Some(array) if *source == Source::Memory => array,
+        _ => open(role, source, Format::Int32, from)?,
+    };
+    let own = opened.header().descr.own_format();
+    if let Some(own) = own.filter(|own| !own.is_integer()) {
+        let label = io::escaped_path(opened.label());
+        let reason = format!("it is in {own}; metadata are words of integers");
+        return Err(CheckError::array(role.field(), label, reason));
+    }
+    let stored = opened.as_stored();
+    Array::read(role, opened, stored, &None)
 }
 
 /// The rows of B that a compressed A selects.

@@ -69,6 +69,11 @@ impl Fault {
         }
     }
 
+    /// The system's refusal to read it.
+    pub(super) fn unreadable(phrase: &'static str) -> impl Fn(std::io::Error) -> Fault {
+        move |error| Fault::caused(FaultKind::Unreadable, phrase, error)
+    }
+
     /// Says where within the file.
     pub fn within(self, place: impl Display) -> Fault {
         Fault {

@@ -108,9 +108,8 @@ impl MappedFile {
     /// As [`MappedFile::open`], and if it is to be private and there is no memory for it.
     pub fn open_as(path: &Path, privacy: Privacy, memory: &Memory) -> Result<MappedFile, Fault> {
         let unreadable = |phrase| Fault::new(FaultKind::Unreadable, phrase);
-        let failed = |phrase| move |error| Fault::caused(FaultKind::Unreadable, phrase, error);
         // Looked at first: opening a device may do something.
-        let about = std::fs::metadata(path).map_err(failed("cannot be opened"))?;
+        let about = std::fs::metadata(path).map_err(Fault::unreadable("cannot be opened"))?;
         if about.is_dir() {
             return Err(unreadable("is a directory, not a file"));
         }
@@ -119,7 +118,9 @@ impl MappedFile {
             return Err(unreadable("is not a regular file; save it to a file first"));
         }
         let file = stream::opened(path)?;
-        let about = file.metadata().map_err(failed("cannot be examined"))?;
+        let about = file
+            .metadata()
+            .map_err(Fault::unreadable("cannot be examined"))?;
         if about.len() == 0 {
             return Err(unreadable("is empty"));
         }
@@ -137,7 +138,7 @@ impl MappedFile {
                 // change what the codes are, never what is a valid value of a type here (plain integers);
                 // `confirm_unchanged` turns such a change into an error before anything is reported.
                 let map = unsafe { Mmap::map(&file) };
-                let map = map.map_err(failed("cannot be mapped into memory"))?;
+                let map = map.map_err(Fault::unreadable("cannot be mapped into memory"))?;
                 Bytes::Mapped(map, memory.mapped(look.length)?)
             }
         };
@@ -281,11 +282,7 @@ fn filled(mut block: Block, file: &File, look: &Look) -> Result<Block, Fault> {
     match read {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(changed()),
         Err(error) => {
-            return Err(Fault::caused(
-                FaultKind::Unreadable,
-                "cannot be read",
-                error,
-            ));
+            return Err(Fault::unreadable("cannot be read")(error));
         }
         Ok(()) => {}
     }

@@ -28,9 +28,7 @@ pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     if !is_own(path) || !std::fs::metadata(path).is_ok_and(|about| is_pipe(&about)) {
         return Ok(None);
     }
-    let file = File::open(path);
-    let file =
-        file.map_err(|error| Fault::caused(FaultKind::Unreadable, "cannot be opened", error))?;
+    let file = File::open(path).map_err(Fault::unreadable("cannot be opened"))?;
     Ok(Some(Box::new(file)))
 }
 
@@ -39,7 +37,7 @@ pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
 /// # Errors
 /// If it is one, or cannot be opened.
 pub fn opened(path: &Path) -> Result<File, Fault> {
-    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be opened", error);
+    let failed = Fault::unreadable("cannot be opened");
     let mut options = File::options();
     options.read(true);
     if is_own(path) {
@@ -81,7 +79,6 @@ fn is_pipe(_: &Metadata) -> bool {
 /// # Errors
 /// If it is empty, cannot be read, or has more bytes than memory may hold.
 pub fn read(mut stream: Box<dyn Read>, memory: &Memory) -> Result<Block, Fault> {
-    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
     let mut block = memory.zeroed(1 << 16)?;
     let mut length = 0;
     loop {
@@ -89,7 +86,7 @@ pub fn read(mut stream: Box<dyn Read>, memory: &Memory) -> Result<Block, Fault> 
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(Fault::unreadable("cannot be read")(error)),
         }
         if length == block.as_ref().len() {
             let mut larger = memory.zeroed(2 * length)?;
