@@ -168,9 +168,6 @@ fn one<T: Clone + PartialEq + std::fmt::Display>(
 }
 
 /// Reads an architecture file; with the SHA-256 of what was read.
-///
-/// # Errors
-/// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<(Architecture, String), FileError> {
     let (architecture, text) = read_document(path, "architecture", Architecture::from_json)?;
     Ok((architecture, sha256(text)))

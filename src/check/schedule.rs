@@ -245,9 +245,6 @@ impl Scheduling {
 }
 
 /// Reads a schedule file.
-///
-/// # Errors
-/// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Schedule, FileError> {
     Ok(read_document(path, "schedule", Schedule::from_json)?.0)
 }

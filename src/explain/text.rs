@@ -16,9 +16,6 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Writes it with colours; whoever owns the stream strips them where they are not wanted.
-///
-/// # Errors
-/// Those of the writer.
 pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     header(explanation, out)?;
     if let Some(search) = &explanation.search {

@@ -81,9 +81,6 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Gives `write` standard output without colours, and writes all of it before this returns.
-///
-/// # Errors
-/// Those of `write` and of the stream.
 pub fn to_stdout(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     match Console::current() {
         Some(console) => {

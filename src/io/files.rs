@@ -61,25 +61,16 @@ impl Files {
     }
 
     /// Opens `x.npy`, `x.npz#name`, `x.safetensors#name`, or `-` for a file on standard input.
-    ///
-    /// # Errors
-    /// One sentence naming the file and the cause.
     pub fn source(&self, path: &Path) -> Result<Source, FileError> {
         Ok(self.container(path)?.only()?.called(path))
     }
 
     /// Opens a file and reads what arrays it holds. After a `#` the path may name one array.
-    ///
-    /// # Errors
-    /// As [`Container::open`].
     pub fn container(&self, path: &Path) -> Result<Container, FileError> {
         Container::open_in(self, path)
     }
 
     /// The array that `generate:…` stands for.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
     pub fn generated(
         &self,
         name: &Path,
@@ -92,9 +83,6 @@ impl Files {
     }
 
     /// Opens a file of any kind.
-    ///
-    /// # Errors
-    /// As [`MappedFile::open_as`]; callers add the path.
     pub fn file(&self, path: &Path) -> Result<Arc<MappedFile>, Fault> {
         // It can be read only once, so it is what was there.
         let standard = path == Path::new(STDIN);

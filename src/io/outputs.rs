@@ -103,9 +103,6 @@ impl Outputs {
     }
 
     /// Opens an output if it is requested.
-    ///
-    /// # Errors
-    /// As [`Outputs::open`].
     pub fn open_if(
         &mut self,
         role: &str,
@@ -115,9 +112,6 @@ impl Outputs {
     }
 
     /// Opens an output that goes to the end of what is there.
-    ///
-    /// # Errors
-    /// As [`Outputs::open`].
     pub fn append(&mut self, role: &str, path: &Path) -> Result<Output, FileError> {
         self.claim(role, path)?;
         Output::append(path)

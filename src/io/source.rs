@@ -52,17 +52,11 @@ impl Source {
     }
 
     /// Opens `x.npy`, `x.npz#name` or `x.safetensors#name`.
-    ///
-    /// # Errors
-    /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<Source, FileError> {
         Files::default().source(path)
     }
 
     /// The array that a specification stands for, as a file of that name.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
     pub fn generated(
         name: &Path,
         spec: &Spec,

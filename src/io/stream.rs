@@ -10,9 +10,6 @@ use crate::memory::{Block, Memory};
 
 /// The stream that a path means, if it means one: `-`, or a pipe that this process has got. A named pipe
 /// is none, for nobody may ever write to it.
-///
-/// # Errors
-/// If it cannot be opened.
 pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     if path == Path::new(STDIN) {
         if let Some(console) = Console::current() {
@@ -33,9 +30,6 @@ pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
 }
 
 /// Opens a file to read from it. A named pipe is refused, without waiting for somebody to write to it.
-///
-/// # Errors
-/// If it is one, or cannot be opened.
 pub fn opened(path: &Path) -> Result<File, Fault> {
     let failed = Fault::unreadable("cannot be opened");
     let mut options = File::options();

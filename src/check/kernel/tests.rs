@@ -193,7 +193,7 @@ fn a_plan_from_a_text() {
             assert_eq!(!refused, taken, "{:?}", found.err());
         }
     }
-    // Alpha is not a part of a kernel's words.
+    // Alpha is not a part of a kernel's text.
     let mut scaled = check_of_text.clone();
     scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000));
     let scaled = prepared(&scaled).expect("a product");

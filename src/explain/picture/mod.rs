@@ -63,9 +63,6 @@ impl Plan {
     }
 
     /// Writes the page; `texts` is what the terminal shows for each unit.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub fn write(&self, units: &[Unit], texts: &[String], out: &mut dyn Write) -> io::Result<()> {
         let Some(first) = units.first() else {
             return Ok(());

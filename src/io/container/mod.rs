@@ -68,9 +68,6 @@ impl Container {
     }
 
     /// What a file holds that is open already.
-    ///
-    /// # Errors
-    /// As of [`Container::open`].
     pub fn of(file: MappedFile) -> Result<Container, FileError> {
         let contents = Contents::read(&file);
         let contents = contents.map_err(|fault| fault.of(file.path()))?;

@@ -38,9 +38,6 @@ impl Header {
 
     /// Reads the header of a file of `length` bytes from its first bytes, [`Header::ENOUGH`] of them
     /// or all there are, and checks the length against it.
-    ///
-    /// # Errors
-    /// As [`Header::parse`].
     pub fn parse_start(file: &[u8], length: usize) -> Result<Header> {
         ensure!(
             file.starts_with(MAGIC),

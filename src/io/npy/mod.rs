@@ -30,9 +30,6 @@ pub struct NpyFile {
 
 impl NpyFile {
     /// Opens a file, reads its header and checks that it holds as many bytes as that promises.
-    ///
-    /// # Errors
-    /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<NpyFile, FileError> {
         let file = MappedFile::open(path).map_err(|fault| fault.of(path))?;
         let header = Header::parse(file.bytes()).map_err(|fault| fault.of(path))?;
