@@ -78,7 +78,9 @@ impl Files {
         format: Format,
         role: Role,
     ) -> Result<Source, FileError> {
-        let made = self.with_room(|| Source::generated(name, spec, format, role, &self.memory));
+        let make = || Source::generated(name, spec, format, role, &self.memory);
+        // Once more without what is kept for nobody, if memory lacks.
+        let made = make().or_else(|error| if self.release() { make() } else { Err(error) });
         made.map_err(|error| Fault::from(error).of(name))
     }
 
@@ -122,11 +124,6 @@ impl Files {
         } else {
             read
         }
-    }
-
-    /// Once more without what is kept for nobody, if memory lacks.
-    pub(super) fn with_room<T, E>(&self, work: impl Fn() -> Result<T, E>) -> Result<T, E> {
-        work().or_else(|error| if self.release() { work() } else { Err(error) })
     }
 
     /// Lets go of what nobody uses; whether that was anything.

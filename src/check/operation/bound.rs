@@ -71,12 +71,13 @@ impl Operation {
             (Some(path), None) => {
                 let read = read_document(path, "variant", |text| {
                     let variant = Variant::from_json(text)?;
-                    match variant.rule.operation() {
-                        of if of == operation => Ok(variant),
-                        of => Err(format!(
-                            "it is a variant of {of}, but the request is for {operation}"
-                        )),
+                    let has = variant.rule.operation();
+                    if has == operation {
+                        return Ok(variant);
                     }
+                    Err(format!(
+                        "it is a variant of {has}, but the request is for {operation}"
+                    ))
                 });
                 let (variant, text) = read.map_err(CheckError::file("variant_file"))?;
                 Ok((variant, Some((path.display().to_string(), sha256(text)))))
@@ -185,7 +186,11 @@ impl Operation {
 }
 
 /// The tensor core's rule for attention on this GPU.
-fn chosen(rule: &Rule, arch: Option<&str>, format: Format) -> Result<Option<Chosen>, CheckError> {
+pub(super) fn chosen(
+    rule: &Rule,
+    arch: Option<&str>,
+    format: Format,
+) -> Result<Option<Chosen>, CheckError> {
     let Rule::Attention(attention) = rule else {
         return Ok(None);
     };
@@ -224,15 +229,6 @@ impl BoundOperation {
             engine: self.engine,
         };
         Job::new(rule, inputs, &self.parameters, means)
-    }
-
-    /// The tensor core's arithmetic for another rule; none that another instruction has.
-    pub(super) fn chosen_for(
-        &self,
-        rule: &Rule,
-        format: Format,
-    ) -> Result<Option<Chosen>, CheckError> {
-        chosen(rule, self.request.arch.as_deref(), format)
     }
 
     /// What a commitment fixes of it beside the arrays.

@@ -1,7 +1,7 @@
 //! Everything an operation needs, read and chosen.
 
 use super::Operation;
-use super::bound::BoundOperation;
+use super::bound::{BoundOperation, chosen};
 use crate::check::any_request::Request;
 use crate::check::error::CheckError;
 use crate::check::reader::{Array, Reader, read_float};
@@ -149,10 +149,8 @@ impl PreparedOperation {
 
     /// The operation by another of its variants; none if it does not compute such arrays.
     pub(super) fn by<T>(&self, variant: &Variant, use_it: impl FnOnce(&Job) -> T) -> Option<T> {
-        let chosen = self
-            .bound
-            .chosen_for(&variant.rule, format_of(&self.arrays))
-            .ok()?;
+        let arch = self.request().arch.as_deref();
+        let chosen = chosen(&variant.rule, arch, format_of(&self.arrays)).ok()?;
         let inputs = operands(&self.arrays);
         let job = self.bound.job_by(&variant.rule, chosen.as_ref(), &inputs);
         job.ok().map(|job| use_it(&job))
