@@ -96,8 +96,7 @@ pub fn option(field: &str) -> String {
     }
 }
 
-/// Words as a person types them into a POSIX shell. Of a word that is not UTF-8 the shell is shown the
-/// nearest that is.
+/// Words as a person types them into a POSIX shell. A word that is not UTF-8 is replaced by the nearest one that is.
 pub fn shell_line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
     let quoted = words.into_iter().map(|word| {

@@ -351,8 +351,7 @@ macro_rules! of_groups {
 product_fields!(of_groups);
 
 impl Fields {
-    /// Gives a field of an object that somebody wrote the one name that documents have for a format, of which people
-    /// know several, as the command line takes them.
+    /// Replaces any name of a format, as the command line takes them, by the one that documents have.
     pub fn canonical(field: &str, value: &mut serde_json::Value) {
         if let Some(format) = value.as_str().and_then(Format::from_name)
             && Fields::about()

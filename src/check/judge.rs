@@ -84,7 +84,7 @@ pub trait Judge: Subject {
         first.into_iter().chain(search).collect()
     }
 
-    /// The page of what was judged: the map, and how the first mismatch comes about.
+    /// The page of what was judged: the map, and how the first mismatch is computed.
     ///
     /// # Errors
     /// If a file has changed.

@@ -10,7 +10,7 @@
 //! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents,
 //!   `contradictions` in that, `conversion` both ways;
 //!   `command_line`: as a command of a shell.
-//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
+//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
 //! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict;
 //!   `committed`: commitments;

@@ -171,7 +171,7 @@ impl FromIterator<(Role, Tensor)> for Tensors {
 pub(super) struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
-    /// Those of which only the shape was needed, until they are read.
+    /// Arrays that were opened for their shape, until they are read.
     pub opened: ByRole<io::Source>,
 }
 

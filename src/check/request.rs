@@ -246,7 +246,7 @@ pub struct Draw {
 /// What decides which elements are drawn. There is none by default: everybody would know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seed {
-    /// A number, of which nothing is known.
+    /// A number of unknown origin.
     Number(u64),
     /// A commitment, which D must be that of, and a public value that came after it
     /// ([`PublicDraw`](crate::sample::PublicDraw)).
@@ -273,7 +273,7 @@ pub enum Naming {
 }
 
 impl Check {
-    /// A check of a D with everything else as it is by default.
+    /// A check of a D with defaults for everything else.
     ///
     /// `arch` is an architecture, compute capability or GPU of the catalogue.
     pub fn new(arch: &str, dtype: Format, [a, b, d]: [Source; 3]) -> Check {

@@ -30,7 +30,7 @@ impl Prepared {
         Judge::run(self, progress)
     }
 
-    /// How an element of D comes about, and how it compares with the D that was read.
+    /// How an element of D is computed, and how it compares with the D that was read.
     pub fn explain(&self, index: &[usize], wish: Wish) -> Result<Explanation, CheckError> {
         let shape = self.problem().d_shape();
         let inside = index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| i < n);
@@ -41,7 +41,7 @@ impl Prepared {
         Ok(self.question(index, wish, |question| question.answer()))
     }
 
-    /// Asks how an element of D comes about.
+    /// Asks how an element of D is computed.
     fn question<T>(&self, index: &[usize], wish: Wish, ask: impl FnOnce(Question) -> T) -> T {
         let (choice, problem) = (self.choice(), self.problem());
         let (batch, row, column) = position(&problem, index);

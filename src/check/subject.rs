@@ -78,7 +78,7 @@ pub trait Subject: Sync {
     fn discrimination(&self, _: Verdict, _: Option<&Part>) -> Option<Discrimination> {
         None
     }
-    /// How one element comes about.
+    /// How one element is computed.
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError>;
     /// Steps of the chain that an explanation shows, if it shows one.
     fn explained_steps(&self) -> usize {
@@ -182,7 +182,7 @@ pub struct Diagnosed {
     pub untried: Vec<Cow<'static, str>>,
 }
 
-/// How one element comes about.
+/// How one element is computed.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Explained {

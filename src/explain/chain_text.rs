@@ -306,7 +306,7 @@ fn stage(
     Ok(())
 }
 
-/// What C stands for in a stage.
+/// The addend of a stage.
 fn addend(step: &Step, stage: &Stage, previous: Option<&Stage>) -> (&'static str, Option<Number>) {
     // A stage that arrives at a number of its own starts from its predecessor's, or from nothing.
     match (stage.results.is_empty(), previous) {

@@ -67,7 +67,7 @@ pub struct Operation {
     pub off: Option<Dyadic>,
 }
 
-/// Up to so many chains are shown step by step, unless steps are requested.
+/// Most chains that are shown step by step, unless steps are requested.
 const FEW_CHAINS: usize = 3;
 
 /// Everything that happens to the element at `at`, and its code in D's format.

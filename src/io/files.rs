@@ -11,8 +11,8 @@ use crate::memory::{Limits, Memory};
 use crate::num::Format;
 use crate::role::Role;
 
-/// Opens files. Whoever opens one again that is at rest gets the same bytes and digest; those that
-/// nobody uses are kept up to a quarter of the limit.
+/// Opens files. A file that is opened again unchanged has the same bytes and digest; unused files are kept up to a
+/// quarter of the limit.
 ///
 /// ```
 /// use tcverify::io::{Files, Privacy};
@@ -70,7 +70,7 @@ impl Files {
         Container::open_in(self, path)
     }
 
-    /// The array that `generate:…` stands for.
+    /// The array that `generate:…` specifies.
     pub fn generated(
         &self,
         name: &Path,
@@ -79,7 +79,7 @@ impl Files {
         role: Role,
     ) -> Result<Source, FileError> {
         let make = || Source::generated(name, spec, format, role, &self.memory);
-        // Once more without what is kept for nobody, if memory lacks.
+        // Once more without unused files, if memory lacks.
         let made = make().or_else(|error| if self.release() { make() } else { Err(error) });
         made.map_err(|error| Fault::from(error).of(name))
     }
@@ -92,7 +92,7 @@ impl Files {
         let _turn = locked(&turn);
         let known = self.open().by_path.get(path).map(|(_, file)| file.clone());
         if let Some(file) = known.filter(|file| standard || file.is_as_it_was()) {
-            // Mapped for want of room, and used by nobody else: there may be room now.
+            // Mapped for lack of memory, and used by nobody else: there may be room now.
             if file.is_kept_rightly() || Arc::strong_count(&file) > 2 {
                 return Ok(file);
             }
@@ -107,7 +107,7 @@ impl Files {
         open.keep(file.clone());
         let most = self.memory.limits().max_bytes / 4;
         if open.cost > most {
-            // Half of it, so that the next files find room without a look at all others.
+            // Half of it, so that the next files find room without a search through all others.
             open.release(most / 2);
         }
         Ok(file)
@@ -126,7 +126,7 @@ impl Files {
         }
     }
 
-    /// Lets go of what nobody uses; whether that was anything.
+    /// Closes unused files; returns whether there were any.
     fn release(&self) -> bool {
         self.open().release(0)
     }
@@ -166,7 +166,7 @@ impl Open {
         }
     }
 
-    /// Lets go of what nobody uses, but for this many bytes of the newest; whether that was anything.
+    /// Closes unused files, except this many bytes of the newest; returns whether there were any.
     fn release(&mut self, spared: u64) -> bool {
         let files = self.by_path.iter();
         let idle = files.filter(|(_, (_, file))| Arc::strong_count(file) == 1);

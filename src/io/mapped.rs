@@ -1,4 +1,4 @@
-//! Input files, held in private memory or mapped, and bytes that stand for one.
+//! Input files, held in private memory or mapped, and bytes in the place of a file.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ enum Origin {
 pub(super) struct Look {
     length: u64,
     modified: Option<SystemTime>,
-    /// Device, number and the time of the last change of any kind, which nobody can set back.
+    /// Device, number and the time of the last change of any kind, which cannot be set back.
     #[cfg(unix)]
     number: [i64; 4],
 }
@@ -157,7 +157,7 @@ impl MappedFile {
         }
     }
 
-    /// Bytes that stand for a file called `name`.
+    /// Bytes as a file called `name`.
     pub fn made(name: &Path, bytes: Vec<u8>) -> MappedFile {
         MappedFile::made_of(name, Bytes::Made(bytes))
     }
@@ -192,7 +192,7 @@ impl MappedFile {
         }
     }
 
-    /// Whether this program made it, to stand for a file.
+    /// Whether this program made it.
     pub fn is_made(&self) -> bool {
         matches!(self.origin, Origin::Made | Origin::Tensor(_))
     }

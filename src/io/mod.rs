@@ -1,7 +1,7 @@
 //! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
 
 mod confined;
-// Without the command nobody runs inside another program.
+// Only the command enters a console.
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod console;
 mod container;
@@ -39,5 +39,5 @@ pub use tcverify_common::{
 };
 pub use text::{MAX_DOCUMENT, MAX_LOG, read_bytes, read_document, read_text};
 
-/// The path that stands for standard input.
+/// The path of standard input.
 pub const STDIN: &str = "-";

@@ -141,7 +141,7 @@ fn folder_of(path: &Path) -> Result<&Path, Fault> {
     }
 }
 
-/// Whoever may read and write the old file, and nobody else, may the new one.
+/// Gives the new file the owner, group and permissions of the old one, or narrower ones.
 #[cfg(unix)]
 fn keep_access(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

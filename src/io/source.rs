@@ -56,7 +56,7 @@ impl Source {
         Files::default().source(path)
     }
 
-    /// The array that a specification stands for, as a file of that name.
+    /// The array that a specification generates, as a file of that name.
     pub fn generated(
         name: &Path,
         spec: &Spec,
@@ -76,7 +76,7 @@ impl Source {
         Ok(Source::new(name.to_owned(), file.clone(), file, header))
     }
 
-    /// A tensor that stands for a file of this name, taken over as it is.
+    /// A tensor as a file of this name, unchanged.
     ///
     /// # Errors
     /// If an element is not a code of its format, or no file could hold its shape.

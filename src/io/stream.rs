@@ -9,7 +9,7 @@ use super::{Fault, FaultKind, STDIN};
 use crate::memory::{Block, Memory};
 
 /// The stream that a path means, if it means one: `-`, or a pipe that this process has got. A named pipe
-/// is none, for nobody may ever write to it.
+/// is not one, because it may never get a writer.
 pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     if path == Path::new(STDIN) {
         if let Some(console) = Console::current() {

@@ -20,7 +20,7 @@ const RANDOM: usize = 8;
 pub struct Temporary {
     file: File,
     path: TempPath,
-    /// Last, so that the file is gone when nobody guards it any more.
+    /// Last, so that the file is gone before its guard is.
     _guard: Fleeting,
 }
 

@@ -12,7 +12,7 @@ pub const MAX_DOCUMENT: u64 = 16 << 20;
 /// Larger than the log of a run that anyone waits for, and than any manifest.
 pub const MAX_LOG: u64 = 1 << 28;
 
-/// What a file of so many bytes at most holds; `what` is what larger ones are not.
+/// The bytes of a file of at most `most` bytes; `what` names the kind of file in the error.
 ///
 /// # Errors
 /// If it cannot be read, or is larger.

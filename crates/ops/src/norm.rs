@@ -193,7 +193,7 @@ pub fn layer<'a>(
     Ok(Planned::like(&x, about, kernel))
 }
 
-/// Mean, sum of squared deviations and count of what has been seen.
+/// Mean, sum of squared deviations, and count.
 #[derive(Clone, Copy)]
 struct Moments {
     mean: u32,

@@ -114,7 +114,7 @@ impl Kernel<'_> {
         self.divided(a, powers, sum, out);
     }
 
-    /// Vectors in turn, and single elements after so many.
+    /// Vectors in turn, and single elements after the first `whole`.
     fn by_block<A: Arith>(
         &self,
         a: A,

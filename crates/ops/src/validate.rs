@@ -1,4 +1,4 @@
-//! What no machine has, and what would take too much.
+//! Limits of a rule's constants: those of GPUs, and of memory and time.
 
 use super::rule::{Attention, Rule, Square, Sum, Threads};
 
@@ -124,7 +124,7 @@ fn sum(sum: &Sum) -> Result<(), String> {
         .map_or(Ok(()), |few| threads("few.most", few.most))
 }
 
-/// Whether attention can be computed in blocks of so many rows of Q and keys.
+/// Whether attention can be computed in blocks of `m` rows of Q and `n` keys.
 pub fn is_tile([m, n]: [usize; 2]) -> bool {
     (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16)
 }

@@ -123,7 +123,7 @@ pub(super) fn row_of(array: &Tensor, row: usize) -> Vec<u32> {
 const ROOM: usize = 100_000;
 
 impl PreparedOperation {
-    /// How the row of an element comes about.
+    /// How the row of an element is computed.
     pub fn explain(&self, index: &[usize]) -> Result<OperationExplanation, CheckError> {
         let job = self.job();
         let inside =

@@ -23,7 +23,7 @@ const WHOLE: usize = 1 << 24;
 pub enum Fit {
     /// It gives all of it.
     Whole,
-    /// It gives the elements that were tested, so many.
+    /// It gives the tested elements, of this number.
     Tested(usize),
     Differs,
     /// It does not compute such arrays.

@@ -160,7 +160,7 @@ fn shown(name: &[u8]) -> String {
     shorten(&String::from_utf8_lossy(name))
 }
 
-/// A number of so many bytes, the lowest first.
+/// A little-endian number of `width` bytes.
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     let mut eight = [0; 8];
     eight[..width].copy_from_slice(bytes.get(at..at.checked_add(width)?)?);
@@ -282,7 +282,7 @@ fn extras(mut bytes: &[u8]) -> Result<Vec<(u16, &[u8])>, Fault> {
     Ok(all)
 }
 
-/// Numbers of which those that are all ones stand in the field of 64 bits, which is there for them alone.
+/// Numbers; those that are all ones are in the extra field of 64-bit numbers, which holds nothing else.
 fn wide<const N: usize>(narrow: [u64; N], extra: &[(u16, &[u8])]) -> Option<[u64; N]> {
     let mut fields = extra.iter().filter(|(id, _)| *id == WIDE);
     let field = fields.next().map_or(&[][..], |(_, bytes)| bytes);

@@ -31,7 +31,7 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// The row of an array with so many heads and tokens.
+    /// The row of a batch, head and token in an array.
     pub fn row(&self, heads: usize, tokens: usize, [batch, head, token]: [usize; 3]) -> usize {
         if self.heads_first {
             (batch * heads + head) * tokens + token

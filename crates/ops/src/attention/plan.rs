@@ -61,7 +61,7 @@ fn axes([q, k, v]: [&Rows; 3], layout: &Layout) -> Result<Axes, OpError> {
 type Tile = ([usize; 2], usize);
 
 impl Attention {
-    /// The tile for heads of so many elements on this GPU.
+    /// The tile for heads of `dim` elements on this GPU.
     fn tile(&self, dim: usize, causal: bool, gpu: &str) -> Result<Tile, OpError> {
         let found = |small: bool| {
             let holds =
