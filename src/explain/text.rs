@@ -30,21 +30,12 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let reproduced = e.converted.unwrap_or(e.computed);
     let index = format!("D{:?}", e.index);
-    match &e.given {
-        None => writeln!(out, "{STRONG}COMPUTED{STRONG:#}  {index}\n")?,
-        Some(given) if given.same => {
-            writeln!(
-                out,
-                "{GOOD}IDENTICAL{GOOD:#}  {index} equals the model's result\n"
-            )?;
-        }
-        Some(_) => {
-            writeln!(
-                out,
-                "{BAD}DIFFERENT{BAD:#}  {index} differs from the model's result\n"
-            )?;
-        }
-    }
+    let (style, verdict, comparison) = match &e.given {
+        None => (STRONG, "COMPUTED", ""),
+        Some(given) if given.same => (GOOD, "IDENTICAL", " equals the model's result"),
+        Some(_) => (BAD, "DIFFERENT", " differs from the model's result"),
+    };
+    writeln!(out, "{style}{verdict}{style:#}  {index}{comparison}\n")?;
     let model = &e.model;
     row(out, "model", &model.line(None))?;
     row(out, "", &model.summary)?;

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(super) use naming::prefix;
 pub use naming::split;
 
 use super::error::bail;
