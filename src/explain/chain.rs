@@ -55,6 +55,14 @@ pub struct Folded {
 }
 
 impl Entry {
+    /// The step, if it is shown.
+    pub fn step(&self) -> Option<&Step> {
+        match self {
+            Entry::Step { step, .. } => Some(step),
+            Entry::Folded(_) => None,
+        }
+    }
+
     /// Counts steps and k from others on: those of the chains and products before.
     pub fn shift(&mut self, steps: usize, k: usize) {
         match self {

@@ -218,14 +218,7 @@ fn one_frame(frame: &Frame, units: &[Unit]) -> Markup {
     let cells: Vec<(Vec<&trace::Step>, Option<Number>)> = units
         .iter()
         .map(|unit| {
-            let steps = unit
-                .explanation
-                .chain
-                .iter()
-                .filter_map(|entry| match entry {
-                    Entry::Step { step, .. } => Some(&**step),
-                    Entry::Folded(_) => None,
-                });
+            let steps = unit.explanation.chain.iter().filter_map(Entry::step);
             let inside = steps.filter(|step| step.k[0] >= first && step.k[1] <= end);
             let steps: Vec<_> = inside.collect();
             let after = steps.last().map(|step| step.after);
