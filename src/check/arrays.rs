@@ -1,9 +1,9 @@
-//! The arrays of a request together, turned into a problem.
+//! The arrays of a request together, as a problem.
 
 use std::ops::Index;
 
 use super::error::CheckError;
-use super::reader::{Array, Reader, Rows, open, read_float};
+use super::reader::{Array, Reader, RowRange, open, read_float};
 use super::request::{Check, Operands};
 use super::schedule::Scheduling;
 use super::source::Source;
@@ -25,7 +25,7 @@ pub struct Arrays {
     selected: Option<Vec<u32>>,
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
     block: Option<usize>,
-    /// Whether the schedule says what D is without products.
+    /// Whether the schedule defines D without products.
     any_k: bool,
 }
 
@@ -36,7 +36,7 @@ impl Arrays {
         check: &Check,
         (arithmetic, sparse): (&Arithmetic, Option<Pattern>),
         schedule: &Scheduling,
-        rows: &Rows,
+        rows: &RowRange,
         from: &mut Reader,
     ) -> Result<Arrays, CheckError> {
         let operands = &check.operands;
@@ -58,46 +58,30 @@ impl Arrays {
         let b = open(Role::B, &sources[&Role::B], arithmetic.b, from)?;
         let mut by_role = ByRole::new();
         for (&role, source) in sources {
+            let plain = |format, rows: &RowRange, from: &mut Reader| {
+                let opened = open(role, source, format, from)?;
+                Array::read(role, opened, format, rows)
+            };
             let addend = arithmetic.addend();
-            let (format, rows) = match role {
+            let array = match role {
                 Role::C if schedule.addend_is_late() => {
-                    let said = ("c_dtype", check.model.c_dtype);
-                    let read = read_float((role, source), said, addend, rows, from)?;
-                    by_role.insert(role, read);
-                    continue;
+                    let stated = ("c_dtype", check.model.c_dtype);
+                    read_float((role, source), stated, addend, rows, from)?
                 }
+                Role::C => plain(addend, rows, from)?,
                 Role::Bias => {
-                    let said = ("bias_dtype", operands.bias_dtype);
-                    let read = read_float((role, source), said, Format::Fp32, &None, from)?;
-                    by_role.insert(role, read);
-                    continue;
+                    let stated = ("bias_dtype", operands.bias_dtype);
+                    read_float((role, source), stated, Format::Fp32, &None, from)?
                 }
-                Role::C => (addend, rows),
-                Role::Azp | Role::AzpAdj => (Format::Int32, &None),
-                Role::SparseA => {
-                    // Words of any width, which no format says.
-                    let opened = match from.memory.arrays.remove(&role) {
-                        Some(array) if *source == Source::Memory => array,
-                        _ => open(role, source, Format::Int32, from)?,
-                    };
-                    let stored = opened.as_stored();
-                    let own = opened.header().descr.own_format();
-                    if let Some(own) = own.filter(|own| !own.is_integer()) {
-                        let label = io::escaped_path(opened.label());
-                        let reason = format!("it is in {own}; metadata are words of integers");
-                        return Err(CheckError::array("sparse_a", label, reason));
-                    }
-                    by_role.insert(role, Array::read(role, opened, stored, &None)?);
-                    continue;
-                }
+                Role::Azp | Role::AzpAdj => plain(Format::Int32, &None, from)?,
+                Role::SparseA => read_metadata(source, from)?,
                 Role::ScaleA | Role::ScaleB => match scale {
-                    Some(format) => (format, &None),
+                    Some(format) => plain(format, &None, from)?,
                     None => continue,
                 },
                 _ => continue,
             };
-            let opened = open(role, source, format, from)?;
-            by_role.insert(role, Array::read(role, opened, format, rows)?);
+            by_role.insert(role, array);
         }
         // Stored transposed, rows do not lie together.
         let a_rows = if transpose[0] { &None } else { rows };
@@ -119,9 +103,10 @@ impl Arrays {
             by_role,
             transpose,
             any_k: schedule.spec().without_products.is_some(),
-            block: (!schedule.takes_scales())
-                .then(|| arithmetic.scale.map(|scale| scale.block))
-                .flatten(),
+            block: arithmetic
+                .scale
+                .filter(|_| !schedule.takes_scales())
+                .map(|scale| scale.block),
         };
         let k = arrays.problem().map_err(|error| arrays.shapes(error))?.k;
         if let Some(most) = arithmetic.longest_k()
@@ -188,21 +173,21 @@ impl Arrays {
 
     /// An error about shapes, with the files it is about.
     pub fn shapes(&self, error: ShapeError) -> CheckError {
-        let [turned_a, turned_b] = self.transpose;
+        let [transpose_a, transpose_b] = self.transpose;
         let operands = self.iter().filter(|(role, _)| *role != Role::D);
         let names = operands.map(|(role, array)| {
             let name = role.called().trim_start_matches("the ");
             let label = io::escaped_path(array.source.label());
-            let turned = match role {
-                Role::A | Role::ScaleA => turned_a,
-                Role::B | Role::ScaleB => turned_b,
+            let transposed = match role {
+                Role::A | Role::ScaleA => transpose_a,
+                Role::B | Role::ScaleB => transpose_b,
                 _ => false,
             };
-            let turned = if turned { " (transposed)" } else { "" };
+            let note = if transposed { " (transposed)" } else { "" };
             if array.source.label() == std::path::Path::new(io::IN_MEMORY) {
-                format!("`{}`{turned}", role.field())
+                format!("`{}`{note}", role.field())
             } else {
-                format!("{name} = {label}{turned}")
+                format!("{name} = {label}{note}")
             }
         });
         CheckError::Shapes {
@@ -233,6 +218,23 @@ impl Arrays {
     pub(super) fn insert(&mut self, role: Role, array: Array) {
         self.by_role.insert(role, array);
     }
+}
+
+/// The metadata of a compressed A: words of any width, for which there is no format.
+fn read_metadata(source: &Source, from: &mut Reader) -> Result<Array, CheckError> {
+    let role = Role::SparseA;
+    let opened = match from.memory.arrays.remove(&role) {
+        Some(array) if *source == Source::Memory => array,
+        _ => open(role, source, Format::Int32, from)?,
+    };
+    let own = opened.header().descr.own_format();
+    if let Some(own) = own.filter(|own| !own.is_integer()) {
+        let label = io::escaped_path(opened.label());
+        let reason = format!("it is in {own}; metadata are words of integers");
+        return Err(CheckError::array(role.field(), label, reason));
+    }
+    let stored = opened.as_stored();
+    Array::read(role, opened, stored, &None)
 }
 
 /// The rows of B that a compressed A selects.
@@ -282,7 +284,7 @@ impl Index<Role> for Arrays {
 }
 
 impl Operands {
-    /// Refuses fields that say something about operands that are not there.
+    /// Refuses fields about operands that are not there.
     fn validate(
         &self,
         c_dtype: Option<Format>,
@@ -291,23 +293,22 @@ impl Operands {
     ) -> Result<(), CheckError> {
         for [one, other] in [[Role::ScaleA, Role::ScaleB], [Role::ScaleB, Role::ScaleA]] {
             if self.has(one) && !self.has(other) {
-                let (one, other) = (one.field(), other.field());
-                let reason = format!("`{one}` needs `{other}`, which is missing");
-                return Err(CheckError::request(one, reason));
+                return Err(CheckError::needs(one.field(), other.field()));
             }
         }
         let how = self.tf32_input;
         if how != Tf32Input::Truncate {
-            let said = format!("`tf32_input` {}", how.word());
+            let given = format!("`tf32_input` {}", how.word());
             let [a, b] = [arithmetic.a, arithmetic.b];
             if [a, b].map(Format::ignored_bits) == [0, 0] {
-                let reason =
-                    format!("{said} applies only to TF32 and XF32 operands; these are {a} and {b}");
+                let reason = format!(
+                    "{given} applies only to TF32 and XF32 operands; these are {a} and {b}"
+                );
                 return Err(CheckError::request("tf32_input", reason));
             }
             if schedule.spec().split_terms.is_some() {
                 let reason = format!(
-                    "{said}: schedule {} splits FP32 operands into parts that keep all bits, so no operand is \
+                    "{given}: schedule {} splits FP32 operands into parts that keep all bits, so no operand is \
                      rounded or rejected",
                     schedule.schedule.name
                 );
@@ -324,18 +325,18 @@ impl Operands {
     }
 }
 
-/// D from its file, with the format it has or is said to have; of it only some rows are examined.
+/// D from its file, in the format that it has or that is given; only some of its rows are examined.
 pub fn read_d(
     source: &Source,
-    said: Option<Format>,
+    stated: Option<Format>,
     problem: &Problem,
     accumulator: Format,
     schedule: &Scheduling,
-    rows: &Rows,
+    rows: &RowRange,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);
-    let known = match said.or(from.memory.format(Role::D)) {
+    let known = match stated.or(from.memory.format(Role::D)) {
         Some(known) => Some(known),
         None => {
             let of_descr = |descr: Descr| d_format(&descr, accumulator).map_err(fail);
@@ -350,7 +351,7 @@ pub fn read_d(
     let file = open(Role::D, source, known.unwrap_or(accumulator), from)?;
     let format = match known {
         Some(format) => format,
-        // What a kernel's words say of D is for a file that does not say it.
+        // A kernel text's format of D is for a file that does not state one.
         None => match (file.header().descr.own_format(), schedule.result()) {
             (None | Some(Format::Fp32 | Format::Fp64), Some(result)) => result,
             _ => d_format(&file.header().descr, accumulator).map_err(fail)?,
@@ -372,14 +373,13 @@ pub fn read_d(
     Array::read(Role::D, file, format, rows)
 }
 
-/// The format of a D whose file says what it can: floats name theirs, `V2` is bfloat16, and codes
+/// The format of a D as far as its file determines it: floats name theirs, `V2` is bfloat16, and codes
 /// as wide as the accumulator are its.
 fn d_format(descr: &Descr, accumulator: Format) -> Result<Format, String> {
     match descr.own_format() {
         // FP32 holding values of an FP16 accumulator is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(accumulator),
         Some(own) => Ok(own),
-        None if accumulator.is_integer() && descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == accumulator.bytes() => Ok(accumulator),
         None if descr.width() == 2 && accumulator == Format::Fp32 => Err(format!(
             "its descr {:?} does not distinguish fp16 from bf16; give `d_dtype`",

@@ -59,7 +59,7 @@ const SEARCHED: [&str; 12] = [
     "tf32_input",
 ];
 
-/// The words of the command line that asks for this check, the program's name first.
+/// The arguments of the command line for this check, the program's name first.
 pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
     let mut positions = Vec::new();
@@ -96,8 +96,7 @@ pub fn option(field: &str) -> String {
     }
 }
 
-/// Words as a person types them into a POSIX shell. Of a word that is not UTF-8 the shell is shown the
-/// nearest that is.
+/// Words as a person types them into a POSIX shell. A word that is not UTF-8 is replaced by the nearest one that is.
 pub fn shell_line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
     let quoted = words.into_iter().map(|word| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::asked::Request;
+use super::any_request::Request;
 use super::error::CheckError;
 use super::reader::Array;
 use super::subject::Subject;
@@ -28,8 +28,8 @@ pub struct LinedInput<'a> {
     pub lines: Lines,
 }
 
-/// About the bytes of a block of the result's rows, unless it is said: of few rows, so that an element is shown
-/// with little else.
+/// Bytes of a block of the result's rows by default, about: few rows, so that an opening shows little beside its
+/// element.
 const BLOCK: u64 = 4 << 10;
 
 /// The commitment to a product or an operation and its result, as it was prepared.
@@ -102,12 +102,12 @@ pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<
         .collect()
 }
 
-/// What a report says of the commitment that a request names, of which all must be as it is fixed; nothing without one.
+/// The commitment of a request as a report has it, once everything matches; none without one.
 pub(super) fn confirm_committed(
     subject: &(impl Subject + ?Sized),
-    asked: &Request,
+    request: &Request,
 ) -> Result<Option<Committed>, CheckError> {
-    let Some((field, path)) = asked.committed() else {
+    let Some((field, path)) = request.committed() else {
         return Ok(None);
     };
     let (commitment, file_sha256) = read_commitment(path).map_err(CheckError::file(field))?;

@@ -1,4 +1,4 @@
-//! Fields that contradict each other, or say something of one that is not there.
+//! Fields that contradict each other, or that need another one, which is missing.
 
 use super::error::CheckError;
 use super::fields::Fields;
@@ -37,7 +37,7 @@ const ORDERS: [&str; 5] = [
     "kernel_table",
 ];
 
-/// What a kernel's words say, or leave open: a change would be another kernel.
+/// What a kernel's text determines: a change would be another kernel.
 const OF_A_SCHEDULE: [&str; 7] = [
     "residue",
     "split",
@@ -48,7 +48,7 @@ const OF_A_SCHEDULE: [&str; 7] = [
     "promote",
 ];
 
-/// Fields that say something of another one.
+/// Fields that need another one.
 const DEPENDENT: &[[&str; 2]] = &[
     ["scale_a", "scale_b"],
     ["scale_b", "scale_a"],
@@ -65,7 +65,7 @@ const DEPENDENT: &[[&str; 2]] = &[
     ["packer_l1_acc", "in0_block_w"],
 ];
 
-/// What completes a kernel's words.
+/// What completes a kernel's text.
 const OF_A_KERNEL: [&str; 7] = [
     "reduction",
     "partition",
@@ -76,17 +76,8 @@ const OF_A_KERNEL: [&str; 7] = [
     "whole_tail",
 ];
 
-fn exclude_each_other(one: &str, other: &'static str) -> CheckError {
-    let reason = format!("`{one}` and `{other}` exclude each other; give one of them");
-    CheckError::request(other, reason)
-}
-
-fn needs(one: &'static str, other: &str) -> CheckError {
-    CheckError::request(one, format!("`{one}` needs `{other}`, which is missing"))
-}
-
 impl Fields {
-    /// Whether a field is given: one that says what holds by default is not.
+    /// Whether a field is given; one with its default value is not.
     fn gives(&self, field: &str) -> bool {
         match field {
             "nan" => self.nan == Some(Strictness::Any),
@@ -98,23 +89,23 @@ impl Fields {
         }
     }
 
-    /// Refuses what cannot be asked together.
+    /// Refuses fields that contradict each other.
     pub(super) fn validate(&self) -> Result<(), CheckError> {
         for [one, other] in EXCLUSIVE {
             if self.gives(one) && self.gives(other) {
-                return Err(exclude_each_other(one, other));
+                return Err(CheckError::exclusive(one, other));
             }
         }
         self.validate_kernel()?;
         for [one, other] in DEPENDENT {
             if self.gives(one) && !self.gives(other) {
-                return Err(needs(one, other));
+                return Err(CheckError::needs(one, other));
             }
         }
         Ok(())
     }
 
-    /// The order comes from one place, and what completes a kernel's words needs some.
+    /// The order of the sums comes from one place, and what completes a kernel's text needs such a text.
     fn validate_kernel(&self) -> Result<(), CheckError> {
         let given =
             |fields: &[&'static str]| fields.iter().copied().find(|field| self.gives(field));
@@ -123,17 +114,17 @@ impl Fields {
             .filter(|order| self.gives(order))
             .collect();
         if let [one, other, ..] = orders[..] {
-            return Err(exclude_each_other(one, other));
+            return Err(CheckError::exclusive(one, other));
         }
-        let words = given(&ORDERS[2..]);
-        if let (Some(words), Some(change)) = (words, given(&OF_A_SCHEDULE)) {
-            return Err(exclude_each_other(words, change));
+        let text = given(&ORDERS[2..]);
+        if let (Some(text), Some(change)) = (text, given(&OF_A_SCHEDULE)) {
+            return Err(CheckError::exclusive(text, change));
         }
-        if let (None, Some(answer)) = (words, given(&OF_A_KERNEL)) {
-            return Err(needs(answer, "kernel"));
+        if let (None, Some(answer)) = (text, given(&OF_A_KERNEL)) {
+            return Err(CheckError::needs(answer, "kernel"));
         }
         if self.gives("workspace") && !self.gives("kernel_table") {
-            Err(needs("workspace", "kernel_table"))
+            Err(CheckError::needs("workspace", "kernel_table"))
         } else {
             Ok(())
         }

@@ -3,10 +3,9 @@
 use super::error::CheckError;
 use super::fields::Fields;
 use super::request::{
-    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
-    ScheduleRequest, ScheduleSource, Scope, Seed,
+    Check, Claim, Draw, KernelAnswers, KernelRequest, KernelSaid, MAX_MISMATCHES, ModelRequest,
+    ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope, Seed,
 };
-use super::said::{KernelAnswers, KernelRequest, KernelSaid};
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Strictness, Tf32Input};
@@ -25,23 +24,18 @@ macro_rules! taken {
 }
 
 impl Fields {
-    /// What a library says of the kernel, if that is where the order comes from.
-    fn kernel_said(&self) -> Option<KernelSaid> {
-        if let Some(text) = &self.kernel {
-            return Some(KernelSaid::Text(text.clone()));
-        }
-        if let Some(path) = &self.kernel_log {
-            return Some(KernelSaid::Log(path.clone()));
-        }
-        self.kernel_table.as_ref().map(|file| KernelSaid::Table {
-            file: file.clone(),
-            workspace: self.workspace,
-        })
-    }
-
-    /// What the fields of a schedule say.
+    /// The request for a schedule.
     pub(super) fn schedule_request(&self) -> ScheduleRequest {
-        let kernel = self.kernel_said().map(|said| {
+        let said = match (&self.kernel, &self.kernel_log, &self.kernel_table) {
+            (Some(text), ..) => Some(KernelSaid::Text(text.clone())),
+            (_, Some(path), _) => Some(KernelSaid::Log(path.clone())),
+            (_, _, Some(file)) => Some(KernelSaid::Table {
+                file: file.clone(),
+                workspace: self.workspace,
+            }),
+            (None, None, None) => None,
+        };
+        let kernel = said.map(|said| {
             Box::new(KernelRequest {
                 said,
                 answers: taken!(KernelAnswers of self: reduction partition custom accumulation multiprocessors rotation;
@@ -61,7 +55,7 @@ impl Fields {
         }
     }
 
-    /// GPU and formats of A and B: as the fields say, or else a kernel's words.
+    /// GPU and formats of A and B: from the fields, or else from a kernel text.
     fn named(&self) -> Result<(Option<String>, [Option<Format>; 2]), CheckError> {
         let (arch, formats) = (self.arch.clone(), [self.dtype, self.dtype_b]);
         let open = self.dtype.is_none() || self.arch.is_none() && self.model.is_none();
@@ -109,7 +103,7 @@ impl Fields {
         }
     }
 
-    /// By what the reproduced result is named.
+    /// Which digest names the reproduced result.
     pub(super) fn naming(&self) -> Naming {
         match self.tree {
             Some(true) => Naming::Tree {
@@ -136,12 +130,7 @@ impl Fields {
             }
         };
         let sample = match self.sample {
-            Some(0) => {
-                return Err(CheckError::request(
-                    "sample",
-                    "`sample` is 0; it must be at least 1",
-                ));
-            }
+            Some(0) => return Err(CheckError::zero("sample")),
             Some(elements) => Some(Draw {
                 elements,
                 seed: self.draw()?,
@@ -154,17 +143,14 @@ impl Fields {
             sample,
         })
     }
-}
 
-impl Fields {
     /// What is multiplied.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut arrays = self.arrays();
         arrays.remove(&Role::D);
         for role in [Role::A, Role::B] {
             if !arrays.contains_key(&role) {
-                let field = role.field();
-                return Err(CheckError::request(field, format!("`{field}` is missing")));
+                return Err(CheckError::missing(role.field()));
             }
         }
         Ok(Operands {
@@ -188,9 +174,6 @@ impl TryFrom<Fields> for Check {
         let scope = fields.scope()?;
         let schedule = fields.schedule_request();
         let (policy, naming) = (fields.policy(), fields.naming());
-        let missing = |field: &'static str| {
-            move || CheckError::request(field, format!("`{field}` is missing"))
-        };
         let from = match (fields.model, arch) {
             (Some(path), _) => ModelSource::File(path),
             (None, Some(name)) => ModelSource::Catalogue(name),
@@ -211,16 +194,13 @@ impl TryFrom<Fields> for Check {
             (None, None) => Claim::Nothing,
         };
         if fields.block_rows == Some(0) {
-            return Err(CheckError::request(
-                "block_rows",
-                "`block_rows` is 0; it must be at least 1",
-            ));
+            return Err(CheckError::zero("block_rows"));
         }
         Ok(Check {
             operands: operands?,
             model: taken!(ModelRequest of fields: acc c_dtype scale_dtype instruction scale_block;
             from,
-            dtype: dtype.ok_or_else(missing("dtype"))?,
+            dtype: dtype.ok_or_else(|| CheckError::missing("dtype"))?,
             dtype_b,
             ttnn: TtnnRequest {
                 text: fields.ttnn,
@@ -249,90 +229,31 @@ impl From<Check> for Fields {
             operands,
             model,
             schedule,
-            claim,
             ..
         } = check;
-        let (arch, model_file) = match model.from {
-            ModelSource::Catalogue(name) => (Some(name), None),
-            ModelSource::File(path) => (None, Some(path)),
-        };
-        let (preset, schedule_file, kernel) = match schedule.from {
-            ScheduleSource::Plain => (None, None, None),
-            ScheduleSource::Preset(name) => (Some(name), None, None),
-            ScheduleSource::File(path) => (None, Some(path), None),
-            ScheduleSource::Kernel(kernel) => (None, None, Some(*kernel)),
-        };
-        let (said, answers) = match kernel {
-            Some(kernel) => (Some(kernel.said), kernel.answers),
-            None => (None, KernelAnswers::default()),
-        };
-        let (mut kernel, mut kernel_log) = (None, None);
-        let (mut kernel_table, mut table_workspace) = (None, None);
-        match said {
-            None => {}
-            Some(KernelSaid::Text(text)) => kernel = Some(text),
-            Some(KernelSaid::Log(path)) => kernel_log = Some(path),
-            Some(KernelSaid::Table { file, workspace }) => {
-                (kernel_table, table_workspace) = (Some(file), workspace);
-            }
-        }
-        let (d, d_digest) = match claim {
-            Claim::Nothing => (None, None),
-            Claim::Tensor(d) => (Some(d), None),
-            Claim::PayloadSha256(digest) => (None, Some(digest)),
-        };
-        let (tree, block_rows) = match check.naming {
-            Naming::Payload => (None, None),
-            Naming::Tree { block_rows } => (Some(true), block_rows),
-        };
         let some = |given: bool| given.then_some(true);
         let any = |given: bool| given.then_some(Strictness::Any);
         let part = |span: Span| (span != Span::ALL).then_some(span);
-        let draw = check.scope.sample;
-        let elements = draw.as_ref().map(|draw| draw.elements);
-        let (seed, seed_from, beacon) = match draw.map(|draw| draw.seed) {
-            None => (None, None, None),
-            Some(Seed::Number(seed)) => (Some(seed), None, None),
-            Some(Seed::Beacon { commitment, beacon }) => (None, Some(commitment), Some(beacon)),
-        };
         let overrides = schedule.overrides;
         let fields = taken!(Fields of overrides: tile_k residue instruction_k split_k split grain partials sum_order workers
             promote alpha beta scale_result activation;
             ..Fields::default());
-        let fields = taken!(Fields of answers: reduction partition custom accumulation multiprocessors rotation; ..fields);
         let fields = taken!(Fields of model: dtype_b acc c_dtype scale_dtype instruction scale_block; ..fields);
         let mut fields = Fields {
-            arch,
-            model: model_file,
             dtype: Some(model.dtype),
             ttnn: model.ttnn.text,
             in0_block_w: model.ttnn.in0_block_w,
             packer_l1_acc: some(model.ttnn.packer_l1_acc),
             reload: model.ttnn.reload,
-            schedule: preset,
-            schedule_file,
-            kernel,
-            kernel_log,
-            kernel_table,
-            workspace: table_workspace,
-            whole_tail: some(answers.whole_tail),
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,
-            d_digest,
             nan: any(check.policy.any_nan),
             zero: any(check.policy.any_zero),
             against: check.against,
-            sample: elements,
-            seed,
-            seed_from,
-            beacon,
             rows: part(check.scope.rows),
             cols: part(check.scope.columns),
-            region: None,
             max_mismatches: (check.max_mismatches != MAX_MISMATCHES)
                 .then_some(check.max_mismatches),
-            tree,
-            block_rows,
             no_causes: some(!check.causes),
             no_discrimination: some(!check.discrimination),
             engine: (check.engine != EngineChoice::Fast).then_some(check.engine),
@@ -341,9 +262,47 @@ impl From<Check> for Fields {
             tf32_input: (operands.tf32_input != Tf32Input::Truncate).then_some(operands.tf32_input),
             sparse_layout: (operands.sparse_layout != SparseLayout::Words)
                 .then_some(operands.sparse_layout),
-            d,
             ..fields
         };
+        match model.from {
+            ModelSource::Catalogue(name) => fields.arch = Some(name),
+            ModelSource::File(path) => fields.model = Some(path),
+        }
+        match schedule.from {
+            ScheduleSource::Plain => {}
+            ScheduleSource::Preset(name) => fields.schedule = Some(name),
+            ScheduleSource::File(path) => fields.schedule_file = Some(path),
+            ScheduleSource::Kernel(kernel) => {
+                let KernelRequest { said, answers } = *kernel;
+                fields = taken!(Fields of answers: reduction partition custom accumulation multiprocessors rotation;
+                    whole_tail: some(answers.whole_tail),
+                    ..fields);
+                match said {
+                    KernelSaid::Text(text) => fields.kernel = Some(text),
+                    KernelSaid::Log(path) => fields.kernel_log = Some(path),
+                    KernelSaid::Table { file, workspace } => {
+                        (fields.kernel_table, fields.workspace) = (Some(file), workspace);
+                    }
+                }
+            }
+        }
+        match check.claim {
+            Claim::Nothing => {}
+            Claim::Tensor(d) => fields.d = Some(d),
+            Claim::PayloadSha256(digest) => fields.d_digest = Some(digest),
+        }
+        if let Naming::Tree { block_rows } = check.naming {
+            (fields.tree, fields.block_rows) = (Some(true), block_rows);
+        }
+        if let Some(draw) = check.scope.sample {
+            fields.sample = Some(draw.elements);
+            match draw.seed {
+                Seed::Number(seed) => fields.seed = Some(seed),
+                Seed::Beacon { commitment, beacon } => {
+                    (fields.seed_from, fields.beacon) = (Some(commitment), Some(beacon));
+                }
+            }
+        }
         for (role, source) in operands.arrays {
             if let Some(field) = fields.array(role) {
                 *field = Some(source);

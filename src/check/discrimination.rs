@@ -15,7 +15,7 @@ use crate::sample::Region;
 const MOST: u64 = 256;
 const LEAST: u64 = 4;
 
-/// Seed of their choice, always the same: nothing is claimed of elements that are not looked at.
+/// Seed of their choice, always the same: a report claims nothing about other elements.
 const SEED: u64 = 0x7463_7665_7269_6679;
 
 /// Multiply-adds of the exact engine that may always be spent, about two milliseconds; more than that, this part of
@@ -29,14 +29,18 @@ const OF_ALL: u64 = 256;
 const ALONE: u64 = 16;
 
 impl Prepared {
-    /// What a report of this verdict says of other arithmetics, if anything.
-    pub(super) fn told(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
-        // A tree's report is that of parts, of which nobody has all operands.
-        let asked = self.check.discrimination && self.check.naming == Naming::Payload;
+    /// What a report of this verdict states about other arithmetics, if anything.
+    pub(super) fn discrimination_of(
+        &self,
+        verdict: Verdict,
+        part: Option<&Part>,
+    ) -> Option<Discrimination> {
+        // A report by tree may be merged of parts, and nobody has the operands of all of them.
+        let wanted = self.check.discrimination && self.check.naming == Naming::Payload;
         let agrees = verdict != Verdict::Different;
-        // Without products every arithmetic is alike.
+        // Without products every arithmetic gives the same bits.
         let multiplies = self.problem().k > 0;
-        (asked && agrees && multiplies).then(|| self.discrimination(part))
+        (wanted && agrees && multiplies).then(|| self.discrimination(part))
     }
 
     /// Which other arithmetics give the bits that the judged one gives, on some elements of what was
@@ -68,7 +72,7 @@ impl Prepared {
         };
         let (first, rest) = looked_at.split_at(looked_at.len().min(LEAST as usize));
         let [of_first, of_rest] = [first, rest].map(|at| own.elements(at));
-        let alike = |other: &&Candidate| {
+        let agrees = |other: &&Candidate| {
             let replay = Replay {
                 arithmetic: &other.arithmetic,
                 convert_to: other.convert_to,
@@ -77,8 +81,8 @@ impl Prepared {
             // Most differ at once.
             replay.elements(first) == of_first && replay.elements(rest) == of_rest
         };
-        let mut same: Vec<Alike> = others.iter().filter(alike).map(named).collect();
-        same.sort_by_key(|alike| Reverse(alike.evidence));
+        let mut same: Vec<Alike> = others.iter().filter(agrees).map(named).collect();
+        same.sort_by_key(|other| Reverse(other.evidence));
         Discrimination {
             shared,
             elements: looked_at.len() as u64,
@@ -133,17 +137,11 @@ impl Prepared {
     }
 }
 
-/// By the name that is best known.
+/// Under its best-known name.
 fn named(candidate: &Candidate) -> Alike {
-    let first = |best: Option<&'_ Name>, name: &'_ Name| {
-        best.is_none_or(|best| name.evidence > best.evidence)
-    };
-    let mut best: Option<&Name> = None;
-    for name in &candidate.names {
-        if first(best, name) {
-            best = Some(name);
-        }
-    }
+    // Of several that are known as well, the first.
+    let names = candidate.names.iter().rev();
+    let best = names.max_by_key(|name| name.evidence);
     let best = best.expect("a candidate has a name");
     Alike {
         architecture: best.architecture.clone(),

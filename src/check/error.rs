@@ -6,11 +6,11 @@ use crate::deadline::Ended;
 use crate::io::{FileError, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
-/// such as `` `scale_a` ``: whoever asked in other words says them in those ([`CheckError::in_words`]).
+/// such as `` `scale_a` ``; [`CheckError::in_words`] replaces these by other names.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// Fields contradict each other, or say what cannot be.
+    /// Fields contradict each other, or ask for the impossible.
     #[error("{reason}")]
     Request {
         /// The one to mend.
@@ -38,7 +38,7 @@ pub enum CheckError {
         names: String,
         reason: String,
     },
-    /// Digests and comparison say different things of the same D: its bytes were changed meanwhile, or this
+    /// Digests and comparison contradict each other about the same D: its bytes were changed meanwhile, or this
     /// program is wrong.
     #[error(
         "no verdict: {reason}; either D changed while it was read, or this is a bug in tcverify: please report it"
@@ -74,7 +74,25 @@ impl CheckError {
         }
     }
 
-    /// What is wrong with a field, as somebody else said it.
+    pub(super) fn missing(field: &'static str) -> CheckError {
+        CheckError::request(field, format!("`{field}` is missing"))
+    }
+
+    /// A size that is 0.
+    pub(super) fn zero(field: &'static str) -> CheckError {
+        CheckError::request(field, format!("`{field}` is 0; it must be at least 1"))
+    }
+
+    pub(super) fn exclusive(one: &str, other: &'static str) -> CheckError {
+        let reason = format!("`{one}` and `{other}` exclude each other; give one of them");
+        CheckError::request(other, reason)
+    }
+
+    pub(super) fn needs(one: &'static str, other: &str) -> CheckError {
+        CheckError::request(one, format!("`{one}` needs `{other}`, which is missing"))
+    }
+
+    /// What is wrong with a field, as another error states it.
     pub(crate) fn of<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
         move |reason| CheckError::request(field, reason.to_string())
     }

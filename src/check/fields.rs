@@ -37,21 +37,21 @@ pub struct FieldAbout {
     pub value: String,
     /// The type of its value in Python.
     pub python: String,
-    /// What its option's help says.
+    /// Its option's help.
     pub about: &'static str,
 }
 
 /// What a field may hold.
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) trait Field: Sized {
-    /// What a parser of command lines hands over.
+    /// What the parser of command lines yields.
     type Word;
 
     /// # Errors
     /// If it is not written as it must be.
     fn of_word(field: &'static str, word: Self::Word) -> Result<Self, CheckError>;
 
-    /// Whether it says something: a flag that is not set does not.
+    /// Whether it has an effect: a flag that is not set has none.
     fn says(&self) -> bool {
         true
     }
@@ -244,25 +244,9 @@ worded!(
     PartialsChoice,
     ActivationChoice,
     OrderChoice,
-    Accumulation
+    Accumulation,
+    Layout
 );
-
-impl Field for Layout {
-    shown!(parsed);
-
-    fn argument(&self) -> Option<Argument> {
-        let word = serde_json::to_value(self).ok()?;
-        Some(Argument::Value(word.as_str()?.into()))
-    }
-
-    fn value() -> String {
-        "`bhsd`, `bshd`".into()
-    }
-
-    fn python() -> String {
-        "Literal[\"bhsd\", \"bshd\"]".into()
-    }
-}
 
 /// A struct of optional fields: documents have them under their names, command lines as options of those names.
 macro_rules! fields {
@@ -294,7 +278,7 @@ macro_rules! fields {
                 }),*]
             }
 
-            /// Whether a field says something: a flag that is not set does not.
+            /// Whether a field is given; a flag that is not set is not.
             pub(super) fn says(&self, field: &str) -> bool {
                 match field {
                     $(stringify!($name) => {
@@ -304,7 +288,7 @@ macro_rules! fields {
                 }
             }
 
-            /// Those that say something, as words of a command line.
+            /// Those that are given, as arguments of a command line.
             pub(super) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
                 let mut all = Vec::new();
                 $(
@@ -367,8 +351,7 @@ macro_rules! of_groups {
 product_fields!(of_groups);
 
 impl Fields {
-    /// Gives a field of an object that somebody wrote the one name that documents have for a format, of which people
-    /// know several, as the command line takes them.
+    /// Replaces any name of a format, as the command line takes them, by the one that documents have.
     pub fn canonical(field: &str, value: &mut serde_json::Value) {
         if let Some(format) = value.as_str().and_then(Format::from_name)
             && Fields::about()

@@ -8,7 +8,7 @@ use super::source::Source;
 use crate::io;
 use crate::num::Format;
 
-/// Who opens the files that are asked for their formats.
+/// Opens the files whose formats are needed.
 pub trait FormatsFrom {
     /// # Errors
     /// If the file of a field cannot be opened, or may not be.
@@ -23,20 +23,17 @@ impl FormatsFrom for () {
 }
 
 impl Fields {
-    /// A's and B's formats, where neither the fields nor a kernel's words say them: as the files name them
+    /// Sets A's and B's formats where neither the fields nor a kernel's text state them: as the files name them
     /// (`.safetensors`, `ml_dtypes`, NumPy's own FP16). FP32 and FP64 arrays may hold values of any narrower
-    /// format, so theirs are to be said.
+    /// format, so theirs are to be given.
     ///
     /// # Errors
     /// If a file cannot be read, or does not name its format.
     pub fn formats_of_files(&mut self, from: &dyn FormatsFrom) -> Result<(), CheckError> {
-        let said = match &self.kernel {
-            Some(text) => {
-                crate::kernel::read(text).is_ok_and(|text| text.settings.operands.is_some())
-            }
-            None => false,
-        };
-        if self.dtype.is_some() || said {
+        let stated = self.kernel.as_ref().is_some_and(|text| {
+            crate::kernel::read(text).is_ok_and(|text| text.settings.operands.is_some())
+        });
+        if self.dtype.is_some() || stated {
             return Ok(());
         }
         let (Some(a), Some(b)) = (&self.a, &self.b) else {
@@ -119,7 +116,7 @@ mod tests {
         assert_eq!(found(&half, &half, None).unwrap(), (fp16, None));
         assert_eq!(found(&half, &brain, None).unwrap(), (fp16, Some(bf16)));
         assert_eq!(found(&brain, &half, None).unwrap(), (bf16, Some(fp16)));
-        // What is said of B is not looked up.
+        // A format that is given for B is not looked up.
         assert_eq!(
             found(&half, &single, Some(bf16)).unwrap(),
             (fp16, Some(bf16))
@@ -129,12 +126,12 @@ mod tests {
             let error = found(a, b, None).unwrap_err().to_string();
             assert!(error.contains("values of any narrower format"), "{error}");
         }
-        let mut said = Fields {
+        let mut given = Fields {
             dtype: Some(bf16),
             a: Some(half),
             ..Fields::default()
         };
-        said.formats_of_files(&()).unwrap();
-        assert_eq!((said.dtype, said.dtype_b), (Some(bf16), None));
+        given.formats_of_files(&()).unwrap();
+        assert_eq!((given.dtype, given.dtype_b), (Some(bf16), None));
     }
 }

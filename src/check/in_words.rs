@@ -18,7 +18,7 @@ impl CheckError {
             }
             reason
         };
-        let said = match self {
+        let sentence = match self {
             CheckError::Request { reason, .. } => renamed(reason),
             CheckError::Array { name, reason, .. } => format!("{name}: {}", renamed(reason)),
             CheckError::Shapes { names, reason } => {
@@ -27,9 +27,9 @@ impl CheckError {
             other => other.to_string(),
         };
         // An array in memory has no other name than its field's.
-        match (said.strip_prefix(IN_MEMORY), self.field()) {
+        match (sentence.strip_prefix(IN_MEMORY), self.field()) {
             (Some(rest), Some(field)) => format!("{}{rest}", name(field)),
-            _ => said,
+            _ => sentence,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The one way from what was prepared to a verdict, and to what is shown of it.
+//! The one way from a request to a verdict, and to what is shown of it.
 
 use sha2::Digest;
 
-use super::asked::{Claimed, Request};
+use super::any_request::{Claimed, Request};
 use super::command_line::{Verb, shell_line};
 use super::committed::confirm_committed;
 use super::error::CheckError;
@@ -13,16 +13,34 @@ use super::subject::{Diagnosed, Subject};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
-use crate::io::hex;
+use crate::io::{Files, hex};
 use crate::report::{
     Committed, Conclusion, Differ, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,
     ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
-use crate::role::{ByRole, Role};
+use crate::role::ByRole;
 use crate::sample::Region;
 use crate::tensor::parallel;
 
-/// What becomes of whatever was prepared.
+impl Request {
+    /// Reads and chooses everything that it needs, among the files of a run; nothing is computed.
+    pub fn prepare_in(&self, files: &Files) -> Result<Box<dyn Subject>, CheckError> {
+        Ok(match self {
+            Request::Product(check) => Box::new(check.prepare_in(files)?),
+            Request::Operation(operation) => Box::new(operation.prepare_in(files)?),
+        })
+    }
+
+    /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
+    pub fn basis(&self) -> Result<String, CheckError> {
+        match self {
+            Request::Product(check) => check.basis(),
+            Request::Operation(operation) => operation.basis(),
+        }
+    }
+}
+
+/// What can be done with a prepared subject.
 pub trait Judge: Subject {
     /// Computes, compares, and reports.
     fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
@@ -48,17 +66,17 @@ pub trait Judge: Subject {
         conclude(self, (None, None), inputs, trace, found)
     }
 
-    /// The commands that tell more of a report's mismatches: what explains the first, and, where no cause was found,
-    /// what searches for one.
+    /// The next commands for a report with mismatches: one explains the first, and, where no cause was found, one
+    /// searches for a cause.
     fn next_commands(&self, report: &Report) -> Vec<String> {
-        let asked = self.spelled_out();
-        if report.verdict != Verdict::Different || asked.is_in_memory() {
+        let request = self.spelled_out();
+        if report.verdict != Verdict::Different || request.is_in_memory() {
             return Vec::new();
         }
         let causeless = report.causes.is_empty() && !report.tried.is_empty();
         let first = report.first_mismatch().map(|index| {
             let index: Vec<_> = index.iter().map(usize::to_string).collect();
-            let mut words = asked.command_line(Verb::Explain);
+            let mut words = request.command_line(Verb::Explain);
             words.extend(["--at".into(), index.join(",").into()]);
             shell_line(words)
         });
@@ -66,7 +84,7 @@ pub trait Judge: Subject {
         first.into_iter().chain(search).collect()
     }
 
-    /// The page of what was judged: the map, and how the first mismatch comes about.
+    /// The page of what was judged: the map, and how the first mismatch is computed.
     ///
     /// # Errors
     /// If a file has changed.
@@ -103,7 +121,7 @@ pub enum Trace {
     Part(Box<Sampled>),
 }
 
-/// A report, and what else was asked for.
+/// A report, and the map if it was requested.
 #[derive(Debug)]
 pub struct Judged {
     pub report: Report,
@@ -116,13 +134,13 @@ fn judge<S: Subject + ?Sized>(
     map: bool,
     progress: &dyn Progress,
 ) -> Result<Judged, CheckError> {
-    let asked = subject.asked();
-    expected_sha256(&asked)?;
-    let committed = confirm_committed(subject, &asked)?;
+    let request = subject.reported_request();
+    expected_sha256(&request)?;
+    let committed = confirm_committed(subject, &request)?;
     let drawn_by = committed.as_ref().map(|of| of.file_sha256.as_str());
     let all = Region::of(&subject.shape());
-    let part = asked.scope()?.part_of(&all, drawn_by)?;
-    let tree = match asked.naming() {
+    let part = request.scope()?.part_of(&all, drawn_by)?;
+    let tree = match request.naming() {
         Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
         Naming::Payload => None,
     };
@@ -146,12 +164,12 @@ fn judge<S: Subject + ?Sized>(
 }
 
 /// The digest that the result shall have, where that is all that is known of it.
-fn expected_sha256(asked: &Request) -> Result<Option<String>, CheckError> {
-    let (field, digest) = match asked {
+fn expected_sha256(request: &Request) -> Result<Option<String>, CheckError> {
+    let (field, digest) = match request {
         Request::Product(_) => ("d", "d_digest"),
         Request::Operation(_) => ("y", "y_digest"),
     };
-    match asked.claimed()? {
+    match request.claimed()? {
         Claimed::Array(..) => Ok(None),
         Claimed::Digest(sha256) => Ok(Some(sha256)),
         Claimed::Nothing => Err(CheckError::request(
@@ -207,17 +225,9 @@ fn compare_part<S: Subject + ?Sized>(
     });
     let (region, draw) = part.of();
     let drawn = draw.map(|(_, drawn)| drawn.clone());
-    let result = called(subject);
+    let result = subject.reported_request().called();
     let sha256 = hex(&hash.finalize());
     Sampled::of((region, result), part.elements(), drawn, sha256)
-}
-
-/// What messages call the result.
-fn called<S: Subject + ?Sized>(subject: &S) -> &'static str {
-    match subject.result() {
-        Role::D => "D",
-        _ => "the result",
-    }
 }
 
 /// The report on what was found, and the map if there is one.
@@ -231,7 +241,7 @@ fn conclude<S: Subject + ?Sized>(
     trace: Trace,
     found: Option<Conclusion>,
 ) -> Result<Judged, CheckError> {
-    let asked = subject.asked();
+    let request = subject.reported_request();
     confirm_agreement(subject, &inputs, &trace, found.as_ref())?;
     let (mut digest, mut tree, mut sample) = (None, None, None);
     match trace {
@@ -250,7 +260,7 @@ fn conclude<S: Subject + ?Sized>(
     let mut map = None;
     let (outcome, same) = match found {
         Some(found) => {
-            if asked.looks_for_causes() {
+            if request.looks_for_causes() {
                 diagnosed = subject.diagnosed(&found, part);
             }
             if !diagnosed.causes.is_empty() {
@@ -260,7 +270,7 @@ fn conclude<S: Subject + ?Sized>(
             map = found.map;
             let comparison = found.comparison;
             let same = comparison.mismatches == 0;
-            let policy = asked.policy();
+            let policy = request.policy();
             let word = |any| if any { "any" } else { "exact" }.into();
             let outcome = Outcome::Elements {
                 nan: word(policy.any_nan),
@@ -270,7 +280,7 @@ fn conclude<S: Subject + ?Sized>(
             (outcome, same)
         }
         None => {
-            let expected = expected_sha256(&asked)?;
+            let expected = expected_sha256(&request)?;
             let expected = expected.expect("a result that was read is compared");
             let same = digest.as_ref() == Some(&expected);
             let outcome = Outcome::Digest {
@@ -284,13 +294,12 @@ fn conclude<S: Subject + ?Sized>(
         (true, Some(_)) => Verdict::IdenticalInPart,
         (false, _) => Verdict::Different,
     };
-    let command = || shell_line(asked.command_line(Verb::Check));
     let report = Report {
         schema: SCHEMA.into(),
         tool: Tool::default(),
         verdict,
-        request: serde_json::to_value(&asked).ok(),
-        command: (!asked.is_in_memory()).then(command),
+        request: serde_json::to_value(&request).ok(),
+        command: request.check_command(),
         rule: subject.rule(),
         merged: None,
         commitment,
@@ -315,7 +324,7 @@ fn conclude<S: Subject + ?Sized>(
     Ok(Judged { report, map })
 }
 
-/// Makes sure that a comparison of all of the result says of its bits what digests say, which were made apart.
+/// Makes sure that the comparison of a whole result and the digests, which were computed independently, agree.
 fn confirm_agreement<S: Subject + ?Sized>(
     subject: &S,
     inputs: &ByRole<Input>,
@@ -325,7 +334,7 @@ fn confirm_agreement<S: Subject + ?Sized>(
     let (Some(found), Some(given)) = (found, inputs.get(&subject.result())) else {
         return Ok(());
     };
-    let alike = match trace {
+    let same_digest = match trace {
         Trace::Payload(reproduced) => *reproduced == given.payload_sha256,
         Trace::Leaves {
             reproduced, given, ..
@@ -335,7 +344,7 @@ fn confirm_agreement<S: Subject + ?Sized>(
     let found = &found.comparison;
     let all: u64 = subject.shape().iter().map(|&n| n as u64).product();
     let same = found.mismatches == 0 && found.accepted == 0;
-    let reason = match (same, alike) {
+    let reason = match (same, same_digest) {
         _ if found.elements != all => "not all of D was compared",
         (true, false) => {
             "the comparison found no differing bit, but D's digest is not the replay's"

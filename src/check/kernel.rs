@@ -1,12 +1,11 @@
-//! A schedule from what a library says of its kernel.
+//! A schedule from what a library states of its kernel.
 
 use super::error::CheckError;
 use super::fields::Fields;
 use super::reader::Reader;
-use super::request::Check;
-use super::said::{KernelRequest, KernelSaid, digest};
+use super::request::{Check, KernelRequest, KernelSaid};
 use crate::emu::schedule::Schedule;
-use crate::io::{escaped_path, printable};
+use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, printable, read_text, sha256};
 use crate::kernel::{
     self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
     TableQuery, Token,
@@ -16,22 +15,22 @@ use crate::report::{KernelSetting, KernelWords};
 use crate::role::Role;
 use crate::tensor::shape_text;
 
-/// What became of the words.
+/// What a text determines.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PlannedKernel {
     /// For a report.
-    pub words: KernelWords,
-    /// Of the words as they were read: [`KernelSaid::sha256`].
+    pub description: KernelWords,
+    /// Of the text as it was read: [`KernelSaid::sha256`].
     pub sha256: String,
     /// Whether A and B are stored transposed.
     pub stored: [bool; 2],
-    /// D's format, if the words say it.
+    /// D's format, if the text states it.
     pub result: Option<Format>,
-    /// The engine that computes the chains, as far as the words say.
+    /// The engine that computes the chains, if the text states it.
     pub instruction: Option<&'static str>,
-    /// What the words say is done to the finished sum.
+    /// What the text states is done to the finished sum.
     pub epilogue: Option<String>,
-    /// Alpha and beta, by the words or the request.
+    /// Alpha and beta, by the text or the request.
     pub factors: [Option<F32>; 2],
 }
 
@@ -39,11 +38,11 @@ pub struct Planned {
 struct Shapes {
     a: Vec<usize>,
     b: Vec<usize>,
-    /// Whether A and B are said to be stored transposed.
-    turned: [bool; 2],
+    /// Whether the request has A and B stored transposed.
+    transposed: [bool; 2],
 }
 
-/// A product that the library may have been asked for.
+/// A product as a library may have been called for it.
 pub(crate) struct Product {
     pub shape: Shape,
     pub batches: usize,
@@ -71,28 +70,32 @@ impl Shapes {
         Ok(Shapes {
             a: shape(Role::A, model.dtype)?,
             b: shape(Role::B, format_b)?,
-            turned: [operands.transpose_a, operands.transpose_b],
+            transposed: [operands.transpose_a, operands.transpose_b],
         })
     }
 
     /// A's and B's sizes if they are stored so.
-    fn sizes(&self, turned: [bool; 2]) -> [[usize; 2]; 2] {
-        let matrix = |shape: &[usize], turned: bool| match (&shape[shape.len() - 2..], turned) {
-            (&[rows, columns], false) | (&[columns, rows], true) => [rows, columns],
-            _ => unreachable!("two sizes"),
-        };
-        [matrix(&self.a, turned[0]), matrix(&self.b, turned[1])]
+    fn sizes(&self, transposed: [bool; 2]) -> [[usize; 2]; 2] {
+        let matrix =
+            |shape: &[usize], transposed: bool| match (&shape[shape.len() - 2..], transposed) {
+                (&[rows, columns], false) | (&[columns, rows], true) => [rows, columns],
+                _ => unreachable!("two sizes"),
+            };
+        [
+            matrix(&self.a, transposed[0]),
+            matrix(&self.b, transposed[1]),
+        ]
     }
 
     /// Whether A's and B's K is one number if they are stored so.
-    fn multiply(&self, turned: [bool; 2]) -> bool {
-        let [[_, k], [k_of_b, _]] = self.sizes(turned);
+    fn multiply(&self, transposed: [bool; 2]) -> bool {
+        let [[_, k], [k_of_b, _]] = self.sizes(transposed);
         k == k_of_b
     }
 
     /// The product of operands that are stored so.
-    fn product(&self, turned: [bool; 2]) -> Product {
-        let [[m, k], [_, n]] = self.sizes(turned);
+    fn product(&self, transposed: [bool; 2]) -> Product {
+        let [[m, k], [_, n]] = self.sizes(transposed);
         Product {
             shape: Shape { m, n, k },
             batches: self.a[..self.a.len() - 2].iter().product(),
@@ -100,27 +103,27 @@ impl Shapes {
         }
     }
 
-    /// How operands may be stored: as is said; or, where they do not multiply and nobody said it, in
-    /// any way in which they do.
-    fn ways(&self) -> Vec<[bool; 2]> {
-        let as_said = self.multiply(self.turned) || self.turned != [false; 2];
+    /// How operands may be stored: as the request states; or, where they do not multiply and the request states
+    /// nothing, in any way in which they do.
+    fn possible_layouts(&self) -> Vec<[bool; 2]> {
+        let as_stated = self.multiply(self.transposed) || self.transposed != [false; 2];
         let others = [[false, true], [true, false], [true, true]].into_iter();
-        let others = others.filter(|&turned| !as_said && self.multiply(turned));
-        [self.turned].into_iter().chain(others).collect()
+        let others = others.filter(|&transposed| !as_stated && self.multiply(transposed));
+        [self.transposed].into_iter().chain(others).collect()
     }
 
     /// How they are stored by a text: the library's A is the row-major B.
     fn under(&self, reading: &KernelReading) -> [bool; 2] {
-        let said = reading.settings.transposed.value();
-        let said = said.map(|said| [said.b, said.a]);
-        let said = said.filter(|turned| self.ways().contains(turned));
-        said.unwrap_or(self.turned)
+        let stated = reading.settings.transposed.value();
+        let stated = stated.map(|stated| [stated.b, stated.a]);
+        let stated = stated.filter(|transposed| self.possible_layouts().contains(transposed));
+        stated.unwrap_or(self.transposed)
     }
 }
 
 impl Product {
-    /// What the library may have been asked for: a shared B makes one product of a batch.
-    fn asked(&self) -> Vec<(Shape, usize)> {
+    /// The calls of a library that compute it: with a shared B, a batch may be one product.
+    fn possible_calls(&self) -> Vec<(Shape, usize)> {
         let mut all = vec![(self.shape, self.batches)];
         if self.shared {
             let m = self.shape.m * self.batches;
@@ -132,7 +135,7 @@ impl Product {
     /// The shape under which a text is about this product.
     pub fn under(&self, reading: &KernelReading) -> Result<Shape, KernelError> {
         let mut first = None;
-        for (shape, batches) in self.asked() {
+        for (shape, batches) in self.possible_calls() {
             match reading.is_about(shape) {
                 Err(error) => first = first.or(Some(error)),
                 Ok(()) if reading.product.is_none() => return Ok(shape),
@@ -148,7 +151,7 @@ impl Product {
 }
 
 impl Fields {
-    /// What they say of a kernel beside its words, as planning takes it.
+    /// What the fields state of a kernel beside its text, as planning takes it.
     pub fn kernel_options(&self) -> Result<Options, CheckError> {
         let mut options = Options {
             operands: self.dtype.map(|a| [a, self.dtype_b.unwrap_or(a)]),
@@ -171,8 +174,7 @@ impl Fields {
             ("instruction_k", self.instruction_k),
         ] {
             if size == Some(0) {
-                let reason = format!("`{field}` is 0; it must be at least 1");
-                return Err(CheckError::request(field, reason));
+                return Err(CheckError::zero(field));
             }
         }
         if let Some(name) = &self.arch {
@@ -183,63 +185,84 @@ impl Fields {
     }
 }
 
+impl KernelSaid {
+    /// SHA-256 of the text or the file.
+    pub fn sha256(&self) -> Result<String, CheckError> {
+        Ok(sha256(self.content()?))
+    }
+
+    fn content(&self) -> Result<String, CheckError> {
+        let file = CheckError::file(self.field());
+        match self {
+            KernelSaid::Text(text) => Ok(text.clone()),
+            KernelSaid::Log(path) => read_text(path, "log", MAX_LOG).map_err(file),
+            KernelSaid::Table { file: path, .. } => {
+                read_text(path, "kernel table", MAX_DOCUMENT).map_err(file)
+            }
+        }
+    }
+}
+
 impl KernelRequest {
-    /// The order of the sums, its model and D's format; what the text says of A's and B's layout is taken
-    /// over where the files do not multiply otherwise.
+    /// The order of the sums, its model and D's format. The text's layout of A and B is used where the files do not
+    /// multiply otherwise.
     pub(super) fn plan(
         &self,
         check: &Check,
         from: &mut Reader,
-    ) -> Result<(Schedule, Planned), CheckError> {
+    ) -> Result<(Schedule, PlannedKernel), CheckError> {
         let field = self.said.field();
         let options = Fields::from(check.clone()).kernel_options()?;
         let shapes = Shapes::of(check, from)?;
         let content = self.said.content()?;
         let (reading, place) = self.reading(&content, &shapes, &options, check)?;
-        let fail = |error| said(field, &place, error);
-        let factors = factors(&reading, check).map_err(|error| said(field, &place, error))?;
-        let turned = shapes.under(&reading);
-        let taken = (turned != shapes.turned).then(|| stored(turned, &reading));
-        let product = shapes.product(turned);
+        let fail = |error| field_error(field, &place, error);
+        let factors =
+            factors(&reading, check).map_err(|error| field_error(field, &place, error))?;
+        let transposed = shapes.under(&reading);
+        let taken = (transposed != shapes.transposed).then(|| stored(transposed, &reading));
+        let product = shapes.product(transposed);
         let shape = product.under(&reading).map_err(&fail)?;
         let plan = reading.plan(&shape, &options).map_err(&fail)?;
         let model = plan.model();
-        if let (Some(planned), Some(asked)) = (model.instruction, &check.model.instruction)
-            && *asked != planned
-            && !asked.starts_with(&format!("{planned}-"))
+        if let (Some(planned), Some(requested)) = (model.instruction, &check.model.instruction)
+            && *requested != planned
+            && !requested.starts_with(&format!("{planned}-"))
         {
             return Err(fail(KernelError::Contradiction {
                 what: "the instruction",
                 text: planned.to_owned(),
-                given: printable(asked),
+                given: printable(requested),
             }));
         }
         let schedule = plan.schedule().map_err(&fail)?;
         let result = plan.settings.result.value();
-        let mut words = words(&reading, &plan, &self.said, place);
-        words.assumed.extend(taken);
+        let mut description = kernel_words(&reading, &plan, &self.said, place);
+        description.assumed.extend(taken);
         let bias = plan
             .settings
             .epilogue
             .as_ref()
-            .filter(|said| said.value == "BIAS");
-        if let (Some(said), false) = (bias, check.operands.arrays.contains_key(&Role::Bias)) {
+            .filter(|epilogue| epilogue.value == "BIAS");
+        if let (Some(bias), false) = (bias, check.operands.arrays.contains_key(&Role::Bias)) {
             let assumed = "a bias of zeros: the text says that one is added, and none is given";
-            words.assumed.push(format!("{assumed} ({})", said.from));
+            description
+                .assumed
+                .push(format!("{assumed} ({})", bias.from));
         }
-        let planned = Planned {
-            words,
-            sha256: digest(&content),
-            stored: turned,
+        let planned = PlannedKernel {
+            description,
+            sha256: sha256(&content),
+            stored: transposed,
             result,
             instruction: model.instruction,
-            epilogue: plan.settings.epilogue.map(|said| said.value),
+            epilogue: plan.settings.epilogue.map(|epilogue| epilogue.value),
             factors,
         };
         Ok((schedule, planned))
     }
 
-    /// The words about this product, and where in a file they stand.
+    /// The text about this product, and where in a file it stands.
     fn reading(
         &self,
         content: &str,
@@ -250,7 +273,8 @@ impl KernelRequest {
         let field = self.said.field();
         match &self.said {
             KernelSaid::Text(text) => {
-                let reading = kernel::read(text).map_err(|error| said(field, &None, error))?;
+                let reading =
+                    kernel::read(text).map_err(|error| field_error(field, &None, error))?;
                 Ok((reading, None))
             }
             KernelSaid::Log(path) => {
@@ -265,14 +289,16 @@ impl KernelRequest {
             KernelSaid::Table { file, workspace } => {
                 let place = Some(escaped_path(file));
                 let table = KernelTable::from_json(content);
-                let table = table.map_err(|error| said(field, &place, error))?;
+                let table = table.map_err(|error| field_error(field, &place, error))?;
                 let mut last = None;
-                let ways = shapes
-                    .ways()
+                let layouts = shapes
+                    .possible_layouts()
                     .into_iter()
-                    .map(|turned| shapes.product(turned));
-                let asked: Vec<_> = ways.flat_map(|product| product.asked()).collect();
-                for (shape, _) in asked {
+                    .map(|transposed| shapes.product(transposed));
+                let calls: Vec<_> = layouts
+                    .flat_map(|product| product.possible_calls())
+                    .collect();
+                for (shape, _) in calls {
                     let found = table.find(&TableQuery {
                         shape,
                         operands: options.operands,
@@ -285,7 +311,11 @@ impl KernelRequest {
                         Err(error) => last = last.or(Some(error)),
                     }
                 }
-                Err(said(field, &place, last.expect("at least one query ran")))
+                Err(field_error(
+                    field,
+                    &place,
+                    last.expect("at least one query ran"),
+                ))
             }
         }
     }
@@ -312,8 +342,12 @@ fn of_log(
         let formats = |shape| {
             let operands = reading.operands(shape);
             let result = reading.settings.result.value();
-            operands.is_none_or(|formats| options.operands.is_none_or(|asked| asked == formats))
-                && result.is_none_or(|format| options.result.is_none_or(|asked| asked == format))
+            operands.is_none_or(|formats| {
+                options
+                    .operands
+                    .is_none_or(|requested| requested == formats)
+            }) && result
+                .is_none_or(|format| options.result.is_none_or(|requested| requested == format))
         };
         let product = shapes.product(shapes.under(&reading));
         if product.under(&reading).is_ok_and(formats) {
@@ -342,7 +376,7 @@ fn of_log(
             )),
         };
     }
-    let shape = shapes.product(shapes.turned).shape;
+    let shape = shapes.product(shapes.transposed).shape;
     let there = match (lines, others.first()) {
         (0, _) => {
             "it has no line that launches a product (algo=[...]); set CUBLASLT_LOG_LEVEL=2 to log them"
@@ -360,7 +394,7 @@ fn of_log(
     })
 }
 
-/// Alpha and beta, as far as the text or the request says them.
+/// Alpha and beta, as far as the text or the request states them.
 fn factors(reading: &KernelReading, check: &Check) -> Result<[Option<F32>; 2], KernelError> {
     let given = &check.schedule.overrides;
     let one = |what, text: Option<F32>, given: Option<F32>| match (text, given) {
@@ -393,22 +427,22 @@ fn factors(reading: &KernelReading, check: &Check) -> Result<[Option<F32>; 2], K
 }
 
 /// That operands are taken as stored so.
-fn stored(turned: [bool; 2], reading: &KernelReading) -> String {
-    let stored = match turned {
+fn stored(transposed: [bool; 2], reading: &KernelReading) -> String {
+    let stored = match transposed {
         [true, true] => "A is stored KxM and B NxK",
         [true, false] => "A is stored KxM",
         _ => "B is stored NxK",
     };
     let from = reading.settings.transposed.as_ref();
-    let from = from.map_or("", |said| &said.from);
+    let from = from.map_or("", |stated| &stated.from);
     format!("{stored}, as the text says ({from}): the shapes are compatible only in this layout")
 }
 
-/// What a report says of the words.
-pub(crate) fn words(
+/// The text as a report has it.
+pub(crate) fn kernel_words(
     reading: &KernelReading,
     plan: &Plan,
-    said: &KernelSaid,
+    source: &KernelSaid,
     place: Option<String>,
 ) -> KernelWords {
     let setting = |(name, value, how, from): (&str, String, kernel::How, String)| KernelSetting {
@@ -419,7 +453,7 @@ pub(crate) fn words(
     };
     KernelWords {
         kind: reading.kind.name().into(),
-        text: match said {
+        text: match source {
             KernelSaid::Text(text) => Some(printable(text.trim())),
             _ => None,
         },
@@ -434,8 +468,12 @@ pub(crate) fn words(
     }
 }
 
-/// An error about the words, in terms of fields.
-pub(crate) fn said(field: &'static str, place: &Option<String>, error: KernelError) -> CheckError {
+/// An error about the text, in terms of fields.
+pub(crate) fn field_error(
+    field: &'static str,
+    place: &Option<String>,
+    error: KernelError,
+) -> CheckError {
     if let KernelError::Missing { what, why, ask } = &error {
         let wanted = ask.replace('-', "_");
         let known = Fields::NAMES.iter().find(|name| **name == wanted);

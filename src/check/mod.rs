@@ -7,19 +7,19 @@
 //! a plan, a program        ┘
 //! ```
 //!
-//! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents, `contradictions` in that, `conversion` both ways;
-//!   `command_line`: as words of a shell.
-//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: names and files into what they stand for; `prepare` brings them together.
+//! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents,
+//!   `contradictions` in that, `conversion` both ways;
+//!   `command_line`: as a command of a shell.
+//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together.
 //! * `operation`: the same for what stands between products.
-//! * `asked`, `any`: a request of either; `subject`: what is judged; `judge`: the one way to a verdict; `committed`: commitments;
-//!   `explained`: one element;
+//! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict;
+//!   `committed`: commitments;
 //! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
 //!   `discrimination`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
-mod any;
+mod any_request;
 mod arrays;
-mod asked;
 mod command_line;
 mod committed;
 mod contradictions;
@@ -27,8 +27,6 @@ mod conversion;
 mod declaration;
 mod discrimination;
 mod error;
-mod explain;
-mod explained;
 mod fields;
 mod formats;
 mod in_words;
@@ -42,33 +40,30 @@ mod progress;
 mod reader;
 mod request;
 mod run;
-mod said;
 pub mod schedule;
 mod source;
 mod span;
 mod subject;
 mod suggest;
-mod tensors;
 #[cfg(test)]
 mod tests;
 mod ttnn;
 pub mod verify;
 mod words;
 
+pub use any_request::{Claimed, Request};
 pub use arrays::Arrays;
-pub use asked::{Claimed, Request};
 pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 #[cfg(feature = "cli")]
 pub(crate) use declaration::product_fields;
 pub use error::CheckError;
-pub use explained::Explained;
 #[cfg(feature = "cli")]
 pub(crate) use fields::Field;
 pub use fields::{FieldAbout, Fields};
 pub use formats::FormatsFrom;
 pub use judge::{Judge, Judged, Trace};
-pub(crate) use kernel::{Product as KernelProduct, said as kernel_fault, words as kernel_words};
+pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
 pub use model::Model;
 pub use operation::{
     BoundOperation, Fit, Operation, OperationExplanation, OperationTensors, PreparedOperation,
@@ -79,16 +74,14 @@ pub use prepare::Prepared;
 #[cfg(test)]
 pub(crate) use progress::Counted;
 pub use progress::Progress;
-pub use reader::Array;
+pub use reader::{Array, Tensors};
 pub use request::{
-    Check, Claim, Draw, MAX_MISMATCHES, ModelRequest, ModelSource, Naming, Operands,
-    ScheduleRequest, ScheduleSource, Scope, Seed,
+    Check, Claim, Draw, KernelAnswers, KernelRequest, KernelSaid, MAX_MISMATCHES, ModelRequest,
+    ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope, Seed,
 };
-pub use said::{KernelAnswers, KernelRequest, KernelSaid};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
-pub use subject::{Diagnosed, Subject};
-pub use tensors::Tensors;
+pub use subject::{Diagnosed, Explained, Subject};
 pub use ttnn::TtnnRequest;
 pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -1,15 +1,13 @@
-//! From a request's words to the rule that judges.
+//! From a request to the rule that judges.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-
-use sha2::Digest;
 
 use super::error::CheckError;
 use super::request::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
-use crate::io::{Fault, FileError, MAX_DOCUMENT, hex, read_text};
+use crate::io::{FileError, read_document, sha256};
 use crate::report;
 
 /// A rule of an architecture, of the catalogue's or of a file's.
@@ -112,12 +110,12 @@ impl ModelRequest {
                 return Err(CheckError::request(field, reason));
             }
         }
-        let ttnn = self.ttnn.read(self.dtype)?;
-        let instruction = one("instruction", &self.instruction, &ttnn.instruction)?;
+        let ttnn = self.ttnn.read()?;
+        let instruction = one("instruction", &self.instruction, &ttnn.fidelity)?;
         let wanted = Wanted {
             instruction: instruction.as_deref(),
             operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
-            accumulator: one("acc", &self.acc, &ttnn.acc)?,
+            accumulator: one("acc", &self.acc, &ttnn.accumulator(self.dtype))?,
             addend: self.c_dtype.filter(|_| !schedule.addend_is_late()),
             scale: scaled.then_some(WantedScale {
                 format: self.scale_dtype,
@@ -127,28 +125,20 @@ impl ModelRequest {
         let choice = architecture.choose(&wanted);
         let choice = choice.map_err(CheckError::of(field))?;
         let instructions = &architecture.instructions;
-        let place = |all: &[_], one| all.iter().position(|other| std::ptr::eq(other, one));
-        let instruction = place(instructions, choice.instruction).expect("one of them");
-        let rules = &instructions[instruction].rules;
-        let rule = rules
-            .iter()
-            .position(|rule| std::ptr::eq(rule, choice.rule));
+        let instruction = place(instructions, choice.instruction);
         Ok(Model {
             instruction,
-            rule: rule.expect("one of them"),
+            rule: place(&instructions[instruction].rules, choice.rule),
             arithmetic: choice.arithmetic.clone(),
             compressed: false,
             architecture,
             file,
         })
     }
-}
 
-impl ModelRequest {
     /// The same rule with what happens between blocks of this K.
     pub(crate) fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
-        let ttnn = self.ttnn.read(self.dtype)?;
-        let arithmetic = self.ttnn.between_blocks(&ttnn, model.arithmetic, k)?;
+        let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;
         Ok(Model {
             arithmetic,
             ..model
@@ -156,29 +146,29 @@ impl ModelRequest {
     }
 }
 
-/// What a field or ttnn's configuration says, which must not be two things.
+/// Where an element is among all.
+fn place<T>(all: &[T], one: &T) -> usize {
+    let place = all.iter().position(|other| std::ptr::eq(other, one));
+    place.expect("one of them")
+}
+
+/// The value of a field or of ttnn's configuration, which must agree.
 fn one<T: Clone + PartialEq + std::fmt::Display>(
     field: &'static str,
     own: &Option<T>,
-    said: &Option<T>,
+    ttnn: &Option<T>,
 ) -> Result<Option<T>, CheckError> {
-    match (own, said) {
-        (Some(own), Some(said)) if own != said => {
-            let reason = format!("`{field}` is {own}, but `ttnn` says {said}");
+    match (own, ttnn) {
+        (Some(own), Some(ttnn)) if own != ttnn => {
+            let reason = format!("`{field}` is {own}, but `ttnn` says {ttnn}");
             Err(CheckError::request(field, reason))
         }
-        (own, said) => Ok(own.clone().or_else(|| said.clone())),
+        (own, ttnn) => Ok(own.clone().or_else(|| ttnn.clone())),
     }
 }
 
 /// Reads an architecture file; with the SHA-256 of what was read.
-///
-/// # Errors
-/// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<(Architecture, String), FileError> {
-    let fail =
-        |reason| Fault::from(format!("is not a usable architecture file: {reason}")).of(path);
-    let text = read_text(path, "architecture", MAX_DOCUMENT)?;
-    let architecture = Architecture::from_json(&text).map_err(fail)?;
-    Ok((architecture, hex(&sha2::Sha256::digest(&text))))
+    let (architecture, text) = read_document(path, "architecture", Architecture::from_json)?;
+    Ok((architecture, sha256(text)))
 }

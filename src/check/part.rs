@@ -18,7 +18,7 @@ pub struct Part {
 const AT_ONCE: usize = 1 << 20;
 
 impl Scope {
-    /// The part of a result, if not all of it is asked for; a commitment is known by its file's SHA-256.
+    /// The part of a result, if not all of it is requested; a commitment is known by its file's SHA-256.
     pub(super) fn part_of(
         &self,
         all: &Region,
@@ -107,7 +107,7 @@ impl Part {
             }
             return;
         }
-        // Rows at a time, by whichever engine is asked for.
+        // Rows at a time, by whichever engine is chosen.
         for batch in 0..self.region.batches {
             let rows = self.region.rows.clone();
             let step = (AT_ONCE / self.region.columns.len()).max(1);

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::arrays::{Arrays, read_d};
 use super::error::CheckError;
 use super::model::Model;
-use super::reader::{Reader, Rows};
+use super::reader::{Reader, RowRange, Tensors};
 use super::request::{Check, Claim};
 use super::schedule::Scheduling;
-use super::tensors::Tensors;
 use super::words::EngineChoice;
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
@@ -23,7 +22,7 @@ use crate::tensor::Tensor;
 /// A check that owns what it read: arrays, model, schedule.
 #[derive(Debug)]
 pub struct Prepared {
-    /// As it was asked.
+    /// The request.
     pub(super) check: Check,
     pub(super) model: Model,
     pub(super) scheduling: Scheduling,
@@ -35,7 +34,7 @@ pub struct Prepared {
     /// D's.
     format: Format,
     engine: Engine<'static>,
-    /// In place of the engine, where one was asked for.
+    /// In place of the engine, where one was requested.
     pub(super) gpu: Option<Gpu>,
 }
 
@@ -89,7 +88,7 @@ impl Prepared {
 
     fn new(
         check: &Check,
-        rows: &Rows,
+        rows: &RowRange,
         files: &Files,
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
@@ -112,18 +111,15 @@ impl Prepared {
         let values = arrays.values(&scheduling, &problem)?;
         let k = problem.k;
         let d = match &check.claim {
-            Claim::Tensor(source) => {
-                let said = check.d_dtype;
-                Some(read_d(
-                    source,
-                    said,
-                    &problem,
-                    accumulator,
-                    &scheduling,
-                    rows,
-                    &mut from,
-                )?)
-            }
+            Claim::Tensor(source) => Some(read_d(
+                source,
+                check.d_dtype,
+                &problem,
+                accumulator,
+                &scheduling,
+                rows,
+                &mut from,
+            )?),
             _ => None,
         };
         let format = match &d {
@@ -178,7 +174,7 @@ impl Prepared {
         }
     }
 
-    /// What nobody knew when D was made: of its digest, or of the operands' where D is not here.
+    /// A seed that nobody knew when D was made: from its digest, or from the operands' where D is not here.
     fn seed(&self) -> u64 {
         let digest = match (&self.check.claim, self.d()) {
             (Claim::PayloadSha256(expected), _) => expected.clone(),
@@ -196,12 +192,12 @@ impl Prepared {
         words.fold(0, |seed, word| SplitMix64(seed ^ word).word())
     }
 
-    /// What was asked.
+    /// The request.
     pub fn request(&self) -> &Check {
         &self.check
     }
 
-    /// The same, with what a kernel's words say of how operands are stored.
+    /// The same, with the layout of operands that a kernel text states.
     pub fn spelled_out(&self) -> Check {
         let mut check = self.check.clone();
         let [transpose_a, transpose_b] = self.arrays.transpose();
@@ -282,7 +278,7 @@ impl Prepared {
         let span = self.model.arithmetic.step.span();
         let omitted = kernel.omitted(self.problem().k, span);
         let scheduled = Scheduled::of(schedule, given, &self.values).omitting(omitted);
-        Some(scheduled.said(self.scheduling.words()))
+        Some(scheduled.said(self.scheduling.kernel_description()))
     }
 
     /// How the finished product is rounded to D's format, if it is.

@@ -1,19 +1,19 @@
-//! How far a check is, and its end before that.
+//! How far a check is, and how it is interrupted.
 
 #[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::deadline;
 
-/// Told how far a check is; `()` does not listen.
+/// Receives the progress of a check; `()` ignores it.
 pub trait Progress: Sync {
-    /// There will be so many multiply-adds.
+    /// The number of multiply-adds to come.
     fn begin(&self, _work: u64) {}
 
-    /// So many more are done.
+    /// The number of multiply-adds done since the last call.
     fn advance(&self, _work: u64) {}
 
-    /// Whether nobody waits for the result any more: asked now and then from all threads, it ends the work with
+    /// Whether nobody waits for the result any more. All threads call it now and then; `true` ends the work with
     /// [`CheckError::Interrupted`](super::CheckError::Interrupted).
     fn interrupted(&self) -> bool {
         false
@@ -23,7 +23,7 @@ pub trait Progress: Sync {
 impl Progress for () {}
 
 impl dyn Progress + '_ {
-    /// So much more is done; unwinds to [`interruptible`](crate::deadline::interruptible) if nobody waits.
+    /// Reports more work; unwinds to [`interruptible`](crate::deadline::interruptible) if nobody waits.
     pub(crate) fn step(&self, work: u64) {
         self.advance(work);
         deadline::poll();

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::error::CheckError;
 use super::source::Source;
-use super::tensors::Tensors;
 use super::words::Tf32Input;
 use crate::io::npy::Descr;
 use crate::io::{self, payload_sha256};
@@ -15,7 +14,7 @@ use crate::tensor::{Planes, Tensor, parallel};
 use crate::words::Word;
 
 /// The rows of A, C and D that are examined, counted on from matrix to matrix; all without.
-pub type Rows = Option<Range<usize>>;
+pub type RowRange = Option<Range<usize>>;
 
 /// An array and the tensor made of it.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ impl Array {
         role: Role,
         source: io::Source,
         format: Format,
-        rows: &Rows,
+        rows: &RowRange,
     ) -> Result<Array, CheckError> {
         let tensor = source.rows(format, rows.clone());
         Ok(Array {
@@ -74,7 +73,7 @@ impl Array {
         role: Role,
         how: Tf32Input,
         parts: bool,
-        rows: &Rows,
+        rows: &RowRange,
     ) -> Result<Array, CheckError> {
         let format = self.tensor.format();
         if format.ignored_bits() == 0 {
@@ -113,11 +112,66 @@ impl Array {
     }
 }
 
+/// Tensors of the caller's, for a request whose arrays are [`Source::Memory`].
+#[derive(Debug, Default)]
+pub struct Tensors {
+    pub tensors: ByRole<Tensor>,
+    /// Arrays whose format is the request's choice, as a file's would be ([`io::Source::of_array`]).
+    pub arrays: ByRole<io::Source>,
+}
+
+impl Tensors {
+    /// A product and its D.
+    pub fn of(a: Tensor, b: Tensor, d: Tensor) -> Tensors {
+        Tensors::from_iter([(Role::A, a), (Role::B, b), (Role::D, d)])
+    }
+
+    /// With another array, or another one in its place.
+    #[must_use]
+    pub fn with(mut self, role: Role, tensor: Tensor) -> Tensors {
+        self.tensors.insert(role, tensor);
+        self
+    }
+
+    /// The tensor of a role; of an array, its elements in that format.
+    pub(super) fn take(
+        &mut self,
+        role: Role,
+        format: Format,
+    ) -> Result<Option<Tensor>, io::FileError> {
+        if let Some(tensor) = self.tensors.remove(&role) {
+            return Ok(Some(tensor));
+        }
+        let array = self.arrays.remove(&role);
+        array.map(|array| array.tensor(format)).transpose()
+    }
+
+    /// The format of a tensor.
+    pub(super) fn format(&self, role: Role) -> Option<Format> {
+        self.tensors.get(&role).map(Tensor::format)
+    }
+
+    /// The type of an array, which may not determine its format.
+    pub(super) fn descr(&self, role: Role) -> Option<Descr> {
+        let array = self.arrays.get(&role)?;
+        Some(array.header().descr.clone())
+    }
+}
+
+impl FromIterator<(Role, Tensor)> for Tensors {
+    fn from_iter<I: IntoIterator<Item = (Role, Tensor)>>(all: I) -> Tensors {
+        Tensors {
+            tensors: all.into_iter().collect(),
+            arrays: ByRole::new(),
+        }
+    }
+}
+
 /// Where arrays come from.
 pub(super) struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
-    /// Those that were asked for their shapes, until they are read.
+    /// Arrays that were opened for their shape, until they are read.
     pub opened: ByRole<io::Source>,
 }
 
@@ -179,19 +233,19 @@ pub(super) fn open(
     opened.map_err(CheckError::file(field))
 }
 
-/// Numbers that an epilogue or an operation reads as f32: of the format the file names, or that is said.
+/// Numbers that an epilogue or an operation reads as f32: of the format that the file names, or that is given.
 pub(super) fn read_float(
     (role, source): (Role, &Source),
-    (said_by, said): (&'static str, Option<Format>),
+    (stated_by, stated): (&'static str, Option<Format>),
     generated: Format,
-    rows: &Rows,
+    rows: &RowRange,
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let of_descr = |descr: &Descr| {
-        let format = float_format(descr, said_by);
+        let format = float_format(descr, stated_by);
         format.map_err(|reason| CheckError::array(role.field(), source, reason))
     };
-    let known = match said.or(from.memory.format(role)) {
+    let known = match stated.or(from.memory.format(role)) {
         Some(known) => Some(known),
         None => from
             .memory
@@ -204,15 +258,15 @@ pub(super) fn read_float(
     Array::read(role, file, format, rows)
 }
 
-/// The format of numbers that are read as f32, where their file says it.
-pub(super) fn float_format(descr: &Descr, said_by: &str) -> Result<Format, String> {
+/// The format of numbers that are read as f32, where their file states it.
+pub(super) fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
     match descr.own_format() {
         // FP64 holding values of FP32 is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),
         Some(own) => Ok(own),
         None if descr.width() == 4 => Ok(Format::Fp32),
         None => Err(format!(
-            "its descr {:?} does not state the format of its codes; give `{said_by}`",
+            "its descr {:?} does not state the format of its codes; give `{stated_by}`",
             descr.text()
         )),
     }

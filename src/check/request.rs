@@ -1,17 +1,17 @@
-//! What is asked: a product, its model, and how D is judged.
+//! The request for a product: operands, model, and how D is judged.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
-use super::said::KernelRequest;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use super::words::{EngineChoice, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
+use crate::kernel::{Accumulation, Partition, Scheme};
 use crate::num::Format;
 use crate::report::Policy;
 use crate::role::{ByRole, Role};
@@ -26,23 +26,23 @@ pub struct Check {
     pub model: ModelRequest,
     pub schedule: ScheduleRequest,
     pub claim: Claim,
-    /// D's format, where its file cannot say it or there is none.
+    /// D's format, where its file does not state it or there is none.
     pub d_dtype: Option<Format>,
     pub policy: Policy,
     pub scope: Scope,
     pub naming: Naming,
-    /// A commitment that operands, model and D must be those of.
+    /// A commitment that operands, model and D must match.
     pub against: Option<PathBuf>,
     pub engine: EngineChoice,
     /// How many mismatches a report lists.
     pub max_mismatches: usize,
-    /// Whether a report on a D that differs looks for what would give it.
+    /// Whether a report on a D that differs searches for causes.
     pub causes: bool,
-    /// Whether a report on a D that does not says which other arithmetics give it.
+    /// Whether a report on a D that agrees names the other arithmetics that give it.
     pub discrimination: bool,
 }
 
-/// How many mismatches are listed unless it is said.
+/// How many mismatches are listed by default.
 pub const MAX_MISMATCHES: usize = 10;
 
 /// What is multiplied.
@@ -101,7 +101,7 @@ pub struct ModelRequest {
     pub scale_dtype: Option<Format>,
     /// Consecutive k that share a scale.
     pub scale_block: Option<usize>,
-    /// What ttnn says of a Tenstorrent kernel.
+    /// ttnn's description of a Tenstorrent kernel.
     pub ttnn: TtnnRequest,
 }
 
@@ -122,7 +122,7 @@ pub struct ScheduleRequest {
 }
 
 impl ScheduleRequest {
-    /// What a library says of its kernel, if that is where the order comes from.
+    /// What a library states of its kernel, if the order comes from there.
     pub fn kernel(&self) -> Option<&KernelRequest> {
         match &self.from {
             ScheduleSource::Kernel(kernel) => Some(kernel),
@@ -130,7 +130,7 @@ impl ScheduleRequest {
         }
     }
 
-    /// A preset, changed; that of one chain is asked for by saying nothing.
+    /// A preset, changed; an unchanged `plain` is the default.
     pub fn preset(name: &str, overrides: &Overrides) -> ScheduleRequest {
         let from = if name == "plain" && overrides.is_empty() {
             ScheduleSource::Plain
@@ -151,11 +151,73 @@ pub enum ScheduleSource {
     Preset(String),
     /// A schedule file.
     File(PathBuf),
-    /// What a library says of its kernel.
+    /// What a library states of its kernel.
     Kernel(Box<KernelRequest>),
 }
 
-/// What is said to be D.
+/// What a library states of its kernel, and answers to what it leaves open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelRequest {
+    pub said: KernelSaid,
+    pub answers: KernelAnswers,
+}
+
+/// Where the text is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelSaid {
+    /// A log line, a configuration, a kernel's name ...: what [`crate::kernel::read`] reads.
+    Text(String),
+    /// A log of cuBLASLt, one of whose lines is about this product.
+    Log(PathBuf),
+    /// A table recorded on a GPU.
+    Table {
+        file: PathBuf,
+        /// Bytes that the library was allowed.
+        workspace: Option<u64>,
+    },
+}
+
+/// Answers to what the text leaves open, beside those of a schedule's own fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelAnswers {
+    pub reduction: Option<Scheme>,
+    pub partition: Option<Partition>,
+    pub custom: Option<u32>,
+    pub accumulation: Option<Accumulation>,
+    pub multiprocessors: Option<u32>,
+    /// Turns by which a workgroup's loop over K is rotated (AMD).
+    pub rotation: Option<usize>,
+    /// Slices reach the end of K, as a library without the defect of the lost tail cuts them.
+    pub whole_tail: bool,
+}
+
+impl KernelSaid {
+    /// The field of the request.
+    pub fn field(&self) -> &'static str {
+        match self {
+            KernelSaid::Text(_) => "kernel",
+            KernelSaid::Log(_) => "kernel_log",
+            KernelSaid::Table { .. } => "kernel_table",
+        }
+    }
+
+    /// The text itself, if no file holds it.
+    pub fn text(&self) -> &str {
+        match self {
+            KernelSaid::Text(text) => text,
+            _ => "",
+        }
+    }
+
+    pub fn path(&self) -> Option<&PathBuf> {
+        match self {
+            KernelSaid::Text(_) => None,
+            KernelSaid::Log(path) | KernelSaid::Table { file: path, .. } => Some(path),
+        }
+    }
+}
+
+/// The D that is claimed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
     /// Nothing: D is to be computed.
@@ -184,7 +246,7 @@ pub struct Draw {
 /// What decides which elements are drawn. There is none by default: everybody would know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seed {
-    /// A number, of which nothing is known.
+    /// A number of unknown origin.
     Number(u64),
     /// A commitment, which D must be that of, and a public value that came after it
     /// ([`PublicDraw`](crate::sample::PublicDraw)).
@@ -197,7 +259,7 @@ impl Scope {
     }
 }
 
-/// By what the reproduced D is named.
+/// Which digest names the reproduced D.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// The SHA-256 of its canonical payload.
@@ -211,7 +273,7 @@ pub enum Naming {
 }
 
 impl Check {
-    /// A check of a D with everything else as it is by default.
+    /// A check of a D with defaults for everything else.
     ///
     /// `arch` is an architecture, compute capability or GPU of the catalogue.
     pub fn new(arch: &str, dtype: Format, [a, b, d]: [Source; 3]) -> Check {

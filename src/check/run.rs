@@ -1,21 +1,20 @@
 //! A product as what is judged.
 
-use super::asked::Request;
+use super::any_request::Request;
 use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
-use super::explained::Explained;
 use super::judge::Judge;
 use super::part::Part;
 use super::prepare::Prepared;
 use super::progress::Progress;
 use super::reader::Array;
 use super::request::{Check, ModelSource};
-use super::subject::{Diagnosed, Subject};
+use super::subject::{Diagnosed, Explained, Subject};
 use super::words::EngineChoice;
 use crate::commit::{Along, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::explain::Wish;
+use crate::explain::{Explanation, Question, Wish, position};
 use crate::num::Format;
 use crate::report::{
     self, Conclusion, Conversion, Discrimination, EngineUsed, Model, ProductRule, Rule, Verdict,
@@ -31,6 +30,34 @@ impl Prepared {
         Judge::run(self, progress)
     }
 
+    /// How an element of D is computed, and how it compares with the D that was read.
+    pub fn explain(&self, index: &[usize], wish: Wish) -> Result<Explanation, CheckError> {
+        let shape = self.problem().d_shape();
+        let inside = index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| i < n);
+        if !inside {
+            let reason = format!("D is {shape:?} and has no element {index:?}");
+            return Err(CheckError::request("d", reason));
+        }
+        Ok(self.question(index, wish, |question| question.answer()))
+    }
+
+    /// Asks how an element of D is computed.
+    fn question<T>(&self, index: &[usize], wish: Wish, ask: impl FnOnce(Question) -> T) -> T {
+        let (choice, problem) = (self.choice(), self.problem());
+        let (batch, row, column) = position(&problem, index);
+        ask(Question {
+            choice: &choice,
+            file: self.model.file(),
+            problem: &problem,
+            product: self.product(),
+            index: index.to_vec(),
+            format: self.replay().format(),
+            given: self.d().map(|d| d.planes().plane(batch).code(row, column)),
+            wish,
+            kernel: self.kernel().zip(self.scheduled()),
+        })
+    }
+
     /// The rule as a report has it.
     pub(super) fn product_rule(&self) -> ProductRule {
         ProductRule {
@@ -43,7 +70,7 @@ impl Prepared {
 }
 
 impl Subject for Prepared {
-    fn asked(&self) -> Request {
+    fn reported_request(&self) -> Request {
         let check = Check {
             engine: EngineChoice::Fast,
             ..self.check.clone()
@@ -120,7 +147,7 @@ impl Subject for Prepared {
     }
 
     fn discrimination(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
-        self.told(verdict, part)
+        self.discrimination_of(verdict, part)
     }
 
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError> {
@@ -138,8 +165,8 @@ impl Subject for Prepared {
     }
 
     fn searches(&self) -> Option<String> {
-        let asked = Subject::spelled_out(self);
-        Some(shell_line(asked.command_line(Verb::Identify)))
+        let request = Subject::spelled_out(self);
+        Some(shell_line(request.command_line(Verb::Identify)))
     }
 
     fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
@@ -173,9 +200,11 @@ impl Subject for Prepared {
 
     fn basis(&self) -> Result<String, CheckError> {
         Ok(match self.scheduling.said_sha256() {
-            // What a kernel's words make of a product is known when its operands are.
-            Some(said) => basis_of(&self.model.file().map(|(_, sha256)| sha256), &said),
-            // Blocks of K and a compressed A are of the request's words.
+            // A kernel text determines the order of sums only together with the operands' shapes.
+            Some(kernel_sha256) => {
+                basis_of(&self.model.file().map(|(_, sha256)| sha256), &kernel_sha256)
+            }
+            // Blocks of K and a compressed A are fields of the request.
             None => basis_of(&self.model.basis(), &self.scheduling.schedule),
         })
     }
@@ -187,7 +216,7 @@ fn basis_of(model: &impl serde::Serialize, schedule: &impl serde::Serialize) -> 
 }
 
 impl Check {
-    /// All that decides a verdict but the request's words and the arrays, which are not looked at.
+    /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
     pub fn basis(&self) -> Result<String, CheckError> {
         if let Some(kernel) = self.schedule.kernel() {
             let file = match &self.model.from {

@@ -1,15 +1,15 @@
-//! From a request's words to the schedule of a kernel.
+//! From a request to the schedule of a kernel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::CheckError;
-use super::kernel::Planned;
+use super::kernel::PlannedKernel;
 use super::reader::Reader;
 use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
 use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
-use crate::io::{Fault, FileError, MAX_DOCUMENT, printable, read_text};
+use crate::io::{FileError, printable, read_document};
 use crate::num::Format;
 use crate::report::KernelWords;
 
@@ -22,12 +22,11 @@ pub struct Scheduling {
     alpha: Option<u32>,
     beta: Option<u32>,
     scale_result: Option<u32>,
-    kernel: Option<Box<Planned>>,
+    kernel: Option<Box<PlannedKernel>>,
 }
 
 impl Scheduling {
-    /// The schedule of a check. A kernel's words need the shapes of its operands, and may say how those are
-    /// stored.
+    /// The schedule of a check. A kernel text needs the shapes of its operands, and may state how those are stored.
     pub(super) fn of(check: &Check, from: &mut Reader) -> Result<Scheduling, CheckError> {
         let ScheduleSource::Kernel(kernel) = &check.schedule.from else {
             return check.schedule.resolve();
@@ -91,17 +90,17 @@ impl Scheduling {
         &self.schedule.spec
     }
 
-    /// What a library says of the kernel, if the schedule was made of that.
-    pub fn words(&self) -> Option<&KernelWords> {
-        Some(&self.kernel.as_ref()?.words)
+    /// What a library states of the kernel, if the schedule was made of that.
+    pub fn kernel_description(&self) -> Option<&KernelWords> {
+        Some(&self.kernel.as_ref()?.description)
     }
 
-    /// SHA-256 of those words as they were read.
+    /// SHA-256 of that text as it was read.
     pub fn said_sha256(&self) -> Option<String> {
         Some(self.kernel.as_ref()?.sha256.clone())
     }
 
-    /// Whether A and B are stored transposed, by the request or a kernel's words.
+    /// Whether A and B are stored transposed, by the request or a kernel text.
     pub fn stored(&self, operands: &Operands) -> [bool; 2] {
         match &self.kernel {
             Some(planned) => planned.stored,
@@ -109,12 +108,12 @@ impl Scheduling {
         }
     }
 
-    /// D's format, if a kernel's words say it.
+    /// D's format, if a kernel text states it.
     pub fn result(&self) -> Option<Format> {
         self.kernel.as_ref()?.result
     }
 
-    /// The engine that computes the chains, if a kernel's words say it.
+    /// The instruction that computes the chains, if a kernel text states it.
     pub fn instruction(&self) -> Option<&'static str> {
         self.kernel.as_ref()?.instruction
     }
@@ -129,7 +128,7 @@ impl Scheduling {
         self.spec().addend == Addend::Epilogue
     }
 
-    /// Whether anything but a chain over K is asked for.
+    /// Whether nothing but a chain over K is requested.
     pub fn is_plain(&self) -> bool {
         self.spec().is_plain()
             && self.alpha.is_none()
@@ -137,39 +136,40 @@ impl Scheduling {
             && self.scale_result.is_none()
     }
 
-    /// Refuses a bias that no source publishes a place for, and what a kernel's words leave no place for.
+    /// Refuses a bias where no source publishes its place, and operands that a kernel text excludes.
     ///
     /// # Errors
-    /// If there is one and the split is serial; or the words say an epilogue without it or without the activation, or
+    /// If there is one and the split is serial; or the text states an epilogue without it or without the activation, or
     /// in another order.
     pub fn check_added(&self, bias: bool, c: bool) -> Result<(), CheckError> {
         if bias && self.spec().is_in_place() {
             let reason = "`bias` with a serial split: no source says in which slice it is added";
             return Err(CheckError::request("bias", reason));
         }
-        let said = self
+        let stated = self
             .kernel
             .as_ref()
             .and_then(|kernel| kernel.epilogue.as_deref());
-        if let (Some(said), Some(_)) = (said, self.spec().epilogue.function) {
+        if let (Some(stated), Some(_)) = (stated, self.spec().epilogue.function) {
             let reason = format!(
                 "`activation`: what the library says of `kernel` has epilogue {}, without an activation",
-                printable(said)
+                printable(stated)
             );
             return Err(CheckError::request("activation", reason));
         }
-        let (field, reason) = match said {
-            Some("NONE") if bias => (
-                "bias",
-                "`bias`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",
-            ),
-            Some("NONE") if c => (
-                "c",
-                "`c`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum",
-            ),
+        let (field, reason) = match stated {
+            Some("NONE") if bias || c => {
+                let field = if bias { "bias" } else { "c" };
+                let reason = format!(
+                    "`{field}`: the GEMMDesc of `kernel` says epilogue NONE, which adds nothing to the finished sum"
+                );
+                (field, reason)
+            }
             Some("IN_ACCUMULATOR") if bias && c => (
                 "bias",
-                "`bias` and `c`: the GEMMDesc of `kernel` says epilogue IN_ACCUMULATOR, which adds the bias before C; schedules add C first, so give one of them",
+                "`bias` and `c`: the GEMMDesc of `kernel` says epilogue IN_ACCUMULATOR, which adds the bias before C; \
+                 schedules add C first, so give one of them"
+                    .to_owned(),
             ),
             _ => return Ok(()),
         };
@@ -245,11 +245,6 @@ impl Scheduling {
 }
 
 /// Reads a schedule file.
-///
-/// # Errors
-/// A sentence naming the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Schedule, FileError> {
-    let fail = |reason| Fault::from(format!("is not a usable schedule file: {reason}")).of(path);
-    let text = read_text(path, "schedule", MAX_DOCUMENT)?;
-    Schedule::from_json(&text).map_err(fail)
+    Ok(read_document(path, "schedule", Schedule::from_json)?.0)
 }

@@ -88,11 +88,7 @@ impl fmt::Display for Source {
 
 impl Serialize for Source {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Source::File(path) => path.serialize(to),
-            Source::Generated(spec) => to.collect_str(spec),
-            Source::Memory => to.serialize_str(MEMORY),
-        }
+        Path::new(&self.text()).serialize(to)
     }
 }
 

@@ -1,10 +1,13 @@
 //! What is judged: a product, or an operation between products.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
-use super::asked::Request;
+use serde::Serialize;
+
+use super::any_request::Request;
 use super::error::CheckError;
-use super::explained::Explained;
+use super::operation::OperationExplanation;
 use super::part::Part;
 use super::progress::Progress;
 use super::reader::Array;
@@ -12,7 +15,7 @@ use crate::commit::{Along, CommittedRule, Hash, Rows, leaves};
 use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::explain::Wish;
+use crate::explain::{Explanation, Wish, write};
 use crate::num::Format;
 use crate::report::{
     Cause, Conclusion, Conversion, Differ, Discrimination, EngineUsed, Input, Place, Rule, Verdict,
@@ -22,13 +25,14 @@ use crate::tensor::Tensor;
 
 /// A product or an operation between products, with everything read and chosen that it needs.
 ///
-/// What differs between the two is said here; what is made of it (verdict, report, page: [`Judge`](super::Judge); commitments) is written once.
+/// These methods are what differs between the two. What is made of them (verdict, report, page: [`Judge`](super::Judge);
+/// commitments) is written once.
 pub trait Subject: Sync {
-    /// What was asked, except who computes: that makes no difference to the bits.
-    fn asked(&self) -> Request;
-    /// The same, with what a kernel's words say of how operands are stored.
+    /// The request as a report states it: without the engine, which makes no difference to the bits.
+    fn reported_request(&self) -> Request;
+    /// The same, with the layout of operands that a kernel text states.
     fn spelled_out(&self) -> Request {
-        self.asked()
+        self.reported_request()
     }
     /// By what it is computed.
     fn rule(&self) -> Rule;
@@ -52,7 +56,7 @@ pub trait Subject: Sync {
         None
     }
 
-    /// How much it is to compute, in whatever `compute` tells of.
+    /// How much is to be computed, in the unit of `compute`'s progress.
     fn work(&self, part: Option<&Part>) -> u64;
     /// Products of numbers that all of the result takes; of what multiplies nothing, elements.
     fn cost(&self) -> u64 {
@@ -70,11 +74,11 @@ pub trait Subject: Sync {
 
     /// What would give a result that differs, and what was tried.
     fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed;
-    /// What a report of this verdict says of other arithmetics, if anything.
+    /// What a report of this verdict states about other arithmetics, if anything.
     fn discrimination(&self, _: Verdict, _: Option<&Part>) -> Option<Discrimination> {
         None
     }
-    /// How one element comes about.
+    /// How one element is computed.
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError>;
     /// Steps of the chain that an explanation shows, if it shows one.
     fn explained_steps(&self) -> usize {
@@ -84,7 +88,7 @@ pub trait Subject: Sync {
     fn is_explained_on_pages(&self) -> bool {
         true
     }
-    /// Commands that tell more of a result for which no cause was found.
+    /// The command that searches for a cause where none was found.
     fn searches(&self) -> Option<String> {
         None
     }
@@ -99,7 +103,7 @@ pub trait Subject: Sync {
     /// How an operand is cut, so that elements can be computed of few lines.
     fn along(&self, role: Role) -> Along;
 
-    /// All that decides a verdict but the request's words and the arrays.
+    /// Everything that decides a verdict, except the request's own fields and the arrays.
     fn basis(&self) -> Result<String, CheckError>;
 
     /// The captured result.
@@ -126,12 +130,12 @@ pub trait Subject: Sync {
 
     /// What compares the captured result, if it is there.
     fn differ(&self, map: bool) -> Option<Differ<'_>> {
-        let asked = self.asked();
-        let differ = Differ::new(self.given()?, asked.policy(), asked.max_mismatches());
+        let request = self.reported_request();
+        let differ = Differ::new(self.given()?, request.policy(), request.max_mismatches());
         Some(differ.counting(self.layout()).mapping(map))
     }
 
-    /// What a report says of the arrays; hashes them.
+    /// The arrays as a report has them; hashes them.
     fn inputs(&self) -> ByRole<Input> {
         let arrays = self.by_role().iter();
         arrays
@@ -176,4 +180,37 @@ pub struct Diagnosed {
     pub places: Vec<Place>,
     pub tried: Vec<Cow<'static, str>>,
     pub untried: Vec<Cow<'static, str>>,
+}
+
+/// How one element is computed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Explained {
+    Product(Box<Explanation>),
+    Operation(Box<OperationExplanation>),
+}
+
+impl Explained {
+    /// Whether the captured result has these bits, if there is one.
+    pub fn same(&self) -> Option<bool> {
+        match self {
+            Explained::Product(product) => product.given.as_ref().map(|given| given.same),
+            Explained::Operation(operation) => operation.same,
+        }
+    }
+
+    /// The text for people.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Explained::Product(product) => write(product, out),
+            Explained::Operation(operation) => operation.text(out),
+        }
+    }
+
+    /// The same without colours.
+    pub fn plain_text(&self) -> String {
+        let mut text = Vec::new();
+        self.text(&mut text).expect("memory takes everything");
+        String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
+    }
 }

@@ -1,4 +1,4 @@
-//! What would give a D that differs, and the check that asks for it.
+//! What would give a D that differs, and the check for it.
 
 use super::command_line::{Verb, command_line, shell_line};
 use super::prepare::Prepared;
@@ -83,7 +83,7 @@ impl Prepared {
         Some(shell_line(command_line(Verb::Check, &changed)))
     }
 
-    /// The check, asked otherwise; none if it cannot be asked for.
+    /// The check, changed as a finding asks; none if no request can express that.
     fn changed(&self, mut check: Check, ask: &Ask) -> Option<Check> {
         let operands = &mut check.operands;
         // What is generated depends on the operand it is for, and on the format.

@@ -1,4 +1,4 @@
-//! What ttnn says of a Tenstorrent kernel: fidelity, accumulator, and how K is taken in blocks.
+//! A Tenstorrent kernel as ttnn describes it: fidelity, accumulator, and blocks of K.
 
 use std::collections::BTreeSet;
 
@@ -21,25 +21,26 @@ pub struct TtnnRequest {
     pub reload: Option<Reload>,
 }
 
-/// What configurations say.
+/// What configurations state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Said {
-    fidelity: Option<String>,
+pub struct Configuration {
+    /// The instruction of this name.
+    pub fidelity: Option<String>,
     fp32_dest_acc_en: Option<bool>,
     packer_l1_acc: Option<bool>,
     in0_block_w: Option<usize>,
 }
 
-/// The same, with the request's other fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ttnn {
-    /// The instruction of a fidelity.
-    pub instruction: Option<String>,
-    /// Dst's format.
-    pub acc: Option<Format>,
-    in0_block_w: Option<usize>,
-    packer_l1_acc: bool,
-    reload: Option<Reload>,
+impl Configuration {
+    /// Dst's format for operands of a format; integers have one alone.
+    pub fn accumulator(&self, operands: Format) -> Option<Format> {
+        let fp32 = self.fp32_dest_acc_en.filter(|_| !operands.is_integer())?;
+        Some(match (fp32, operands.exponent_bits()) {
+            (true, _) => Format::Fp32,
+            (false, 5) => Format::Fp16,
+            (false, _) => Format::Bf16,
+        })
+    }
 }
 
 /// Arguments of ttnn's configurations that do not affect the result of a product.
@@ -71,7 +72,7 @@ const SILENT: [&str; 24] = [
 ];
 
 impl TtnnRequest {
-    /// What asks for an arithmetic's blocks.
+    /// The request for an arithmetic's blocks.
     pub fn of(arithmetic: &Arithmetic) -> TtnnRequest {
         let Step::Sliced(Sliced {
             blocks: Some(blocks),
@@ -88,44 +89,29 @@ impl TtnnRequest {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        *self == TtnnRequest::default()
-    }
-
-    /// What all of it says of operands of a format.
+    /// What the text and the other fields state together.
     ///
     /// # Errors
-    /// A text that says too little, or nothing that is known.
-    pub fn read(&self, operands: Format) -> Result<Ttnn, CheckError> {
-        let said = match &self.text {
-            None => Said::default(),
-            Some(text) => {
-                let said = said(text);
-                said.map_err(CheckError::in_field("ttnn"))?
-            }
+    /// A text that states too little, or contradicts a field.
+    pub fn read(&self) -> Result<Configuration, CheckError> {
+        let stated = match &self.text {
+            None => Configuration::default(),
+            Some(text) => parse(text).map_err(CheckError::in_field("ttnn"))?,
         };
-        if let (Some(text), Some(field)) = (said.in0_block_w, self.in0_block_w)
+        if let (Some(text), Some(field)) = (stated.in0_block_w, self.in0_block_w)
             && text != field
         {
             let reason = format!("`in0_block_w` is {field}, but `ttnn` says {text}");
             return Err(CheckError::request("in0_block_w", reason));
         }
-        if self.packer_l1_acc && said.packer_l1_acc == Some(false) {
+        if self.packer_l1_acc && stated.packer_l1_acc == Some(false) {
             let reason = "`packer_l1_acc` is given, but `ttnn` says False";
             return Err(CheckError::request("packer_l1_acc", reason));
         }
-        let narrow = match operands.exponent_bits() {
-            5 => Format::Fp16,
-            _ => Format::Bf16,
-        };
-        let wide = |fp32| if fp32 { Format::Fp32 } else { narrow };
-        let integers = operands.is_integer();
-        Ok(Ttnn {
-            instruction: said.fidelity,
-            acc: said.fp32_dest_acc_en.filter(|_| !integers).map(wide),
-            in0_block_w: self.in0_block_w.or(said.in0_block_w),
-            packer_l1_acc: self.packer_l1_acc || said.packer_l1_acc == Some(true),
-            reload: self.reload,
+        Ok(Configuration {
+            in0_block_w: self.in0_block_w.or(stated.in0_block_w),
+            packer_l1_acc: self.packer_l1_acc.then_some(true).or(stated.packer_l1_acc),
+            ..stated
         })
     }
 
@@ -135,11 +121,11 @@ impl TtnnRequest {
     /// Blocks that the unit does not take, or that leave open what decides a bit.
     pub fn between_blocks(
         &self,
-        ttnn: &Ttnn,
         arithmetic: Arithmetic,
         k: usize,
     ) -> Result<Arithmetic, CheckError> {
-        if self.is_empty() {
+        let configuration = self.read()?;
+        if *self == TtnnRequest::default() {
             return Ok(arithmetic);
         }
         let Step::Sliced(step) = &arithmetic.step else {
@@ -163,7 +149,7 @@ impl TtnnRequest {
         let fault =
             |reason: String| CheckError::request("in0_block_w", format!("`in0_block_w`: {reason}"));
         let tiles = k.div_ceil(TILE);
-        let Some(width) = ttnn.in0_block_w else {
+        let Some(width) = configuration.in0_block_w else {
             // One tile is one block, whatever their width.
             return if tiles > 1 {
                 Err(fault(format!(
@@ -182,7 +168,7 @@ impl TtnnRequest {
         if tiles == width {
             return Ok(arithmetic);
         }
-        let reload = match (arithmetic.accumulator, ttnn.reload) {
+        let reload = match (arithmetic.accumulator, self.reload) {
             (Format::Fp32, None) => {
                 return Err(CheckError::request(
                     "reload",
@@ -195,7 +181,7 @@ impl TtnnRequest {
         let mut step = step.clone();
         step.blocks = Some(Blocks {
             k: TILE * width,
-            l1_acc: ttnn.packer_l1_acc,
+            l1_acc: configuration.packer_l1_acc == Some(true),
             reload,
         });
         let arithmetic = Arithmetic {
@@ -208,7 +194,7 @@ impl TtnnRequest {
 }
 
 /// Reads calls such as `WormholeComputeKernelConfig(math_fidelity=MathFidelity.HiFi2, ...)`, as they are written or printed.
-fn said(text: &str) -> Result<Said, String> {
+fn parse(text: &str) -> Result<Configuration, String> {
     for (word, what) in [
         ("DRAMSharded", "a DRAM-sharded kernel"),
         ("Grayskull", "a kernel of Grayskull"),
@@ -218,7 +204,7 @@ fn said(text: &str) -> Result<Said, String> {
             return Err(format!("it names {what}, whose arithmetic is not modelled"));
         }
     }
-    let mut said = Said::default();
+    let mut stated = Configuration::default();
     let mut read = BTreeSet::new();
     for (name, value) in arguments(text)? {
         if !SILENT.contains(&name.as_str()) && read.contains(&name) {
@@ -252,13 +238,13 @@ fn said(text: &str) -> Result<Said, String> {
                         printable(&value)
                     ));
                 }
-                said.fidelity = Some(word);
+                stated.fidelity = Some(word);
             }
-            "fp32_dest_acc_en" => said.fp32_dest_acc_en = Some(yes()?),
-            "packer_l1_acc" => said.packer_l1_acc = Some(yes()?),
+            "fp32_dest_acc_en" => stated.fp32_dest_acc_en = Some(yes()?),
+            "packer_l1_acc" => stated.packer_l1_acc = Some(yes()?),
             "in0_block_w" => {
                 let number = value.parse();
-                said.in0_block_w =
+                stated.in0_block_w =
                     Some(number.map_err(|_| format!("in0_block_w is {}", printable(&value)))?);
             }
             "fused_activation"
@@ -284,13 +270,13 @@ fn said(text: &str) -> Result<Said, String> {
         );
     }
     let whole = [
-        ("math_fidelity", said.fidelity.is_some()),
-        ("fp32_dest_acc_en", said.fp32_dest_acc_en.is_some()),
-        ("packer_l1_acc", said.packer_l1_acc.is_some()),
+        ("math_fidelity", stated.fidelity.is_some()),
+        ("fp32_dest_acc_en", stated.fp32_dest_acc_en.is_some()),
+        ("packer_l1_acc", stated.packer_l1_acc.is_some()),
     ];
     match whole.iter().find(|(_, there)| !there) {
         Some((missing, _)) => Err(format!("{missing} is missing, and it affects the result")),
-        None => Ok(said),
+        None => Ok(stated),
     }
 }
 
@@ -343,7 +329,7 @@ mod tests {
 
     #[test]
     fn configurations_as_people_paste_them() {
-        let all = Said {
+        let all = Configuration {
             fidelity: Some("hifi2".into()),
             fp32_dest_acc_en: Some(true),
             packer_l1_acc: Some(false),
@@ -355,12 +341,12 @@ mod tests {
             "WormholeComputeKernelConfig(math_fidelity=<MathFidelity.HiFi2: 2>,math_approx_mode=0,fp32_dest_acc_en=1,packer_l1_acc=0,dst_full_sync_en=0,)",
             "math_fidelity: HiFi2, fp32_dest_acc_en: true, packer_l1_acc: false",
         ] {
-            assert_eq!(said(text).as_ref(), Ok(&all), "{text}");
+            assert_eq!(parse(text).as_ref(), Ok(&all), "{text}");
         }
         let both = "BlackholeComputeKernelConfig(math_fidelity=MathFidelity.LoFi, fp32_dest_acc_en=False, packer_l1_acc=True) \
                     MatmulMultiCoreReuseMultiCastProgramConfig(compute_with_storage_grid_size=(8, 7), in0_block_w=4, \
                     out_subblock_h=1, per_core_M=2, fused_activation=None)";
-        let read = said(both).expect("both are read");
+        let read = parse(both).expect("both are read");
         assert_eq!(
             (read.fidelity.as_deref(), read.in0_block_w),
             (Some("lofi"), Some(4))
@@ -391,7 +377,7 @@ mod tests {
             ),
             ("f(fused_activation=RELU)", "activation"),
         ] {
-            let refused = said(text).expect_err(text);
+            let refused = parse(text).expect_err(text);
             assert!(refused.contains(why), "{text}: {refused}");
         }
     }

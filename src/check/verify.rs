@@ -1,11 +1,11 @@
-//! A report that somebody hands over: its request is asked again, and the report that comes out has to be the same,
+//! A report that somebody hands over: its request is run again, and the report that comes out has to be the same,
 //! field by field.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::asked::Request;
+use super::any_request::Request;
 use super::error::CheckError;
 use super::judge::Judge;
 use super::progress::Progress;
@@ -23,7 +23,7 @@ use crate::role::Role;
 pub struct Verified {
     /// Every place where the report is not the one that comes out, as a sentence with its JSON path.
     pub differences: Vec<String>,
-    /// Of a model that was chosen to fit D: what was asked, and which models the report says fit. Only a search
+    /// Of a model that was chosen to fit D: the request, and which models the report says fit. Only a search
     /// can confirm that; the rest is compared without it.
     pub chosen: Option<(Box<Check>, Chosen)>,
 }
@@ -31,22 +31,22 @@ pub struct Verified {
 /// A report out of its JSON, in which nothing may be that a report does not have.
 ///
 /// # Errors
-/// What is wrong, as words to follow its name.
+/// What is wrong, as a phrase to follow its name.
 pub fn parse(text: &str) -> Result<Report, String> {
     let no = |reason: String| format!("is not a report ({SCHEMA}): {reason}");
     document(text, SCHEMA).map_err(no)
 }
 
-/// A document of a schema that says all of itself, and nothing else.
+/// A document of a schema, complete and without anything else.
 fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result<T, String> {
-    let said = |error: serde_json::Error| printable(&error.to_string());
-    let written: Value = serde_json::from_str(text).map_err(said)?;
+    let malformed = |error: serde_json::Error| printable(&error.to_string());
+    let written: Value = serde_json::from_str(text).map_err(malformed)?;
     match written.get("schema").and_then(Value::as_str) {
         Some(own) if own == schema => {}
         Some(other) => return Err(format!("its schema is {:?}", printable(other))),
         None => return Err("it has no schema".into()),
     }
-    let report: T = serde_json::from_str(text).map_err(said)?;
+    let report: T = serde_json::from_str(text).map_err(malformed)?;
     envelope::each_once(text)?;
     match differences(&written, &json(&report)).into_iter().next() {
         Some(difference) => Err(difference),
@@ -54,18 +54,22 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
     }
 }
 
-/// What a report says was asked.
-pub fn asked(report: &Report) -> Result<Request, CheckError> {
-    let field = match report.rule {
+/// The field that errors about a report as a whole name.
+fn main_field(report: &Report) -> &'static str {
+    match report.rule {
         Rule::Product(_) => "a",
         Rule::Operation(_) => "operation",
-    };
-    let unusable = |reason: String| CheckError::request(field, reason);
+    }
+}
+
+/// The request of a report.
+pub fn asked(report: &Report) -> Result<Request, CheckError> {
+    let unusable = |reason: String| CheckError::request(main_field(report), reason);
     let request = report.request.clone();
     let request =
         request.ok_or_else(|| unusable("the report does not contain its request".into()))?;
-    let asked = Request::from_value(request);
-    asked.map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))
+    Request::from_value(request)
+        .map_err(|error| unusable(format!("its request: {}", printable(&error.to_string()))))
 }
 
 /// The differences that a report refutes itself with; `Err` if there is no verdict at all.
@@ -76,7 +80,7 @@ fn not_committed(error: CheckError) -> Result<Vec<String>, CheckError> {
     }
 }
 
-/// Refuses more work than whoever asks wants done.
+/// Refuses more work than the limit.
 fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckError> {
     match most.filter(|most| work > *most) {
         None => Ok(()),
@@ -87,7 +91,7 @@ fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckE
     }
 }
 
-/// Asks again what a report says was asked, and compares. Nothing in it is believed but the version of the tool, which is
+/// Runs the request of a report again, and compares. Nothing in it is believed but the version of the tool, which is
 /// the caller's to compare, and who vouched for which part of a merged report. More than `most` products of numbers are
 /// not computed.
 ///
@@ -122,14 +126,9 @@ pub fn verify(
         let work = sizes.fold(1u64, |work, &size| work.saturating_mul(size as u64));
         admit("a", work, most)?;
     }
-    // By the CPU, whatever computed for the report.
+    // By the CPU, whichever engine computed for the report.
     let prepared = request.clone().on_cpu().prepare_in(files)?;
-    let field = if report.rule.product().is_some() {
-        "a"
-    } else {
-        "operation"
-    };
-    admit(field, prepared.cost(), most)?;
+    admit(main_field(report), prepared.cost(), most)?;
     let mut found = misshapen(report, &*prepared);
     let merged = report.merged.as_ref();
     if merged.is_some_and(|merged| !merged.is_sound()) {
@@ -157,26 +156,26 @@ pub fn verify(
 /// Shapes that are not those of the arrays.
 fn misshapen(report: &Report, prepared: &dyn Subject) -> Vec<String> {
     match (&report.rule, &prepared.rule()) {
-        (Rule::Product(said), Rule::Product(found)) => {
-            differences_at("rule.product", &said.product, &found.product)
+        (Rule::Product(reported), Rule::Product(found)) => {
+            differences_at("rule.product", &reported.product, &found.product)
         }
         (Rule::Operation(_), Rule::Operation(_)) => {
-            let said = report.inputs.iter();
-            let said: Vec<_> = said.map(|(role, input)| (role, &input.shape)).collect();
+            let inputs = report.inputs.iter();
+            let reported: Vec<_> = inputs.map(|(role, input)| (role, &input.shape)).collect();
             let arrays = prepared.by_role().iter();
             let found: Vec<_> = arrays
                 .map(|(role, array)| (role, &array.source.header().shape))
                 .collect();
-            differences_at("inputs", &said, &found)
+            differences_at("inputs", &reported, &found)
         }
-        (said, found) => differences_at("rule", said, found),
+        (reported, found) => differences_at("rule", reported, found),
     }
 }
 
 /// Operands that the request generates and the product that is reported has no place for.
 fn misplaced(product: &Product, check: &Check) -> Vec<String> {
-    let stored = |turned: bool, [rows, columns]: [usize; 2]| {
-        if turned {
+    let stored = |transposed: bool, [rows, columns]: [usize; 2]| {
+        if transposed {
             [columns, rows]
         } else {
             [rows, columns]

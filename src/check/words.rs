@@ -1,4 +1,4 @@
-//! Words of a request.
+//! Enumerations of a request's values.
 
 use crate::words::{Word as _, words};
 
@@ -54,7 +54,7 @@ words! {
 }
 
 impl EngineChoice {
-    /// What searches and operations say of GPUs.
+    /// The message of searches and operations about GPUs.
     pub(crate) const ON_CPU: &'static str =
         "`engine` gpu computes products of `check` and `replay` alone; use fast or exact here";
 

@@ -1,11 +1,11 @@
-//! Which steps are shown in full, and what is said of the others.
+//! Which steps are shown in full, and the summary of the others.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::Element;
-use super::trace::{Events, Step};
+use super::trace::{Events, Step, largest};
 use super::{Dyadic, Number};
 use crate::emu::step::Carried;
 
@@ -55,6 +55,14 @@ pub struct Folded {
 }
 
 impl Entry {
+    /// The step, if it is shown.
+    pub fn step(&self) -> Option<&Step> {
+        match self {
+            Entry::Step { step, .. } => Some(step),
+            Entry::Folded(_) => None,
+        }
+    }
+
     /// Counts steps and k from others on: those of the chains and products before.
     pub fn shift(&mut self, steps: usize, k: usize) {
         match self {
@@ -104,7 +112,7 @@ pub fn chain(element: &Element, accumulators: &[Carried], wish: &Wish) -> Vec<En
     if !everything {
         notable(&summaries, &mut why);
     }
-    // Also where all steps are shown: a long one is shortened unless it is asked for.
+    // Also where all steps are shown: a long one is shortened unless it is requested.
     match wish {
         Wish::All => why.iter_mut().for_each(|why| why.push("asked for")),
         Wish::These(wanted) => {
@@ -173,13 +181,6 @@ fn fold(
     steps: std::ops::Range<usize>,
 ) -> Entry {
     let summaries = &summaries[steps.clone()];
-    let largest = |all: &mut dyn Iterator<Item = &Dyadic>| {
-        let zero = Dyadic::zero();
-        all.fold(
-            zero,
-            |most, x| if x.exceeds(&most) { x.abs() } else { most },
-        )
-    };
     let lost = || summaries.iter().filter_map(|summary| summary.lost.as_ref());
     Entry::Folded(Folded {
         steps: [steps.start + 1, steps.end],
@@ -188,9 +189,9 @@ fn fold(
             element.range(steps.end - 1).end,
         ],
         cut_terms: summaries.iter().map(|summary| summary.cut_terms).sum(),
-        largest_cut: largest(&mut summaries.iter().map(|summary| &summary.largest_cut)),
+        largest_cut: largest(summaries.iter().map(|summary| &summary.largest_cut)),
         inexact_steps: lost().filter(|lost| !lost.is_zero()).count(),
-        largest_loss: largest(&mut lost()),
+        largest_loss: largest(lost()),
         special_steps: summaries.iter().filter(|s| s.lost.is_none()).count(),
         after: Number::new(
             element.formats().accumulator,

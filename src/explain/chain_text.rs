@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::chain::{Entry, Folded};
 use super::document::Explanation;
-use super::trace::{Of, Product, Stage, Step};
+use super::trace::{Of, Product, Stage, Step, Term};
 use super::{Dyadic, Number};
 use crate::diagnose::runs;
 
@@ -14,7 +14,7 @@ pub(super) const CAUTION: Style = AnsiColor::Yellow.on_default();
 pub(super) const QUIET: Style = Style::new().dimmed();
 pub(super) const STRONG: Style = Style::new().bold();
 
-/// Rows of a table, where nobody asked for more.
+/// Rows of a table, unless more are requested.
 const MOST_ROWS: usize = 64;
 
 /// Steps of a chain.
@@ -62,21 +62,19 @@ fn fold(folded: &Folded, out: &mut dyn Write) -> io::Result<()> {
             folded.special_steps
         ));
     }
-    if folded.cut_terms > 0 {
-        what.push(format!(
-            "{} term{} truncated, by at most {}",
-            folded.cut_terms,
-            if folded.cut_terms == 1 { "" } else { "s" },
-            folded.largest_cut
-        ));
-    }
-    if folded.inexact_steps > 0 {
-        what.push(format!(
-            "{} step{} inexact, by at most {}",
+    for (count, one, how, largest) in [
+        (folded.cut_terms, "term", "truncated", &folded.largest_cut),
+        (
             folded.inexact_steps,
-            if folded.inexact_steps == 1 { "" } else { "s" },
-            folded.largest_loss
-        ));
+            "step",
+            "inexact",
+            &folded.largest_loss,
+        ),
+    ] {
+        if count > 0 {
+            let plural = if count == 1 { "" } else { "s" };
+            what.push(format!("{count} {one}{plural} {how}, by at most {largest}"));
+        }
     }
     if what.is_empty() {
         what.push("nothing truncated".into());
@@ -131,14 +129,14 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
         _ => "before",
     };
     row(out, name, &shown(&step.before))?;
-    let asked = why.contains(&"asked for");
+    let requested = why.contains(&"asked for");
     let apart = step.stages.iter().flat_map(|stage| &stage.terms);
     if !apart.clone().any(|term| matches!(term.of, Of::Product(_))) {
-        products(step, asked, out)?;
+        products(step, requested, out)?;
     }
     for (i, stage) in step.stages.iter().enumerate() {
         let previous = i.checked_sub(1).map(|i| &step.stages[i]);
-        self::stage(step, stage, previous, asked, out)?;
+        self::stage(step, stage, previous, requested, out)?;
     }
     notes(step, out)?;
     // The last stage has shown the sum whose rounding this is, if any.
@@ -165,25 +163,20 @@ fn full(e: &Explanation, step: &Step, why: &[&str], out: &mut dyn Write) -> io::
 }
 
 /// All products of a step whose terms are not single products.
-fn products(step: &Step, asked: bool, out: &mut dyn Write) -> io::Result<()> {
-    let scaled = step.products.iter().any(|product| product.scales.is_some());
-    let mut table = Table::new(if scaled {
-        &["", "a", "b", "scales", "value"]
-    } else {
-        &["", "a", "b", "value"]
-    });
+fn products(step: &Step, requested: bool, out: &mut dyn Write) -> io::Result<()> {
     let shown: Vec<_> = step
         .products
         .iter()
         .filter(|p| !p.exact.is_zero())
         .collect();
-    let most = limit(shown.len(), asked);
-    for product in &shown[..most] {
-        let mut cells = operands(product, scaled);
+    let most = limit(shown.len(), requested);
+    let cells = |product: &&Product| {
+        let mut cells = operands(product);
         cells.push(product.exact.to_string());
-        table.row(cells);
-    }
-    table.write(out)?;
+        cells
+    };
+    let rows: Vec<_> = shown[..most].iter().map(cells).collect();
+    table(&["", "a", "b", "scales", "value"], &rows, out)?;
     rest(shown.len() - most, step, out)?;
     let zeros = step.products.iter().filter(|p| p.exact.is_zero());
     zero_products(&zeros.map(|p| p.k).collect::<Vec<_>>(), None, out)
@@ -193,7 +186,7 @@ fn stage(
     step: &Step,
     stage: &Stage,
     previous: Option<&Stage>,
-    asked: bool,
+    requested: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if stage.terms.is_empty() {
@@ -220,18 +213,9 @@ fn stage(
         writeln!(out, "  {QUIET}{name}:{QUIET:#}")?;
     }
     let of = |k: usize| &step.products[k - step.k[0]];
-    let scaled = step.products.iter().any(|product| product.scales.is_some());
-    let mut table = Table::new(if scaled {
-        &[
-            "", "a", "b", "scales", "exponent", "value", "kept", "cut off",
-        ]
-    } else {
-        &["", "a", "b", "exponent", "value", "kept", "cut off"]
-    });
-    let single = |of_term: &Of| matches!(of_term, Of::Product(_));
     let mut zeros = Vec::new();
     let mut zero_exponent = None;
-    let rows: Vec<_> = stage
+    let terms: Vec<_> = stage
         .terms
         .iter()
         .filter(|term| match term.of {
@@ -243,36 +227,35 @@ fn stage(
             _ => true,
         })
         .collect();
-    let count = rows.iter().filter(|term| single(&term.of)).count();
-    let most = limit(count, asked);
+    let single = |term: &&&Term| matches!(term.of, Of::Product(_));
+    let count = terms.iter().filter(single).count();
+    let most = limit(count, requested);
     let mut written = 0;
-    for term in rows {
-        let empty = |label: &str, code: String| {
-            let mut cells = vec![label.to_owned(), code, String::new()];
-            cells.extend(scaled.then(String::new));
-            cells
-        };
+    let mut rows = Vec::new();
+    for term in terms {
+        let labelled =
+            |label: &str, code: String| vec![label.to_owned(), code, String::new(), String::new()];
         let mut cells = match term.of {
             Of::Product(k) => {
                 written += 1;
                 if written > most {
                     continue;
                 }
-                operands(of(k), scaled)
+                operands(of(k))
             }
             Of::Products([first, end]) => {
-                let mut cells = empty(&format!("k {first}-{}", end - 1), String::new());
+                let mut cells = labelled(&format!("k {first}-{}", end - 1), String::new());
                 if let Some(scales) = &of(first).scales {
                     cells[3] = pair(scales);
                 }
                 cells
             }
-            Of::AllProducts => empty("products", String::new()),
+            Of::AllProducts => labelled("products", String::new()),
             Of::Addend => {
                 let (label, number) = addend(step, stage, previous);
-                empty(label, number.map_or(String::new(), |n| shown(&n)))
+                labelled(label, number.map_or(String::new(), |n| shown(&n)))
             }
-            Of::Missing => empty("missing", "zero products".into()),
+            Of::Missing => labelled("missing", "zero products".into()),
         };
         cells.push(term.exponent.to_string());
         cells.push(term.exact.to_string());
@@ -282,9 +265,12 @@ fn stage(
         } else {
             term.cut.to_string()
         });
-        table.row(cells);
+        rows.push(cells);
     }
-    table.write(out)?;
+    let head = [
+        "", "a", "b", "scales", "exponent", "value", "kept", "cut off",
+    ];
+    table(&head, &rows, out)?;
     rest(count - most, step, out)?;
     zero_products(&zeros, zero_exponent, out)?;
     if let (Some(exponent), Some(grid)) = (stage.exponent, stage.grid) {
@@ -308,7 +294,7 @@ fn stage(
     Ok(())
 }
 
-/// What C stands for in a stage.
+/// The addend of a stage.
 fn addend(step: &Step, stage: &Stage, previous: Option<&Stage>) -> (&'static str, Option<Number>) {
     // A stage that arrives at a number of its own starts from its predecessor's, or from nothing.
     match (stage.results.is_empty(), previous) {
@@ -343,24 +329,22 @@ fn set_by(step: &Step, stage: &Stage) -> String {
     names.join(", ")
 }
 
-fn operands(product: &Product, scaled: bool) -> Vec<String> {
-    let mut cells = vec![
+/// Label, operands and scales of a product.
+fn operands(product: &Product) -> Vec<String> {
+    vec![
         format!("k {}", product.k),
         shown(&product.a),
         shown(&product.b),
-    ];
-    if scaled {
-        cells.push(product.scales.as_ref().map_or(String::new(), pair));
-    }
-    cells
+        product.scales.as_ref().map_or(String::new(), pair),
+    ]
 }
 
 fn pair([a, b]: &[Number; 2]) -> String {
     format!("{}, {}", shown(a), shown(b))
 }
 
-fn limit(count: usize, asked: bool) -> usize {
-    if asked || count <= MOST_ROWS + 8 {
+fn limit(count: usize, requested: bool) -> usize {
+    if requested || count <= MOST_ROWS + 8 {
         count
     } else {
         MOST_ROWS
@@ -446,46 +430,24 @@ pub(super) fn row(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()
 
 const INDENT: usize = 2;
 
-/// Columns as wide as what stands in them.
-struct Table {
-    head: &'static [&'static str],
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    fn new(head: &'static [&'static str]) -> Table {
-        Table {
-            head,
-            rows: Vec::new(),
-        }
+/// A table whose columns are as wide as their cells. Nothing without rows; columns that are empty all the way down are
+/// left out.
+fn table(head: &[&str], rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
     }
-
-    fn row(&mut self, cells: Vec<String>) {
-        debug_assert_eq!(cells.len(), self.head.len());
-        self.rows.push(cells);
-    }
-
-    /// Nothing without rows; columns that are empty all the way down are left out.
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].len());
-            match cells.max() {
-                Some(0) if column > 0 => 0,
-                most => most.unwrap_or(0).max(self.head[column].len()),
-            }
-        };
-        let widths: Vec<_> = (0..self.head.len()).map(width).collect();
-        if self.rows.is_empty() {
-            return Ok(());
+    let width = |column: usize| match rows.iter().map(|row| row[column].len()).max() {
+        Some(0) if column > 0 => 0,
+        most => most.unwrap_or(0).max(head[column].len()),
+    };
+    let widths: Vec<_> = (0..head.len()).map(width).collect();
+    let head: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
+    for cells in [&head].into_iter().chain(rows) {
+        let mut line = " ".repeat(INDENT);
+        for (cell, &width) in cells.iter().zip(&widths).filter(|(_, width)| **width > 0) {
+            line += &format!("{cell:<width$}  ");
         }
-        let head: Vec<String> = self.head.iter().map(|&name| name.to_owned()).collect();
-        for cells in [&head].into_iter().chain(&self.rows) {
-            let mut line = " ".repeat(INDENT);
-            for (cell, &width) in cells.iter().zip(&widths).filter(|(_, width)| **width > 0) {
-                line += &format!("{cell:<width$}  ");
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        Ok(())
+        writeln!(out, "{}", line.trim_end())?;
     }
+    Ok(())
 }

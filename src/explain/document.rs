@@ -190,7 +190,11 @@ impl Question<'_> {
             Number::new(self.format, code)
         });
         let reproduced = converted.unwrap_or(computed);
-        let given = self.given.map(|code| given(self.format, code, reproduced));
+        let given = self.given.map(|code| Given {
+            number: Number::new(self.format, code),
+            same: code == reproduced.code,
+            ulp: ulp_distance(self.format, reproduced.code, code),
+        });
         let different = given.as_ref().filter(|given| !given.same);
         let search = different.map(|given| {
             let single = Single {
@@ -239,16 +243,8 @@ impl Question<'_> {
     }
 }
 
-fn given(format: Format, code: u64, reproduced: Number) -> Given {
-    Given {
-        number: Number::new(format, code),
-        same: code == reproduced.code,
-        ulp: ulp_distance(format, reproduced.code, code),
-    }
-}
-
-/// Batch, row and column of an index.
-fn position(problem: &Problem, index: &[usize]) -> (usize, usize, usize) {
+/// Batch, row and column of an index of D.
+pub(crate) fn position(problem: &Problem, index: &[usize]) -> (usize, usize, usize) {
     let shape = problem.d_shape();
     assert_eq!(index.len(), shape.len(), "an index of D");
     assert!(index.iter().zip(&shape).all(|(i, n)| i < n), "inside D");

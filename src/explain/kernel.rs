@@ -67,7 +67,7 @@ pub struct Operation {
     pub off: Option<Dyadic>,
 }
 
-/// Up to so many chains are shown step by step, unless steps are asked for.
+/// Most chains that are shown step by step, unless steps are requested.
 const FEW_CHAINS: usize = 3;
 
 /// Everything that happens to the element at `at`, and its code in D's format.
@@ -103,7 +103,7 @@ pub fn trace(replay: &Replay, at: emu::Element, wish: &Wish) -> (Vec<Event>, u64
     (events, code)
 }
 
-/// Takes down what it computes.
+/// Records what it computes.
 #[derive(Clone, Copy)]
 struct Recorder<'r, 'a> {
     exactly: Exactly,
@@ -125,25 +125,14 @@ impl Recorder<'_, '_> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Records an operation on numbers of one format; returns its result.
     fn operation(
         &self,
-        operation: &'static str,
+        (format, operation): (Format, &'static str),
         operands: &[u32],
         exact: Value,
         result: u32,
     ) -> u32 {
-        self.taken_down(Format::Fp32, operation, operands, exact, result);
-        result
-    }
-
-    fn taken_down(
-        &self,
-        format: Format,
-        operation: &'static str,
-        operands: &[u32],
-        exact: Value,
-        result: u32,
-    ) {
         let number = |code: u32| Number::new(format, code.into());
         let mut seen = self.lock();
         let stage = seen.stage;
@@ -154,6 +143,7 @@ impl Recorder<'_, '_> {
             result: number(result),
             off: number(result).value().minus(&exact),
         }));
+        result
     }
 
     fn integers(&self, operation: IntegerOperation, operands: [u32; 2], result: u32) {
@@ -163,7 +153,7 @@ impl Recorder<'_, '_> {
             IntegerOperation::Subtract => ("sub", x - y),
         };
         let exact = Value::Finite(Dyadic::from_int(exact.into(), 0));
-        self.taken_down(Format::Int32, name, &operands, exact, result);
+        self.operation((Format::Int32, name), &operands, exact, result);
     }
 
     fn rounded(&self, from: Number, to: Number) {
@@ -228,16 +218,31 @@ impl Recorder<'_, '_> {
 impl Ops for Recorder<'_, '_> {
     fn add(self, x: u32, y: u32) -> u32 {
         let exact = value(x).plus(&value(y));
-        self.operation("add", &[x, y], exact, self.exactly.add(x, y))
+        self.operation(
+            (Format::Fp32, "add"),
+            &[x, y],
+            exact,
+            self.exactly.add(x, y),
+        )
     }
 
     fn mul(self, x: u32, y: u32) -> u32 {
-        self.operation("mul", &[x, y], product(x, y), self.exactly.mul(x, y))
+        self.operation(
+            (Format::Fp32, "mul"),
+            &[x, y],
+            product(x, y),
+            self.exactly.mul(x, y),
+        )
     }
 
     fn fma(self, x: u32, y: u32, z: u32) -> u32 {
         let exact = product(x, y).plus(&value(z));
-        self.operation("fma", &[x, y, z], exact, self.exactly.fma(x, y, z))
+        self.operation(
+            (Format::Fp32, "fma"),
+            &[x, y, z],
+            exact,
+            self.exactly.fma(x, y, z),
+        )
     }
 
     fn observe(self, seen: Observed) {
@@ -274,7 +279,7 @@ impl Ops for Recorder<'_, '_> {
                     Function::ReluNan => "relu_nan",
                     Function::Gelu | Function::Silu => unreachable!("no valid schedule has it"),
                 };
-                self.operation(name, &[from], value(to), to);
+                self.operation((Format::Fp32, name), &[from], value(to), to);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Explains how one element of D is computed, step by step, and what could give a different one.
 //!
 //! Nothing here computes a step: [`Step::run_observed`](crate::emu::step::Step::run_observed) does, and
-//! tells what happens while it does.
+//! reports what happens.
 
 mod chain;
 mod chain_text;
@@ -12,6 +12,7 @@ mod text;
 mod trace;
 
 pub use chain::{Entry, Folded, Wish};
+pub(crate) use document::position;
 pub use document::{Exact, Explanation, Given, KernelTrace, Question, SCHEMA};
 pub use kernel::{Chain, Event, Operation};
 pub use text::write;

@@ -16,9 +16,6 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Writes it with colours; whoever owns the stream strips them where they are not wanted.
-///
-/// # Errors
-/// Those of the writer.
 pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     header(explanation, out)?;
     if let Some(search) = &explanation.search {
@@ -33,21 +30,12 @@ pub fn write(explanation: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let reproduced = e.converted.unwrap_or(e.computed);
     let index = format!("D{:?}", e.index);
-    match &e.given {
-        None => writeln!(out, "{STRONG}COMPUTED{STRONG:#}  {index}\n")?,
-        Some(given) if given.same => {
-            writeln!(
-                out,
-                "{GOOD}IDENTICAL{GOOD:#}  {index} equals the model's result\n"
-            )?;
-        }
-        Some(_) => {
-            writeln!(
-                out,
-                "{BAD}DIFFERENT{BAD:#}  {index} differs from the model's result\n"
-            )?;
-        }
-    }
+    let (style, verdict, comparison) = match &e.given {
+        None => (STRONG, "COMPUTED", ""),
+        Some(given) if given.same => (GOOD, "IDENTICAL", " equals the model's result"),
+        Some(_) => (BAD, "DIFFERENT", " differs from the model's result"),
+    };
+    writeln!(out, "{style}{verdict}{style:#}  {index}{comparison}\n")?;
     let model = &e.model;
     row(out, "model", &model.line(None))?;
     row(out, "", &model.summary)?;
@@ -64,14 +52,14 @@ fn header(e: &Explanation, out: &mut dyn Write) -> io::Result<()> {
             let text = format!("omits k {first} to {last}: D is not the product of all of A and B");
             row(out, "", &format!("{CAUTION}{text}{CAUTION:#}"))?;
         }
-        if let Some(said) = &schedule.kernel {
-            let place = said.place.as_ref().or(said.text.as_ref());
+        if let Some(kernel_text) = &schedule.kernel {
+            let place = kernel_text.place.as_ref().or(kernel_text.text.as_ref());
             let place = place.map_or(String::new(), |place| format!(" ({place})"));
-            row(out, "kernel", &format!("{}{place}", said.kind))?;
-            for (how, what) in said.lines() {
+            row(out, "kernel", &format!("{}{place}", kernel_text.kind))?;
+            for (how, what) in kernel_text.lines() {
                 row(out, "", &format!("{QUIET}{how}: {what}{QUIET:#}"))?;
             }
-            if let Some(defect) = &said.defect {
+            if let Some(defect) = &kernel_text.defect {
                 row(out, "defect", &format!("{CAUTION}{defect}{CAUTION:#}"))?;
             }
         }

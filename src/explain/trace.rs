@@ -1,4 +1,4 @@
-//! One step in full: what the step tells of itself, beside what its terms are exactly.
+//! One step in full: the events that the step reports, beside the exact values of its terms.
 
 use serde::Serialize;
 
@@ -169,22 +169,15 @@ impl Element {
 
         let terms = || stages.iter().flat_map(|stage| &stage.terms);
         let cuts = || terms().filter(|term| !term.cut.is_zero());
-        let zero = Dyadic::zero();
-        let mut largest_cut = &zero;
-        for term in cuts() {
-            if term.cut.exceeds(largest_cut) {
-                largest_cut = &term.cut;
-            }
-        }
         let sums = stages.last().and_then(|stage| stage.sum.as_ref());
         let rounded_off = sums.and_then(|sum| Some(exact_after.finite()?.minus(sum)));
         let leading = |value: &Value| value.finite().and_then(Dyadic::leading);
-        let largest = products.iter().map(|product| leading(&product.exact));
-        let largest = largest.chain([leading(&exact_before)]).flatten().max();
-        let cancelled = match (largest, &exact_after) {
-            (Some(largest), Value::Finite(number)) => number
-                .leading()
-                .map_or(TO_NOTHING, |leading| largest - leading),
+        let top = products.iter().map(|product| leading(&product.exact));
+        let top = top.chain([leading(&exact_before)]).flatten().max();
+        let cancelled = match (top, &exact_after) {
+            (Some(top), Value::Finite(number)) => {
+                number.leading().map_or(TO_NOTHING, |leading| top - leading)
+            }
             _ => 0,
         };
         let events = Events {
@@ -197,7 +190,7 @@ impl Element {
             notes: notes(&products, &exact_before, &exact_after),
             reloaded,
             cut_terms: cuts().count(),
-            largest_cut: largest_cut.abs(),
+            largest_cut: largest(cuts().map(|term| &term.cut)),
             rounded_off,
             lost: exact_after.minus(&exact_sum),
             before,
@@ -222,6 +215,12 @@ impl Element {
             exact: self.product(k),
         }
     }
+}
+
+/// The largest magnitude; zero of nothing.
+pub(super) fn largest<'a>(all: impl Iterator<Item = &'a Dyadic>) -> Dyadic {
+    let exceeding = |most: Dyadic, x: &Dyadic| if x.exceeds(&most) { x.abs() } else { most };
+    all.fold(Dyadic::zero(), exceeding)
 }
 
 /// Which terms make a result that is not a number.

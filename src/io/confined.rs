@@ -1,7 +1,8 @@
-//! Paths of people who are not trusted: whether one stays in a folder, and leads over no link.
+//! Untrusted paths: whether one stays in a folder, and leads over no link.
 
 use std::path::{Component, Path, PathBuf};
 
+use super::container::prefix;
 use super::escaped_path;
 
 /// What such a path may do.
@@ -13,13 +14,13 @@ pub struct Freedom {
     pub links: bool,
 }
 
-/// Refuses a path that takes more freedom than it has; of `x.npz#name` every file that may be meant is looked
-/// at. The folder itself is whoever's who named it: its own path may hold links.
+/// Refuses a path that takes more freedom than it has; of `x.npz#name` every file that may be meant is examined.
+/// The folder itself is trusted: its own path may hold links.
 ///
 /// Nothing is opened. Whoever can change the folder between this and the reading can still put a link there.
 ///
 /// # Errors
-/// What it does, as words to follow its name.
+/// What it does, as a phrase to follow its name.
 pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> {
     let inside = path.strip_prefix(folder).ok().filter(|inside| {
         let mut components = inside.components();
@@ -48,7 +49,8 @@ pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> 
         let bytes = name.as_encoded_bytes();
         let ends = (0..bytes.len()).filter(|&at| bytes[at] == b'#');
         for end in ends.chain([bytes.len()]) {
-            let Some(cut) = cut(name, end) else { continue };
+            let cut = prefix(name, end).filter(|cut| !cut.is_empty());
+            let Some(cut) = cut else { continue };
             let file = reached.join(cut);
             if std::fs::symlink_metadata(&file).is_ok_and(|about| about.is_symlink()) {
                 return Err(format!("{} is a link", escaped_path(&file)));
@@ -57,22 +59,6 @@ pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> 
         reached.push(name);
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn cut(name: &std::ffi::OsStr, end: usize) -> Option<&std::ffi::OsStr> {
-    use std::os::unix::ffi::OsStrExt;
-    Some(std::ffi::OsStr::from_bytes(&name.as_bytes()[..end])).filter(|cut| !cut.is_empty())
-}
-
-#[cfg(not(unix))]
-fn cut(name: &std::ffi::OsStr, end: usize) -> Option<&std::ffi::OsStr> {
-    let cut = if end == name.len() {
-        name
-    } else {
-        std::ffi::OsStr::new(name.to_str()?.get(..end)?)
-    };
-    Some(cut).filter(|cut| !cut.is_empty())
 }
 
 #[cfg(all(test, unix))]

@@ -74,15 +74,13 @@ impl Drop for Entered {
     }
 }
 
-/// A command that crashed has still written what it wrote.
-fn locked(buffer: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    buffer.lock().unwrap_or_else(PoisonError::into_inner)
+/// A panic elsewhere leaves nothing behind these locks half done: a command that crashed has still written what it
+/// wrote.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Gives `write` standard output without colours, and writes all of it before this returns.
-///
-/// # Errors
-/// Those of `write` and of the stream.
 pub fn to_stdout(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     match Console::current() {
         Some(console) => {

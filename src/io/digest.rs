@@ -14,6 +14,11 @@ pub fn payload_sha256(tensor: &Tensor) -> String {
     hex(&hash.finalize())
 }
 
+/// The SHA-256 of some bytes.
+pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 /// Takes bytes in; looks at the time now and then.
 pub(super) fn update(hash: &mut Sha256, bytes: &[u8]) {
     /// Some milliseconds.

@@ -16,9 +16,9 @@ pub enum FaultKind {
     Unwritable,
     /// Its bytes are not those of a whole file of its kind.
     Malformed,
-    /// The array that was asked for is not there, or could be one of several.
+    /// The requested array is not there, or could be one of several.
     NoSuchArray,
-    /// Its elements cannot be codes or values of the format that was asked for.
+    /// Its elements cannot be codes or values of the requested format.
     Elements,
     /// More memory would be needed than may be used or can be had.
     Memory,
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    /// With what the system said.
+    /// With the system's error.
     pub fn caused(
         kind: FaultKind,
         phrase: &str,
@@ -67,6 +67,11 @@ impl Fault {
             source: Some(source.into()),
             ..Fault::new(kind, phrase)
         }
+    }
+
+    /// The system's refusal to read it.
+    pub(super) fn unreadable(phrase: &'static str) -> impl Fn(std::io::Error) -> Fault {
+        move |error| Fault::caused(FaultKind::Unreadable, phrase, error)
     }
 
     /// Says where within the file.

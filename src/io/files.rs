@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::console::locked;
 use super::{Container, Fault, FileError, MappedFile, Privacy, STDIN, Source, stream};
 use crate::generate::Spec;
 use crate::memory::{Limits, Memory};
 use crate::num::Format;
 use crate::role::Role;
 
-/// Opens files. Whoever opens one again that is at rest gets the same bytes and digest; those that
-/// nobody uses are kept up to a quarter of the limit.
+/// Opens files. A file that is opened again unchanged has the same bytes and digest; unused files are kept up to a
+/// quarter of the limit.
 ///
 /// ```
 /// use tcverify::io::{Files, Privacy};
@@ -32,7 +33,7 @@ pub struct Files {
     privacy: Privacy,
     memory: Memory,
     open: Mutex<Open>,
-    /// Who opens a path that another thread is opening waits, and finds the file open.
+    /// A thread that opens a path which another one is opening waits, and finds the file open.
     turns: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
 }
 
@@ -60,25 +61,16 @@ impl Files {
     }
 
     /// Opens `x.npy`, `x.npz#name`, `x.safetensors#name`, or `-` for a file on standard input.
-    ///
-    /// # Errors
-    /// One sentence naming the file and the cause.
     pub fn source(&self, path: &Path) -> Result<Source, FileError> {
         Ok(self.container(path)?.only()?.called(path))
     }
 
     /// Opens a file and reads what arrays it holds. After a `#` the path may name one array.
-    ///
-    /// # Errors
-    /// As [`Container::open`].
     pub fn container(&self, path: &Path) -> Result<Container, FileError> {
         Container::open_in(self, path)
     }
 
-    /// The array that `generate:…` stands for.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
+    /// The array that `generate:…` specifies.
     pub fn generated(
         &self,
         name: &Path,
@@ -86,22 +78,21 @@ impl Files {
         format: Format,
         role: Role,
     ) -> Result<Source, FileError> {
-        let made = self.with_room(|| Source::generated(name, spec, format, role, &self.memory));
+        let make = || Source::generated(name, spec, format, role, &self.memory);
+        // Once more without unused files, if memory lacks.
+        let made = make().or_else(|error| if self.release() { make() } else { Err(error) });
         made.map_err(|error| Fault::from(error).of(name))
     }
 
     /// Opens a file of any kind.
-    ///
-    /// # Errors
-    /// As [`MappedFile::open_as`]; callers add the path.
     pub fn file(&self, path: &Path) -> Result<Arc<MappedFile>, Fault> {
-        // Read but once, so it is whatever was there.
+        // It can be read only once, so it is what was there.
         let standard = path == Path::new(STDIN);
         let turn = self.turn(path);
         let _turn = locked(&turn);
         let known = self.open().by_path.get(path).map(|(_, file)| file.clone());
         if let Some(file) = known.filter(|file| standard || file.is_as_it_was()) {
-            // Mapped for want of room, and used by nobody else: there may be room now.
+            // Mapped for lack of memory, and used by nobody else: there may be room now.
             if file.is_kept_rightly() || Arc::strong_count(&file) > 2 {
                 return Ok(file);
             }
@@ -116,7 +107,7 @@ impl Files {
         open.keep(file.clone());
         let most = self.memory.limits().max_bytes / 4;
         if open.cost > most {
-            // Half of it, so that the next files find room without a look at all others.
+            // Half of it, so that the next files find room without a search through all others.
             open.release(most / 2);
         }
         Ok(file)
@@ -135,12 +126,7 @@ impl Files {
         }
     }
 
-    /// Once more without what is kept for nobody, if memory lacks.
-    pub(super) fn with_room<T, E>(&self, work: impl Fn() -> Result<T, E>) -> Result<T, E> {
-        work().or_else(|error| if self.release() { work() } else { Err(error) })
-    }
-
-    /// Lets go of what nobody uses; whether that was anything.
+    /// Closes unused files; returns whether there were any.
     fn release(&self) -> bool {
         self.open().release(0)
     }
@@ -149,7 +135,7 @@ impl Files {
         locked(&self.open)
     }
 
-    /// What whoever opens this path holds meanwhile.
+    /// The lock that is held while this path is opened.
     fn turn(&self, path: &Path) -> Arc<Mutex<()>> {
         let mut turns = locked(&self.turns);
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
@@ -180,7 +166,7 @@ impl Open {
         }
     }
 
-    /// Lets go of what nobody uses, but for this many bytes of the newest; whether that was anything.
+    /// Closes unused files, except this many bytes of the newest; returns whether there were any.
     fn release(&mut self, spared: u64) -> bool {
         let files = self.by_path.iter();
         let idle = files.filter(|(_, (_, file))| Arc::strong_count(file) == 1);
@@ -201,9 +187,4 @@ impl Open {
 /// What keeping a file counts for. Small ones count for more than they take: reading them again takes no time.
 fn cost(file: &MappedFile) -> u64 {
     file.bytes().len().max(1 << 18) as u64
-}
-
-/// A panic elsewhere leaves nothing here half done.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

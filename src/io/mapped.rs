@@ -1,4 +1,4 @@
-//! Input files, held in private memory or mapped, and bytes that stand for one.
+//! Input files, held in private memory or mapped, and bytes in the place of a file.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -58,12 +58,12 @@ enum Origin {
     Tensor(Tensor),
 }
 
-/// What tells whether a file has changed, as far as its folder knows.
+/// What shows whether a file has changed, as far as the file system records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     length: u64,
     modified: Option<SystemTime>,
-    /// Device, number and the time of the last change of any kind, which nobody can set back.
+    /// Device, number and the time of the last change of any kind, which cannot be set back.
     #[cfg(unix)]
     number: [i64; 4],
 }
@@ -108,9 +108,8 @@ impl MappedFile {
     /// As [`MappedFile::open`], and if it is to be private and there is no memory for it.
     pub fn open_as(path: &Path, privacy: Privacy, memory: &Memory) -> Result<MappedFile, Fault> {
         let unreadable = |phrase| Fault::new(FaultKind::Unreadable, phrase);
-        let failed = |phrase| move |error| Fault::caused(FaultKind::Unreadable, phrase, error);
         // Looked at first: opening a device may do something.
-        let about = std::fs::metadata(path).map_err(failed("cannot be opened"))?;
+        let about = std::fs::metadata(path).map_err(Fault::unreadable("cannot be opened"))?;
         if about.is_dir() {
             return Err(unreadable("is a directory, not a file"));
         }
@@ -119,7 +118,9 @@ impl MappedFile {
             return Err(unreadable("is not a regular file; save it to a file first"));
         }
         let file = stream::opened(path)?;
-        let about = file.metadata().map_err(failed("cannot be examined"))?;
+        let about = file
+            .metadata()
+            .map_err(Fault::unreadable("cannot be examined"))?;
         if about.len() == 0 {
             return Err(unreadable("is empty"));
         }
@@ -137,7 +138,7 @@ impl MappedFile {
                 // change what the codes are, never what is a valid value of a type here (plain integers);
                 // `confirm_unchanged` turns such a change into an error before anything is reported.
                 let map = unsafe { Mmap::map(&file) };
-                let map = map.map_err(failed("cannot be mapped into memory"))?;
+                let map = map.map_err(Fault::unreadable("cannot be mapped into memory"))?;
                 Bytes::Mapped(map, memory.mapped(look.length)?)
             }
         };
@@ -156,7 +157,7 @@ impl MappedFile {
         }
     }
 
-    /// Bytes that stand for a file called `name`.
+    /// Bytes as a file called `name`.
     pub fn made(name: &Path, bytes: Vec<u8>) -> MappedFile {
         MappedFile::made_of(name, Bytes::Made(bytes))
     }
@@ -191,7 +192,7 @@ impl MappedFile {
         }
     }
 
-    /// Whether this program made it, to stand for a file.
+    /// Whether this program made it.
     pub fn is_made(&self) -> bool {
         matches!(self.origin, Origin::Made | Origin::Tensor(_))
     }
@@ -210,7 +211,7 @@ impl MappedFile {
         &self.path
     }
 
-    /// The digest of the bytes, header and all: what `sha256sum` prints. Computed once however often it is asked for.
+    /// The digest of the bytes, header and all: what `sha256sum` prints. Computed once.
     pub fn sha256(&self) -> &str {
         self.sha256.get_or_init(|| {
             let mut hash = Sha256::new();
@@ -281,11 +282,7 @@ fn filled(mut block: Block, file: &File, look: &Look) -> Result<Block, Fault> {
     match read {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(changed()),
         Err(error) => {
-            return Err(Fault::caused(
-                FaultKind::Unreadable,
-                "cannot be read",
-                error,
-            ));
+            return Err(Fault::unreadable("cannot be read")(error));
         }
         Ok(()) => {}
     }

@@ -1,7 +1,7 @@
 //! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
 
 mod confined;
-// Without the command nobody runs inside another program.
+// Only the command enters a console.
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod console;
 mod container;
@@ -22,7 +22,7 @@ mod text;
 
 pub use confined::{Freedom, confined};
 pub use container::{Container, on_disk};
-pub use digest::{from_hex, parse_sha256, payload_sha256};
+pub use digest::{from_hex, parse_sha256, payload_sha256, sha256};
 pub use error::{Fault, FaultKind, FileError};
 pub use escaping::EscapedJson;
 pub use files::Files;
@@ -37,7 +37,7 @@ pub use tcverify_common::{
     deceives, escaped, escaped_for_log, escaped_json, escaped_lines, escaped_name, escaped_path,
     hex, printable, printable_ends, without_commands,
 };
-pub use text::{MAX_DOCUMENT, MAX_LOG, read_bytes, read_text};
+pub use text::{MAX_DOCUMENT, MAX_LOG, read_bytes, read_document, read_text};
 
-/// The path that stands for standard input.
+/// The path of standard input.
 pub const STDIN: &str = "-";

@@ -30,9 +30,6 @@ enum Destination {
 
 impl Output {
     /// Prepares to write `path`; `-` is standard output.
-    ///
-    /// # Errors
-    /// If nothing can be written there.
     pub fn prepare(path: &Path) -> Result<Output, FileError> {
         let destination = Output::open(path).map_err(|fault| fault.of(&shown(path)))?;
         Ok(Output {
@@ -42,9 +39,6 @@ impl Output {
     }
 
     /// Prepares to write at the end of `path`, in one piece.
-    ///
-    /// # Errors
-    /// If nothing can be written there.
     pub fn append(path: &Path) -> Result<Output, FileError> {
         let open = || -> Result<Destination, Fault> {
             let file = match fs::OpenOptions::new().append(true).open(path) {
@@ -147,7 +141,7 @@ fn folder_of(path: &Path) -> Result<&Path, Fault> {
     }
 }
 
-/// Whoever may read and write the old file, and nobody else, may the new one.
+/// Gives the new file the owner, group and permissions of the old one, or narrower ones.
 #[cfg(unix)]
 fn keep_access(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

@@ -1,4 +1,4 @@
-//! All that a command writes, beside all that it reads: nothing is written over.
+//! All outputs of a command, beside all of its inputs: nothing is overwritten.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,10 +102,7 @@ impl Outputs {
         Output::prepare(path)
     }
 
-    /// Opens an output if it is asked for.
-    ///
-    /// # Errors
-    /// As [`Outputs::open`].
+    /// Opens an output if it is requested.
     pub fn open_if(
         &mut self,
         role: &str,
@@ -115,9 +112,6 @@ impl Outputs {
     }
 
     /// Opens an output that goes to the end of what is there.
-    ///
-    /// # Errors
-    /// As [`Outputs::open`].
     pub fn append(&mut self, role: &str, path: &Path) -> Result<Output, FileError> {
         self.claim(role, path)?;
         Output::append(path)
@@ -197,7 +191,7 @@ impl Claim {
         !thrown_away && (same || one.there.is_some() && one.there == two.there)
     }
 
-    /// How the other is called, if otherwise.
+    /// The other's path, if it differs.
     fn called(&self, other: &Claim) -> String {
         if self.path == other.path {
             String::new()

@@ -52,17 +52,11 @@ impl Source {
     }
 
     /// Opens `x.npy`, `x.npz#name` or `x.safetensors#name`.
-    ///
-    /// # Errors
-    /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<Source, FileError> {
         Files::default().source(path)
     }
 
-    /// The array that a specification stands for, as a file of that name.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
+    /// The array that a specification generates, as a file of that name.
     pub fn generated(
         name: &Path,
         spec: &Spec,
@@ -82,7 +76,7 @@ impl Source {
         Ok(Source::new(name.to_owned(), file.clone(), file, header))
     }
 
-    /// A tensor that stands for a file of this name, taken over as it is.
+    /// A tensor as a file of this name, unchanged.
     ///
     /// # Errors
     /// If an element is not a code of its format, or no file could hold its shape.

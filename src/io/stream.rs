@@ -9,10 +9,7 @@ use super::{Fault, FaultKind, STDIN};
 use crate::memory::{Block, Memory};
 
 /// The stream that a path means, if it means one: `-`, or a pipe that this process has got. A named pipe
-/// is none, for nobody may ever write to it.
-///
-/// # Errors
-/// If it cannot be opened.
+/// is not one, because it may never get a writer.
 pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     if path == Path::new(STDIN) {
         if let Some(console) = Console::current() {
@@ -28,24 +25,19 @@ pub fn open(path: &Path) -> Result<Option<Box<dyn Read>>, Fault> {
     if !is_own(path) || !std::fs::metadata(path).is_ok_and(|about| is_pipe(&about)) {
         return Ok(None);
     }
-    let file = File::open(path);
-    let file =
-        file.map_err(|error| Fault::caused(FaultKind::Unreadable, "cannot be opened", error))?;
+    let file = File::open(path).map_err(Fault::unreadable("cannot be opened"))?;
     Ok(Some(Box::new(file)))
 }
 
 /// Opens a file to read from it. A named pipe is refused, without waiting for somebody to write to it.
-///
-/// # Errors
-/// If it is one, or cannot be opened.
 pub fn opened(path: &Path) -> Result<File, Fault> {
-    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be opened", error);
+    let failed = Fault::unreadable("cannot be opened");
     let mut options = File::options();
     options.read(true);
     if is_own(path) {
         return options.open(path).map_err(failed);
     }
-    // What it is, is asked of what was opened: a name may lead elsewhere a moment later.
+    // The opened file is examined, not the name, which may lead elsewhere a moment later.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
     let file = options.open(path).map_err(failed)?;
@@ -59,7 +51,7 @@ pub fn opened(path: &Path) -> Result<File, Fault> {
     }
 }
 
-/// Whether it names what this process got from whoever started it.
+/// Whether it names a stream that this process inherited.
 fn is_own(path: &Path) -> bool {
     let text = path.to_str().unwrap_or_default();
     let folders = ["/dev/fd/", "/proc/self/fd/"];
@@ -81,7 +73,6 @@ fn is_pipe(_: &Metadata) -> bool {
 /// # Errors
 /// If it is empty, cannot be read, or has more bytes than memory may hold.
 pub fn read(mut stream: Box<dyn Read>, memory: &Memory) -> Result<Block, Fault> {
-    let failed = |error| Fault::caused(FaultKind::Unreadable, "cannot be read", error);
     let mut block = memory.zeroed(1 << 16)?;
     let mut length = 0;
     loop {
@@ -89,7 +80,7 @@ pub fn read(mut stream: Box<dyn Read>, memory: &Memory) -> Result<Block, Fault> 
             Ok(0) => break,
             Ok(read) => length += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(Fault::unreadable("cannot be read")(error)),
         }
         if length == block.as_ref().len() {
             let mut larger = memory.zeroed(2 * length)?;

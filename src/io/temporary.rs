@@ -20,7 +20,7 @@ const RANDOM: usize = 8;
 pub struct Temporary {
     file: File,
     path: TempPath,
-    /// Last, so that the file is gone when nobody guards it any more.
+    /// Last, so that the file is gone before its guard is.
     _guard: Fleeting,
 }
 
@@ -28,7 +28,7 @@ impl Temporary {
     /// An empty file in a folder.
     ///
     /// # Errors
-    /// If none can be made; nothing is said of its name, which means nothing to anyone.
+    /// If none can be made; the error does not contain its random name.
     pub fn make(folder: &Path) -> io::Result<Temporary> {
         remove_stale(folder);
         let mut builder = tempfile::Builder::new();
@@ -96,7 +96,7 @@ fn remove_stale(folder: &Path) {
         let Ok(file) = OpenOptions::new().write(true).open(&path) else {
             continue;
         };
-        // Held until the name is gone: whoever made it just now sees that it lost it.
+        // Held until the name is gone: a process that made it just now sees that it lost it.
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(&path);
         }

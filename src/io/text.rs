@@ -1,5 +1,6 @@
-//! Texts of people: documents, logs, keys. Read to a limit, for a device says that it has no bytes, and never ends.
+//! Text files: documents, logs, keys. Reading stops at a limit, because a device reports no length and never ends.
 
+use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ pub const MAX_DOCUMENT: u64 = 16 << 20;
 /// Larger than the log of a run that anyone waits for, and than any manifest.
 pub const MAX_LOG: u64 = 1 << 28;
 
-/// What a file of so many bytes at most holds; `what` is what larger ones are not.
+/// The bytes of a file of at most `most` bytes; `what` names the kind of file in the error.
 ///
 /// # Errors
 /// If it cannot be read, or is larger.
@@ -34,4 +35,19 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
 pub fn read_text(path: &Path, what: &str, most: u64) -> Result<String, FileError> {
     let text = String::from_utf8(read_bytes(path, what, most)?);
     text.map_err(|error| Fault::caused(FaultKind::Malformed, "is not text", error).of(path))
+}
+
+/// Reads a document, and hands over its text, too; `kind` is what messages call such a file.
+///
+/// # Errors
+/// As of [`read_text`], or the error of `parse`.
+pub fn read_document<T, E: Display>(
+    path: &Path,
+    kind: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<(T, String), FileError> {
+    let text = read_text(path, kind, MAX_DOCUMENT)?;
+    let document = parse(&text)
+        .map_err(|reason| Fault::from(format!("is not a usable {kind} file: {reason}")).of(path))?;
+    Ok((document, text))
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::float32::Arith;
-use super::row_kernel::{Inputs, OpError};
+use super::row_kernel::{Inputs, OpError, Planned};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor, shape_text};
 
@@ -56,6 +56,19 @@ impl<'a> Rows<'a> {
     }
 }
 
+impl<K> Planned<K> {
+    /// A result `y` of an array's format and shape.
+    pub fn like(x: &Rows, about: String, kernel: K) -> Planned<K> {
+        Planned {
+            kernel,
+            output: "y",
+            format: x.format,
+            shape: x.shape().to_vec(),
+            about,
+        }
+    }
+}
+
 /// An array that the operation needs.
 pub fn needed<'a>(inputs: &Inputs<'a>, name: &'static str) -> Result<Rows<'a>, OpError> {
     let found = optional(inputs, name)?;
@@ -94,50 +107,41 @@ pub fn only(inputs: &Inputs, names: &[&str]) -> Result<(), OpError> {
     }
 }
 
-/// Refuses an array of another shape.
-pub fn same_shape(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpError> {
-    if x.shape() == other.shape() {
+/// Refuses an array, unless something holds of it.
+fn ensure(holds: bool, name: &'static str, reason: impl FnOnce() -> String) -> Result<(), OpError> {
+    if holds {
         Ok(())
     } else {
-        Err(OpError::new(
-            name,
-            format!(
-                "it is {}; expected {}",
-                shape_text(other.shape()),
-                shape_text(x.shape())
-            ),
-        ))
+        Err(OpError::new(name, reason()))
     }
+}
+
+/// Refuses an array of another shape.
+pub fn same_shape(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpError> {
+    ensure(x.shape() == other.shape(), name, || {
+        let (have, want) = (shape_text(other.shape()), shape_text(x.shape()));
+        format!("it is {have}; expected {want}")
+    })
 }
 
 /// Refuses an array of another format.
 pub fn same_format(x: &Rows, name: &'static str, other: &Rows) -> Result<(), OpError> {
-    if x.format == other.format {
-        Ok(())
-    } else {
-        Err(OpError::new(
-            name,
-            format!(
-                "it is {}, but the first array is {}",
-                other.format, x.format
-            ),
-        ))
-    }
+    ensure(x.format == other.format, name, || {
+        format!(
+            "it is {}, but the first array is {}",
+            other.format, x.format
+        )
+    })
 }
 
 /// Refuses a vector that is not one number for every column.
 pub fn per_column(x: &Rows, name: &'static str, vector: &Rows) -> Result<(), OpError> {
-    let long = vector.columns == x.columns && vector.rows == 1;
-    if long {
-        Ok(())
-    } else {
-        Err(OpError::new(
-            name,
-            format!(
-                "it is {}; expected one number per column ({} columns)",
-                shape_text(vector.shape()),
-                x.columns
-            ),
-        ))
-    }
+    ensure(
+        vector.columns == x.columns && vector.rows == 1,
+        name,
+        || {
+            let (have, columns) = (shape_text(vector.shape()), x.columns);
+            format!("it is {have}; expected one number per column ({columns} columns)")
+        },
+    )
 }

@@ -1,6 +1,5 @@
 //! Block floating point: elements of a row that share an exponent, as Tenstorrent's packer makes them.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -19,10 +18,7 @@ pub struct Kernel<'a> {
     x: Rows<'a>,
 }
 
-pub fn plan<'a>(
-    rule: &'a BlockFloat,
-    inputs: &Inputs<'a>,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+pub fn plan<'a>(rule: &'a BlockFloat, inputs: &Inputs<'a>) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["x"])?;
     let x = needed(inputs, "x")?;
     if !matches!(x.format, Format::Fp32 | Format::Bf16) {
@@ -32,16 +28,13 @@ pub fn plan<'a>(
         );
         return Err(OpError::new("x", reason));
     }
+    let about = format!(
+        "{} elements of a row share an exponent, {} magnitude bits each",
+        rule.shared, rule.magnitude_bits
+    );
     Ok(Planned {
-        output: "y",
         format: Format::Bf16,
-        shape: x.shape().to_vec(),
-        about: format!(
-            "{} elements of a row share an exponent, {} magnitude bits each",
-            rule.shared, rule.magnitude_bits
-        ),
-        kernel: Kernel { rule, x },
-        _arrays: PhantomData,
+        ..Planned::like(&x, about, Kernel { rule, x })
     })
 }
 

@@ -1,6 +1,5 @@
 //! Operations of single elements.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only, optional, per_column, same_format, same_shape};
@@ -21,10 +20,7 @@ pub struct Elementwise<'a> {
     halves: bool,
 }
 
-pub fn plan<'a>(
-    rule: &'a Rule,
-    inputs: &Inputs<'a>,
-) -> Result<Planned<'a, Elementwise<'a>>, OpError> {
+pub fn plan<'a>(rule: &'a Rule, inputs: &Inputs<'a>) -> Result<Planned<Elementwise<'a>>, OpError> {
     let floats = |x: Rows<'a>| match x.format {
         Format::Fp32 => Ok(x),
         other => Err(OpError::new(
@@ -34,16 +30,14 @@ pub fn plan<'a>(
     };
     let mut halves = false;
     let (x, y) = match rule {
-        Rule::Div(_) => {
+        Rule::Add(_) | Rule::Div(_) => {
             only(inputs, &["x", "other"])?;
-            let (x, y) = (floats(needed(inputs, "x")?)?, needed(inputs, "other")?);
-            same_shape(&x, "other", &y)?;
-            same_format(&x, "other", &y)?;
-            (x, Some(y))
-        }
-        Rule::Add(_) => {
-            only(inputs, &["x", "other"])?;
-            let (x, y) = (needed(inputs, "x")?, needed(inputs, "other")?);
+            let x = needed(inputs, "x")?;
+            let x = match rule {
+                Rule::Div(_) => floats(x)?,
+                _ => x,
+            };
+            let y = needed(inputs, "other")?;
             same_shape(&x, "other", &y)?;
             same_format(&x, "other", &y)?;
             (x, Some(y))
@@ -81,22 +75,17 @@ pub fn plan<'a>(
             (floats(needed(inputs, "x")?)?, None)
         }
     };
-    let mut shape = x.shape().to_vec();
-    if halves && let Some(columns) = shape.last_mut() {
+    let about = if halves {
+        "element by element; x holds gate and up side by side"
+    } else {
+        "element by element"
+    };
+    let kernel = Elementwise { rule, x, y, halves };
+    let mut planned = Planned::like(&x, about.to_owned(), kernel);
+    if halves && let Some(columns) = planned.shape.last_mut() {
         *columns /= 2;
     }
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape,
-        about: if halves {
-            "element by element; x holds gate and up side by side".to_owned()
-        } else {
-            "element by element".to_owned()
-        },
-        kernel: Elementwise { rule, x, y, halves },
-        _arrays: PhantomData,
-    })
+    Ok(planned)
 }
 
 impl RowKernel for Elementwise<'_> {

@@ -11,7 +11,7 @@ use super::{attention, block_float, elementwise, norm, quantize, rope, softmax};
 use crate::emu::Engine;
 use crate::num::Format;
 
-/// The same for whoever does not know which kernel it is.
+/// A row kernel of any type.
 trait Work: Sync {
     fn natively(&self, rows: Range<usize>, out: &mut [u32]);
     fn exactly(&self, rows: Range<usize>, out: &mut [u32]);
@@ -84,7 +84,7 @@ impl<'a> Job<'a> {
         parameters: &Parameters,
         means: Means<'a>,
     ) -> Result<Job<'a>, OpError> {
-        fn job<'a, K: RowKernel + 'a>(planned: Planned<'a, K>, engine: Engine<'static>) -> Job<'a> {
+        fn job<'a>(planned: Planned<impl RowKernel + 'a>, engine: Engine<'static>) -> Job<'a> {
             Job {
                 work: Box::new(planned.kernel),
                 engine,
@@ -94,66 +94,18 @@ impl<'a> Job<'a> {
                 about: planned.about,
             }
         }
+        check_output(rule, parameters)?;
         let engine = means.engine;
-        let only_y = |names: &[&str]| match parameters.output.as_deref() {
-            Some(other) if !names.contains(&other) => {
-                let names: Vec<_> = names.iter().map(|n| format!("{n:?}")).collect();
-                let reason = format!(
-                    "`output` {other:?}: {} has {}",
-                    rule.operation(),
-                    names.join(" and ")
-                );
-                Err(OpError::new("output", reason))
-            }
-            _ => Ok(()),
-        };
-        match rule {
-            Rule::Attention(rule) => {
-                if parameters.output.as_deref() == Some("lse") {
-                    let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, whose \
-                                  table is not proven on any GPU since Tesla";
-                    return Err(OpError::new("output", reason));
-                }
-                only_y(&["y"])?;
-                Ok(job(
-                    attention::plan(rule, inputs, parameters, means)?,
-                    engine,
-                ))
-            }
-            Rule::RmsNorm(rule) => {
-                let names: &[_] = if rule.residual {
-                    &["y", "residual"]
-                } else {
-                    &["y"]
-                };
-                only_y(names)?;
-                Ok(job(norm::rms(rule, inputs, parameters)?, engine))
-            }
-            Rule::LayerNorm(rule) => {
-                only_y(&["y"])?;
-                Ok(job(norm::layer(rule, inputs, parameters)?, engine))
-            }
-            Rule::Softmax(rule) => {
-                only_y(&["y"])?;
-                Ok(job(softmax::plan(rule, inputs)?, engine))
-            }
-            Rule::Rope(rule) => {
-                only_y(&["y"])?;
-                Ok(job(rope::plan(rule, inputs, parameters)?, engine))
-            }
-            Rule::QuantizeFp8(rule) => {
-                only_y(&["y", "scale"])?;
-                Ok(job(quantize::plan(rule, inputs, parameters)?, engine))
-            }
-            Rule::QuantizeBfp(rule) => {
-                only_y(&["y"])?;
-                Ok(job(block_float::plan(rule, inputs)?, engine))
-            }
-            other => {
-                only_y(&["y"])?;
-                Ok(job(elementwise::plan(other, inputs)?, engine))
-            }
-        }
+        Ok(match rule {
+            Rule::Attention(rule) => job(attention::plan(rule, inputs, parameters, means)?, engine),
+            Rule::RmsNorm(rule) => job(norm::rms(rule, inputs, parameters)?, engine),
+            Rule::LayerNorm(rule) => job(norm::layer(rule, inputs, parameters)?, engine),
+            Rule::Softmax(rule) => job(softmax::plan(rule, inputs)?, engine),
+            Rule::Rope(rule) => job(rope::plan(rule, inputs, parameters)?, engine),
+            Rule::QuantizeFp8(rule) => job(quantize::plan(rule, inputs, parameters)?, engine),
+            Rule::QuantizeBfp(rule) => job(block_float::plan(rule, inputs)?, engine),
+            other => job(elementwise::plan(other, inputs)?, engine),
+        })
     }
 
     /// Elements of a row.
@@ -168,4 +120,31 @@ impl<'a> Job<'a> {
             columns => self.shape.iter().product::<usize>() / columns,
         }
     }
+}
+
+/// Refuses an output that the operation does not have.
+fn check_output(rule: &Rule, parameters: &Parameters) -> Result<(), OpError> {
+    let Some(output) = parameters.output.as_deref() else {
+        return Ok(());
+    };
+    let names: &[_] = match rule {
+        Rule::Attention(_) if output == "lse" => {
+            let reason = "`output` \"lse\": the logarithm of the sum of exponentials needs MUFU.LG2, whose table \
+                          is not proven on any GPU since Tesla";
+            return Err(OpError::new("output", reason));
+        }
+        Rule::RmsNorm(rule) if rule.residual => &["y", "residual"],
+        Rule::QuantizeFp8(_) => &["y", "scale"],
+        _ => &["y"],
+    };
+    if names.contains(&output) {
+        return Ok(());
+    }
+    let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    let reason = format!(
+        "`output` {output:?}: {} has {}",
+        rule.operation(),
+        names.join(" and ")
+    );
+    Err(OpError::new("output", reason))
 }

@@ -1,6 +1,5 @@
 //! RMSNorm and LayerNorm: a row at a time.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only, optional, per_column, same_format, same_shape};
@@ -40,7 +39,7 @@ pub fn rms<'a>(
     rule: &'a RmsNorm,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Rms<'a>>, OpError> {
+) -> Result<Planned<Rms<'a>>, OpError> {
     let names: &[_] = if rule.residual {
         &["x", "residual", "weight"]
     } else {
@@ -60,24 +59,22 @@ pub fn rms<'a>(
     same_format(&x, "weight", &weight)?;
     let block = Block::of(&rule.sum.threads, x.rows, x.columns, x.format.bytes())?;
     let sum = parameters.output.as_deref() == Some("residual");
+    let about = format!(
+        "rows of {}, {} threads per row, {} at a time",
+        x.columns, block.threads, block.vector
+    );
+    let kernel = Rms {
+        rule,
+        x,
+        weight,
+        residual,
+        block,
+        eps: eps(parameters)?,
+        sum,
+    };
     Ok(Planned {
         output: if sum { "residual" } else { "y" },
-        format: x.format,
-        shape: x.shape().to_vec(),
-        about: format!(
-            "rows of {}, {} threads per row, {} at a time",
-            x.columns, block.threads, block.vector
-        ),
-        kernel: Rms {
-            rule,
-            x,
-            weight,
-            residual,
-            block,
-            eps: eps(parameters)?,
-            sum,
-        },
-        _arrays: PhantomData,
+        ..Planned::like(&x, about, kernel)
     })
 }
 
@@ -168,7 +165,7 @@ pub fn layer<'a>(
     rule: &'a LayerNorm,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Layer<'a>>, OpError> {
+) -> Result<Planned<Layer<'a>>, OpError> {
     only(inputs, &["x", "weight", "bias"])?;
     let x = needed(inputs, "x")?;
     let (weight, bias) = (optional(inputs, "weight")?, optional(inputs, "bias")?);
@@ -185,23 +182,18 @@ pub fn layer<'a>(
         );
         return Err(OpError::new("x", reason));
     }
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape: x.shape().to_vec(),
-        about: format!("rows of {}, {} threads per row", x.columns, rule.threads),
-        kernel: Layer {
-            rule,
-            x,
-            weight,
-            bias,
-            eps: eps(parameters)?,
-        },
-        _arrays: PhantomData,
-    })
+    let about = format!("rows of {}, {} threads per row", x.columns, rule.threads);
+    let kernel = Layer {
+        rule,
+        x,
+        weight,
+        bias,
+        eps: eps(parameters)?,
+    };
+    Ok(Planned::like(&x, about, kernel))
 }
 
-/// Mean, sum of squared deviations and count of what has been seen.
+/// Mean, sum of squared deviations, and count.
 #[derive(Clone, Copy)]
 struct Moments {
     mean: u32,

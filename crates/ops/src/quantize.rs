@@ -1,6 +1,5 @@
 //! Quantisation to E4M3: scales from the largest magnitude, then each element.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -23,13 +22,15 @@ pub struct Kernel<'a> {
     group: usize,
     /// Scales are the result.
     scales: bool,
+    /// Columns of the result.
+    width: usize,
 }
 
 pub fn plan<'a>(
     rule: &'a Quantize,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+) -> Result<Planned<Kernel<'a>>, OpError> {
     let given = rule.scale == QuantizeScale::Given;
     only(inputs, if given { &["x", "scale"] } else { &["x"] })?;
     let x = needed(inputs, "x")?;
@@ -49,21 +50,17 @@ pub fn plan<'a>(
         }
     };
     let scales = parameters.output.as_deref() == Some("scale");
-    let shape = match (scales, &rule.granularity) {
-        (false, _) => x.shape().to_vec(),
-        (true, Granularity::Tensor) => vec![1],
-        (true, granularity) => {
-            let mut shape = x.shape().to_vec();
-            if let Some(last) = shape.last_mut() {
-                *last = if *granularity == Granularity::Group {
-                    *last / group
-                } else {
-                    1
-                };
-            }
-            shape
-        }
+    let width = match (scales, &rule.granularity) {
+        (false, _) => x.columns,
+        (true, Granularity::Group) => x.columns / group,
+        (true, _) => 1,
     };
+    let mut shape = x.shape().to_vec();
+    if scales && rule.granularity == Granularity::Tensor {
+        shape = vec![1];
+    } else if let Some(last) = shape.last_mut() {
+        *last = width;
+    }
     if scales && given {
         let reason = "`output` \"scale\": it is an input of this variant";
         return Err(OpError::new("output", reason));
@@ -74,6 +71,7 @@ pub fn plan<'a>(
         scale: None,
         group,
         scales,
+        width,
     };
     if rule.granularity == Granularity::Tensor {
         let scale = if given {
@@ -104,7 +102,6 @@ pub fn plan<'a>(
             }
         },
         kernel,
-        _arrays: PhantomData,
     })
 }
 
@@ -165,12 +162,7 @@ impl RowKernel for Kernel<'_> {
             out.fill(self.stored(a, scale));
             return;
         }
-        let wide = match (self.scales, &self.rule.granularity) {
-            (false, _) => columns,
-            (true, Granularity::Group) => columns / self.group,
-            (true, _) => 1,
-        };
-        for (row, out) in rows.zip(out.chunks_mut(wide)) {
+        for (row, out) in rows.zip(out.chunks_mut(self.width)) {
             let x = self.x.row(a, row);
             for (i, group) in x.chunks(self.group.min(columns)).enumerate() {
                 let scale = self.scale.unwrap_or_else(|| {

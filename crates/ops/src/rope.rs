@@ -1,6 +1,5 @@
 //! Rotary position embedding, from given cosines and sines.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -29,14 +28,14 @@ pub fn plan<'a>(
     rule: &'a Rope,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["x", "cos", "sin"])?;
     let (x, cos, sin) = (
         needed(inputs, "x")?,
         needed(inputs, "cos")?,
         needed(inputs, "sin")?,
     );
-    let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
+    let layout = parameters.layout.unwrap_or(rule.layout);
     let shape = x.shape();
     let [.., first, second, dim] = *shape else {
         let reason = format!(
@@ -91,28 +90,23 @@ pub fn plan<'a>(
         return Err(OpError::new("cos", reason));
     }
     let interleaved = parameters.interleaved || rule.interleaved;
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape: shape.to_vec(),
-        about: format!(
-            "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, pairing {}",
-            if interleaved { "neighbours" } else { "halves" }
-        ),
-        kernel: Kernel {
-            rule,
-            x,
-            cos,
-            sin,
-            layout,
-            heads,
-            tokens,
-            rotated,
-            interleaved,
-            per_batch,
-        },
-        _arrays: PhantomData,
-    })
+    let about = format!(
+        "{heads} heads of {dim}, {tokens} tokens, {rotated} elements rotated, pairing {}",
+        if interleaved { "neighbours" } else { "halves" }
+    );
+    let kernel = Kernel {
+        rule,
+        x,
+        cos,
+        sin,
+        layout,
+        heads,
+        tokens,
+        rotated,
+        interleaved,
+        per_batch,
+    };
+    Ok(Planned::like(&x, about, kernel))
 }
 
 impl RowKernel for Kernel<'_> {
@@ -148,8 +142,8 @@ impl RowKernel for Kernel<'_> {
                     RopeArithmetic::RoundedThrice => {
                         let sum = |x: u32, other: u32, at: usize| {
                             let straight = a.through(a.mul(x, cos[at]), to);
-                            let turned = a.through(a.mul(other, sin[at]), to);
-                            a.add(straight, turned)
+                            let rotated = a.through(a.mul(other, sin[at]), to);
+                            a.add(straight, rotated)
                         };
                         a.column(low);
                         let first = sum(u, negated(v), low);

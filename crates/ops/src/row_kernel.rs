@@ -1,4 +1,4 @@
-//! What an operation on rows is given, and what it says of itself before it is computed.
+//! The inputs of an operation on rows, and its plan before it is computed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub struct Parameters {
     pub group: Option<usize>,
     /// Rows of Q and keys of a block, instead of the rule's.
     pub tile: Option<[usize; 2]>,
-    /// GPU as it was asked for: it may choose the tile (attention).
+    /// GPU as the request names it: it may choose the tile (attention).
     pub gpu: String,
     /// Which of the results.
     pub output: Option<String>,
@@ -74,12 +74,11 @@ pub(super) trait RowKernel: Sync {
 }
 
 /// What is computed, and its shape.
-pub(super) struct Planned<'a, K> {
+pub(super) struct Planned<K> {
     pub kernel: K,
     pub output: &'static str,
     pub format: Format,
     pub shape: Vec<usize>,
     /// One line about the rule and these shapes, for people.
     pub about: String,
-    pub _arrays: std::marker::PhantomData<&'a ()>,
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::float32::{Divide, Exponential};
+use crate::common::words::words;
 
 macro_rules! rule {
     ($($(#[$doc:meta])* $name:ident($kind:ty) = $word:literal,)*) => {
@@ -84,6 +85,16 @@ impl Rule {
             },
             _ => true,
         }
+    }
+}
+
+words! {
+    /// Axes before the head's elements.
+    pub enum Layout {
+        /// Batch, heads, tokens.
+        Bhsd = "bhsd",
+        /// Batch, tokens, heads.
+        Bshd = "bshd",
     }
 }
 
@@ -282,14 +293,6 @@ vocabulary! {
         RoundedThrice,
         /// In float, one product of each sum fused; rounded once. `sum` is of the second half.
         Fused { difference: Fused, sum: Fused },
-    }
-
-    /// Axes before the head's elements.
-    enum Layout {
-        /// Batch, heads, tokens.
-        Bhsd,
-        /// Batch, tokens, heads.
-        Bshd,
     }
 
     /// To E4M3.

@@ -1,6 +1,5 @@
 //! Softmax over the last axis.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::arrays::{Rows, needed, only};
@@ -14,10 +13,7 @@ pub struct Kernel<'a> {
     x: Rows<'a>,
 }
 
-pub fn plan<'a>(
-    rule: &'a Softmax,
-    inputs: &Inputs<'a>,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+pub fn plan<'a>(rule: &'a Softmax, inputs: &Inputs<'a>) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["x"])?;
     let x = needed(inputs, "x")?;
     let way = Way::of(rule, x.columns);
@@ -45,14 +41,7 @@ pub fn plan<'a>(
             return Err(OpError::new("x", reason));
         }
     }
-    Ok(Planned {
-        output: "y",
-        format: x.format,
-        shape: x.shape().to_vec(),
-        about,
-        kernel: Kernel { rule, x },
-        _arrays: PhantomData,
-    })
+    Ok(Planned::like(&x, about, Kernel { rule, x }))
 }
 
 /// Who has a row.
@@ -125,7 +114,7 @@ impl Kernel<'_> {
         self.divided(a, powers, sum, out);
     }
 
-    /// Vectors in turn, and single elements after so many.
+    /// Vectors in turn, and single elements after the first `whole`.
     fn by_block<A: Arith>(
         &self,
         a: A,

@@ -14,7 +14,7 @@ pub struct Block {
     pub accumulators: usize,
 }
 
-/// Elements of vectors of so many bytes that divide a row.
+/// Elements of a vector: the greatest common divisor of those in `bytes` bytes and those of a row.
 fn dividing(bytes: usize, element: usize, columns: usize) -> usize {
     let (mut x, mut y) = ((bytes / element).max(1), columns);
     while y > 0 {

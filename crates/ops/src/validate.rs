@@ -1,4 +1,4 @@
-//! What no machine has, and what would take too much.
+//! Limits of a rule's constants: those of GPUs, and of memory and time.
 
 use super::rule::{Attention, Rule, Square, Sum, Threads};
 
@@ -97,21 +97,21 @@ fn sum(sum: &Sum) -> Result<(), String> {
             threads("threads", *n)?;
             return vector(*v);
         }
-        Threads::Wide {
-            vector: v,
-            most,
-            few,
-        } => {
-            vector(*v)?;
-            threads("most", *most)?;
-            few
-        }
         Threads::Single { most, few } => {
             threads("most", *most)?;
             few
         }
-        Threads::Vectors { bytes, most, few } => {
-            vector(*bytes)?;
+        Threads::Wide {
+            vector: size,
+            most,
+            few,
+        }
+        | Threads::Vectors {
+            bytes: size,
+            most,
+            few,
+        } => {
+            vector(*size)?;
             threads("most", *most)?;
             few
         }
@@ -124,12 +124,16 @@ fn sum(sum: &Sum) -> Result<(), String> {
         .map_or(Ok(()), |few| threads("few.most", few.most))
 }
 
+/// Whether attention can be computed in blocks of `m` rows of Q and `n` keys.
+pub fn is_tile([m, n]: [usize; 2]) -> bool {
+    (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16)
+}
+
 fn attention(rule: &Attention) -> Result<(), String> {
     let mut before = 0;
     for tile in &rule.tiles {
         let [m, n] = tile.tile;
-        let fits = (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16);
-        if !fits {
+        if !is_tile(tile.tile) {
             return Err(format!(
                 "tile {m}x{n}: rows must be 1 to 512, keys a multiple of 16 up to 512"
             ));

@@ -153,8 +153,8 @@ pub fn of(operation: &str) -> Result<Vec<&'static Variant>, String> {
     if !found.is_empty() {
         return Ok(found);
     }
-    let asked = operation.to_lowercase().replace(['-', ' '], "_");
-    let known = |r: &&Refused| r.name == asked || r.also.contains(&asked);
+    let name = operation.to_lowercase().replace(['-', ' '], "_");
+    let known = |r: &&Refused| r.name == name || r.also.contains(&name);
     Err(match refused().iter().find(known) {
         Some(refused) => format!("{} cannot be replayed: {}", refused.name, refused.why),
         None => format!(
@@ -187,7 +187,7 @@ impl Variant {
     /// Reads a variant file.
     ///
     /// # Errors
-    /// A sentence that says what is wrong, with the place in the JSON where that can be told.
+    /// A sentence that says what is wrong, with the place in the JSON where it is known.
     pub fn from_json(text: &str) -> Result<Variant, String> {
         let read = crate::common::words::from_json(text);
         let read = read.and_then(|variant: Variant| variant.check().map(|()| variant));
@@ -205,7 +205,7 @@ impl Variant {
         let constants = self.constants();
         validate_known(&self.known_by, &constants, &self.sources, "the rule")?;
         for constant in &constants {
-            // A headline says it of the whole.
+            // A headline shows the evidence of the whole.
             let known = self.known_by(&constant.name).map(|known| known.evidence);
             if let Some(part) = known.filter(|part| *part < self.evidence) {
                 let (whole, name) = (self.evidence, &constant.name);

@@ -1,12 +1,9 @@
 //! Lines about a product, however its operands are stored, and lines that are about another.
 
-use sha2::Digest;
-
 use super::*;
 use crate::check::request::ModelSource;
 use crate::check::{KernelAnswers, Prepared, ScheduleRequest, ScheduleSource, Tensors};
 use crate::emu::schedule::Overrides;
-use crate::io::hex;
 use crate::tensor::Tensor;
 
 /// The call of a product of M = 6, N = 10 and K = 128 in BF16: the library's A is the row-major B, stored NxK.
@@ -25,41 +22,42 @@ fn good() -> String {
     line(10, "R_16BF", 3)
 }
 
-fn shapes(a: &[usize], b: &[usize], turned: [bool; 2]) -> Shapes {
+fn shapes(a: &[usize], b: &[usize], transposed: [bool; 2]) -> Shapes {
     Shapes {
         a: a.to_vec(),
         b: b.to_vec(),
-        turned,
+        transposed,
     }
 }
 
-fn asked() -> Shapes {
+fn requested() -> Shapes {
     shapes(&[6, 128], &[10, 128], [false; 2])
 }
 
 const NONE: [bool; 2] = [false; 2];
 const B: [bool; 2] = [false, true];
 
-/// As is said; or in any way in which they multiply.
+/// As the request states; or in any way in which they multiply.
 #[test]
 fn ways_to_store_operands() {
-    let ways = |a: [usize; 2], b: [usize; 2], turned| shapes(&a, &b, turned).ways();
-    assert_eq!(ways([6, 8], [8, 10], NONE), [NONE]);
-    assert_eq!(ways([6, 8], [10, 8], NONE), [NONE, B]);
-    assert_eq!(ways([8, 6], [8, 10], NONE), [NONE, [true, false]]);
-    assert_eq!(ways([8, 6], [10, 8], NONE), [NONE, [true; 2]]);
-    assert_eq!(ways([6, 8], [10, 9], NONE), [NONE]);
-    // What was said is not guessed at.
-    assert_eq!(ways([6, 8], [8, 10], B), [B]);
+    let layouts =
+        |a: [usize; 2], b: [usize; 2], transposed| shapes(&a, &b, transposed).possible_layouts();
+    assert_eq!(layouts([6, 8], [8, 10], NONE), [NONE]);
+    assert_eq!(layouts([6, 8], [10, 8], NONE), [NONE, B]);
+    assert_eq!(layouts([8, 6], [8, 10], NONE), [NONE, [true, false]]);
+    assert_eq!(layouts([8, 6], [10, 8], NONE), [NONE, [true; 2]]);
+    assert_eq!(layouts([6, 8], [10, 9], NONE), [NONE]);
+    // What the request states is not guessed.
+    assert_eq!(layouts([6, 8], [8, 10], B), [B]);
     let batch = shapes(&[3, 6, 8], &[8, 10], NONE).product(NONE);
     let shape = |m| Shape { m, n: 10, k: 8 };
     assert_eq!(
         (batch.shape, batch.batches, batch.shared),
         (shape(6), 3, true)
     );
-    assert_eq!(batch.asked(), [(shape(6), 3), (shape(18), 1)]);
+    assert_eq!(batch.possible_calls(), [(shape(6), 3), (shape(18), 1)]);
     let own = shapes(&[3, 6, 8], &[3, 8, 10], NONE).product(NONE);
-    assert_eq!(own.asked(), [(shape(6), 3)]);
+    assert_eq!(own.possible_calls(), [(shape(6), 3)]);
 }
 
 #[test]
@@ -70,33 +68,33 @@ fn the_line_of_a_log() {
     };
     let asked_for = check(KernelSaid::Text(String::new()));
     let found = |log: &str, shapes: &Shapes| of_log(log, shapes, &options, &asked_for);
-    let (number, reading) = found(&good(), &asked()).expect("its line");
+    let (number, reading) = found(&good(), &requested()).expect("its line");
     assert_eq!(number, 1);
-    assert_eq!(asked().under(&reading), B);
+    assert_eq!(requested().under(&reading), B);
     // The text is about this product under no other way.
     let stored = stored(B, &reading);
     assert!(
         stored.starts_with("B is stored NxK, as the text says"),
         "{stored}"
     );
-    for (turned, words) in [
+    for (transposed, words) in [
         ([true, false], "A is stored KxM,"),
         ([true; 2], "A is stored KxM and B NxK,"),
     ] {
-        assert!(super::stored(turned, &reading).starts_with(words));
+        assert!(super::stored(transposed, &reading).starts_with(words));
     }
     // Among others, and twice the same.
     let log = line(11, "R_16BF", 3) + "another line\n" + &good() + &good();
-    assert_eq!(found(&log, &asked()).expect("its line").0, 3);
+    assert_eq!(found(&log, &requested()).expect("its line").0, 3);
     for (log, shapes, said) in [
         (
             good() + &line(10, "R_16BF", 4),
-            asked(),
+            requested(),
             "lines 1 and 2 both describe this product, but with different kernels",
         ),
         (
             String::new(),
-            asked(),
+            requested(),
             "has no line that launches a product",
         ),
         (
@@ -106,7 +104,7 @@ fn the_line_of_a_log() {
         ),
         (
             line(10, "R_16F", 3),
-            asked(),
+            requested(),
             "in these formats; 1 lines describe others",
         ),
     ] {
@@ -147,14 +145,13 @@ fn a_plan_from_a_text() {
     assert!(planned.spelled_out().operands.transpose_b);
     let scheduling = planned.scheduling();
     assert_eq!(scheduling.result(), Some(Format::Bf16));
-    let sha256 = hex(&sha2::Sha256::digest(good()));
-    assert_eq!(scheduling.said_sha256(), Some(sha256.clone()));
-    let words = scheduling.words().expect("words");
+    assert_eq!(scheduling.said_sha256(), Some(sha256(good())));
+    let description = scheduling.kernel_description().expect("a text");
     // Its begin: a page has no room for all of it.
-    let shown = words.text.as_deref().expect("the text");
+    let shown = description.text.as_deref().expect("the text");
     assert!(good().starts_with(&shown[..100]), "{shown}");
     assert!(
-        words
+        description
             .assumed
             .iter()
             .any(|one| one.starts_with("B is stored NxK"))
@@ -185,9 +182,9 @@ fn a_plan_from_a_text() {
     // The instruction that the text says, and another.
     let own = scheduling.instruction();
     if let Some(own) = own {
-        for (asked, taken) in [(own.to_owned(), true), (format!("{own}x"), false)] {
+        for (instruction, taken) in [(own.to_owned(), true), (format!("{own}x"), false)] {
             let mut check = check_of_text.clone();
-            check.model.instruction = Some(asked);
+            check.model.instruction = Some(instruction);
             let found = prepared(&check).map_err(|error| error.to_string());
             let refused = found
                 .as_ref()
@@ -196,18 +193,18 @@ fn a_plan_from_a_text() {
             assert_eq!(!refused, taken, "{:?}", found.err());
         }
     }
-    // Alpha is not a part of a kernel's words.
+    // Alpha is not a part of a kernel's text.
     let mut scaled = check_of_text.clone();
     scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000));
     let scaled = prepared(&scaled).expect("a product");
     assert_eq!(scaled.scheduling().factors().alpha, 0x4000_0000);
-    let mut turned = check_of_text.clone();
-    turned.operands.transpose_b = true;
+    let mut transposed = check_of_text.clone();
+    transposed.operands.transpose_b = true;
     assert!(
-        prepared(&turned)
+        prepared(&transposed)
             .expect("a product")
             .scheduling()
-            .words()
+            .kernel_description()
             .unwrap()
             .assumed
             .iter()
@@ -227,13 +224,13 @@ fn answers_are_options() {
             ..KernelAnswers::default()
         },
     };
-    let mut asked = Check::in_memory("h100", Format::E4m3);
-    asked.schedule.from = ScheduleSource::Kernel(Box::new(request));
-    let options_of = |asked: &Check| Fields::from(asked.clone()).kernel_options();
-    asked.model.dtype_b = Some(Format::E5m2);
-    asked.d_dtype = Some(Format::Fp16);
-    asked.schedule.overrides.split_k = Some(3);
-    let options = options_of(&asked).expect("options");
+    let mut check = Check::in_memory("h100", Format::E4m3);
+    check.schedule.from = ScheduleSource::Kernel(Box::new(request));
+    let options_of = |check: &Check| Fields::from(check.clone()).kernel_options();
+    check.model.dtype_b = Some(Format::E5m2);
+    check.d_dtype = Some(Format::Fp16);
+    check.schedule.overrides.split_k = Some(3);
+    let options = options_of(&check).expect("options");
     assert_eq!(options.operands, Some([Format::E4m3, Format::E5m2]));
     assert_eq!(options.result, Some(Format::Fp16));
     assert_eq!(
@@ -245,12 +242,12 @@ fn answers_are_options() {
         (Some(false), true)
     );
     assert!(options.capability.is_some());
-    asked.schedule.overrides.split_k = Some(0);
-    let refused = options_of(&asked).expect_err("no slices").to_string();
+    check.schedule.overrides.split_k = Some(0);
+    let refused = options_of(&check).expect_err("no slices").to_string();
     assert!(refused.contains("`split_k` is 0"), "{refused}");
-    asked.schedule.overrides.split_k = None;
-    asked.model.from = ModelSource::Catalogue("nothing".into());
-    assert!(options_of(&asked).is_err());
+    check.schedule.overrides.split_k = None;
+    check.model.from = ModelSource::Catalogue("nothing".into());
+    assert!(options_of(&check).is_err());
 }
 
 /// What is missing is asked for by its field, if it has one.
@@ -262,7 +259,7 @@ fn missing_answers_name_a_field() {
             why: "it decides".into(),
             ask,
         };
-        said("kernel_log", &None, error)
+        field_error("kernel_log", &None, error)
     };
     for (ask, field) in [
         ("tile-k", "tile_k"),
@@ -281,7 +278,6 @@ fn where_the_words_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.txt");
     std::fs::write(&path, good()).expect("a file");
-    let sha256 = hex(&sha2::Sha256::digest(good()));
     let table = KernelSaid::Table {
         file: path.clone(),
         workspace: None,
@@ -292,17 +288,21 @@ fn where_the_words_are() {
         (table, "kernel_table", "", Some(&path)),
     ] {
         assert_eq!((said.field(), said.text(), said.path()), (field, text, at));
-        assert_eq!(said.sha256().expect("it can be read"), sha256);
+        assert_eq!(said.sha256().expect("it can be read"), sha256(good()));
     }
     let log = check(KernelSaid::Log(path.clone()));
     let found = prepared(&log).expect("a product");
-    let words = found.scheduling().words().expect("words").clone();
-    let place = words.place.expect("a file");
+    let description = found
+        .scheduling()
+        .kernel_description()
+        .expect("a text")
+        .clone();
+    let place = description.place.expect("a file");
     assert!(place.ends_with("log.txt, line 1"), "{place}");
-    assert_eq!(words.text, None);
+    assert_eq!(description.text, None);
     std::fs::write(&path, line(10, "R_16BF", 4)).expect("a file");
     assert_ne!(
         KernelSaid::Log(path).sha256().expect("it can be read"),
-        sha256
+        sha256(good())
     );
 }

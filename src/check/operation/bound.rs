@@ -1,13 +1,11 @@
-//! An operation with the rule that computes it, whosever arrays they are.
+//! An operation with the rule that computes it, without arrays.
 
-use sha2::Digest;
-
-use super::{Operation, fail};
+use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::words::{EngineChoice, Strictness};
 use crate::commit::{CommittedRule, Hash};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
-use crate::io::{Fault, MAX_DOCUMENT, hex, read_text};
+use crate::io::{read_document, sha256};
 use crate::num::Format;
 use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
 use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
@@ -15,7 +13,7 @@ use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
 /// An operation with the rule that computes it.
 #[derive(Debug)]
 pub struct BoundOperation {
-    pub(super) asked: Operation,
+    pub(super) request: Operation,
     pub(super) variant: Variant,
     /// The variant's file and its SHA-256, if it is not one of the tool's.
     file: Option<(String, String)>,
@@ -33,7 +31,7 @@ pub(super) struct Chosen {
     pub arithmetic: Arithmetic,
 }
 
-/// Fields that say how the result comes about, besides operation, variant and arrays.
+/// Fields that affect the result, besides operation, variant and arrays.
 const PARAMETERS: &[&str] = &[
     "arch",
     "eps",
@@ -50,12 +48,12 @@ impl Operation {
     /// Chooses what computes it, for arrays of this format.
     ///
     /// # Errors
-    /// If there is no such rule, or a field says nothing about it.
+    /// If there is no such rule, or it does not use a field.
     pub fn bind(&self, format: Format) -> Result<BoundOperation, CheckError> {
         let (variant, file) = self.variant()?;
         self.used(&variant.rule)?;
         Ok(BoundOperation {
-            asked: self.clone(),
+            request: self.clone(),
             parameters: self.parameters()?,
             chosen: chosen(&variant.rule, self.arch.as_deref(), format)?,
             engine: self.engine()?,
@@ -64,31 +62,25 @@ impl Operation {
         })
     }
 
-    /// The variant that is asked for, and of a file its path and SHA-256.
+    /// The variant of the request, and of a file its path and SHA-256.
     pub(super) fn variant(&self) -> Result<(Variant, Option<(String, String)>), CheckError> {
         let operation = self.operation.as_deref();
-        let operation = operation.ok_or_else(|| fail("operation", "`operation` is missing"))?;
+        let operation = operation.ok_or_else(|| CheckError::missing("operation"))?;
         match (&self.variant_file, &self.variant) {
-            (Some(_), Some(_)) => Err(fail(
-                "variant_file",
-                "`variant` and `variant_file` exclude each other; give one of them",
-            )),
+            (Some(_), Some(_)) => Err(CheckError::exclusive("variant", "variant_file")),
             (Some(path), None) => {
-                let text = read_text(path, "variant", MAX_DOCUMENT)
-                    .map_err(CheckError::file("variant_file"))?;
-                let wrong = |reason: String| {
-                    let fault = Fault::from(format!("is not a usable variant file: {reason}"));
-                    CheckError::file("variant_file")(fault.of(path))
-                };
-                let variant = Variant::from_json(&text).map_err(wrong)?;
-                let has = variant.rule.operation();
-                if has != operation {
-                    return Err(wrong(format!(
+                let read = read_document(path, "variant", |text| {
+                    let variant = Variant::from_json(text)?;
+                    let has = variant.rule.operation();
+                    if has == operation {
+                        return Ok(variant);
+                    }
+                    Err(format!(
                         "it is a variant of {has}, but the request is for {operation}"
-                    )));
-                }
-                let sha256 = hex(&sha2::Sha256::digest(text.as_bytes()));
-                Ok((variant, Some((path.display().to_string(), sha256))))
+                    ))
+                });
+                let (variant, text) = read.map_err(CheckError::file("variant_file"))?;
+                Ok((variant, Some((path.display().to_string(), sha256(text)))))
             }
             (None, name) => {
                 let field = if ops::of(operation).is_ok() {
@@ -97,7 +89,12 @@ impl Operation {
                     "operation"
                 };
                 let found = ops::find(operation, name.as_deref());
-                Ok((found.map_err(|reason| fail(field, reason))?.clone(), None))
+                Ok((
+                    found
+                        .map_err(|reason| CheckError::request(field, reason))?
+                        .clone(),
+                    None,
+                ))
             }
         }
     }
@@ -113,10 +110,10 @@ impl Operation {
             found.map(|chosen| chosen.arithmetic.sha256())
         });
         let basis = serde_json::to_string(&(variant, file, rules));
-        basis.map_err(|error| fail("variant", error.to_string()))
+        basis.map_err(|error| CheckError::request("variant", error.to_string()))
     }
 
-    /// Who computes.
+    /// The engine that computes.
     pub(super) fn engine(&self) -> Result<Engine<'static>, CheckError> {
         match self.engine {
             None | Some(EngineChoice::Fast) => {}
@@ -133,13 +130,15 @@ impl Operation {
             let sizes = text
                 .split_once('x')
                 .and_then(|(m, n)| Some([m.parse().ok()?, n.parse().ok()?]));
-            sizes.ok_or_else(|| fail("tile", "`tile` must be rows of Q x keys, such as 128x64"))
+            sizes.ok_or_else(|| {
+                CheckError::request("tile", "`tile` must be rows of Q x keys, such as 128x64")
+            })
         });
         Ok(Parameters {
             eps: self.eps.map(|eps| eps.0),
             softmax_scale: self.softmax_scale.map(|scale| scale.0),
             causal: self.causal == Some(true),
-            layout: self.layout.clone(),
+            layout: self.layout,
             interleaved: self.interleaved == Some(true),
             group: self.group,
             tile: tile.transpose()?,
@@ -148,7 +147,7 @@ impl Operation {
         })
     }
 
-    /// Refuses what says nothing about this operation.
+    /// Refuses fields that this operation does not use.
     pub(super) fn used(&self, rule: &Rule) -> Result<(), CheckError> {
         let attention = matches!(rule, Rule::Attention(_));
         let norm = matches!(rule, Rule::RmsNorm(_) | Rule::LayerNorm(_));
@@ -166,32 +165,32 @@ impl Operation {
         ] {
             if self.says(field) && !meant {
                 let operation = rule.operation();
-                return Err(fail(
+                return Err(CheckError::request(
                     field,
                     format!("`{field}` is not used by this {operation} variant"),
                 ));
             }
         }
         if self.y.is_some() && self.y_digest.is_some() {
-            let reason = "`y` and `y_digest` exclude each other; give one of them";
-            return Err(fail("y_digest", reason));
+            return Err(CheckError::exclusive("y", "y_digest"));
         }
         let forgiving = [("nan", self.nan), ("zero", self.zero)];
-        match forgiving
-            .into_iter()
-            .find(|(_, word)| *word == Some(Strictness::Any))
-        {
-            Some((field, _)) if self.y_digest.is_some() => Err(fail(
-                field,
-                format!("`y_digest` and `{field}` exclude each other; give one of them"),
-            )),
+        let forgives = |(_, word): &(_, _)| *word == Some(Strictness::Any);
+        match forgiving.into_iter().find(forgives) {
+            Some((field, _)) if self.y_digest.is_some() => {
+                Err(CheckError::exclusive("y_digest", field))
+            }
             _ => Ok(()),
         }
     }
 }
 
 /// The tensor core's rule for attention on this GPU.
-fn chosen(rule: &Rule, arch: Option<&str>, format: Format) -> Result<Option<Chosen>, CheckError> {
+pub(super) fn chosen(
+    rule: &Rule,
+    arch: Option<&str>,
+    format: Format,
+) -> Result<Option<Chosen>, CheckError> {
     let Rule::Attention(attention) = rule else {
         return Ok(None);
     };
@@ -232,21 +231,12 @@ impl BoundOperation {
         Job::new(rule, inputs, &self.parameters, means)
     }
 
-    /// The tensor core's arithmetic for another rule; none that another instruction has.
-    pub(super) fn chosen_for(
-        &self,
-        rule: &Rule,
-        format: Format,
-    ) -> Result<Option<Chosen>, CheckError> {
-        chosen(rule, self.asked.arch.as_deref(), format)
-    }
-
     /// What a commitment fixes of it beside the arrays.
     pub fn committed_rule(&self) -> CommittedRule {
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
-        let asked = serde_json::to_value(&self.asked).unwrap_or_default();
-        let said = PARAMETERS.iter().filter_map(|&name| {
-            let value = asked.get(name).filter(|value| !value.is_null())?;
+        let fields = serde_json::to_value(&self.request).unwrap_or_default();
+        let given = PARAMETERS.iter().filter_map(|&name| {
+            let value = fields.get(name).filter(|value| !value.is_null())?;
             Some((name.to_owned(), value.clone()))
         });
         CommittedRule::Operation {
@@ -256,10 +246,10 @@ impl BoundOperation {
                 .chosen
                 .as_ref()
                 .map(|chosen| hash(chosen.arithmetic.sha256())),
-            parameters: said.collect(),
+            parameters: given.collect(),
         }
     }
-    /// The variant as a report has it; `about` says what it makes of the shapes.
+    /// The variant as a report has it; `about` describes the shapes.
     pub fn rule(&self, about: &str) -> VariantRule {
         let variant = &self.variant;
         let own = variant.evidence;
@@ -277,7 +267,7 @@ impl BoundOperation {
             }
         });
         let unit = chosen.map(|chosen| chosen.evidence);
-        // A file says of itself what it likes.
+        // A file may claim any evidence for itself.
         let by = match self.file {
             Some(_) => Evidence::Claimed,
             None => own,
@@ -317,7 +307,7 @@ mod tests {
     use super::*;
     use crate::role::Role;
 
-    /// A field is an array, a parameter, or says nothing of how the result comes about.
+    /// A field is an array, a parameter, or does not affect the result.
     #[test]
     fn every_field_is_committed_to_or_changes_nothing() {
         // The rule's own, by its digest.

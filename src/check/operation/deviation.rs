@@ -1,4 +1,4 @@
-//! Where a row could have left its path: the operations of which the next number gives the captured row.
+//! Where a row may deviate: single operations whose result, moved to the next number, gives the captured row.
 
 use std::io::{self, Write};
 

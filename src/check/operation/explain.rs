@@ -8,7 +8,7 @@ use super::deviation::{Deviation, line};
 use crate::io::escaped;
 use crate::ops::float32::Event;
 
-/// How one element comes about: every operation of its row.
+/// How one element is computed: every operation of its row.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationExplanation {
     pub schema: &'static str,
@@ -30,7 +30,7 @@ pub struct OperationExplanation {
     pub not_listed: u64,
 }
 
-/// Of a stage, for people: so many at its begin and at its end.
+/// Operations that the text shows at a stage's begin, and as many at its end.
 const SHOWN: usize = 6;
 
 impl OperationExplanation {
@@ -93,11 +93,11 @@ fn operations(all: &[&Event], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it is for an element of the row alone that is not asked for.
-fn for_another(event: &Event, asked: Option<&usize>) -> bool {
+/// Whether it is for an element of the row alone that was not requested.
+fn for_another(event: &Event, requested: Option<&usize>) -> bool {
     match event {
         Event::Operation { column, .. } | Event::Value { column, .. } => {
-            column.is_some_and(|column| Some(&column) != asked)
+            column.is_some_and(|column| Some(&column) != requested)
         }
         Event::Stage { .. } => false,
     }

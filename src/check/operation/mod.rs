@@ -24,7 +24,6 @@ pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
 
 use super::command_line::{Verb, option};
-use super::error::CheckError;
 use super::fields::{Argument, Fields, fields};
 use super::request::MAX_MISMATCHES;
 use super::source::Source;
@@ -128,7 +127,7 @@ fields! {
 macro_rules! judging {
     ($($field:ident,)*) => {
         impl Operation {
-            /// What it says of how the result is judged.
+            /// How the result is judged.
             pub(super) fn judging(&self) -> Fields {
                 Fields {
                     $($field: self.$field.clone(),)*
@@ -136,12 +135,12 @@ macro_rules! judging {
                 }
             }
 
-            /// The same, judged so; what is said of what is so by default is left out.
+            /// The same, judged so; values that are the default are left out.
             #[must_use]
             pub fn judged_as(self, fields: &Fields) -> Operation {
                 let any = |word: &Option<Strictness>| word.filter(|word| *word == Strictness::Any);
                 let listed = fields.max_mismatches;
-                let said = Operation {
+                let judged = Operation {
                     $($field: fields.$field.clone(),)*
                     ..self
                 };
@@ -149,7 +148,7 @@ macro_rules! judging {
                     nan: any(&fields.nan),
                     zero: any(&fields.zero),
                     max_mismatches: listed.filter(|listed| *listed != MAX_MISMATCHES),
-                    ..said
+                    ..judged
                 }
             }
         }
@@ -162,7 +161,7 @@ judging! {
 }
 
 impl Operation {
-    /// The words of the command line that asks for this, the program's name first.
+    /// The arguments of its command line, the program's name first.
     pub(super) fn command_line(&self, verb: Verb) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
         let operation = self.operation.as_deref();
@@ -193,8 +192,4 @@ impl Operation {
         }
         words
     }
-}
-
-fn fail(field: &'static str, reason: impl Into<String>) -> CheckError {
-    CheckError::request(field, reason)
 }

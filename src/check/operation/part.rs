@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Operation, fail};
+use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
@@ -19,10 +19,7 @@ impl Operation {
         let scope = fields.scope()?;
         let excluded = ["sample", "rows", "cols", "region", "tree", "against"];
         match excluded.into_iter().find(|field| self.says(field)) {
-            Some(field) if self.y_digest.is_some() => Err(fail(
-                field,
-                format!("`y_digest` and `{field}` exclude each other; give one of them"),
-            )),
+            Some(field) if self.y_digest.is_some() => Err(CheckError::exclusive("y_digest", field)),
             _ => Ok(scope),
         }
     }
@@ -33,7 +30,7 @@ fn row_of(region_rows: usize, at: &Element) -> usize {
     at.batch * region_rows + at.row
 }
 
-/// Elements of a part that are told of at a time.
+/// Elements of a part that are handed over at a time.
 const AT_ONCE: usize = 1 << 16;
 
 /// Computes what a part needs, and hands over its elements.
@@ -45,7 +42,7 @@ pub(super) fn compute(
 ) {
     let in_matrix = Region::of(&job.shape).rows.len();
     let region = part.region();
-    let told = |elements: u64| progress.step(elements);
+    let advance = |elements: u64| progress.step(elements);
     match part.drawn() {
         Some(drawn) => {
             for drawn in drawn.chunks(AT_ONCE) {
@@ -57,7 +54,7 @@ pub(super) fn compute(
                     .map(|same| row_of(in_matrix, &same[0]))
                     .collect();
                 let mut next = neighbours.iter();
-                job.some(&rows, &told, |codes| {
+                job.some(&rows, &advance, |codes| {
                     let elements = next.next().expect("a row each");
                     let codes: Vec<u64> =
                         elements.iter().map(|at| codes[at.column].into()).collect();
@@ -70,7 +67,7 @@ pub(super) fn compute(
                 let rows: Range<usize> = region.rows.clone();
                 let flat: Vec<_> = rows.clone().map(|row| batch * in_matrix + row).collect();
                 let mut rows = rows;
-                job.some(&flat, &told, |codes| {
+                job.some(&flat, &advance, |codes| {
                     let row = rows.next().expect("as many as were asked for");
                     let at = |column| Element { batch, row, column };
                     let columns = region.columns.clone();

@@ -1,8 +1,8 @@
 //! Everything an operation needs, read and chosen.
 
 use super::Operation;
-use super::bound::BoundOperation;
-use crate::check::asked::Request;
+use super::bound::{BoundOperation, chosen};
+use crate::check::any_request::Request;
 use crate::check::error::CheckError;
 use crate::check::reader::{Array, Reader, read_float};
 use crate::check::source::Source;
@@ -28,7 +28,7 @@ pub struct PreparedOperation {
     pub(super) about: String,
 }
 
-/// What is wrong with arrays, said of their files.
+/// What is wrong with arrays, by the names of their files.
 fn of_array(error: OpError, arrays: &ByRole<Array>) -> CheckError {
     let field = error.field;
     match Role::of_field(field).and_then(|role| arrays.get(&role)) {
@@ -73,44 +73,44 @@ impl PreparedOperation {
     /// # Errors
     /// As of [`Operation::prepare`]; or a tensor is missing.
     pub fn new(
-        asked: &Operation,
+        request: &Operation,
         files: &Files,
         memory: OperationTensors,
     ) -> Result<PreparedOperation, CheckError> {
         // Before a file is opened.
-        let (variant, _) = asked.variant()?;
-        asked.used(&variant.rule)?;
-        asked.parameters()?;
-        asked.scope()?;
-        Request::from(asked.clone()).claimed()?;
+        let (variant, _) = request.variant()?;
+        request.used(&variant.rule)?;
+        request.parameters()?;
+        request.scope()?;
+        Request::from(request.clone()).claimed()?;
         let mut from = Reader::new(files, memory.into_iter().collect());
-        let mut read = |role: Role, source: &Source, said: Option<Format>| {
+        let mut read = |role: Role, source: &Source, stated: Option<Format>| {
             read_float(
                 (role, source),
-                ("dtype", said),
+                ("dtype", stated),
                 Format::Fp32,
                 &None,
                 &mut from,
             )
         };
         let mut arrays = ByRole::new();
-        let mut sources = asked.arrays();
+        let mut sources = request.arrays();
         let claimed = sources.remove(&Role::Y);
         for (role, source) in sources {
-            // Angles and scales may have a format of their own, which their files then say.
+            // Angles and scales may have a format of their own, which their files then state.
             let own = matches!(role, Role::Cos | Role::Sin | Role::Scale);
-            let said = match (own, asked.dtype) {
-                (false, said) => said,
+            let stated = match (own, request.dtype) {
+                (false, stated) => stated,
                 (true, _) => None,
             };
-            let array = match read(role, &source, said) {
-                // Codes without a name are what the others are.
-                Err(CheckError::Array { .. }) if own => read(role, &source, asked.dtype),
+            let array = match read(role, &source, stated) {
+                // Codes without a format of their own have that of the other arrays.
+                Err(CheckError::Array { .. }) if own => read(role, &source, request.dtype),
                 other => other,
             };
             arrays.insert(role, array?);
         }
-        let bound = asked.bind(format_of(&arrays))?;
+        let bound = request.bind(format_of(&arrays))?;
         let (output, format, shape, about) = {
             let job = bound.job(&operands(&arrays));
             let job = job.map_err(|error| of_array(error, &arrays))?;
@@ -149,18 +149,16 @@ impl PreparedOperation {
 
     /// The operation by another of its variants; none if it does not compute such arrays.
     pub(super) fn by<T>(&self, variant: &Variant, use_it: impl FnOnce(&Job) -> T) -> Option<T> {
-        let chosen = self
-            .bound
-            .chosen_for(&variant.rule, format_of(&self.arrays))
-            .ok()?;
+        let arch = self.request().arch.as_deref();
+        let chosen = chosen(&variant.rule, arch, format_of(&self.arrays)).ok()?;
         let inputs = operands(&self.arrays);
         let job = self.bound.job_by(&variant.rule, chosen.as_ref(), &inputs);
         job.ok().map(|job| use_it(&job))
     }
 
-    /// What was asked.
+    /// The request.
     pub fn request(&self) -> &Operation {
-        &self.bound.asked
+        &self.bound.request
     }
 
     /// The rule that judges, with its name and sources.

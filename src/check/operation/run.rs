@@ -1,27 +1,27 @@
 //! An operation as what is judged.
 
+use super::PreparedOperation;
 use super::deviation::deviation;
 use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use super::{PreparedOperation, fail};
-use crate::check::asked::Request;
+use crate::check::any_request::Request;
 use crate::check::error::CheckError;
-use crate::check::explained::Explained;
 use crate::check::judge::Judge;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
 use crate::check::reader::Array;
-use crate::check::subject::{Diagnosed, Subject};
+use crate::check::subject::{Diagnosed, Explained, Subject};
 use crate::commit::{Along, CommittedRule};
 use crate::emu::{Band, Element, shape_text};
 use crate::explain::Wish;
 use crate::num::{Format, decimal};
 use crate::report::{Conclusion, Report, Rule};
 use crate::role::{ByRole, Role};
+use crate::tensor::Tensor;
 
 impl Subject for PreparedOperation {
-    fn asked(&self) -> Request {
-        self.bound.asked.clone().into()
+    fn reported_request(&self) -> Request {
+        self.bound.request.clone().into()
     }
 
     fn rule(&self) -> Rule {
@@ -99,7 +99,7 @@ impl Subject for PreparedOperation {
     }
 
     fn basis(&self) -> Result<String, CheckError> {
-        self.bound.asked.basis()
+        self.bound.request.basis()
     }
 }
 
@@ -110,11 +110,20 @@ impl PreparedOperation {
     }
 }
 
+/// A row of an array, counted on over all leading axes.
+pub(super) fn row_of(array: &Tensor, row: usize) -> Vec<u32> {
+    let planes = array.planes();
+    let mut codes = vec![0; planes.columns()];
+    let plane = planes.plane(row / planes.rows());
+    plane.read_row(row % planes.rows(), 0, &mut codes);
+    codes
+}
+
 /// Operations that are listed.
 const ROOM: usize = 100_000;
 
 impl PreparedOperation {
-    /// How the row of an element comes about.
+    /// How the row of an element is computed.
     pub fn explain(&self, index: &[usize]) -> Result<OperationExplanation, CheckError> {
         let job = self.job();
         let inside =
@@ -122,7 +131,7 @@ impl PreparedOperation {
         if !inside {
             let shape = shape_text(&job.shape);
             let reason = format!("the result is {shape} and has no element {index:?}");
-            return Err(fail("y", reason));
+            return Err(CheckError::request("y", reason));
         }
         let position = index
             .iter()
@@ -132,15 +141,10 @@ impl PreparedOperation {
         let (events, not_listed, codes) = job.trace(row, ROOM);
         let code = u64::from(codes[column]);
         let width = 2 * job.format.bytes();
-        let captured = self.given().map(|y| {
-            let planes = y.planes();
-            let mut codes = vec![0; job.columns()];
-            let plane = planes.plane(row / planes.rows());
-            plane.read_row(row % planes.rows(), 0, &mut codes);
-            codes
-        });
+        let captured = self.given().map(|y| row_of(y, row));
         let given = captured.as_ref().map(|row| u64::from(row[column]));
-        let same = given.map(|given| self.asked().policy().accepts(job.format, code, given));
+        let policy = self.reported_request().policy();
+        let same = given.map(|given| policy.accepts(job.format, code, given));
         let deviation = match &captured {
             Some(given) if same == Some(false) => {
                 Some(deviation(&job, row, (&events, &codes), given))

@@ -1,15 +1,14 @@
 //! Which other variants would give a result that differs.
 
 use super::part::compute;
-use super::{Operation, PreparedOperation, fail};
-use crate::check::asked::Request;
-use crate::check::command_line::{Verb, shell_line};
+use super::run::row_of;
+use super::{Operation, PreparedOperation};
+use crate::check::any_request::Request;
 use crate::check::committed::read_commitment;
 use crate::check::error::CheckError;
 use crate::check::part::Part;
 use crate::check::subject::{Diagnosed, Subject};
 use crate::deadline;
-use crate::num::Format;
 use crate::ops::{self, Job, Variant};
 use crate::report::{Cause, Comparison, Differ, grouped};
 use crate::sample::Region;
@@ -24,7 +23,7 @@ const WHOLE: usize = 1 << 24;
 pub enum Fit {
     /// It gives all of it.
     Whole,
-    /// It gives the elements that were tested, so many.
+    /// It gives the tested elements, of this number.
     Tested(usize),
     Differs,
     /// It does not compute such arrays.
@@ -56,12 +55,15 @@ impl PreparedOperation {
     /// If there is none, or a file has changed.
     pub fn identify(&self) -> Result<Vec<(&'static Variant, Fit)>, CheckError> {
         if self.given().is_none() {
-            return Err(fail("y", "`y` is missing: there is nothing to identify"));
+            return Err(CheckError::request(
+                "y",
+                "`y` is missing: there is nothing to identify",
+            ));
         }
         let all = ops::of(self.bound.variant.rule.operation());
-        let all = all.map_err(|reason| fail("operation", reason))?;
+        let all = all.map_err(|reason| CheckError::request("operation", reason))?;
         // Whatever it commits to: the draw is its.
-        let drawn_by = match &self.bound.asked.seed_from {
+        let drawn_by = match &self.bound.request.seed_from {
             Some(path) => Some(
                 read_commitment(path)
                     .map_err(CheckError::file("seed_from"))?
@@ -70,7 +72,7 @@ impl PreparedOperation {
             None => None,
         };
         let region = Region::of(&self.shape);
-        let part = self.bound.asked.scope()?;
+        let part = self.bound.request.scope()?;
         let part = part.part_of(&region, drawn_by.as_deref())?;
         let fit = |variant: &'static Variant| {
             let fits = self.by(variant, |job| {
@@ -107,10 +109,10 @@ impl PreparedOperation {
             let Some(elements) = fits else {
                 continue;
             };
-            let asked = Operation {
+            let request = Operation {
                 variant: Some(variant.name.clone()),
                 variant_file: None,
-                ..self.bound.asked.clone()
+                ..self.bound.request.clone()
             };
             let of = match part {
                 None if elements == all => format!("all {} elements", grouped(all as u64)),
@@ -128,11 +130,7 @@ impl PreparedOperation {
                 at: Vec::new(),
                 mismatches: comparison.mismatches,
                 area: None,
-                command: {
-                    let asked = Request::from(asked);
-                    let words = || shell_line(asked.command_line(Verb::Check));
-                    (!asked.is_in_memory()).then(words)
-                },
+                command: Request::from(request).check_command(),
             });
         }
         Diagnosed {
@@ -161,7 +159,8 @@ impl PreparedOperation {
         if job.shape != y.shape() || job.format != y.format() {
             return None;
         }
-        let mut differ = Differ::new(y, self.asked().policy(), 0);
+        let policy = self.reported_request().policy();
+        let mut differ = Differ::new(y, policy, 0);
         if let Some(part) = part {
             compute(part, job, &(), &mut |elements, codes| {
                 differ.compare_some(elements, codes);
@@ -179,8 +178,10 @@ impl PreparedOperation {
             leading.fold(0, |at, (i, n)| at * n + i)
         });
         let step = rows.div_ceil(ROWS).max(1);
+        let accepts =
+            |(code, given): (u32, u32)| policy.accepts(job.format, code.into(), given.into());
         for row in named.into_iter().chain((0..rows).step_by(step)) {
-            if !self.same(row, columns, &job.row(row), job.format) {
+            if !job.row(row).into_iter().zip(row_of(y, row)).all(accepts) {
                 return None;
             }
         }
@@ -189,18 +190,5 @@ impl PreparedOperation {
         }
         job.run(&deadline::unheard, |band| differ.compare(&band));
         (differ.finish().mismatches == 0).then_some(rows * columns)
-    }
-
-    fn same(&self, row: usize, columns: usize, codes: &[u32], format: Format) -> bool {
-        let Some(y) = self.given() else {
-            return false;
-        };
-        let planes = y.planes();
-        let plane = planes.plane(row / planes.rows());
-        let policy = self.asked().policy();
-        (0..columns).all(|column| {
-            let given = plane.code(row % planes.rows(), column);
-            policy.accepts(format, codes[column].into(), given)
-        })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Operation, fail};
+use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::progress::Progress;
 use crate::deadline::interruptible;
@@ -97,7 +97,7 @@ impl Operation {
                 "a sweep needs a unary 32-bit function, which {} is not",
                 variant.rule.operation()
             );
-            return Err(fail("operation", reason));
+            return Err(CheckError::request("operation", reason));
         }
         let engine = self.engine()?;
         let blocks: Vec<u8> = blocks.into_iter().collect();
@@ -145,14 +145,14 @@ mod tests {
     #[test]
     fn a_block_is_the_results_in_the_order_of_their_patterns() {
         use crate::ops::float32::{Exactly, ex2_approx};
-        let asked = Operation {
+        let request = Operation {
             operation: Some("ex2_approx".into()),
             variant: Some("ptx-ftz".into()),
             ..Operation::default()
         };
         // From -2^-1 down to -2^1, where the table shows.
         let counted = Counted::default();
-        let found = asked.sweep([0xbf], &counted).unwrap();
+        let found = request.sweep([0xbf], &counted).unwrap();
         let counted = counted.counts();
         assert_eq!(counted, [1 << 24; 2]);
         let digest_of = |result: &dyn Fn(u32) -> u32| {

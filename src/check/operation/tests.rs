@@ -25,29 +25,29 @@ fn write(folder: &TempDir, name: &str, shape: [usize; 2], codes: &[u64]) -> Sour
 }
 
 /// 2^x by a variant; its result by another is said to be y.
-fn asked(folder: &TempDir, variant: &str, of: &str) -> Operation {
-    asked_of(folder, X, [variant, of])
+fn request(folder: &TempDir, variant: &str, of: &str) -> Operation {
+    request_of(folder, X, [variant, of])
 }
 
-fn asked_of(folder: &TempDir, x: [f32; 6], [variant, of]: [&str; 2]) -> Operation {
+fn request_of(folder: &TempDir, x: [f32; 6], [variant, of]: [&str; 2]) -> Operation {
     let x: Vec<u64> = x.iter().map(|x| x.to_bits().into()).collect();
-    let mut asked = Operation {
+    let mut request = Operation {
         operation: Some("ex2_approx".into()),
         variant: Some(of.into()),
         x: Some(write(folder, "x.npy", [2, 3], &x)),
         ..Operation::default()
     };
-    let other = asked.prepare().expect("an operation");
+    let other = request.prepare().expect("an operation");
     let y: Vec<u64> = (0..6)
         .map(|i| {
-            let told = other.explain(&[i / 3, i % 3]).expect("an element");
-            assert_eq!(told.reproduced.len(), 8);
-            u64::from_str_radix(&told.reproduced, 16).expect("a code")
+            let explained = other.explain(&[i / 3, i % 3]).expect("an element");
+            assert_eq!(explained.reproduced.len(), 8);
+            u64::from_str_radix(&explained.reproduced, 16).expect("a code")
         })
         .collect();
-    asked.y = Some(write(folder, "y.npy", [2, 3], &y));
-    asked.variant = Some(variant.into());
-    asked
+    request.y = Some(write(folder, "y.npy", [2, 3], &y));
+    request.variant = Some(variant.into());
+    request
 }
 
 fn folder() -> TempDir {
@@ -57,7 +57,7 @@ fn folder() -> TempDir {
 #[test]
 fn one_variant_and_another() {
     let folder = folder();
-    let same = asked(&folder, "ptx", "ptx")
+    let same = request(&folder, "ptx", "ptx")
         .prepare()
         .expect("an operation");
     assert_eq!(
@@ -66,15 +66,15 @@ fn one_variant_and_another() {
     );
 
     // The one that flushes subnormal results, from a file.
-    let mut asked = asked(&folder, "ptx-ftz", "ptx");
+    let mut request = request(&folder, "ptx-ftz", "ptx");
     let file = folder.path().join("own.json");
     std::fs::write(
         &file,
         include_str!("../../../crates/ops/src/variants/ex2-approx--ptx-ftz.json"),
     )
     .expect("a file");
-    (asked.variant, asked.variant_file) = (None, Some(file));
-    let prepared = asked.prepare().expect("an operation");
+    (request.variant, request.variant_file) = (None, Some(file));
+    let prepared = request.prepare().expect("an operation");
     let judged = prepared.judge(true, &()).expect("a verdict");
     let report = &judged.report;
     assert_eq!(report.verdict, Verdict::Different);
@@ -96,25 +96,25 @@ fn one_variant_and_another() {
     );
     let page = prepared.page(&judged).expect("a page");
     assert!(page.map.is_some() && page.trace.is_some());
-    let told = prepared.explain(&[0, 1]).expect("an element");
+    let explained = prepared.explain(&[0, 1]).expect("an element");
     assert_eq!(
-        (told.same, told.reproduced.as_str()),
+        (explained.same, explained.reproduced.as_str()),
         (Some(false), "00000000")
     );
-    let deviation = told.deviation.as_ref().expect("it differs");
+    let deviation = explained.deviation.as_ref().expect("it differs");
     assert!(
         deviation.tried > 0 && deviation.untried == 0,
         "{deviation:?}"
     );
     let mut deviation = deviation.clone();
-    let said = |deviation: &super::deviation::Deviation| {
+    let text_of = |deviation: &super::deviation::Deviation| {
         let mut text = Vec::new();
         deviation.text(&mut text).expect("memory");
         String::from_utf8(text).expect("text")
     };
-    assert!(!said(&deviation).contains("not tried"));
+    assert!(!text_of(&deviation).contains("not tried"));
     deviation.untried = 5;
-    assert!(said(&deviation).contains("5 later operations were not tried"));
+    assert!(text_of(&deviation).contains("5 later operations were not tried"));
     assert!(prepared.explain(&[2, 0]).is_err() && prepared.explain(&[0]).is_err());
 
     let verified = verify(report, &Files::default(), None, &()).expect("a report");
@@ -127,52 +127,52 @@ fn what_is_forgiven() {
     let folder = folder();
     let mut x = X;
     x[0] = f32::NAN;
-    let mut asked = asked_of(&folder, x, ["ptx", "ptx"]);
-    let prepared = asked.prepare().expect("an operation");
-    let told = (0..6).map(|i| {
+    let mut request = request_of(&folder, x, ["ptx", "ptx"]);
+    let prepared = request.prepare().expect("an operation");
+    let reproduced = (0..6).map(|i| {
         prepared
             .explain(&[i / 3, i % 3])
             .expect("an element")
             .reproduced
     });
-    let mut y: Vec<u64> = told
+    let mut y: Vec<u64> = reproduced
         .map(|code| u64::from_str_radix(&code, 16).expect("a code"))
         .collect();
     y[0] ^= 1;
-    asked.y = Some(write(&folder, "other.npy", [2, 3], &y));
-    let verdict = |asked: &Operation| {
-        let prepared = asked.prepare().expect("an operation");
+    request.y = Some(write(&folder, "other.npy", [2, 3], &y));
+    let verdict = |request: &Operation| {
+        let prepared = request.prepare().expect("an operation");
         prepared.run(&()).expect("a verdict").verdict
     };
-    assert_eq!(verdict(&asked), Verdict::Different);
-    asked.nan = Some(Strictness::Any);
-    assert_eq!(verdict(&asked), Verdict::Identical);
-    (asked.nan, asked.zero) = (None, Some(Strictness::Any));
-    assert_eq!(verdict(&asked), Verdict::Different);
+    assert_eq!(verdict(&request), Verdict::Different);
+    request.nan = Some(Strictness::Any);
+    assert_eq!(verdict(&request), Verdict::Identical);
+    (request.nan, request.zero) = (None, Some(Strictness::Any));
+    assert_eq!(verdict(&request), Verdict::Different);
 }
 
 /// Of a part whole rows are computed, each once, as many as were promised.
 #[test]
 fn rows_of_a_part() {
     let folder = folder();
-    let whole = asked(&folder, "ptx", "ptx");
+    let whole = request(&folder, "ptx", "ptx");
     let count = |change: &dyn Fn(&mut Operation)| {
-        let mut asked = whole.clone();
-        change(&mut asked);
+        let mut request = whole.clone();
+        change(&mut request);
         let counted = Counted::default();
-        let prepared = asked.prepare().expect("an operation");
+        let prepared = request.prepare().expect("an operation");
         prepared.run(&counted).expect("a verdict");
         counted.counts()
     };
     assert_eq!(count(&|_| {}), [6; 2]);
     assert_eq!(
-        count(&|asked| asked.rows = Some("1..".parse().expect("rows"))),
+        count(&|request| request.rows = Some("1..".parse().expect("rows"))),
         [3; 2]
     );
     let drawn = |elements: u64| {
-        count(&move |asked: &mut Operation| {
-            asked.sample = Some(elements);
-            asked.seed = Some(7);
+        count(&move |request: &mut Operation| {
+            request.sample = Some(elements);
+            request.seed = Some(7);
         })
     };
     // Four of six elements are in both rows.
@@ -184,13 +184,13 @@ fn rows_of_a_part() {
 #[test]
 fn no_command_of_tensors_in_memory() {
     let folder = folder();
-    let mut asked = asked(&folder, "ptx", "ptx");
-    asked.x = Some(Source::Memory);
+    let mut request = request(&folder, "ptx", "ptx");
+    request.x = Some(Source::Memory);
     let x: Vec<u64> = X.iter().map(|x| x.to_bits().into()).collect();
     let tensors =
         OperationTensors::from([(Role::X, Tensor::from_codes(Format::Fp32, vec![2, 3], &x))]);
     let prepared =
-        PreparedOperation::new(&asked, &Files::default(), tensors).expect("an operation");
+        PreparedOperation::new(&request, &Files::default(), tensors).expect("an operation");
     let report = prepared.run(&()).expect("a verdict");
     assert_eq!((report.verdict, report.command), (Verdict::Identical, None));
 }
@@ -200,29 +200,29 @@ fn no_command_of_tensors_in_memory() {
 fn words_of_a_norm() {
     let folder = folder();
     let ones = |count: usize| vec![0x3f80_0000; count];
-    let mut asked = Operation {
+    let mut request = Operation {
         operation: Some("rms_norm".into()),
         x: Some(write(&folder, "x.npy", [2, 8], &ones(16))),
         weight: Some(write(&folder, "weight.npy", [1, 7], &ones(7))),
         eps: Some("0.00001".parse().expect("a number")),
         ..Operation::default()
     };
-    let words: Vec<String> = asked
+    let words: Vec<String> = request
         .command_line(Verb::Check)
         .into_iter()
         .map(|word| word.into_string().expect("plain words"))
         .collect();
     assert_eq!(words[..3], ["tcverify", "check", "--op=rms_norm"]);
-    let eps = format!("--eps={}", asked.eps.expect("it was said"));
+    let eps = format!("--eps={}", request.eps.expect("it was given"));
     assert!(words.contains(&eps) && eps.len() < 16, "{words:?}");
-    let refused = asked
+    let refused = request
         .prepare()
         .and_then(|prepared| prepared.run(&()).map(drop));
     let refused = refused.expect_err("a weight for every column").to_string();
     assert!(refused.contains("weight.npy"), "{refused}");
-    asked.eps = None;
+    request.eps = None;
     assert!(
-        asked
+        request
             .command_line(Verb::Check)
             .iter()
             .all(|word| !word.to_string_lossy().contains("eps"))

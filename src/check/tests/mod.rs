@@ -1,6 +1,6 @@
-//! What is asked, refused, judged and told, of small products in memory whose D is plain integers.
+//! Requests, refusals, verdicts and what reports state, of small products in memory whose D is plain integers.
 
-mod asked;
+mod fields;
 
 use super::*;
 use crate::emu::schedule::Overrides;
@@ -105,17 +105,20 @@ fn as_much_is_done_as_was_promised() {
     }
 }
 
-/// Sums that no arithmetic rounds tell few from another; all of them are named, except the one that judged. RDNA 3's units
+/// Sums that no arithmetic rounds distinguish few arithmetics; all others are named. RDNA 3's units
 /// take terms of other signs as one's complements: their sums are not even exact where others' are.
 #[test]
 fn what_an_agreement_proves() {
     let mut check = Check::in_memory("a100", Format::Fp16);
     let report = run(&check, product(Format::Fp16, [4, 4, 16]));
-    let told = report.discrimination.as_ref().expect("D agrees");
-    assert_eq!(told.elements, 16);
+    let discrimination = report.discrimination.as_ref().expect("D agrees");
+    assert_eq!(discrimination.elements, 16);
     // Three phases alone of each of Tenstorrent's units take no upper slices.
-    assert_eq!(told.others, told.same.len() as u64 + 2 + 6);
-    let names: Vec<&str> = told
+    assert_eq!(
+        discrimination.others,
+        discrimination.same.len() as u64 + 2 + 6
+    );
+    let names: Vec<&str> = discrimination
         .same
         .iter()
         .map(|one| one.architecture.as_str())
@@ -125,7 +128,8 @@ fn what_an_agreement_proves() {
     }
     assert!(!names.contains(&"rdna3"));
     assert!(
-        told.same
+        discrimination
+            .same
             .iter()
             .all(|one| one.sha256 != model_of(&report).sha256)
     );
@@ -163,13 +167,15 @@ fn what_an_agreement_proves() {
         half([0x3c00, 0x0c00], vec![2, 1]),
         Tensor::from_codes(Format::Fp32, vec![1, 1], &[0x3f80_0000]),
     );
-    let told = run(&Check::in_memory("h100", Format::Fp16), tensors);
-    assert_eq!(told.verdict, Verdict::Identical);
-    let told = told.discrimination.expect("D agrees");
-    assert!(told.elements == 1 && (told.same.len() as u64) <= told.others);
+    let report = run(&Check::in_memory("h100", Format::Fp16), tensors);
+    assert_eq!(report.verdict, Verdict::Identical);
+    let discrimination = report.discrimination.expect("D agrees");
+    assert!(
+        discrimination.elements == 1 && (discrimination.same.len() as u64) <= discrimination.others
+    );
 }
 
-/// Without products every arithmetic is alike, and nothing is said of others.
+/// Without products every arithmetic gives the same bits, and a report states nothing of others.
 #[test]
 fn nothing_is_told_of_no_products() {
     let mut check = Check::in_memory("a100", Format::Fp16);
@@ -264,7 +270,7 @@ fn units_of_a_tile() {
     }
 }
 
-/// A model of a file is said to be one, by its path and digest.
+/// A report names the file of a model, by its path and digest.
 #[test]
 fn a_model_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -279,10 +285,7 @@ fn a_model_of_a_file() {
     let prepared = prepared.expect("a check");
     let (file, sha256) = prepared.model().file().expect("a file");
     assert_eq!(file, path.display().to_string());
-    assert_eq!(
-        sha256,
-        crate::io::hex(&<sha2::Sha256 as sha2::Digest>::digest(text))
-    );
+    assert_eq!(sha256, crate::io::sha256(text));
     let from_file = prepared.run(&()).expect("a verdict");
     assert!(model_of(&from_file).file.is_some());
     assert_eq!(model_of(&from_file).sha256, model_of(&report).sha256);

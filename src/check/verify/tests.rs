@@ -81,8 +81,11 @@ fn shapes_before_anything_is_computed() {
         request[operand] = json!(format!("generate:1:normal:{shape}"));
         forged.request = Some(request);
         let wrong = verified(&forged, &());
-        let said = format!("`request.{operand}` is {shape}, which");
-        assert!(wrong.iter().any(|one| one.starts_with(&said)), "{wrong:?}");
+        let expected = format!("`request.{operand}` is {shape}, which");
+        assert!(
+            wrong.iter().any(|one| one.starts_with(&expected)),
+            "{wrong:?}"
+        );
         forged = report();
     }
 }
@@ -118,7 +121,7 @@ fn figures_that_contradict_each_other() {
 
 #[test]
 fn every_difference_is_named() {
-    let said = json!({"a": {"b": [1, 2]}, "c": null});
+    let reported = json!({"a": {"b": [1, 2]}, "c": null});
     let table = r#"
         {"a": {"b": [1, 2]}, "c": null}
         {"a": {"b": [1, 2]}} | `c` must be absent
@@ -131,8 +134,8 @@ fn every_difference_is_named() {
     for row in table.lines().map(str::trim).filter(|row| !row.is_empty()) {
         let mut columns = row.split(" | ");
         let found = serde_json::from_str(columns.next().expect("fields")).expect(row);
-        let words: Vec<&str> = columns.collect();
-        assert_eq!(differences(&said, &found), words);
+        let expected: Vec<&str> = columns.collect();
+        assert_eq!(differences(&reported, &found), expected);
     }
     assert_eq!(
         differences_at("x", &[1], &[2]),

@@ -17,6 +17,19 @@ pub struct Row {
     pub note: String,
 }
 
+impl Row {
+    /// A term of which every bit counts.
+    pub fn of(label: impl Into<String>, value: Dyadic) -> Row {
+        Row {
+            label: label.into(),
+            value,
+            cut: None,
+            kind: Kind::Term,
+            note: String::new(),
+        }
+    }
+}
+
 /// What the number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -43,7 +56,7 @@ const BIT: i32 = 9;
 const LINE_HEIGHT: i32 = 19;
 const LABEL: i32 = 92;
 const NOTE: i32 = 190;
-/// Room for what tells of bits beyond the last column.
+/// Room for the mark of bits beyond the last column.
 const BEYOND: i32 = 14;
 /// Characters that fit behind the bits.
 const NOTE_LENGTH: usize = 26;
@@ -71,7 +84,7 @@ impl Drawing {
         let y = |row: usize| LINE_HEIGHT * (row as i32 + 2);
         html! {
             svg.drawing viewBox={ "0 0 " (width) " " (height + 6) } width=(width) height=(height + 6) role="img"
-                aria-label=(text(&self.words(name))) { (LINE)
+                aria-label=(text(&self.description(name))) { (LINE)
                 (self.ruler(top, low, height)) (LINE)
                 @for (i, row) in self.rows.iter().enumerate() {
                     (self.row(row, y(i), (top, low), &x)) (LINE)
@@ -154,16 +167,17 @@ impl Drawing {
         }
     }
 
-    /// The same for whoever does not see it.
-    fn words(&self, name: &str) -> String {
-        let mut words = format!("{name}.");
+    /// The same as text, for screen readers.
+    fn description(&self, name: &str) -> String {
+        let mut description = format!("{name}.");
         if let Some((exponent, grid)) = self.aligned {
-            words += &format!(" Common exponent {exponent}; terms keep bits down to 2^{grid}.");
+            description +=
+                &format!(" Common exponent {exponent}; terms keep bits down to 2^{grid}.");
         }
         for row in &self.rows {
-            words += &format!(" {}: {}.", row.label, row.value);
+            description += &format!(" {}: {}.", row.label, row.value);
         }
-        words
+        description
     }
 }
 
@@ -184,11 +198,8 @@ mod tests {
 
     fn row(label: &str, value: Dyadic, cut: Option<i32>) -> Row {
         Row {
-            label: label.to_owned(),
-            value,
             cut,
-            kind: Kind::Term,
-            note: String::new(),
+            ..Row::of(label, value)
         }
     }
 

@@ -66,10 +66,7 @@ pub fn drawn(frames: &[Frame], units: &[&Explanation]) -> Vec<Frame> {
         chosen.extend([parts.saturating_sub(1), parts, (parts + 1).min(last)]);
     }
     for unit in units {
-        for entry in &unit.chain {
-            let Entry::Step { step, .. } = entry else {
-                continue;
-            };
+        for step in unit.chain.iter().filter_map(Entry::step) {
             let place = frames.partition_point(|frame| frame.k[1] <= step.k[0]);
             if chosen.len() < MOST {
                 chosen.insert(place.min(last));
@@ -79,7 +76,7 @@ pub fn drawn(frames: &[Frame], units: &[&Explanation]) -> Vec<Frame> {
     chosen.into_iter().map(|place| frames[place]).collect()
 }
 
-/// The steps that each unit has to be asked for, so that all of these frames can be drawn.
+/// The steps of each unit that are needed to draw these frames.
 pub fn wishes(frames: &[Frame], units: &[&Explanation]) -> Vec<Wish> {
     let wish = |unit: &&Explanation| {
         let steps = unit.reached.iter().enumerate();

@@ -47,7 +47,7 @@ impl Plan {
         Plan { all, drawn }
     }
 
-    /// What each unit has to be asked for, so that all of it can be drawn; under a schedule it is `wish`.
+    /// The steps of each unit that are needed to draw it; under a schedule `wish`.
     pub fn wishes(&self, units: &[&Explanation], wish: &Wish) -> Vec<Wish> {
         let wishes = frames::wishes(&self.drawn, units).into_iter().zip(units);
         let own = wishes.map(|(own, unit)| match unit.kernel {
@@ -62,11 +62,8 @@ impl Plan {
         self.all.iter().find(|frame| frame.parts)
     }
 
-    /// Writes the page; `told` is what the terminal says of each unit.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write(&self, units: &[Unit], told: &[String], out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the page; `texts` is what the terminal shows for each unit.
+    pub fn write(&self, units: &[Unit], texts: &[String], out: &mut dyn Write) -> io::Result<()> {
         let Some(first) = units.first() else {
             return Ok(());
         };
@@ -78,7 +75,7 @@ impl Plan {
             class: self.tone(units),
             schema: first.explanation.schema,
             style: &style,
-            body: self.body(units, told, &index),
+            body: self.body(units, texts, &index),
             scripts: &[SLIDER],
         };
         page.write(out)
@@ -95,7 +92,7 @@ impl Plan {
         }
     }
 
-    fn body(&self, units: &[Unit], told: &[String], index: &str) -> Markup {
+    fn body(&self, units: &[Unit], texts: &[String], index: &str) -> Markup {
         let e = &units[0].explanation;
         let mut shape = e.product.batch.clone();
         shape.extend([e.product.m, e.product.n]);
@@ -117,9 +114,9 @@ impl Plan {
                 @if e.kernel.is_some() { (events(units)) } @else { (self.frames(units)) }
             })) (LINE)
             (section("told", "In words", html! {
-                @for (unit, told) in units.iter().zip(told) {
+                @for (unit, text_of_unit) in units.iter().zip(texts) {
                     details { summary { "What " code { "tcverify explain" } " says of " (text(&unit.name)) }
-                        pre tabindex="0" { (lines(told)) } } (LINE)
+                        pre tabindex="0" { (lines(text_of_unit)) } } (LINE)
                 }
             }))
         }
@@ -131,7 +128,7 @@ impl Plan {
             .map(|unit| computed(&unit.explanation))
             .collect();
         let given = units[0].explanation.given.as_ref();
-        let mut words = match (units, self.parts()) {
+        let mut sentence = match (units, self.parts()) {
             ([one], _) => format!("{} computes {}.", one.name, shown(&results[0])),
             (_, Some(frame)) => {
                 let [first, end] = frame.k;
@@ -158,14 +155,14 @@ impl Plan {
                 })
                 .map(|unit| unit.name.as_str())
                 .collect();
-            words += &match (same.len(), units.len()) {
+            sentence += &match (same.len(), units.len()) {
                 (0, 1) => format!(" D has {}.", shown(&given.number)),
                 (0, _) => format!(" D has {}, like none of them.", shown(&given.number)),
                 (n, all) if n == all => " D has these bits.".to_owned(),
                 _ => format!(" D has the bits of {}.", same.join(", ")),
             };
         }
-        words
+        sentence
     }
 
     fn frames(&self, units: &[Unit]) -> Markup {
@@ -221,14 +218,7 @@ fn one_frame(frame: &Frame, units: &[Unit]) -> Markup {
     let cells: Vec<(Vec<&trace::Step>, Option<Number>)> = units
         .iter()
         .map(|unit| {
-            let steps = unit
-                .explanation
-                .chain
-                .iter()
-                .filter_map(|entry| match entry {
-                    Entry::Step { step, .. } => Some(&**step),
-                    Entry::Folded(_) => None,
-                });
+            let steps = unit.explanation.chain.iter().filter_map(Entry::step);
             let inside = steps.filter(|step| step.k[0] >= first && step.k[1] <= end);
             let steps: Vec<_> = inside.collect();
             let after = steps.last().map(|step| step.after);
@@ -263,7 +253,7 @@ fn drawings(name: &str, mut all: Vec<Drawn>, narrow: bool) -> Markup {
     html! { @for drawn in all {
         figure { figcaption { (text(name)) @if drawn.name != "terms" { ": " (text(&drawn.name)) } } (LINE)
             div.over tabindex="0" { (drawn.drawing.drawn(&format!("{name}, {}", drawn.name))) }
-            @if !drawn.said.is_empty() { ul.said { @for said in &drawn.said { li { (text(said)) } } } }
+            @if !drawn.notes.is_empty() { ul.said { @for note in &drawn.notes { li { (text(note)) } } } }
         } (LINE)
     } }
 }
@@ -273,8 +263,8 @@ fn events(units: &[Unit]) -> Markup {
     let of = |unit: &Unit| -> Vec<Event> {
         let kernel = unit.explanation.kernel.as_ref();
         let events = kernel.map_or(Vec::new(), |kernel| kernel.events.clone());
-        let told = |event: &Event| !matches!(event, Event::Partial { .. });
-        events.into_iter().filter(told).collect()
+        let drawn = |event: &Event| !matches!(event, Event::Partial { .. });
+        events.into_iter().filter(drawn).collect()
     };
     let all: Vec<Vec<Event>> = units.iter().map(of).collect();
     let count = all.iter().map(Vec::len).max().unwrap_or(0);
@@ -290,8 +280,9 @@ fn events(units: &[Unit]) -> Markup {
     html! {
         @for place in (0..count).filter(shown) {
             @if place > 0 && !shown(&(place - 1)) { p.skipped { "Operations between are not drawn." } }
-            article.frame data-name=(name(all.iter().find_map(|events| events.get(place)))) data-parts[parts == Some(place)] {
-                h3 { (text(&name(all.iter().find_map(|events| events.get(place)))))
+            @let name = name(all.iter().find_map(|events| events.get(place)));
+            article.frame data-name=(name) data-parts[parts == Some(place)] {
+                h3 { (text(&name))
                     @if parts == Some(place) { " " span.tag.bad { "here they diverge" } } }
                 div.units { @for (unit, events) in units.iter().zip(&all) {
                     div.unit { @if units.len() > 1 { h4 { (text(&unit.name)) } }

@@ -10,13 +10,13 @@ use crate::num::{Dyadic, Number, Value};
 /// Rows of products in a drawing, at most.
 const MOST_ROWS: usize = 40;
 
-/// A drawing with what is said of it.
+/// A drawing with notes.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub name: String,
     pub drawing: Drawing,
     /// Below it.
-    pub said: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The drawings of a step: one for each of its stages that adds terms.
@@ -32,9 +32,9 @@ pub fn step(step: &Step, rule: &Rule) -> Vec<Drawn> {
     result(end, &step.after, rule, step.rounded_off.as_ref());
     if let Some(lost) = step.lost.as_ref().filter(|lost| !lost.is_zero()) {
         let (exact, lost) = (&step.exact_sum, signed(lost));
-        end.said.push(format!("exactly {exact}: off by {lost}"));
+        end.notes.push(format!("exactly {exact}: off by {lost}"));
     }
-    end.said.extend(step.notes.iter().cloned());
+    end.notes.extend(step.notes.iter().cloned());
     all
 }
 
@@ -53,40 +53,36 @@ fn terms(step: &Step, stage: &Stage) -> Drawn {
             _ => drawing.rows.extend(rows(step, stage, term)),
         }
     }
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     if left > 0 {
-        said.push(format!("{left} more products are not drawn"));
+        notes.push(format!("{left} more products are not drawn"));
     }
     match zeros {
         0 => {}
-        1 => said.push("1 product is zero".to_owned()),
-        n => said.push(format!("{n} products are zero")),
+        1 => notes.push("1 product is zero".to_owned()),
+        n => notes.push(format!("{n} products are zero")),
     }
     if let (Some(exponent), Some(grid)) = (stage.exponent, stage.grid) {
-        said.push(format!(
+        notes.push(format!(
             "common exponent {exponent}; terms keep bits down to 2^{grid}"
         ));
     }
     if let Some(sum) = &stage.sum {
+        let note = if stage.sticky { "and a sticky bit" } else { "" };
         drawing.rows.push(Row {
-            label: "sum".into(),
-            value: sum.clone(),
             cut: stage.results.first().and_then(last_bit),
             kind: Kind::Sum,
-            note: if stage.sticky {
-                "and a sticky bit".into()
-            } else {
-                String::new()
-            },
+            note: note.to_owned(),
+            ..Row::of("sum", sum.clone())
         });
     }
     for number in &stage.results {
-        said.push(format!("becomes {}", number.decimal()));
+        notes.push(format!("becomes {}", number.decimal()));
     }
     Drawn {
         name: stage.name.map_or("terms".to_owned(), str::to_owned),
         drawing,
-        said,
+        notes,
     }
 }
 
@@ -129,19 +125,16 @@ fn rows(step: &Step, stage: &Stage, term: &Term) -> Vec<Row> {
         (grid..=bits).all(|weight| term.exact.bit(weight) == term.kept.bit(weight))
     });
     let kept = Row {
-        label: "rounded".into(),
-        value: term.kept.clone(),
-        note: String::new(),
-        kind: Kind::Term,
-        ..row.clone()
+        cut: stage.grid,
+        ..Row::of("rounded", term.kept.clone())
     };
     if just_cut { vec![row] } else { vec![row, kept] }
 }
 
-/// A step that tells of no alignment: what goes in, and the exact sum.
+/// A step without an alignment: what goes in, and the exact sum.
 fn plain(step: &Step) -> Drawn {
     let mut drawing = Drawing::default();
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     let name = if step.step == 1 { "C" } else { "before" };
     drawing.rows.extend(number(name, &step.before));
     let products: Vec<_> = step
@@ -156,7 +149,7 @@ fn plain(step: &Step) -> Drawn {
             .extend(value(&format!("k {}", product.k), &product.exact, note));
     }
     if products.len() > MOST_ROWS {
-        said.push(format!(
+        notes.push(format!(
             "{} more products are not drawn",
             products.len() - MOST_ROWS
         ));
@@ -169,7 +162,7 @@ fn plain(step: &Step) -> Drawn {
     Drawn {
         name: "products and their exact sum".into(),
         drawing,
-        said,
+        notes,
     }
 }
 
@@ -190,7 +183,7 @@ fn operations(step: &Step) -> Option<Drawn> {
             rows,
             ..Drawing::default()
         },
-        said: Vec::new(),
+        notes: Vec::new(),
     })
 }
 
@@ -225,16 +218,14 @@ pub fn operation(operation: &Operation) -> Drawn {
     let mut drawn = Drawn {
         name: format!("{}: {}", operation.stage, operation.operation),
         drawing,
-        said: Vec::new(),
+        notes: Vec::new(),
     };
     let after = operation.result.value();
     if let (Value::Finite(after), Some(off)) = (after, &operation.off) {
         drawn.drawing.rows.push(Row {
-            label: "exactly".into(),
-            value: after.minus(off),
             cut: last_bit(&operation.result),
             kind: Kind::Sum,
-            note: String::new(),
+            ..Row::of("exactly", after.minus(off))
         });
     }
     rounded(
@@ -261,7 +252,7 @@ pub fn conversion(from: &Number, to: &Number, off: Option<&Dyadic>) -> Drawn {
                 .collect(),
             ..Drawing::default()
         },
-        said: Vec::new(),
+        notes: Vec::new(),
     };
     rounded(&mut drawn, to, ("it", off));
     drawn
@@ -276,12 +267,12 @@ fn rounded(drawn: &mut Drawn, result: &Number, (what, off): (&str, Option<&Dyadi
             ..row
         }),
         None => drawn
-            .said
+            .notes
             .push(format!("the result is {}", result.decimal())),
     }
     if let Some(off) = off.filter(|off| !off.is_zero()) {
         drawn
-            .said
+            .notes
             .push(format!("rounding changes {what} by {}", signed(off)));
     }
 }
@@ -293,10 +284,7 @@ fn number(label: &str, number: &Number) -> Option<Row> {
 /// None of infinities and NaN, which have no bits of a weight.
 fn value(label: &str, value: &Value, note: String) -> Option<Row> {
     Some(Row {
-        label: label.to_owned(),
-        value: value.finite()?.clone(),
-        cut: None,
-        kind: Kind::Term,
         note,
+        ..Row::of(label, value.finite()?.clone())
     })
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(super) use naming::prefix;
 pub use naming::split;
 
 use super::error::bail;
@@ -68,9 +69,6 @@ impl Container {
     }
 
     /// What a file holds that is open already.
-    ///
-    /// # Errors
-    /// As of [`Container::open`].
     pub fn of(file: MappedFile) -> Result<Container, FileError> {
         let contents = Contents::read(&file);
         let contents = contents.map_err(|fault| fault.of(file.path()))?;
@@ -89,11 +87,18 @@ impl Container {
     /// The arrays that the path means, by number: the one it names, the only one, or all in the
     /// order of the file.
     pub fn meant(&self) -> Range<usize> {
-        match (&self.contents, self.wanted) {
-            (_, Some(wanted)) => wanted..wanted + 1,
-            (Contents::Npy(_), None) => 0..1,
-            (Contents::Npz(members), None) => 0..members.len(),
-            (Contents::Safetensors(entries), None) => 0..entries.len(),
+        match self.wanted {
+            Some(wanted) => wanted..wanted + 1,
+            None => 0..self.count(),
+        }
+    }
+
+    /// How many arrays the file holds.
+    fn count(&self) -> usize {
+        match &self.contents {
+            Contents::Npy(_) => 1,
+            Contents::Npz(members) => members.len(),
+            Contents::Safetensors(entries) => entries.len(),
         }
     }
 
@@ -148,11 +153,8 @@ impl Container {
     }
 
     fn names(&self) -> Vec<&str> {
-        match &self.contents {
-            Contents::Npy(_) => Vec::new(),
-            Contents::Npz(members) => members.iter().map(|m| m.name.as_str()).collect(),
-            Contents::Safetensors(entries) => entries.iter().map(|e| e.name.as_str()).collect(),
-        }
+        let all = 0..self.count();
+        all.filter_map(|array| self.name(array)).collect()
     }
 
     fn find(&self, name: &str) -> Result<usize, Fault> {

@@ -16,7 +16,7 @@ use crate::io::{Fault, FaultKind, STDIN};
 pub fn split(path: &Path) -> Result<(PathBuf, Option<String>), Fault> {
     let text = path.as_os_str().as_encoded_bytes();
     let hashes = (0..text.len()).rev().filter(|&at| text[at] == b'#');
-    let files = hashes.filter_map(|at| Some((part(path, ..at)?, at)));
+    let files = hashes.filter_map(|at| Some((PathBuf::from(prefix(path.as_os_str(), at)?), at)));
     let mut files = files.filter(|(file, _)| fs::symlink_metadata(file).is_ok());
     let itself = fs::symlink_metadata(path).is_ok();
     if text.starts_with(b"-#") && !itself {
@@ -61,15 +61,20 @@ fn may_have_names(file: &Path) -> bool {
     !npy && fs::metadata(file).is_ok_and(|about| about.is_file())
 }
 
+/// The first bytes of a name; none where they are not a name.
 #[cfg(unix)]
-fn part(path: &Path, range: std::ops::RangeTo<usize>) -> Option<PathBuf> {
+pub fn prefix(name: &OsStr, end: usize) -> Option<&OsStr> {
     use std::os::unix::ffi::OsStrExt;
-    Some(OsStr::from_bytes(&path.as_os_str().as_bytes()[range]).into())
+    Some(OsStr::from_bytes(&name.as_bytes()[..end]))
 }
 
 #[cfg(not(unix))]
-fn part(path: &Path, range: std::ops::RangeTo<usize>) -> Option<PathBuf> {
-    Some(OsStr::new(path.to_str()?.get(range)?).into())
+pub fn prefix(name: &OsStr, end: usize) -> Option<&OsStr> {
+    if end == name.len() {
+        Some(name)
+    } else {
+        Some(OsStr::new(name.to_str()?.get(..end)?))
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Readers of ZIP differ in what they make of odd archives: some go by the directory at the end, some from
 //! member to member. Both must find the same, so there is one layout: members lie one after another from the
-//! file's first byte to the directory, each once, and whatever is given twice is said alike.
+//! file's first byte to the directory, each once, and values that are given twice are equal.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
@@ -38,7 +38,7 @@ enum How {
     NotRead(String),
 }
 
-/// What the directory says of a member.
+/// A member's record in the directory.
 struct Record<'a> {
     name: &'a [u8],
     extra: Vec<(u16, &'a [u8])>,
@@ -72,7 +72,7 @@ const SEE_THERE: u64 = u32::MAX as u64;
 /// Flags: encrypted, strongly encrypted, header masked.
 const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
 
-/// CRC and sizes follow the data, as whoever wrote it did not know them before.
+/// CRC and sizes follow the data, because the writer did not know them before.
 const STREAMED: u16 = 1 << 3;
 
 const UTF8: u16 = 1 << 11;
@@ -108,15 +108,15 @@ pub fn members(file: &[u8]) -> Result<Vec<Member>, Fault> {
         looks_like_one(file),
         "is not a .npz file: it does not begin like a ZIP archive"
     );
-    let (place, [here, said]) = directory(file)?;
+    let (place, [here, declared]) = directory(file)?;
     let records = records(file, place.clone())?;
     ensure!(
-        records.len() as u64 == said,
-        "its directory has {} members, but declares {said}",
+        records.len() as u64 == declared,
+        "its directory has {} members, but declares {declared}",
         records.len()
     );
     ensure!(
-        here == said,
+        here == declared,
         "its directory is not at its declared position"
     );
     let mut names = BTreeSet::new();
@@ -160,7 +160,7 @@ fn shown(name: &[u8]) -> String {
     shorten(&String::from_utf8_lossy(name))
 }
 
-/// A number of so many bytes, the lowest first.
+/// A little-endian number of `width` bytes.
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     let mut eight = [0; 8];
     eight[..width].copy_from_slice(bytes.get(at..at.checked_add(width)?)?);
@@ -178,8 +178,8 @@ fn index(at: u64) -> Result<usize, Fault> {
     }
 }
 
-/// Where the directory lies, and how many members it is said to have, in this file and in all. Every reader must find the same one: it
-/// ends where the records begin that tell where it is, and they end with the file.
+/// Where the directory lies, and how many members it declares, in this file and in all. Every reader must find the same
+/// one: it ends where the records begin that tell where it is, and they end with the file.
 fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
     let last = file.len().saturating_sub(END);
     ensure!(
@@ -231,7 +231,7 @@ fn directory(file: &[u8]) -> Result<(Range<usize>, [u64; 2]), Fault> {
     Ok((index(start)?..end, [here, count]))
 }
 
-/// What a directory says, to its end.
+/// The records of a directory, to its end.
 fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
     let cut = || not_whole("its directory is cut off");
     let mut rest = &file[place];
@@ -248,8 +248,8 @@ fn records(file: &[u8], place: Range<usize>) -> Result<Vec<Record<'_>>, Fault> {
         let end = name + extra + length(32);
         let name_bytes = rest.get(RECORD..name).ok_or_else(cut)?;
         let extra = extras(rest.get(name..name + extra).ok_or_else(cut)?)?;
-        let said = [field(24, 4), field(20, 4), field(42, 4)];
-        let [size, packed, place] = wide(said, &extra).ok_or_else(|| {
+        let narrow = [field(24, 4), field(20, 4), field(42, 4)];
+        let [size, packed, place] = wide(narrow, &extra).ok_or_else(|| {
             not_whole("the 64-bit numbers in its directory do not match those that are missing")
         })?;
         ensure!(field(34, 2) == 0, "is one part of a multi-file archive");
@@ -282,19 +282,19 @@ fn extras(mut bytes: &[u8]) -> Result<Vec<(u16, &[u8])>, Fault> {
     Ok(all)
 }
 
-/// Numbers of which those that are all ones stand in the field of 64 bits, which is there for them alone.
-fn wide<const N: usize>(said: [u64; N], extra: &[(u16, &[u8])]) -> Option<[u64; N]> {
+/// Numbers; those that are all ones are in the extra field of 64-bit numbers, which holds nothing else.
+fn wide<const N: usize>(narrow: [u64; N], extra: &[(u16, &[u8])]) -> Option<[u64; N]> {
     let mut fields = extra.iter().filter(|(id, _)| *id == WIDE);
     let field = fields.next().map_or(&[][..], |(_, bytes)| bytes);
-    let there = said.iter().filter(|&&said| said == SEE_THERE).count();
+    let there = narrow.iter().filter(|&&value| value == SEE_THERE).count();
     let fits = fields.next().is_none() && field.len() == 8 * there;
     let mut next = (0..there).map(|i| number(field, 8 * i, 8).unwrap_or(0));
     fits.then(|| {
-        said.map(|said| {
-            if said == SEE_THERE {
+        narrow.map(|field| {
+            if field == SEE_THERE {
                 next.next().unwrap_or(0)
             } else {
-                said
+                field
             }
         })
     })
@@ -342,7 +342,7 @@ fn member(file: &[u8], record: &Record, next: usize) -> Result<Member, Fault> {
     })
 }
 
-/// What follows a member's data: nothing, or, of one that was streamed, what the directory says.
+/// Checks what follows a member's data: nothing, or, if it was streamed, the same values as in the directory.
 fn check_descriptor(bytes: &[u8], record: &Record) -> Result<(), Fault> {
     let streamed = record.flags & STREAMED != 0;
     ensure!(
@@ -355,12 +355,12 @@ fn check_descriptor(bytes: &[u8], record: &Record) -> Result<(), Fault> {
     }
     let width = if bytes.len() == 24 { 8 } else { 4 };
     let [packed, size] = record.sizes;
-    let said = [(4, 4), (8, width), (8 + width, width)];
-    let said = said.map(|(at, width)| number(bytes, at, width));
+    let fields = [(4, 4), (8, width), (8 + width, width)];
+    let fields = fields.map(|(at, width)| number(bytes, at, width));
     ensure!(
         bytes.len() == 8 + 2 * width
             && bytes.starts_with(b"PK\x07\x08")
-            && said == [record.crc, packed, size].map(Some),
+            && fields == [record.crc, packed, size].map(Some),
         "has a data descriptor that differs from the directory"
     );
     Ok(())
@@ -395,7 +395,7 @@ impl Member {
     ///
     /// # Errors
     /// If it is not a whole and undamaged `.npy` file, or inflates to more than memory may hold. A
-    /// member that says it is longer than its data can be is given no memory for that.
+    /// member that declares more bytes than its data can hold gets no memory for them.
     pub fn read(&self, file: Arc<MappedFile>, memory: &Memory) -> Result<(Header, Bytes), Fault> {
         let data = &file.bytes()[self.data.clone()];
         match &self.how {

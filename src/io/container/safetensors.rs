@@ -24,7 +24,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What a `.npy` header would say of it.
+    /// The same as a `.npy` header.
     ///
     /// # Errors
     /// If elements of that type are not numbers known here.
@@ -107,7 +107,7 @@ fn length(file: &[u8]) -> Result<usize, Fault> {
     Ok(length as usize)
 }
 
-/// The tensors of a file in the order of their bytes, after every check that the format asks for.
+/// The tensors of a file in the order of their bytes, after every check that the format requires.
 ///
 /// # Errors
 /// What is wrong, to be read after the file's name.

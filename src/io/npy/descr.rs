@@ -1,4 +1,4 @@
-//! The `descr` of a header: what the elements are, as far as it says.
+//! The `descr` of a header: the type of the elements, as far as it determines that.
 
 use crate::io::Fault;
 use crate::io::error::{bail, ensure};
@@ -122,7 +122,7 @@ impl Descr {
         }
     }
 
-    /// The format of the numbers that elements are, where the descr says it: as
+    /// The format of the numbers that elements are, where the descr determines it: as
     /// [`Descr::own_format`], and integers that are of a format known here.
     pub fn number_format(&self) -> Option<Format> {
         match (self.kind, self.width) {

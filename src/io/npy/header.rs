@@ -14,7 +14,7 @@ const MAX_HEADER: usize = 1 << 16;
 /// As many axes as NumPy allows.
 pub const MOST_AXES: usize = 64;
 
-/// What a `.npy` header says.
+/// The contents of a `.npy` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     pub descr: Descr,
@@ -38,9 +38,6 @@ impl Header {
 
     /// Reads the header of a file of `length` bytes from its first bytes, [`Header::ENOUGH`] of them
     /// or all there are, and checks the length against it.
-    ///
-    /// # Errors
-    /// As [`Header::parse`].
     pub fn parse_start(file: &[u8], length: usize) -> Result<Header> {
         ensure!(
             file.starts_with(MAGIC),

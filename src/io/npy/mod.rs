@@ -1,7 +1,7 @@
 //! The `.npy` format of NumPy, versions 1 to 3: a literal header, then the elements.
 //!
-//! The header cannot name most low-precision formats; the format comes from whoever asks for the
-//! tensor ([`NpyFile::tensor`]), and is checked against what the header does say.
+//! The header cannot name most low-precision formats: the caller of [`NpyFile::tensor`] names the format, which is
+//! checked against the header.
 
 mod descr;
 mod header;
@@ -30,9 +30,6 @@ pub struct NpyFile {
 
 impl NpyFile {
     /// Opens a file, reads its header and checks that it holds as many bytes as that promises.
-    ///
-    /// # Errors
-    /// One sentence naming the file and the cause.
     pub fn open(path: &Path) -> Result<NpyFile, FileError> {
         let file = MappedFile::open(path).map_err(|fault| fault.of(path))?;
         let header = Header::parse(file.bytes()).map_err(|fault| fault.of(path))?;

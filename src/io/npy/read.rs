@@ -39,9 +39,6 @@ impl Header {
     }
 
     /// The same for elements that lie `strides` elements apart ([`Tensor::strided`]).
-    ///
-    /// # Errors
-    /// As for [`Header::tensor`].
     pub(in crate::io) fn strided(
         &self,
         format: Format,

@@ -8,9 +8,6 @@ use crate::tensor::Tensor;
 /// Writes the header of an array in version 1.0, C order, little-endian: IEEE formats under their
 /// NumPy types, so INT8, UINT8 and INT32; BF16 as `<V2` (what ml_dtypes writes for bfloat16), the
 /// narrow formats as one code a byte. The canonical payload follows it.
-///
-/// # Errors
-/// Those of the writer.
 pub fn write_header(format: Format, shape: &[usize], out: &mut dyn Write) -> io::Result<()> {
     let descr = format.npy_descr();
     let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
@@ -30,9 +27,6 @@ pub fn write_header(format: Format, shape: &[usize], out: &mut dyn Write) -> io:
 }
 
 /// Writes a whole tensor as [`write_header`] and its canonical payload.
-///
-/// # Errors
-/// Those of the writer.
 pub fn write_npy(tensor: &Tensor, out: &mut dyn Write) -> io::Result<()> {
     write_header(tensor.format(), tensor.shape(), out)?;
     let mut result = Ok(());

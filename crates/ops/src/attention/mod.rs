@@ -31,7 +31,7 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// The row of an array with so many heads and tokens.
+    /// The row of a batch, head and token in an array.
     pub fn row(&self, heads: usize, tokens: usize, [batch, head, token]: [usize; 3]) -> usize {
         if self.heads_first {
             (batch * heads + head) * tokens + token
@@ -326,8 +326,8 @@ impl Kernel<'_> {
     }
 
     /// A product by the tensor core, in f32 codes row by row, from zeros or from an accumulator.
-    fn multiplied(&self, a: &Tensor, b: &Tensor, turned: bool, c: Option<&[u32]>) -> Vec<u32> {
-        let b = if turned {
+    fn multiplied(&self, a: &Tensor, b: &Tensor, transposed: bool, c: Option<&[u32]>) -> Vec<u32> {
+        let b = if transposed {
             b.planes().transposed()
         } else {
             b.planes()

@@ -1,7 +1,6 @@
 //! What attention needs of its arrays: axes, tile, scale.
 
 use std::f64::consts::LOG2_E;
-use std::marker::PhantomData;
 
 use super::{Axes, Kernel};
 use crate::arrays::{Rows, needed, only, same_format};
@@ -10,8 +9,9 @@ use crate::num::Format;
 use crate::row_kernel::{Inputs, Means, OpError, Parameters, Planned};
 use crate::rule::{Attention, Layout, TileRule};
 use crate::tensor::shape_text;
+use crate::validate::is_tile;
 
-/// The factor of scores, if none is said: 1/sqrt(d), as Python computes it.
+/// The default factor of scores: 1/sqrt(d), as Python computes it.
 fn usual_scale(dim: usize) -> u32 {
     ((1.0 / (dim as f64).sqrt()) as f32).to_bits()
 }
@@ -61,10 +61,11 @@ fn axes([q, k, v]: [&Rows; 3], layout: &Layout) -> Result<Axes, OpError> {
 type Tile = ([usize; 2], usize);
 
 impl Attention {
-    /// The tile for heads of so many elements on this GPU.
+    /// The tile for heads of `dim` elements on this GPU.
     fn tile(&self, dim: usize, causal: bool, gpu: &str) -> Result<Tile, OpError> {
         let found = |small: bool| {
-            let holds = |said: Option<bool>, is: bool| said.is_none_or(|said| said == is);
+            let holds =
+                |condition: Option<bool>, is: bool| condition.is_none_or(|wanted| wanted == is);
             let fits = |rule: &&TileRule| {
                 rule.head_dim >= dim && holds(rule.causal, causal) && holds(rule.small, small)
             };
@@ -89,7 +90,7 @@ pub fn plan<'a>(
     inputs: &Inputs<'a>,
     parameters: &Parameters,
     means: Means<'a>,
-) -> Result<Planned<'a, Kernel<'a>>, OpError> {
+) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["q", "k", "v"])?;
     let arithmetic = means.arithmetic.ok_or_else(|| {
         OpError::new(
@@ -110,9 +111,9 @@ pub fn plan<'a>(
             "it is fp32; this attention takes fp16 and bf16",
         ));
     }
-    let layout = parameters.layout.clone().unwrap_or(rule.layout.clone());
+    let layout = parameters.layout.unwrap_or(rule.layout);
     let at = axes([&q, &k, &v], &layout)?;
-    // One query sees all keys, and the kernel is told so.
+    // One query sees all keys: the library then launches the kernel that is not causal.
     let causal = parameters.causal && at.queries > 1;
     // Whatever the tile, the width is the head dimension's.
     let gpu = if parameters.tile.is_some() {
@@ -122,10 +123,7 @@ pub fn plan<'a>(
     };
     let (tile, wide) = rule.tile(at.dim, causal, gpu)?;
     let tile = parameters.tile.unwrap_or(tile);
-    if !(1..=512).contains(&tile[0])
-        || !(16..=512).contains(&tile[1])
-        || !tile[1].is_multiple_of(16)
-    {
+    if !is_tile(tile) {
         let reason = "`tile` must have 1 to 512 rows, and a multiple of 16 keys up to 512";
         return Err(OpError::new("tile", reason));
     }
@@ -136,36 +134,31 @@ pub fn plan<'a>(
         return Err(OpError::new("softmax_scale", reason));
     }
     let scale = ((f64::from(value) * LOG2_E) as f32).to_bits();
-    Ok(Planned {
-        output: "y",
-        format: q.format,
-        shape: q.shape().to_vec(),
-        about: format!(
-            "{} heads on {} of {}, {} queries and {} keys{}, blocks of {} by {} keys, scores times {value}",
-            at.heads,
-            at.kv_heads,
-            at.dim,
-            at.queries,
-            at.keys,
-            if parameters.causal { ", causal" } else { "" },
-            tile[0],
-            tile[1]
-        ),
-        kernel: Kernel {
-            rule,
-            arithmetic,
-            engine: means.engine,
-            q,
-            k,
-            v,
-            at,
-            tile,
-            wide,
-            causal,
-            scale,
-        },
-        _arrays: PhantomData,
-    })
+    let about = format!(
+        "{} heads on {} of {}, {} queries and {} keys{}, blocks of {} by {} keys, scores times {value}",
+        at.heads,
+        at.kv_heads,
+        at.dim,
+        at.queries,
+        at.keys,
+        if parameters.causal { ", causal" } else { "" },
+        tile[0],
+        tile[1]
+    );
+    let kernel = Kernel {
+        rule,
+        arithmetic,
+        engine: means.engine,
+        q,
+        k,
+        v,
+        at,
+        tile,
+        wide,
+        causal,
+        scale,
+    };
+    Ok(Planned::like(&q, about, kernel))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! An arithmetic of which one operation gives the next number instead.
+//! An arithmetic in which one operation gives the next number instead.
 
 use std::cell::Cell;
 

@@ -58,7 +58,7 @@ impl Arith for Exactly {
             return sign;
         }
         let ((a, a_lsb), (b, b_lsb)) = (normalised(x), normalised(y));
-        // 39 bits of quotient or more; what is left only says that there is more.
+        // 39 bits of quotient or more; the remainder only shows that there is more.
         let dividend = a << 40;
         let (quotient, rest) = (dividend / b, dividend % b);
         rounded(sign != 0, quotient, a_lsb - b_lsb - 40, rest != 0)

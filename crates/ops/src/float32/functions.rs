@@ -62,7 +62,7 @@ pub fn exp2f<A: Arith>(a: A, x: u32, ftz: bool) -> u32 {
     ex2_approx(a, x, ftz)
 }
 
-/// The two factors of libdevice's `expf`, the unit's result and a power of two: whoever adds something to their
+/// The two factors of libdevice's `expf`, the unit's result and a power of two: code that adds something to their
 /// product gets one fused operation from the compiler.
 #[inline(always)]
 pub fn expf_parts<A: Arith>(a: A, x: u32) -> [u32; 2] {

@@ -54,7 +54,7 @@ pub trait Arith: Copy {
     fn round(self, x: u32, to: Format) -> u64;
     /// A code of a result's format as f32.
     fn widen(self, code: u64, from: Format) -> u32;
-    /// What the operations that follow are for, for whoever explains them.
+    /// The purpose of the operations that follow, for explanations.
     #[inline(always)]
     fn stage(self, _: fmt::Arguments) {}
     /// What follows in this stage is for this element of the row alone.
@@ -91,7 +91,7 @@ pub fn is_nan(x: u32) -> bool {
     x & !SIGN > INFINITY
 }
 
-/// The number of a code that orders as the number does; -0 below +0. Of NaNs nothing is said.
+/// The number of a code that orders as the number does; -0 below +0. Not for NaNs.
 #[inline(always)]
 pub fn ordered(x: u32) -> i32 {
     let x = x as i32;

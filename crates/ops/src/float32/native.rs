@@ -35,7 +35,7 @@ fn filled(function: Function, bits: u32) -> Vec<u32> {
 }
 
 impl Natively {
-    /// Fills the tables when it is first asked for.
+    /// Fills the tables on the first call.
     pub fn new() -> Natively {
         static TABLES: OnceLock<[Vec<u32>; 3]> = OnceLock::new();
         let tables = TABLES.get_or_init(|| {

@@ -82,7 +82,7 @@ pub struct Tracing<'l, A> {
 }
 
 impl<A> Tracing<'_, A> {
-    fn told(self, name: &str, operands: &[u32], (result, format): (u64, Format)) {
+    fn record(self, name: &str, operands: &[u32], (result, format): (u64, Format)) {
         self.log.push(|| Event::Operation {
             name: name.to_owned(),
             operands: operands.iter().map(|x| format!("{x:08x}")).collect(),
@@ -93,7 +93,7 @@ impl<A> Tracing<'_, A> {
     }
 
     fn seen(self, name: &str, operands: &[u32], result: u32) -> u32 {
-        self.told(name, operands, (result.into(), Format::Fp32));
+        self.record(name, operands, (result.into(), Format::Fp32));
         result
     }
 }
@@ -130,7 +130,7 @@ impl<A: Arith> Arith for Tracing<'_, A> {
     fn round(self, x: u32, to: Format) -> u64 {
         let result = self.inner.round(x, to);
         if to != Format::Fp32 {
-            self.told(&format!("round to {to}"), &[x], (result, to));
+            self.record(&format!("round to {to}"), &[x], (result, to));
         }
         result
     }

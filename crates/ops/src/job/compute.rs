@@ -22,7 +22,7 @@ impl Job<'_> {
     }
 
     /// Computes the result and hands it to `sink`, from the first row to the last; memory is bounded by a band.
-    /// `progress` is told of elements.
+    /// `progress` gets numbers of elements.
     pub fn run(&self, progress: &(dyn Fn(u64) + Sync), mut sink: impl FnMut(Band)) {
         let (rows, columns, width) = (self.rows(), self.columns(), self.format.bytes());
         let mut start = 0;
@@ -134,7 +134,7 @@ impl Job<'_> {
         self.work.products()
     }
 
-    /// Computes one row by the specification and tells every operation: the events, how many had no room, and the
+    /// Computes one row by the specification and records every operation: the events, how many had no room, and the
     /// codes.
     pub fn trace(&self, row: usize, room: usize) -> (Vec<Event>, u64, Vec<u32>) {
         let log = Log::with_room(room);

@@ -1,4 +1,4 @@
-//! What is asked, of a product or of an operation between products, to whoever need not know which.
+//! A request for a product or for an operation between products, for callers that need not know which.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::command_line::{Verb, command_line};
+use super::command_line::{Verb, command_line, shell_line};
 use super::error::CheckError;
 use super::operation::Operation;
 use super::request::{Check, Claim, MAX_MISMATCHES, ModelSource, Naming, Scope};
@@ -25,7 +25,7 @@ pub enum Request {
     Operation(Box<Operation>),
 }
 
-/// What a request says of the result.
+/// The result that a request claims.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claimed {
     /// It is to be computed.
@@ -42,8 +42,8 @@ impl From<Check> for Request {
 }
 
 impl From<Operation> for Request {
-    fn from(asked: Operation) -> Request {
-        Request::Operation(Box::new(asked))
+    fn from(operation: Operation) -> Request {
+        Request::Operation(Box::new(operation))
     }
 }
 
@@ -71,11 +71,11 @@ impl Request {
                 let all = check.sources();
                 all.map(|(role, source)| (role, source.clone())).collect()
             }
-            Request::Operation(asked) => asked.arrays(),
+            Request::Operation(operation) => operation.arrays(),
         }
     }
 
-    /// What sentences call the result.
+    /// The name of the result in messages.
     pub fn called(&self) -> &'static str {
         match self {
             Request::Product(_) => "D",
@@ -100,7 +100,7 @@ impl Request {
             .any(|source| *source == Source::Memory)
     }
 
-    /// What it says of the result.
+    /// The result that it claims.
     pub fn claimed(&self) -> Result<Claimed, CheckError> {
         match self {
             Request::Product(check) => Ok(match &check.claim {
@@ -108,7 +108,7 @@ impl Request {
                 Claim::Tensor(source) => Claimed::Array(Role::D, source.clone()),
                 Claim::PayloadSha256(sha256) => Claimed::Digest(sha256.clone()),
             }),
-            Request::Operation(asked) => match (&asked.y, &asked.y_digest) {
+            Request::Operation(operation) => match (&operation.y, &operation.y_digest) {
                 (Some(source), _) => Ok(Claimed::Array(Role::Y, source.clone())),
                 (None, Some(digest)) => {
                     let digest = crate::io::parse_sha256(digest).map(Claimed::Digest);
@@ -123,26 +123,26 @@ impl Request {
     pub fn policy(&self) -> Policy {
         match self {
             Request::Product(check) => check.policy,
-            Request::Operation(asked) => asked.judging().policy(),
+            Request::Operation(operation) => operation.judging().policy(),
         }
     }
 
     /// Which part of the result is compared.
     ///
     /// # Errors
-    /// If it is said in words that contradict each other.
+    /// If its fields contradict each other.
     pub fn scope(&self) -> Result<Scope, CheckError> {
         match self {
             Request::Product(check) => Ok(check.scope.clone()),
-            Request::Operation(asked) => asked.scope(),
+            Request::Operation(operation) => operation.scope(),
         }
     }
 
-    /// By what the reproduced result is named.
+    /// Which digest names the reproduced result.
     pub fn naming(&self) -> Naming {
         match self {
             Request::Product(check) => check.naming,
-            Request::Operation(asked) => asked.judging().naming(),
+            Request::Operation(operation) => operation.judging().naming(),
         }
     }
 
@@ -150,7 +150,7 @@ impl Request {
     pub fn max_mismatches(&self) -> usize {
         match self {
             Request::Product(check) => check.max_mismatches,
-            Request::Operation(asked) => asked.max_mismatches.unwrap_or(MAX_MISMATCHES),
+            Request::Operation(operation) => operation.max_mismatches.unwrap_or(MAX_MISMATCHES),
         }
     }
 
@@ -158,15 +158,15 @@ impl Request {
     pub fn looks_for_causes(&self) -> bool {
         match self {
             Request::Product(check) => check.causes,
-            Request::Operation(asked) => asked.no_causes != Some(true),
+            Request::Operation(operation) => operation.no_causes != Some(true),
         }
     }
 
-    /// Who computes.
+    /// The engine that computes.
     pub fn engine(&self) -> EngineChoice {
         match self {
             Request::Product(check) => check.engine,
-            Request::Operation(asked) => asked.engine.unwrap_or(EngineChoice::Fast),
+            Request::Operation(operation) => operation.engine.unwrap_or(EngineChoice::Fast),
         }
     }
 
@@ -177,15 +177,17 @@ impl Request {
                 ModelSource::Catalogue(name) => Some(name),
                 ModelSource::File(_) => None,
             },
-            Request::Operation(asked) => asked.arch.as_deref(),
+            Request::Operation(operation) => operation.arch.as_deref(),
         }
     }
 
-    /// The commitment that all of it must be as, and the field that names it.
+    /// The commitment that everything must match, and the field that names it.
     pub fn committed(&self) -> Option<(&'static str, &Path)> {
         let (against, seed_from) = match self {
             Request::Product(check) => (check.against.as_deref(), check.seed_from()),
-            Request::Operation(asked) => (asked.against.as_deref(), asked.seed_from.as_ref()),
+            Request::Operation(operation) => {
+                (operation.against.as_deref(), operation.seed_from.as_ref())
+            }
         };
         let seed_from = seed_from.map(|path| ("seed_from", path.as_path()));
         against.map(|path| ("against", path)).or(seed_from)
@@ -196,11 +198,11 @@ impl Request {
         let named = |(field, path): (&'static str, &PathBuf)| (field, path.clone());
         match self {
             Request::Product(check) => check.documents().map(named).collect(),
-            Request::Operation(asked) => {
+            Request::Operation(operation) => {
                 let all = [
-                    ("variant_file", &asked.variant_file),
-                    ("against", &asked.against),
-                    ("seed_from", &asked.seed_from),
+                    ("variant_file", &operation.variant_file),
+                    ("against", &operation.against),
+                    ("seed_from", &operation.seed_from),
                 ];
                 let all = all.into_iter();
                 all.filter_map(|(field, path)| Some(named((field, path.as_ref()?))))
@@ -229,11 +231,16 @@ impl Request {
         }
     }
 
-    /// The words of the command line that asks for it, the program's name first.
+    /// The shell command that checks it; none of what a program holds in memory.
+    pub(super) fn check_command(&self) -> Option<String> {
+        (!self.is_in_memory()).then(|| shell_line(self.command_line(Verb::Check)))
+    }
+
+    /// The arguments of its command line, the program's name first.
     pub fn command_line(&self, verb: Verb) -> Vec<OsString> {
         match self {
             Request::Product(check) => command_line(verb, check),
-            Request::Operation(asked) => asked.command_line(verb),
+            Request::Operation(operation) => operation.command_line(verb),
         }
     }
 }

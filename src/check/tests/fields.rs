@@ -1,4 +1,4 @@
-//! What excludes what, what needs what, and what a document says.
+//! Fields that exclude or need each other, and the fields of documents.
 
 use serde_json::{Value, json};
 
@@ -18,12 +18,12 @@ fn extend(fields: &mut Value, more: &Value) {
     fields.as_object_mut().expect("fields").extend(more);
 }
 
-/// The check of these fields, or what is said of them.
-fn asked(more: &Value) -> Result<Check, String> {
+/// The check of these fields, or the error.
+fn check_of(more: &Value) -> Result<Check, String> {
     serde_json::from_value(fields_with(more)).map_err(|error| error.to_string())
 }
 
-/// The rows of a table: some fields of a document, and words. `DIGEST` is one in the place of D.
+/// The rows of a table: some fields of a document, and texts. `DIGEST` is a digest instead of D.
 fn rows(table: &str) -> Vec<(Value, Vec<String>)> {
     let digest = format!(r#""d": null, "d_digest": "{}""#, "ab".repeat(32));
     let lines = table.lines().map(str::trim);
@@ -32,8 +32,8 @@ fn rows(table: &str) -> Vec<(Value, Vec<String>)> {
         let line = line.replace("DIGEST", &digest);
         let mut columns = line.split(" | ");
         let fields = serde_json::from_str(columns.next().expect("fields"));
-        let words = columns.map(str::to_owned).collect();
-        (fields.expect(&line), words)
+        let texts = columns.map(str::to_owned).collect();
+        (fields.expect(&line), texts)
     };
     lines.map(row).collect()
 }
@@ -75,12 +75,12 @@ fn fields_that_exclude_each_other() {
         "#,
     );
     for (fields, pair) in excluded {
-        let said = asked(&fields).expect_err("two that exclude each other");
+        let error = check_of(&fields).expect_err("two that exclude each other");
         let expected = format!("`{}` and `{}` exclude each other", pair[0], pair[1]);
-        assert!(said.contains(&expected), "{fields}: {said}");
+        assert!(error.contains(&expected), "{fields}: {error}");
     }
     // What looks like it and does not.
-    let alike = rows(
+    let compatible = rows(
         r#"
         {DIGEST}
         {DIGEST, "nan": "exact", "zero": "exact", "tree": false}
@@ -92,8 +92,8 @@ fn fields_that_exclude_each_other() {
         {"kernel": "words", "split_k": 3}
         "#,
     );
-    for (fields, _) in alike {
-        asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
+    for (fields, _) in compatible {
+        check_of(&fields).unwrap_or_else(|error| panic!("{fields}: {error}"));
     }
 }
 
@@ -122,21 +122,21 @@ fn fields_that_need_another() {
         {"workspace": 8} | workspace | kernel_table | {"kernel_table": "t.json"}
         "#,
     );
-    for (mut fields, words) in needed {
-        let said = asked(&fields).expect_err("without the other");
-        let expected = format!("`{}` needs `{}`", words[0], words[1]);
-        assert!(said.contains(&expected), "{fields}: {said}");
+    for (mut fields, texts) in needed {
+        let error = check_of(&fields).expect_err("without the other");
+        let expected = format!("`{}` needs `{}`", texts[0], texts[1]);
+        assert!(error.contains(&expected), "{fields}: {error}");
         extend(
             &mut fields,
-            &serde_json::from_str(&words[2]).expect("fields"),
+            &serde_json::from_str(&texts[2]).expect("fields"),
         );
-        asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
+        check_of(&fields).unwrap_or_else(|error| panic!("{fields}: {error}"));
     }
     // Said, but that it is wrong.
-    asked(&json!({"whole_tail": false, "tree": false})).expect("nothing");
+    check_of(&json!({"whole_tail": false, "tree": false})).expect("nothing");
 }
 
-/// A document says what differs from the default, and that alone.
+/// A document has the fields that differ from their default, and no others.
 #[test]
 fn what_is_asked_is_written_alike() {
     for more in [
@@ -152,7 +152,7 @@ fn what_is_asked_is_written_alike() {
         json!({"schedule": "cublas-sm80", "tile_k": 64, "alpha": 2, "beta": 0, "c": "c.npy"}),
         json!({"scale_a": "x.npy", "scale_b": "y.npy", "scale_block": 32, "scale_dtype": "ue8m0"}),
     ] {
-        let check = asked(&more).unwrap_or_else(|said| panic!("{more}: {said}"));
+        let check = check_of(&more).unwrap_or_else(|error| panic!("{more}: {error}"));
         let written = serde_json::to_value(&check).expect("plain data");
         let names = |value: &Value| -> Vec<String> {
             let fields = value.as_object().expect("fields");
@@ -167,7 +167,7 @@ fn what_is_asked_is_written_alike() {
 /// A command has the options that it knows, and no others.
 #[test]
 fn options_of_a_command() {
-    let check = asked(&json!({
+    let check = check_of(&json!({
         "rows": "0..2", "cols": "1..", "sample": 3, "seed": 1, "nan": "any", "zero": "any", "max_mismatches": 3,
         "no_causes": true, "no_discrimination": true, "engine": "exact", "c": "c.npy", "transpose_a": true,
     }));
@@ -211,7 +211,7 @@ fn options_of_a_command() {
         let last = &words[words.len() - files.len()..];
         assert_eq!(last, files, "{words:?}");
     }
-    let tree = asked(&json!({"tree": true, "block_rows": 2})).expect("a check");
+    let tree = check_of(&json!({"tree": true, "block_rows": 2})).expect("a check");
     for (verb, options) in [
         (Verb::Check, [true, true]),
         (Verb::Explain, [false, false]),
@@ -223,7 +223,7 @@ fn options_of_a_command() {
     }
 }
 
-/// What is read is written over by nothing, and the message says what it is.
+/// No output overwrites an input, and the message names the input.
 #[test]
 fn what_is_read_is_protected() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -247,8 +247,8 @@ fn what_is_read_is_protected() {
         {"kernel_table": "t.json"} | t.json | the table of kernels
         "#,
     );
-    for (mut fields, words) in named {
-        let [name, role] = &words[..] else {
+    for (mut fields, texts) in named {
+        let [name, role] = &texts[..] else {
             panic!("a file and what it is");
         };
         for value in fields.as_object_mut().expect("fields").values_mut() {
@@ -256,7 +256,7 @@ fn what_is_read_is_protected() {
                 *value = path(value.as_str().expect("a name")).into();
             }
         }
-        let check = asked(&fields).unwrap_or_else(|said| panic!("{fields}: {said}"));
+        let check = check_of(&fields).unwrap_or_else(|error| panic!("{fields}: {error}"));
         let mut outputs = Outputs::new();
         check.protect(&mut outputs);
         let refused = outputs.claim("the report", &folder.path().join(name));
