@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::group::Size;
-use super::trial::{Stored, Trial, Work};
+use super::group::{Size, inside};
+use super::trial::{Stored, Trial, Work, is_narrow};
 use super::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::Format;
@@ -92,12 +92,8 @@ impl Case<'_> {
         self.stored([seen.position / n, seen.position % n])
     }
 
-    /// Whether D has fewer bits than what is rounded to it.
     pub(super) fn is_narrow(&self) -> bool {
-        let accumulator = self.replay.arithmetic.accumulator;
-        self.replay
-            .convert_to
-            .is_some_and(|to| to.bytes() < accumulator.bytes())
+        is_narrow(&self.replay)
     }
 
     /// Whether all of D was compared.
@@ -111,9 +107,7 @@ impl Case<'_> {
         equal: &[Stored],
         work: &'w Work,
     ) -> Trial<'w> {
-        let format = (self.replay.format(), self.policy);
-        let k = (self.replay.problem.k, self.is_narrow());
-        Trial::new((different, equal), format, k, work)
+        Trial::new(&self.replay, (different, equal), self.policy, work)
     }
 
     /// Elements that do not differ.
@@ -132,8 +126,7 @@ impl Case<'_> {
             let small = all <= CONTROLS as u64;
             let position = if small { i } else { mix(!i) % all } as usize;
             let (row, column) = (position / n, position % n);
-            let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-            let differs = |s: &Stack| inside(row, s.rows) && inside(column, s.columns);
+            let differs = |s: &Stack| inside([row, column], s.rows, s.columns);
             let new = known.insert(position);
             if new && (position as u64) < all && !stacks.iter().any(differs) {
                 controls.push(self.stored([row, column]));

@@ -40,10 +40,6 @@ pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     tested.collect()
 }
 
-pub fn replayed<'a>(replay: &'a Replay<'a>) -> impl Fn(&[Element]) -> Vec<u64> + 'a {
-    |at| replay.elements(at)
-}
-
 fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
     Replay {
         problem,
@@ -74,7 +70,7 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
             let plain = plain && problem.c.is_none() && problem.scales.is_none();
             let reversed = with(case, Problem { a, b, ..problem });
-            let ask = if plain && trial.fits(&replayed(&reversed)) {
+            let ask = if plain && trial.fits_replay(&reversed) {
                 Ask::Reversed
             } else {
                 Ask::Nothing
@@ -115,14 +111,14 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
             b: if turn[1] { b.transposed() } else { b },
             ..problem
         };
-        if trial.fits(&replayed(&with(case, problem))) {
+        if trial.fits_replay(&with(case, problem)) {
             alone = true;
             fit(hypothesis, what, Ask::Transposed(turn));
         }
     }
     if square == [true, true] && case.replay.arithmetic.a == case.replay.arithmetic.b {
         let (a, b) = (b, a);
-        if trial.fits(&replayed(&with(case, Problem { a, b, ..problem }))) {
+        if trial.fits_replay(&with(case, Problem { a, b, ..problem })) {
             fit(Hypothesis::Exchanged, "D is B times A", Ask::Exchanged);
         }
     }
@@ -139,7 +135,7 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
         ..case.replay.problem
     };
     let without = with(case, problem);
-    if trial.fits(&replayed(&without)) {
+    if trial.fits_replay(&without) {
         let found = trial.found(Hypothesis::COmitted, "C is left out");
         return Ok(vec![found.asking(Ask::WithoutC)]);
     }
@@ -316,7 +312,7 @@ fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Form
         convert_to: d.or(case.replay.convert_to),
         ..case.replay
     };
-    trial.fits(&replayed(&replay))
+    trial.fits_replay(&replay)
 }
 
 /// The finished elements rounded to D's format in another way.
@@ -372,7 +368,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
             convert_to: candidate.convert_to,
             ..*own
         };
-        if trial.fits(&replayed(&replay)) {
+        if trial.fits_replay(&replay) {
             fitting.push(candidate);
         }
     }
@@ -441,7 +437,7 @@ fn tf32(case: &Case, trial: &Trial) -> Tested {
             b: problem.b.over(&b),
             ..problem
         };
-        if trial.fits(&replayed(&with(case, rounded))) {
+        if trial.fits_replay(&with(case, rounded)) {
             let what = if nearest {
                 "A and B are rounded to nearest (ties away) before they are multiplied"
             } else {

@@ -6,7 +6,6 @@ use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
 /// What one element of D is computed from.
-#[derive(Clone, Debug)]
 pub struct Element {
     pub arithmetic: Arithmetic,
     /// Codes as they are stored.
@@ -17,14 +16,7 @@ pub struct Element {
     /// Codes of the scales, one an operand.
     pub scales: Option<[Vec<u8>; 2]>,
     /// Operands as the step takes them.
-    taken: Taken,
-}
-
-#[derive(Clone, Debug)]
-struct Taken {
-    a: Vec<Unpacked>,
-    b: Vec<Unpacked>,
-    scales: Option<[Vec<u8>; 2]>,
+    taken: Gathered,
 }
 
 /// A change of the computation, to see what comes out.
@@ -80,11 +72,6 @@ impl Element {
             columns: 0..1,
         };
         let k = 0..problem.k;
-        let Gathered {
-            a,
-            b,
-            scales: taken,
-        } = gather(problem, arithmetic, &block, k.clone(), |x| x);
         let plane_a = problem.a.plane(0);
         let plane_b = problem.b.plane(0);
         Element {
@@ -93,12 +80,8 @@ impl Element {
             b: k.clone().map(|k| plane_b.code(k, 0)).collect(),
             c: initial(problem, &block)[0],
             has_c: problem.c.is_some(),
-            scales: scales(problem, &block, k),
-            taken: Taken {
-                a,
-                b,
-                scales: taken,
-            },
+            scales: scales(problem, &block, k.clone()),
+            taken: gather(problem, arithmetic, &block, k, |x| x),
         }
     }
 

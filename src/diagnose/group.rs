@@ -20,15 +20,46 @@ pub struct Size {
     pub batches: usize,
 }
 
+/// Rows are side 0 and columns side 1. Both count on from matrix to matrix.
+impl Size {
+    /// Rows or columns of one matrix.
+    pub(super) fn count(self, side: usize) -> usize {
+        [self.m, self.n][side]
+    }
+
+    /// Elements of a row or a column.
+    pub(super) fn length(self, side: usize) -> usize {
+        self.count(1 - side)
+    }
+
+    /// The row and the column of an element of a line, so far along it.
+    pub(super) fn element(self, side: usize, line: usize, along: usize) -> [usize; 2] {
+        match side {
+            0 => [line, along],
+            _ => [line / self.n * self.m + along, line % self.n],
+        }
+    }
+
+    /// What names a matrix, where there are several.
+    pub(super) fn of_matrix(self, batch: usize) -> String {
+        match self.batches {
+            1 => String::new(),
+            _ => format!(" of matrix {batch}"),
+        }
+    }
+}
+
+/// Whether an element, by its row and its column, lies in a rectangle.
+pub fn inside([row, column]: [usize; 2], rows: [usize; 2], columns: [usize; 2]) -> bool {
+    (rows[0]..rows[1]).contains(&row) && (columns[0]..columns[1]).contains(&column)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Most of these, which count on from matrix to matrix; or fewer of them, if not `dense`.
-    Rows {
-        lines: Vec<usize>,
-        dense: bool,
-    },
-    /// Likewise; columns count on from matrix to matrix, too.
-    Columns {
+    /// Most of the elements of these rows (side 0) or columns (side 1), which count on from matrix to matrix; or
+    /// fewer of them, if not `dense`.
+    Lines {
+        side: usize,
         lines: Vec<usize>,
         dense: bool,
     },
@@ -43,16 +74,6 @@ pub enum Shape {
     },
     Element,
     Scattered,
-}
-
-impl Shape {
-    /// Of rows (side 0) or of columns (side 1).
-    pub fn of_lines(side: usize, lines: Vec<usize>, dense: bool) -> Shape {
-        match side {
-            0 => Shape::Rows { lines, dense },
-            _ => Shape::Columns { lines, dense },
-        }
-    }
 }
 
 /// Mismatches that belong together.
@@ -86,13 +107,12 @@ impl Group {
     /// Whether an element, by its row counted on and its column, is among the rows, the columns or the
     /// rectangle of the group, right or wrong.
     pub fn covers(&self, [row, column]: [usize; 2], size: Size) -> bool {
-        let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-        let around = inside(row, self.rows) && inside(column, self.columns);
+        let around = inside([row, column], self.rows, self.columns);
         match &self.shape {
-            Shape::Rows { lines, .. } => lines.binary_search(&row).is_ok(),
-            Shape::Columns { lines, .. } => lines
-                .binary_search(&(row / size.m * size.n + column))
-                .is_ok(),
+            Shape::Lines { side, lines, .. } => {
+                let line = [row, row / size.m * size.n + column][*side];
+                lines.binary_search(&line).is_ok()
+            }
             Shape::Lattice { every, first } => {
                 around && row % size.m % every[0] == first[0] && column % every[1] == first[1]
             }
@@ -102,17 +122,15 @@ impl Group {
     }
 
     /// Whether an element is one of them.
-    pub fn holds(&self, [row, column]: [usize; 2]) -> bool {
-        let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-        let holds = |stack: &Stack| inside(row, stack.rows) && inside(column, stack.columns);
+    pub fn holds(&self, at: [usize; 2]) -> bool {
+        let holds = |stack: &Stack| inside(at, stack.rows, stack.columns);
         self.stacks.iter().any(holds)
     }
 
     /// Elements of the area that is covered.
     pub fn area(&self, size: Size) -> u64 {
         match &self.shape {
-            Shape::Rows { lines, .. } => lines.len() as u64 * size.n as u64,
-            Shape::Columns { lines, .. } => lines.len() as u64 * size.m as u64,
+            Shape::Lines { side, lines, .. } => lines.len() as u64 * size.length(*side) as u64,
             Shape::Rectangle { .. } => {
                 (self.rows[1] - self.rows[0]) as u64 * (self.columns[1] - self.columns[0]) as u64
             }

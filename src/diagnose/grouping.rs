@@ -136,12 +136,16 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
         .flat_map(|stack| remainder(stack, rows, columns));
     let outside: Vec<Stack> = outside.collect();
     let matrix = rows[0] / size.m;
-    let lines = |range: std::ops::Range<usize>| range.take(LINES).collect();
+    let lines = |side, lines: std::ops::Range<usize>| Shape::Lines {
+        side,
+        lines: lines.collect(),
+        dense: true,
+    };
     let shape = if width == size.n && width >= SHORT && height <= LINES {
-        Shape::of_lines(0, lines(rows[0]..rows[1]), true)
+        lines(0, rows[0]..rows[1])
     } else if height == size.m && height >= SHORT && width <= LINES {
         let base = matrix * size.n;
-        Shape::of_lines(1, lines(base + columns[0]..base + columns[1]), true)
+        lines(1, base + columns[0]..base + columns[1])
     } else {
         let local = [rows[0] - matrix * size.m, rows[1] - matrix * size.m];
         let tile = tile(local, size.m).zip(tile(columns, size.n));

@@ -17,14 +17,8 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
             stack.columns.map(|column| base + column)
         }
     };
-    let across = |stack: &Stack| match side {
-        0 => stack.width() as u64,
-        _ => stack.height() as u64,
-    };
-    let (length, all) = match side {
-        0 => (size.n, size.m * size.batches),
-        _ => (size.m, size.n * size.batches),
-    };
+    let across = |stack: &Stack| [stack.width(), stack.height()][side] as u64;
+    let (length, all) = (size.length(side), size.count(side) * size.batches);
     if length < SHORT || stacks.is_empty() {
         return (None, stacks);
     }
@@ -72,7 +66,7 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
         }
     }
     let dense = 2 * held >= lines.len() as u64 * length as u64;
-    let shape = Shape::of_lines(side, lines, dense);
+    let shape = Shape::Lines { side, lines, dense };
     inside.sort_unstable();
     outside.sort_unstable();
     (Some(Group::new(shape, inside)), outside)
@@ -84,9 +78,12 @@ pub fn join_lines(groups: &mut Vec<Group>) {
         let mut stacks = Vec::new();
         let mut all: Vec<usize> = Vec::new();
         groups.retain(|group| {
-            let lines = match (&group.shape, side) {
-                (Shape::Rows { lines, dense: true }, 0) => lines,
-                (Shape::Columns { lines, dense: true }, 1) => lines,
+            let lines = match &group.shape {
+                Shape::Lines {
+                    side: of,
+                    lines,
+                    dense: true,
+                } if *of == side => lines,
                 _ => return true,
             };
             all.extend(lines);
@@ -98,7 +95,12 @@ pub fn join_lines(groups: &mut Vec<Group>) {
         }
         all.sort_unstable();
         stacks.sort_unstable();
-        groups.push(Group::new(Shape::of_lines(side, all, true), stacks));
+        let shape = Shape::Lines {
+            side,
+            lines: all,
+            dense: true,
+        };
+        groups.push(Group::new(shape, stacks));
     }
 }
 

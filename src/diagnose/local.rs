@@ -157,22 +157,17 @@ fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     let mut beside = Vec::new();
     for i in 0..4 * BESIDE as u64 {
         let pick = |range: [usize; 2], word: u64| range[0] + word as usize % (range[1] - range[0]);
-        let (row, column) = match &group.shape {
-            Shape::Rows { lines, .. } => (
-                lines[mix(2 * i) as usize % lines.len()],
-                mix(2 * i + 1) as usize % size.n,
-            ),
-            Shape::Columns { lines, .. } => {
+        let at = match &group.shape {
+            Shape::Lines { side, lines, .. } => {
                 let line = lines[mix(2 * i) as usize % lines.len()];
-                let row = line / size.n * size.m + mix(2 * i + 1) as usize % size.m;
-                (row, line % size.n)
+                let along = mix(2 * i + 1) as usize % size.length(*side);
+                size.element(*side, line, along)
             }
-            _ => (
+            _ => [
                 pick(group.rows, mix(2 * i)),
                 pick(group.columns, mix(2 * i + 1)),
-            ),
+            ],
         };
-        let at = [row, column];
         if group.covers(at, size) && !group.holds(at) && beside.len() < BESIDE {
             beside.push(case.stored(at));
         }
@@ -183,11 +178,10 @@ fn beside(case: &Case, group: &Group) -> Vec<Stored> {
 /// Bits of A in rows, of B in columns; of every line its own. Lines that have none are left together.
 fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) {
     let size = case.size();
-    let (side, lines, dense) = match &group.shape {
-        Shape::Rows { lines, dense } => (0, lines, *dense),
-        Shape::Columns { lines, dense } => (1, lines, *dense),
-        _ => return (Vec::new(), Some(group.clone())),
+    let Shape::Lines { side, lines, dense } = &group.shape else {
+        return (Vec::new(), Some(group.clone()));
     };
+    let (side, dense) = (*side, *dense);
     if lines.len() > LINES {
         work.ledger.leave(INPUTS, "many rows or columns differ");
         return (Vec::new(), Some(group.clone()));
@@ -205,7 +199,12 @@ fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) 
             group.stacks.iter().filter_map(clip)
         });
         let stacks = stacks.collect();
-        Group::new(Shape::of_lines(side, numbers, dense), stacks)
+        let shape = Shape::Lines {
+            side,
+            lines: numbers,
+            dense,
+        };
+        Group::new(shape, stacks)
     };
     let (mut parts, mut rest) = (Vec::new(), Vec::new());
     for &number in lines {
@@ -234,8 +233,7 @@ fn flipped(
     work: &Work,
 ) -> Result<Option<Found>, &'static str> {
     let size = case.size();
-    let length = [size.m, size.n][side];
-    let (batch, index) = (number / length, number % length);
+    let (batch, index) = (number / size.count(side), number % size.count(side));
     let line = Line { side, batch, index };
     let different = one.sample(SAMPLE).into_iter();
     let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
@@ -250,10 +248,7 @@ fn flipped(
     let [row, column] = line.place(flip.k);
     let name = ["A", "B"][side];
     let tested = pairs.len() + beside.len();
-    let matrix = match size.batches {
-        1 => String::new(),
-        _ => format!(" of matrix {batch}"),
-    };
+    let matrix = size.of_matrix(batch);
     let others = match flips.len() {
         1 => String::new(),
         n => format!("; {} other flips of the line do, too", n - 1),
@@ -279,10 +274,7 @@ fn element(
     let format = case.replay.format();
     let Element { batch, row, column } = stored.at;
     let problem = &case.replay.problem;
-    let matrix = match problem.batches() {
-        1 => String::new(),
-        _ => format!(" of matrix {batch}"),
-    };
+    let matrix = case.size().of_matrix(batch);
     let bit = stored::flipped_bit(format, &[(stored, reproduced)]);
     if let Some(bit) = bit {
         let field = stored::field(format, bit);

@@ -1,6 +1,6 @@
 //! Rows or columns of D that are those of another row or column.
 
-use super::trial::{SPENT, Stored, Tested, Trial};
+use super::trial::{SPENT, Tested, Trial, relocated};
 use super::{Case, Hypothesis};
 use crate::deadline;
 use crate::emu::Element;
@@ -38,33 +38,18 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         let what = ["row", "column"][side];
         let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
         let index = |at: &Element| [at.row, at.column][side];
-        let one = |at: &[Element]| {
-            let at: Vec<_> = at
-                .iter()
-                .map(|at| Stored::moved(*at, side, place))
-                .collect();
-            replay.elements(&at)
+        // Whether elements of the lines `there` are D.
+        let fits = |there: &dyn Fn(isize) -> isize| {
+            trial.fits(&|at| {
+                let at = at.iter().map(|at| {
+                    let there = there(index(at) as isize) as usize;
+                    relocated(*at, side, there)
+                });
+                replay.elements(&at.collect::<Vec<_>>())
+            })
         };
         let same_line = trial.differing().all(|stored| index(&stored.at) == own);
-        let distance = place as isize - own as isize;
-        // What would lie outside comes round again, or is that of the edge.
-        let shifted = |around: bool| {
-            move |at: &[Element]| {
-                let there = |at: &Element| {
-                    let there = index(at) as isize + distance;
-                    let last = length as isize - 1;
-                    let inside = if around {
-                        there.rem_euclid(length as isize)
-                    } else {
-                        there.clamp(0, last)
-                    };
-                    Stored::moved(*at, side, inside as usize)
-                };
-                let places: Vec<_> = at.iter().map(there).collect();
-                replay.elements(&places)
-            }
-        };
-        if trial.fits(&one) {
+        if fits(&|_| place as isize) {
             let text = if same_line {
                 format!("{what} {own} holds the values of {what} {place}")
             } else {
@@ -72,18 +57,27 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
             };
             return Ok(vec![trial.found(hypothesis, text).at([place])]);
         }
-        if !same_line && (trial.fits(&shifted(true)) || trial.fits(&shifted(false))) {
-            let by = distance.unsigned_abs();
-            let text = match (by, distance > 0) {
-                (1, true) => format!("every {what} holds the values of the next one"),
-                (1, false) => format!("every {what} holds the values of the previous one"),
-                (n, true) => format!("every {what} holds the values of the one {n} further"),
-                (n, false) => format!("every {what} holds the values of the one {n} before"),
-            };
+        let distance = place as isize - own as isize;
+        // What would lie outside comes round again, or is that of the edge.
+        let around = |at: isize| (at + distance).rem_euclid(length as isize);
+        let clamped = |at: isize| (at + distance).clamp(0, length as isize - 1);
+        if !same_line && (fits(&around) || fits(&clamped)) {
+            let text = shifted(what, distance);
             return Ok(vec![trial.found(hypothesis, text)]);
         }
     }
     Ok(Vec::new())
+}
+
+/// Lines that hold the values of others, all as far away.
+pub fn shifted(line: &str, by: isize) -> String {
+    let one = match by {
+        1 => "the next one".to_owned(),
+        -1 => "the previous one".to_owned(),
+        2.. => format!("the one {by} further"),
+        _ => format!("the one {} before", -by),
+    };
+    format!("every {line} holds the values of {one}")
 }
 
 /// Zeros are everywhere.

@@ -33,7 +33,7 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
         convert_to: Some(other),
         ..case.replay
     };
-    trial.fits(&|at| rounded.elements(at)).then(|| {
+    trial.fits_replay(&rounded).then(|| {
         let own = case.replay.format();
         let what = format!("D holds {other} codes that were read as {own}");
         let found = trial.found(Hypothesis::ResultFormat, what);
@@ -67,7 +67,6 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         };
         let trials =
             [computing, scheduling].map(|trial| read.trial(different, equal, trial.work()));
-        let replay = read.replay;
         let saying = |text: String| {
             let found = Found::new(Hypothesis::RoundedNarrower, text);
             // FP32 that holds it can be read as it.
@@ -77,7 +76,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
             "D holds {narrow} numbers stored as {}, as .float() makes them; pass --d-dtype {narrow}",
             Format::Fp32
         );
-        if trials[0].fits(&|at| replay.elements(at)) {
+        if trials[0].fits_replay(&read.replay) {
             return vec![saying(format!("{held}: {}", trials[0].words()))];
         }
         let mut found = computed::computations(&read, &trials[0]);

@@ -4,7 +4,7 @@
 use super::inputs::{Line, with_addend};
 use super::schedule::{may_lose, multiplied};
 use super::single::MAX_NAMED;
-use super::trial::{SPENT, Stored, Work};
+use super::trial::{SPENT, Stored, Work, is_narrow, relocated};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
@@ -14,16 +14,13 @@ use crate::emu::{self, Replay};
 const NEAR: usize = 16;
 
 impl Single<'_> {
-    /// Whether so much fits by chance that a search over many elements of A and B proves nothing.
-    pub(super) fn is_narrow(&self) -> bool {
-        self.given.format.bytes() < self.replay.arithmetic.accumulator.bytes()
-    }
-
     /// A flipped bit of A or B; or why none was tried. Turned signs are those of products.
     pub(super) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
         let replay = self.replay;
         match () {
-            () if self.is_narrow() => return Err("D has so few bits that some flip always fits"),
+            () if is_narrow(self.replay) => {
+                return Err("D has so few bits that some flip always fits");
+            }
             () if replay.arithmetic.scale.is_some() => return Err("operands have scales"),
             () if replay.problem.k > MAX_SEARCHED_K => return Err("K is too long"),
             () => {}
@@ -94,7 +91,7 @@ impl Single<'_> {
         found: &mut Vec<Found>,
     ) -> Result<(), &'static str> {
         let problem = &self.replay.problem;
-        if self.is_narrow() {
+        if is_narrow(self.replay) {
             return Err("D has so few bits that some fit by chance");
         }
         let value = self.given.value();
@@ -107,9 +104,7 @@ impl Single<'_> {
                 .filter(|&i| i != own)
                 .collect();
             near.sort_by_key(|place| place.abs_diff(own));
-            let there = near
-                .iter()
-                .map(|&place| Stored::moved(self.at, side, place));
+            let there = near.iter().map(|&place| relocated(self.at, side, place));
             let at: Vec<_> = there.collect();
             if !work.spend(at.len() as u64 * problem.k as u64) {
                 return Err("K is too long");

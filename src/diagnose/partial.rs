@@ -42,7 +42,7 @@ fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
             problem: problem.part_k(0..count),
             ..replay
         };
-        trial.fits(&|at: &[emu::Element]| cut.elements(at))
+        trial.fits_replay(&cut)
     });
     Ok(fitting)
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::group::{Group, Shape};
-use super::trial::{SPENT, Stored, Tested, Trial};
+use super::moved::shifted;
+use super::trial::{SPENT, Stored, Tested, Trial, relocated};
 use super::{Case, Hypothesis};
 use crate::emu::Element;
 
@@ -90,7 +91,7 @@ impl Lines<'_, '_> {
     /// The element of another line, which may be one of another matrix.
     fn of(&self, at: &Element, line: usize) -> Element {
         let (batch, index) = (line / self.count, line % self.count);
-        Stored::moved(Element { batch, ..*at }, self.side, index)
+        relocated(Element { batch, ..*at }, self.side, index)
     }
 
     fn line(&self, at: &Element) -> usize {
@@ -99,11 +100,8 @@ impl Lines<'_, '_> {
 
     /// `row 5`, `row 5 of matrix 1`
     fn named(&self, line: usize) -> String {
-        let name = format!("{} {}", self.name(), line % self.count);
-        match self.case.replay.problem.batches() {
-            1 => name,
-            _ => format!("{name} of matrix {}", line / self.count),
-        }
+        let matrix = self.case.size().of_matrix(line / self.count);
+        format!("{} {}{matrix}", self.name(), line % self.count)
     }
 }
 
@@ -230,17 +228,8 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             ) && inside
                 && moved.len() + by.unsigned_abs() >= from.len()
             {
-                let one = match by {
-                    1 => "the next one".to_owned(),
-                    -1 => "the previous one".to_owned(),
-                    2.. => format!("the one {by} further"),
-                    _ => format!("the one {} before", -by),
-                };
                 let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][lines.side];
-                return (
-                    hypothesis,
-                    format!("every {name} holds the values of {one}"),
-                );
+                return (hypothesis, shifted(name, by));
             }
             let listed: Vec<String> = moved.iter().take(LISTED).map(|&line| holds(line)).collect();
             let mut sources: Vec<usize> = moved.iter().map(|&line| from[line]).collect();

@@ -7,7 +7,7 @@ use crate::emu::schedule::{
     Empty, Kernel, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength, Start,
     Values,
 };
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Problem, Replay};
 
 /// What [`schedules`] tries.
 pub const TRIED: &str = "the schedules that identify searches, split K that drops its remainder";
@@ -52,7 +52,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
             .problem
             .c
             .is_none_or(|c| c.tensor().format() == replay.arithmetic.addend());
-        if readable && trial.fits(&|at: &[Element]| bare.elements(at)) {
+        if readable && trial.fits_replay(&bare) {
             let what = "One chain over all of K, without a schedule";
             return found(what.into(), String::new(), PLAIN, Overrides::default());
         }
@@ -76,7 +76,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
         // What leaves out k is told as that.
         let span = replay.arithmetic.step.span();
         let whole = kernel.omitted(replay.problem.k, span).is_empty();
-        if !whole || !trial.fits(&|at: &[Element]| scheduled.elements(at)) {
+        if !whole || !trial.fits_replay(&scheduled) {
             continue;
         }
         match &first {
@@ -165,7 +165,7 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
                 kernel,
                 ..replay
             };
-            if trial.fits(&|at: &[Element]| cut.elements(at)) {
+            if trial.fits_replay(&cut) {
                 let left = problem.k - lost;
                 let what = format!(
                     "The last {lost} of {} products are missing from every element: D is the sum of the first {left} \

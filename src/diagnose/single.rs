@@ -431,12 +431,6 @@ pub const MAX_NAMED: usize = 4;
 
 /// Consecutive numbers, as first and last.
 pub fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &n in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == n => *last = n,
-            _ => runs.push((n, n)),
-        }
-    }
-    runs
+    let runs = numbers.chunk_by(|x, y| x + 1 == *y);
+    runs.map(|run| (run[0], run[run.len() - 1])).collect()
 }

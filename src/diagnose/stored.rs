@@ -73,10 +73,7 @@ fn of_code(what: &str, format: Format, code: u64) -> String {
 pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     let size = case.size();
     let area = group.area(size);
-    let whole = matches!(
-        group.shape,
-        Shape::Rows { .. } | Shape::Columns { .. } | Shape::Rectangle { .. }
-    );
+    let whole = matches!(group.shape, Shape::Lines { .. } | Shape::Rectangle { .. });
     if group.mismatches < 2 {
         return None;
     }
@@ -114,16 +111,11 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
 fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize; 2]> + 'a> {
     let size = case.size();
     match &group.shape {
-        Shape::Rows { lines, .. } => {
-            let row = move |&row: &usize| (0..size.n).map(move |column| [row, column]);
-            Box::new(lines.iter().flat_map(row))
-        }
-        Shape::Columns { lines, .. } => {
-            let column = move |&line: &usize| {
-                let rows = line / size.n * size.m..(line / size.n + 1) * size.m;
-                rows.map(move |row| [row, line % size.n])
+        Shape::Lines { side, lines, .. } => {
+            let line = move |&line: &usize| {
+                (0..size.length(*side)).map(move |along| size.element(*side, line, along))
             };
-            Box::new(lines.iter().flat_map(column))
+            Box::new(lines.iter().flat_map(line))
         }
         _ => {
             let [left, right] = group.columns;

@@ -1,7 +1,7 @@
 //! Another unit under another schedule.
 
 use super::trial::{Tested, Trial, Work};
-use super::{Ask, Case, Hypothesis, computed};
+use super::{Ask, Case, Hypothesis};
 use crate::candidates::{Asked, Conditions, Guess, candidates, guesses, tells_zeros};
 use crate::emu::schedule::{Addend, Kernel, Values};
 use crate::emu::{Problem, Replay};
@@ -100,7 +100,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             kernel: Some(Kernel::new(&guess.spec, &values, &problem)),
             ..*own
         };
-        if !trial.fits(&computed::replayed(&replay)) {
+        if !trial.fits_replay(&replay) {
             continue;
         }
         let Some(name) = candidate.names.first() else {

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::{Found, Hypothesis};
-use crate::emu::Element;
+use crate::emu::{Element, Replay};
 use crate::num::Format;
 use crate::report::{Policy, grouped};
 
@@ -121,24 +121,27 @@ pub struct Trial<'w> {
     skipped: Cell<usize>,
 }
 
-impl Stored {
-    /// The place in another row (side 0) or column (side 1).
-    pub fn moved(at: Element, side: usize, index: usize) -> Element {
-        match side {
-            0 => Element { row: index, ..at },
-            _ => Element {
-                column: index,
-                ..at
-            },
-        }
+/// The place in another row (side 0) or column (side 1).
+pub fn relocated(at: Element, side: usize, index: usize) -> Element {
+    match side {
+        0 => Element { row: index, ..at },
+        _ => Element {
+            column: index,
+            ..at
+        },
     }
+}
+
+/// Whether D has fewer bits than what is rounded to it, so that much fits by chance.
+pub fn is_narrow(replay: &Replay) -> bool {
+    replay.format().bytes() < replay.arithmetic.accumulator.bytes()
 }
 
 impl<'w> Trial<'w> {
     pub fn new(
+        replay: &Replay,
         (different, equal): (&[Stored], &[Stored]),
-        (format, policy): (Format, Policy),
-        (k, narrow): (usize, bool),
+        policy: Policy,
         work: &'w Work,
     ) -> Trial<'w> {
         let all = || different.iter().chain(equal);
@@ -146,10 +149,10 @@ impl<'w> Trial<'w> {
             elements: all().map(|stored| stored.at).collect(),
             given: all().map(|stored| stored.given).collect(),
             differing: different.len(),
-            k,
-            format,
+            k: replay.problem.k,
+            format: replay.format(),
             policy,
-            narrow,
+            narrow: is_narrow(replay),
             work,
             asked: Cell::new(0),
             skipped: Cell::new(0),
@@ -210,8 +213,9 @@ impl<'w> Trial<'w> {
         enough
     }
 
-    fn same(&self, computed: u64, given: u64) -> bool {
-        self.policy.accepts(self.format, computed, given)
+    /// Whether a replay gives every one of them.
+    pub fn fits_replay(&self, replay: &Replay) -> bool {
+        self.fits(&|at| replay.elements(at))
     }
 
     /// Whether a hypothesis gives every one of them, bit for bit. Without enough work left it is not
@@ -234,7 +238,10 @@ impl<'w> Trial<'w> {
             let computed = compute(&self.elements[done..end]);
             debug_assert_eq!(computed.len(), end - done);
             let mut pairs = computed.iter().zip(&self.given[done..end]);
-            if !pairs.all(|(&computed, &given)| self.same(computed, given)) {
+            let same = |(&computed, &given): (&u64, &u64)| {
+                self.policy.accepts(self.format, computed, given)
+            };
+            if !pairs.all(same) {
                 return false;
             }
             done = end;

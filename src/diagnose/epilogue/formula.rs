@@ -26,12 +26,6 @@ pub struct Formula {
     pub stored: bool,
 }
 
-/// How many elements it gives bit for bit; the others except the last bits of what a function is computed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fit {
-    pub exact: usize,
-}
-
 impl Formula {
     pub fn asked() -> Formula {
         Formula {
@@ -81,8 +75,9 @@ impl Formula {
         x
     }
 
-    /// Whether it gives every element.
-    pub fn fits(&self, case: &Case, points: &Points) -> Option<Fit> {
+    /// If it gives every element: how many of them bit for bit; the others except the last bits of what a function is
+    /// computed by.
+    pub fn fits(&self, case: &Case, points: &Points) -> Option<usize> {
         let m = case.replay.problem.m;
         let mut exact = 0;
         for point in &points.all {
@@ -94,7 +89,7 @@ impl Formula {
             };
             exact += usize::from(self.gives(case, points.format, x, point)?);
         }
-        Some(Fit { exact })
+        Some(exact)
     }
 
     /// Whether it gives the element bit for bit; none if not even nearly.
