@@ -8,8 +8,8 @@ use crate::report::{CauseArea, Place, Stack, capital};
 
 use super::{Ask, Case, Finding, Found, Hypothesis, local, place, stored};
 
-/// Groups that are told.
-const TOLD: usize = 16;
+/// Groups that are reported, the largest first.
+const REPORTED: usize = 16;
 
 /// What every group of mismatches may come from, and where those are that come from nothing known.
 pub fn by_group(
@@ -35,7 +35,7 @@ pub fn by_group(
     if case.is_narrow() && !only {
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
-    for group in groups.iter().take(TOLD) {
+    for group in groups.iter().take(REPORTED) {
         for part in local::parts(case, group, (controls, only), [computing, scheduling]) {
             let of = &part.group;
             let all = of.mismatches == case.comparison.mismatches;
@@ -77,8 +77,10 @@ fn placed(group: &Group, size: Size, only: bool) -> Option<Place> {
 pub fn places(stacks: &[Stack], size: Size) -> Vec<Place> {
     let groups = groups(stacks, size);
     let only = groups.len() == 1;
-    let told = groups.iter().take(TOLD);
-    told.filter_map(|group| placed(group, size, only)).collect()
+    let reported = groups.iter().take(REPORTED);
+    reported
+        .filter_map(|group| placed(group, size, only))
+        .collect()
 }
 
 /// Single elements of a D of few bits that one computation gives: they are not groups any more.

@@ -5,7 +5,7 @@ use super::trial::{Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
 use crate::emu::{Element, Evidence, Problem, Replay};
-use crate::num::{Format, Rounding, Target, fma, result_code};
+use crate::num::{Format, Rounding, Target, Unpacked, fma, result_code};
 use crate::tensor::Planes;
 
 /// Models that a sentence names.
@@ -24,7 +24,7 @@ const SCHEDULED: &str = "a schedule is given, which fixes each operand's place";
 /// operands have a place in it that other ones do not.
 pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     let tests: [(&str, Test); 6] = [
-        ("transposed operands or D", turned),
+        ("transposed operands or D", transposed),
         (ADDENDS, addends),
         ("other formats of A, B and D", formats),
         ("other roundings of TF32 operands", tf32),
@@ -48,7 +48,7 @@ fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
 }
 
 /// Operands or D the other way round.
-fn turned(case: &Case, trial: &Trial) -> Tested {
+fn transposed(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
     let mut found = Vec::new();
@@ -179,6 +179,7 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     let arithmetic = replay.arithmetic;
     let (addend, accumulator) = (arithmetic.addend(), arithmetic.accumulator);
     let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
+    let nan = |format: Format| format.sign_mask() - 1;
     let finished = |code: u64| match replay.convert_to {
         Some(to) => result_code(accumulator, code, to, Rounding::NearestEven),
         None => code,
@@ -189,7 +190,7 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     };
     if way == Way::Doubled {
         let doubled = |at: &Element| {
-            let twice = sum((addend, code(at)), (addend, code(at)));
+            let twice = sum((addend, code(at)), (addend, code(at)), nan(addend));
             finished(with_addend(&chain, at, (addend, twice)))
         };
         return at.iter().map(doubled).collect();
@@ -205,22 +206,23 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     let products = Replay { problem, ..chain }.elements(at);
     let added = products.into_iter().zip(at);
     added
-        .map(|(product, at)| finished(sum((addend, code(at)), (accumulator, product))))
+        .map(|(product, at)| {
+            let sum = sum((addend, code(at)), (accumulator, product), nan(accumulator));
+            finished(sum)
+        })
         .collect()
 }
 
-/// `x + y` in the format of `y`, rounded once to nearest even; integers wrap.
-fn sum((of_x, x): (Format, u64), (of_y, y): (Format, u64)) -> u64 {
+/// `x + y` in the format of `y`, rounded once to nearest even, or this code of NaN; integers wrap.
+pub fn sum((of_x, x): (Format, u64), (of_y, y): (Format, u64), nan: u64) -> u64 {
     if of_y.is_integer() {
         return x.wrapping_add(y) & of_y.max_code();
     }
-    let one = (of_x.bias() as u64) << of_x.fraction_bits();
-    let target = Target::full(of_y, Rounding::NearestEven);
     fma(
-        ([of_x; 2], of_x.unpack(x), of_x.unpack(one)),
+        ([of_x; 2], of_x.unpack(x), Unpacked::one(of_x)),
         (of_y, of_y.unpack(y)),
-        target,
-        of_y.sign_mask() - 1,
+        Target::full(of_y, Rounding::NearestEven),
+        nan,
     )
 }
 
@@ -391,7 +393,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
     };
     let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
     let name = &first.names[name];
-    let words = |c: &Candidate, name: &crate::candidates::Name| {
+    let describe = |c: &Candidate, name: &crate::candidates::Name| {
         let conversion = c.convert_to.map_or(String::new(), |to| format!(" -> {to}"));
         format!(
             "{} {} (-> {}{conversion})",
@@ -403,7 +405,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
         .flat_map(|c| c.names.iter().map(move |name| (c, name)));
     let others: Vec<_> = names
         .filter(|(c, other)| !(std::ptr::eq(**c, *first) && *other == name))
-        .map(|(c, name)| words(c, name))
+        .map(|(c, name)| describe(c, name))
         .collect();
     let too = match others.len() {
         0 => String::new(),
@@ -415,7 +417,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
             n - NAMED
         ),
     };
-    let (tested, own) = (trial.words(), words(first, name));
+    let (tested, own) = (trial.describe(), describe(first, name));
     let text = format!("Another unit or accumulation fits: {own}: {tested}{too}");
     let ask = Ask::Model {
         name: name.clone(),

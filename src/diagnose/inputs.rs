@@ -106,8 +106,8 @@ impl Line {
         let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
         let bits = format.width();
         let k = replay.problem.k;
-        let told = &different[..different.len().min(ESTIMATED)];
-        work.spend(told.len() as u64 * k as u64).then_some(())?;
+        let sampled = &different[..different.len().min(ESTIMATED)];
+        work.spend(sampled.len() as u64 * k as u64).then_some(())?;
         let result = replay.format();
         let arithmetic = replay.arithmetic;
         let share = noise(arithmetic.a, arithmetic.accumulator);
@@ -116,7 +116,7 @@ impl Line {
         } else {
             (-f64::from(result.fraction_bits())).exp2()
         };
-        let elements: Vec<Estimated> = told
+        let elements: Vec<Estimated> = sampled
             .iter()
             .map(|(stored, reproduced)| {
                 let Element { batch, row, column } = stored.at;
@@ -213,8 +213,8 @@ impl Estimated {
         let change = (after - before) * scale * self.other[k];
         if !change.is_finite() || !self.given.is_finite() || !self.reproduced.is_finite() {
             let made = self.reproduced + after * self.other[k];
-            let alike = made == self.given || made.is_nan() && self.given.is_nan();
-            return (alike || !self.reproduced.is_finite()).then_some(0.0);
+            let equal = made == self.given || made.is_nan() && self.given.is_nan();
+            return (equal || !self.reproduced.is_finite()).then_some(0.0);
         }
         let made = self.reproduced + change;
         let rounding = share * (self.sum + change.abs()) + unit * (made.abs() + self.given.abs());

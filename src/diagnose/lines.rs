@@ -115,14 +115,14 @@ pub fn lattice(stacks: &[Stack], size: Size) -> Option<Shape> {
         return None;
     }
     let period = |of: &dyn Fn(&Stack) -> [usize; 2]| {
-        let alike = |&&every: &&usize| {
+        let regular_by = |&&every: &&usize| {
             let [first, _] = of(&stacks[0]);
             stacks.iter().all(|stack| {
                 let [from, to] = of(stack);
                 to - from == 1 && from % every == first % every
             })
         };
-        let every = PERIODS.iter().rev().find(alike).copied().unwrap_or(1);
+        let every = PERIODS.iter().rev().find(regular_by).copied().unwrap_or(1);
         (every, of(&stacks[0])[0] % every)
     };
     let (down, row) = period(&|stack| {

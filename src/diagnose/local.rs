@@ -56,7 +56,7 @@ pub fn parts(
     works: [&Work; 2],
 ) -> Vec<Part> {
     let [computing, _] = works;
-    if let Some(found) = stored::alike(case, group) {
+    if let Some(found) = stored::constant_in(case, group) {
         return vec![Part::of(group, [found])];
     }
     let different: Vec<Stored> = group

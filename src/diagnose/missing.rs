@@ -35,16 +35,16 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
         return Err("sums are integers or have their own scales");
     }
     let span = replay.arithmetic.step.span();
-    let told: Vec<_> = trial.differing().take(ESTIMATED).collect();
-    if told.len() < 2 {
+    let sampled: Vec<_> = trial.differing().take(ESTIMATED).collect();
+    if sampled.len() < 2 {
         return Err("a single element is too little evidence");
     }
-    if !trial.affords(told.len() as u64 * problem.k as u64) {
+    if !trial.affords(sampled.len() as u64 * problem.k as u64) {
         return Err(super::trial::SPENT);
     }
-    let at: Vec<Element> = told.iter().map(|stored| stored.at).collect();
+    let at: Vec<Element> = sampled.iter().map(|stored| stored.at).collect();
     let expected = replay.elements(&at);
-    let estimated: Vec<Estimated> = told
+    let estimated: Vec<Estimated> = sampled
         .iter()
         .zip(expected)
         .map(|(stored, expected)| Estimated::of(case, stored.at, expected, stored.given))

@@ -95,9 +95,9 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         findings,
         ..Diagnosis::default()
     };
-    let seen = stored::specials(case).or_else(|| stored::all_alike(case));
-    let alike = |found: &Found| found.hypothesis == Hypothesis::Constant;
-    if let Some(found) = seen.as_ref().filter(|found| !alike(found)) {
+    let seen = stored::specials(case).or_else(|| stored::constant(case));
+    let constant = |found: &Found| found.hypothesis == Hypothesis::Constant;
+    if let Some(found) = seen.as_ref().filter(|found| !constant(found)) {
         return only(vec![all(found.clone())]);
     }
     let ledger = Rc::default();
@@ -110,13 +110,13 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         let lost = schedule::lost_tail(case, &trials[1]);
         return only(lost.into_iter().chain([found]).map(all).collect());
     }
-    ledger.refute(stored::ALIKE);
+    ledger.refute(stored::SPECIALS);
     let findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
     if !findings.is_empty() {
         return only(findings);
     }
     let (findings, places) = by_group(case, &controls, [&computing, &scheduling]);
-    let (tried, untried) = ledger.said();
+    let (tried, untried) = ledger.outcome();
     Diagnosis {
         findings,
         places,

@@ -77,7 +77,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
             Format::Fp32
         );
         if trials[0].fits_replay(&read.replay) {
-            return vec![saying(format!("{held}: {}", trials[0].words()))];
+            return vec![saying(format!("{held}: {}", trials[0].describe()))];
         }
         let mut found = computed::computations(&read, &trials[0]);
         if found.is_empty() {

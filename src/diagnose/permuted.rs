@@ -165,7 +165,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     if touched.iter().any(|line| from[*line] == *line) {
         return Ok(Vec::new());
     }
-    let (hypothesis, what) = told(&lines, &from, &moved);
+    let (hypothesis, what) = describe(&lines, &from, &moved);
     let found = trial.found(hypothesis, what);
     Ok(vec![match moved[..] {
         [_] => found.at([from[moved[0]] % lines.count]),
@@ -174,7 +174,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
 }
 
 /// What became of which lines.
-fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) {
+fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) {
     let (name, count) = (lines.name(), lines.count);
     let several = [Hypothesis::RowsPermuted, Hypothesis::ColumnsPermuted][lines.side];
     let matrix = |line: usize| line / count;
@@ -189,15 +189,18 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             .collect();
         pairs.dedup();
         let whole = moved.len() == pairs.len() * count;
-        let said = pairs.iter().take(LISTED).map(|(here, there)| {
+        let texts = pairs.iter().take(LISTED).map(|(here, there)| {
             if whole {
                 format!("matrix {here} holds the values of matrix {there}")
             } else {
                 format!("{name}s of matrix {here} hold the values of {name}s of matrix {there}")
             }
         });
-        let said: Vec<String> = said.collect();
-        return (Hypothesis::OtherMatrix, said.join(", ") + more(pairs.len()));
+        let texts: Vec<String> = texts.collect();
+        return (
+            Hypothesis::OtherMatrix,
+            texts.join(", ") + more(pairs.len()),
+        );
     }
     let holds = |line: usize| {
         format!(

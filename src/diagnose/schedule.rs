@@ -37,7 +37,7 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
 fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let replay = case.replay;
     let found = |what: String, too: String, preset: &str, overrides: Overrides| {
-        let text = format!("{what}: {}{too}", trial.words());
+        let text = format!("{what}: {}{too}", trial.describe());
         let found = Found::new(Hypothesis::OtherSchedule, text);
         let overrides = Box::new(overrides);
         let preset = preset.to_owned();

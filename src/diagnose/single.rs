@@ -3,15 +3,13 @@
 
 use serde::Serialize;
 
+use super::computed::sum;
 use super::element::{Change, Element};
 use super::trial::Work;
 use super::{Found, Hypothesis, WORK};
 use crate::emu::step::{Carried, Step};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
-use crate::num::{
-    Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
-    round_code,
-};
+use crate::num::{Format, Number, Rounding, Target, Value, convert_exact, quiet_nan, round_code};
 use crate::tensor::parallel;
 
 /// What was tried and what gave D.
@@ -263,22 +261,11 @@ impl Single<'_> {
             found.push(Found::new(Hypothesis::COmitted, "C was left out"));
         }
         let accumulator = formats.accumulator;
-        let added = if accumulator.is_integer() {
-            u64::from((without as u32).wrapping_add(element.c as u32))
-        } else {
-            let one = Unpacked {
-                class: Class::Finite,
-                negative: false,
-                significand: 1 << accumulator.fraction_bits(),
-                exponent: 0,
-            };
-            fma(
-                ([accumulator; 2], accumulator.unpack(without), one),
-                (formats.addend, formats.addend.unpack(element.c)),
-                Target::full(accumulator, Rounding::NearestEven),
-                quiet_nan(accumulator),
-            )
-        };
+        let added = sum(
+            (formats.addend, element.c),
+            (accumulator, without),
+            quiet_nan(accumulator),
+        );
         if self.gives(added) {
             let text = "C was added at the end, to the finished sum of products (RNE)";
             found.push(Found::new(Hypothesis::CAddedLast, text));

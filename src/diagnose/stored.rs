@@ -7,7 +7,7 @@ use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
 use crate::report::grouped;
 
 /// What is tried of the codes.
-pub const ALIKE: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
+pub const SPECIALS: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
 pub const FLIPPED: &str = "a flipped bit of D";
 
 /// Elements of an area that are all looked at.
@@ -32,7 +32,7 @@ pub fn specials(case: &Case) -> Option<Found> {
 }
 
 /// Every element of D is the same.
-pub fn all_alike(case: &Case) -> Option<Found> {
+pub fn constant(case: &Case) -> Option<Found> {
     let n = case.replay.problem.n;
     let seen = case.spread.different.iter().chain(&case.spread.equal);
     let mut codes = seen.map(|seen| seen.given);
@@ -70,7 +70,7 @@ fn of_code(what: &str, format: Format, code: u64) -> String {
 }
 
 /// Every element of the group's area is the same.
-pub fn alike(case: &Case, group: &Group) -> Option<Found> {
+pub fn constant_in(case: &Case, group: &Group) -> Option<Found> {
     let size = case.size();
     let area = group.area(size);
     let whole = matches!(group.shape, Shape::Lines { .. } | Shape::Rectangle { .. });
@@ -85,12 +85,12 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     } else {
         Vec::new()
     };
-    let alike = if looked_at.is_empty() {
+    let constant = if looked_at.is_empty() {
         area_of(case, group).all(same)
     } else {
         looked_at.iter().copied().all(same)
     };
-    if !alike {
+    if !constant {
         return None;
     }
     let what = match looked_at.len() {

@@ -45,7 +45,7 @@ impl Ledger {
     }
 
     /// What was refuted, wherever it was tested, and what was not tested, together with others for the same reason.
-    pub fn said(&self) -> (Vec<&'static str>, Vec<String>) {
+    pub fn outcome(&self) -> (Vec<&'static str>, Vec<String>) {
         let open = self.open.borrow();
         let mut refuted = self.refuted.borrow().clone();
         refuted.retain(|what| open.iter().all(|(left, _)| left != what));
@@ -56,9 +56,9 @@ impl Ledger {
                 None => reasons.push((why, vec![what])),
             }
         }
-        let said = reasons.into_iter();
-        let said = said.map(|(why, all)| format!("{} ({why})", all.join(", ")));
-        (refuted, said.collect())
+        let open = reasons.into_iter();
+        let open = open.map(|(why, all)| format!("{} ({why})", all.join(", ")));
+        (refuted, open.collect())
     }
 }
 
@@ -117,7 +117,7 @@ pub struct Trial<'w> {
     narrow: bool,
     work: &'w Work,
     /// Computations that were compared with D, and those that would have taken too long.
-    asked: Cell<usize>,
+    tested: Cell<usize>,
     skipped: Cell<usize>,
 }
 
@@ -154,7 +154,7 @@ impl<'w> Trial<'w> {
             policy,
             narrow: is_narrow(replay),
             work,
-            asked: Cell::new(0),
+            tested: Cell::new(0),
             skipped: Cell::new(0),
         }
     }
@@ -175,7 +175,7 @@ impl<'w> Trial<'w> {
         Trial {
             elements: self.elements.clone(),
             given: self.given.clone(),
-            asked: Cell::new(0),
+            tested: Cell::new(0),
             skipped: Cell::new(0),
             work,
             ..*self
@@ -188,7 +188,7 @@ impl<'w> Trial<'w> {
 
     /// Puts a hypothesis to the test, and notes what became of it.
     pub fn test(&self, what: &'static str, test: impl FnOnce() -> Tested) -> Vec<Found> {
-        let [asked, skipped] = [self.asked.get(), self.skipped.get()];
+        let [tested, skipped] = [self.tested.get(), self.skipped.get()];
         let ledger = &self.work.ledger;
         let found = match test() {
             Ok(found) => found,
@@ -199,7 +199,7 @@ impl<'w> Trial<'w> {
         };
         if self.skipped.get() > skipped {
             ledger.leave(what, SPENT);
-        } else if found.is_empty() && self.asked.get() > asked {
+        } else if found.is_empty() && self.tested.get() > tested {
             ledger.refute(what);
         }
         found
@@ -208,7 +208,7 @@ impl<'w> Trial<'w> {
     /// Whether so much work was left to compute something that is compared with D.
     pub fn affords(&self, cost: u64) -> bool {
         let enough = self.work.spend(cost);
-        let counter = if enough { &self.asked } else { &self.skipped };
+        let counter = if enough { &self.tested } else { &self.skipped };
         counter.set(counter.get() + 1);
         enough
     }
@@ -256,11 +256,11 @@ impl<'w> Trial<'w> {
 
     /// A hypothesis that fits: what is so, and on how much that was tested.
     pub fn found(&self, hypothesis: Hypothesis, what: impl std::fmt::Display) -> Found {
-        Found::new(hypothesis, format!("{what}: {}", self.words()))
+        Found::new(hypothesis, format!("{what}: {}", self.describe()))
     }
 
     /// What a hypothesis that fits may say.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let (all, differing) = (self.elements.len(), self.differing);
         let tested = match all - differing {
             0 => format!(
@@ -302,7 +302,7 @@ mod tests {
         ledger.refute("two");
         ledger.leave("one", "no time");
         ledger.leave("three", "no time");
-        let (refuted, open) = ledger.said();
+        let (refuted, open) = ledger.outcome();
         assert_eq!(refuted, ["two"]);
         assert_eq!(open, ["one, three (no time)"]);
     }

@@ -8,7 +8,7 @@ use super::super::{Case, Found, Hypothesis};
 use super::points::{Point, Points};
 use super::solve::vary;
 use super::{FEW, listed};
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Element, Replay};
 
 /// k, and columns, that share a scale.
 const OF_K: [usize; 3] = [128, 64, 32];
@@ -37,9 +37,7 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
         let at: Vec<Element> = points.all.iter().map(|point| point.at).collect();
         let parts = (0..problem.k).step_by(of_k).map(|first| {
             let part = Replay {
-                problem: Problem {
-                    ..problem.part_k(first..(first + of_k).min(problem.k))
-                },
+                problem: problem.part_k(first..(first + of_k).min(problem.k)),
                 convert_to: None,
                 ..replay
             };
@@ -70,16 +68,13 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<
         let scales = least_squares(points, parts, members)?;
         more += members.len() as isize - scales.len() as isize;
         for &i in members {
-            let sum: f64 = parts
-                .iter()
-                .zip(&scales)
-                .map(|(part, scale)| part[i] * scale)
-                .sum();
-            let size: f64 = parts
-                .iter()
-                .zip(&scales)
-                .map(|(part, scale)| (part[i] * scale).abs())
-                .sum();
+            let terms = || {
+                parts
+                    .iter()
+                    .zip(&scales)
+                    .map(|(part, scale)| part[i] * scale)
+            };
+            let (sum, size) = (terms().sum(), terms().map(f64::abs).sum());
             exact += usize::from(gives(&points.all[i], sum, size)?);
         }
         // Sums that are missing altogether have another cause.

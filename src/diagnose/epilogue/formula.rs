@@ -27,7 +27,7 @@ pub struct Formula {
 }
 
 impl Formula {
-    pub fn asked() -> Formula {
+    pub fn requested() -> Formula {
         Formula {
             bare: false,
             alpha: 1.0,
@@ -43,7 +43,7 @@ impl Formula {
     pub fn bare() -> Formula {
         Formula {
             bare: true,
-            ..Formula::asked()
+            ..Formula::requested()
         }
     }
 
@@ -54,7 +54,11 @@ impl Formula {
 
     /// Before the function.
     pub fn linear(&self, m: usize, point: &Point) -> f32 {
-        let sum = if self.bare { point.bare } else { point.asked };
+        let sum = if self.bare {
+            point.bare
+        } else {
+            point.requested
+        };
         let mut x = match self.beta {
             Some(beta) => self.alpha.mul_add(sum, beta * point.c),
             None if self.alpha == 1.0 => sum,

@@ -79,7 +79,7 @@ fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
     }
     trial.affords(0);
     let has_c = case.replay.problem.c.is_some();
-    let bases = [Some(Formula::asked()), has_c.then(Formula::bare)];
+    let bases = [Some(Formula::requested()), has_c.then(Formula::bare)];
     for base in bases.into_iter().flatten() {
         let none = base.bare.then_some(None);
         let all = none.into_iter().chain(Function::ALL.map(Some));

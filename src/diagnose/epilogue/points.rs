@@ -1,8 +1,8 @@
 //! Elements of D beside the sums that they may be made of.
 
+use super::super::Case;
 use super::super::estimate::value;
 use super::super::trial::{SPENT, Trial};
-use super::super::{Case, trial};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, convert_exact};
@@ -19,7 +19,7 @@ const ALL: usize = 4096;
 pub struct Point {
     pub at: Element,
     /// The sum as it was asked for, and the one without C.
-    pub asked: f32,
+    pub requested: f32,
     pub bare: f32,
     pub c: f32,
     pub given: u64,
@@ -69,36 +69,32 @@ impl Points {
         if !trial.affords(at.len() as u64 * each) {
             return Err(SPENT);
         }
-        let asked = Replay {
+        let requested = Replay {
             kernel,
             convert_to: None,
             ..replay
         };
-        let sums = asked.elements(&at);
+        let sums = requested.elements(&at);
         let bare = match problem.c {
             None => sums.clone(),
             Some(_) => Replay {
                 problem: Problem { c: None, ..problem },
-                ..asked
+                ..requested
             }
             .elements(&at),
         };
         let number = |code: u64| f32::from_bits(code as u32);
         let point = |((&at, sum), bare): ((&Element, u64), u64)| {
             let row = at.batch * problem.m + at.row;
-            let trial::Stored { given, .. } = case.stored([row, at.column]);
+            let given = case.stored([row, at.column]).given;
             let c = problem.c.map(|c| {
                 let code = c.plane(at.batch).code(at.row, at.column);
                 convert_exact(c.tensor().format(), code, Format::Fp32)
             });
-            let c = match c {
-                None => 0,
-                Some(Ok(code)) => code,
-                Some(Err(_)) => return None,
-            };
+            let c = c.transpose().ok()?.unwrap_or(0);
             Some(Point {
                 at,
-                asked: number(sum),
+                requested: number(sum),
                 bare: number(bare),
                 c: number(c),
                 given,

@@ -32,7 +32,7 @@ impl Known<'_> {
         f64::from(if bare {
             self.point.bare
         } else {
-            self.point.asked
+            self.point.requested
         })
     }
 
@@ -45,7 +45,7 @@ impl Known<'_> {
 /// How a solution is searched for: none if D refutes it.
 pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
 
-/// Kinds of numbers, and whether they are told as `what` is.
+/// What is concluded, by which solver, and how many unknown numbers there are at least.
 pub const SOLVERS: [(&str, Solver, usize); 4] = [
     ("factors alpha and beta", factors, 2),
     ("a bias per column", bias, 0),
@@ -160,7 +160,7 @@ fn alphas(known: &[Known]) -> Vec<f32> {
 /// A constant for every column, of the sum as it was asked for, or of one that is multiplied.
 fn bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let mut found = Vec::new();
-    for base in [Formula::asked(), Formula::bare()] {
+    for base in [Formula::requested(), Formula::bare()] {
         found.extend(with_bias(known, base));
     }
     // Deviations from the mean of each column have no bias.
@@ -234,7 +234,7 @@ fn lines(known: &[Known], _: bool) -> Option<Vec<Formula>> {
         let Some(table) = table(&ranges) else {
             continue;
         };
-        let formula = Formula::asked();
+        let formula = Formula::requested();
         found.push(match side {
             0 => Formula {
                 rows: Some(table),
@@ -306,7 +306,7 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     Some(vec![Formula {
         rows: Some(table(0, first)),
         columns: Some(table(1, 1.0 / first)),
-        ..Formula::asked()
+        ..Formula::requested()
     }])
 }
 
