@@ -246,14 +246,28 @@ impl Pen<'_> {
         }
     }
 
+    /// `±m * 2^e` as product `k`, by the smallest scales of its block that leave a product.
+    pub fn small(self, k: usize, negative: bool, m: u64, e: i32) -> Self {
+        let block = self.desk.scale.map_or(K, |scale| scale.block);
+        let scale = e.max(2 * self.desk.scale_reach().0);
+        self.product(k, negative, m, e - scale)
+            .scaled(k / block, scale)
+    }
+
     /// What the answer tells apart, where it is not what the family's tell.
     pub fn tells(mut self, what: &'static str) -> Self {
         self.case.tells = what;
         self
     }
 
-    pub fn tag(mut self, name: &'static str, x: i32, y: i32) -> Self {
-        self.case.tag = Tag(name, x, y);
+    pub fn tag(self, name: &'static str, x: i32, y: i32) -> Self {
+        self.tag_if(true, name, x, y)
+    }
+
+    pub fn tag_if(mut self, tagged: bool, name: &'static str, x: i32, y: i32) -> Self {
+        if tagged {
+            self.case.tag = Tag(name, x, y);
+        }
         self
     }
 

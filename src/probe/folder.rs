@@ -251,15 +251,7 @@ const AGAIN: &str = "write the probes again with this version, and run them agai
 /// The suite that a manifest describes.
 fn promised(path: &Path) -> Result<Suite, Fault> {
     let text = read_text(path, "manifest of probes", MAX_DOCUMENT);
-    parsed(&text.map_err(|error| *error.fault)?)
-}
-
-/// The suite that the text of a manifest describes.
-///
-/// # Errors
-/// If it lists other cases than this version writes for its formats.
-pub fn parsed(text: &str) -> Result<Suite, Fault> {
-    let manifest = Manifest::parse(text)?;
+    let manifest = Manifest::parse(&text.map_err(|error| *error.fault)?)?;
     let suite = Suite::scaled(manifest.a, manifest.b, manifest.accumulator, manifest.scale);
     let suite = suite.map_err(Fault::from)?;
     manifest.confirm(&suite)?;

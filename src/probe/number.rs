@@ -29,6 +29,11 @@ pub fn code(format: Format, negative: bool, m: u64, e: i32) -> Option<u64> {
     (format.unpack(code).class == Class::Finite).then_some(code)
 }
 
+/// The code of 1.
+pub fn one(format: Format) -> u64 {
+    code(format, false, 1, 0).expect("every format has a one")
+}
+
 /// The exponent of a format's smallest number.
 pub fn lowest(format: Format) -> i32 {
     format.min_exponent() - format.fraction_bits() as i32

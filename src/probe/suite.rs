@@ -1,6 +1,7 @@
 //! Cases, and the suites of them.
 
-pub use super::desk::{Case, Desk, INTEGER_K, K, Pen, Tag};
+use super::desk::Desk;
+pub use super::desk::{Case, INTEGER_K, K, Tag};
 use super::families;
 use crate::emu::Scale;
 use crate::emu::step::Formats;
@@ -106,7 +107,7 @@ impl Suite {
     }
 
     /// As a step has them.
-    pub fn of_step(&self) -> Formats {
+    pub fn step_formats(&self) -> Formats {
         Formats {
             a: self.a,
             b: self.b,

@@ -95,10 +95,8 @@ pub fn write(desk: &mut Desk) {
                     if c_too {
                         pen = pen.c(negative, c, -(acc.fraction_bits() as i32));
                     }
-                    if index == 0 && !negative && c_too {
-                        pen = pen.tag("carries", n as i32, 0);
-                    }
-                    pen.done();
+                    pen.tag_if(index == 0 && !negative && c_too, "carries", n as i32, 0)
+                        .done();
                 }
             }
         }

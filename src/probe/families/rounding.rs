@@ -58,13 +58,7 @@ pub fn write(desk: &mut Desk) {
                             .c(negative, 1, base)
                             .powers(from..from + 3, negative, base)
                             .product(from + 3, negative, m, e);
-                        let tagged = from == 124;
-                        pen.tag(
-                            if tagged { name } else { "" },
-                            m as i32 * i32::from(tagged),
-                            (p - q) * i32::from(tagged),
-                        )
-                        .done();
+                        pen.tag_if(from == 124, name, m as i32, p - q).done();
                         let odd = q.max(4) - 3;
                         desk.case(format!(
                             "{all}C = 2^{base} + 2^{}, three times 2^{base} and {m} * 2^{e}) \

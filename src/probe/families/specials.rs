@@ -2,7 +2,7 @@
 
 use crate::num::Format;
 use crate::probe::desk::Desk;
-use crate::probe::number::code;
+use crate::probe::number::{code, one};
 
 pub const TELLS: &str = "NaN codes, infinities, masked zeros, ignored bits";
 
@@ -31,10 +31,7 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
     ];
     if format.ignored_bits() != 0 {
         all.push(("an infinity with an ignored bit", at(field) | 1));
-        all.push((
-            "one with all ignored bits",
-            code(format, false, 1, 0).unwrap_or(0) | (at(1) - 1),
-        ));
+        all.push(("one with all ignored bits", one(format) | (at(1) - 1)));
         all.push(("ignored bits alone", at(1) - 1));
         all.push(("a NaN with ignored bits", at(field | 1) | 5));
     }
@@ -43,7 +40,6 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
 
 pub fn write(desk: &mut Desk) {
     let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
-    let one = |f| code(f, false, 1, 0).expect("every format has a one");
     let ones = (one(a), one(b));
     for (side, format) in [(0, a), (1, b)] {
         let other = [b, a][side];

@@ -20,16 +20,11 @@ pub fn write(desk: &mut Desk) {
                     let pair = if side == 0 { (x, y) } else { (y, x) };
                     let name = ["A", "B"][side];
                     let first = what == "smallest" && up >= 1;
-                    let tag = if first { "subnormal-in" } else { "" };
                     desk.case(format!(
                         "the {what} subnormal of {name}'s format times 2^{up}"
                     ))
                     .codes(0, pair)
-                    .tag(
-                        tag,
-                        if tag.is_empty() { 0 } else { side as i32 },
-                        if tag.is_empty() { 0 } else { up },
-                    )
+                    .tag_if(first, "subnormal-in", side as i32, up)
                     .done();
                 }
             }

@@ -1,13 +1,12 @@
 //! Signs of zeros.
 
 use crate::probe::desk::{Desk, K};
-use crate::probe::number::code;
+use crate::probe::number::one;
 
 pub const TELLS: &str = "sign of zero results";
 
 pub fn write(desk: &mut Desk) {
     let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
-    let one = |f| code(f, false, 1, 0).expect("every format has a one");
     let (one_a, one_b) = (one(a), one(b));
     let negative = |f: crate::num::Format| f.zero(true);
     for (index, c) in [acc.zero(false), acc.zero(true)].into_iter().enumerate() {

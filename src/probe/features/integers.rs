@@ -1,8 +1,8 @@
 //! The table of integers: where their sums end.
 
-use super::{Answers, Feature, Row};
+use super::{Answers, Row};
 
-const ROWS: [Row; 6] = [
+pub(super) const ROWS: [Row; 6] = [
     ("products", "products", products),
     ("sums", "sums of products", sums),
     ("range", "numbers of C and D", range),
@@ -12,10 +12,6 @@ const ROWS: [Row; 6] = [
 ];
 
 const TOP: i64 = i32::MAX as i64;
-
-pub(super) fn all(answers: &Answers) -> Vec<Feature> {
-    super::table(&ROWS, answers)
-}
 
 fn all_of(x: &Answers, name: &'static str) -> Vec<(i32, i32, i64)> {
     let all = x.all(name).into_iter();

@@ -1,11 +1,11 @@
 //! One function a row.
 
-use super::{Answers, Feature, Row};
+use super::{Answers, Row};
 use crate::num::{Class, Format};
 use crate::probe::desk::{K, Tag};
 use crate::probe::number::lowest;
 
-const ROWS: [Row; 22] = [
+pub(super) const ROWS: [Row; 22] = [
     ("subnormals_in", "subnormal A and B", subnormals_in),
     ("subnormals_c", "subnormal C", subnormals_c),
     ("subnormals_out", "subnormal results", subnormals_out),
@@ -45,10 +45,6 @@ const ROWS: [Row; 22] = [
     ("nan", "code of NaN", nan),
     ("infinity", "Inf * 0, Inf - Inf", infinity),
 ];
-
-pub(super) fn all(answers: &Answers) -> Vec<Feature> {
-    super::table(&ROWS, answers)
-}
 
 fn kept(all: impl Iterator<Item = bool>) -> Option<String> {
     let all: Vec<bool> = all.collect();

@@ -73,8 +73,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether the engine can run this step.
-    pub fn possible(&self, step: &Step) -> bool {
+    /// A step with the formats of the cases.
+    pub fn arithmetic(&self, step: Step) -> Arithmetic {
         let Formats {
             a,
             b,
@@ -82,8 +82,15 @@ impl<'a> Evidence<'a> {
             scale,
             ..
         } = self.formats;
-        let plain = Arithmetic::plain([a, b], accumulator, step.clone());
-        Arithmetic { scale, ..plain }.check().is_ok()
+        Arithmetic {
+            scale,
+            ..Arithmetic::plain([a, b], accumulator, step)
+        }
+    }
+
+    /// Whether the engine can run this step.
+    pub fn possible(&self, step: &Step) -> bool {
+        self.arithmetic(step.clone()).check().is_ok()
     }
 
     /// What a step answers to a case.
@@ -163,11 +170,7 @@ impl<'a> Evidence<'a> {
         self.answer(step, case) == self.answers[case]
     }
 
-    /// The number of answers that a step does not give, counted no further than one above `limit`.
-    pub fn misses(&self, step: &Step, limit: usize) -> usize {
-        self.count(step, limit, self.cases.len())
-    }
-
+    /// The number of the first `cases` answers that a step does not give, counted no further than one above `limit`.
     pub(super) fn count(&self, step: &Step, limit: usize, cases: usize) -> usize {
         let mut order = self.order.borrow_mut();
         let mut misses = 0;
@@ -197,7 +200,12 @@ impl<'a> Evidence<'a> {
         Some(case)
     }
 
-    /// Whether a step gives every answer, by the exact engine.
+    /// Whether a step gives every answer.
+    pub fn fits(&self, step: &Step) -> bool {
+        self.first_miss(step).is_none()
+    }
+
+    /// The same by the exact engine alone.
     pub fn confirms(&self, step: &Step) -> bool {
         let mut answers = self.cases.iter().zip(self.answers);
         answers.all(|(case, answer)| case.answer(self.formats, step) == *answer)
@@ -215,18 +223,65 @@ impl<'a> Evidence<'a> {
 
     /// The first of some steps that gives every answer.
     pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
-        let exact = |step: &&Step| self.possible(step) && self.misses(step, 0) == 0;
+        let exact = |step: &&Step| self.possible(step) && self.fits(step);
         steps.iter().find(exact).cloned()
     }
 
-    /// The plausible values of a constant other than its own.
-    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
-        values(name, step, self.formats, &self.nans)
+    /// A step with another value of a constant (and of what hangs on it), if the engine can run it.
+    pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
+        let mut changed = serde_json::to_value(step).expect("a step is plain data");
+        let mut path = name.split('.');
+        *path.try_fold(&mut changed, |at, key| at.get_mut(key))? = value.clone();
+        let mut step: Step = serde_json::from_value(changed).ok()?;
+        step.follow(name);
+        self.possible(&step).then_some(step)
     }
 
-    /// A step with another value of a constant, if the engine can run it.
-    pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
-        with(step, name, value).filter(|step| self.possible(step))
+    /// The plausible values of a constant, those that make no sense beside the others included.
+    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
+        let numbers =
+            |all: &mut dyn Iterator<Item = i64>| all.map(|n| json!(n)).collect::<Vec<_>>();
+        let full = i64::from(self.formats.accumulator.fraction_bits()) + 1;
+        let longest = (K / 2) as i64;
+        let bare = name.rsplit('.').next().unwrap_or(name);
+        let integers = self.formats.accumulator.is_integer();
+        let k = if integers { INTEGER_K } else { K };
+        if let Some(values) = step.values(bare, k) {
+            return values;
+        }
+        match bare {
+            "nan" | "operand" | "invalid" => {
+                let acc = self.formats.accumulator;
+                let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
+                let ones = acc.sign_mask() - 1;
+                let mut codes = vec![quiet, ones, quiet | acc.sign_mask(), ones | acc.sign_mask()];
+                codes.extend(&self.nans);
+                codes.sort_unstable();
+                codes.dedup();
+                codes.into_iter().map(|c| json!(Code(c))).collect()
+            }
+            "alignment" => ["rz", "rne", "rna", "rd"].map(|r| json!(r)).into(),
+            "rounding" | "closing" => ["rz", "rne"].map(|r| json!(r)).into(),
+            "overflow" => ["wrap", "saturate"].map(|o| json!(o)).into(),
+            "group" | "span" | "sums" => numbers(&mut (1..=longest)),
+            "fraction_bits" | "sum_fraction_bits" | "result_fraction_bits" | "width" => {
+                numbers(&mut (0..=64).chain([72, 80, 96]))
+            }
+            "addend_window" => [numbers(&mut (0..=80).chain([4096])), vec![Value::Null]].concat(),
+            "sum_bits" => [numbers(&mut (1..=80)), vec![Value::Null]].concat(),
+            "zero_exponent" => numbers(&mut (-4096..=20)),
+            "precision" => numbers(&mut (1..=full)),
+            "part" => numbers(&mut (1..=32)),
+            "scaling" => ["lane_exponent", "mxfp4", "nvfp4"].map(|s| json!(s)).into(),
+            "lanes" => numbers(&mut [4, 8].into_iter()),
+            "addend" => ["value", "hidden_bit"].map(|a| json!(a)).into(),
+            "pair" => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),
+            "sparse_mask" | "ieee_top" | "minus_zero" | "plus_zero" => {
+                vec![json!(false), json!(true)]
+            }
+            "period" => numbers(&mut [2, 4, 8, 16, 32, 64].into_iter()),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -236,62 +291,8 @@ fn gcd(a: usize, b: usize) -> usize {
 
 /// The cases of a suite, ready to be replayed.
 pub(super) fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
-    let formats = suite.of_step();
+    let formats = suite.step_formats();
     let cases = suite.cases.iter();
     let prepared = cases.map(|case| Prepared::new(formats, case));
     (formats, prepared.collect())
-}
-
-/// A step with another value of one constant (and of what hangs on it).
-fn with(step: &Step, name: &str, value: &Value) -> Option<Step> {
-    let mut changed = serde_json::to_value(step).expect("a step is plain data");
-    let mut path = name.split('.');
-    *path.try_fold(&mut changed, |at, key| at.get_mut(key))? = value.clone();
-    let mut step: Step = serde_json::from_value(changed).ok()?;
-    step.follow(name);
-    Some(step)
-}
-
-/// The plausible values of a constant, those that make no sense beside the others included.
-fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Value> {
-    let numbers = |all: &mut dyn Iterator<Item = i64>| all.map(|n| json!(n)).collect::<Vec<_>>();
-    let full = i64::from(formats.accumulator.fraction_bits()) + 1;
-    let longest = (K / 2) as i64;
-    let bare = name.rsplit('.').next().unwrap_or(name);
-    let integers = formats.accumulator.is_integer();
-    let k = if integers { INTEGER_K } else { K };
-    if let Some(values) = step.values(bare, k) {
-        return values;
-    }
-    match bare {
-        "nan" | "operand" | "invalid" => {
-            let acc = formats.accumulator;
-            let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
-            let ones = acc.sign_mask() - 1;
-            let mut codes = vec![quiet, ones, quiet | acc.sign_mask(), ones | acc.sign_mask()];
-            codes.extend(nans);
-            codes.sort_unstable();
-            codes.dedup();
-            codes.into_iter().map(|c| json!(Code(c))).collect()
-        }
-        "alignment" => ["rz", "rne", "rna", "rd"].map(|r| json!(r)).into(),
-        "rounding" | "closing" => ["rz", "rne"].map(|r| json!(r)).into(),
-        "overflow" => ["wrap", "saturate"].map(|o| json!(o)).into(),
-        "group" | "span" | "sums" => numbers(&mut (1..=longest)),
-        "fraction_bits" | "sum_fraction_bits" | "result_fraction_bits" | "width" => {
-            numbers(&mut (0..=64).chain([72, 80, 96]))
-        }
-        "addend_window" => [numbers(&mut (0..=80).chain([4096])), vec![Value::Null]].concat(),
-        "sum_bits" => [numbers(&mut (1..=80)), vec![Value::Null]].concat(),
-        "zero_exponent" => numbers(&mut (-4096..=20)),
-        "precision" => numbers(&mut (1..=full)),
-        "part" => numbers(&mut (1..=32)),
-        "scaling" => ["lane_exponent", "mxfp4", "nvfp4"].map(|s| json!(s)).into(),
-        "lanes" => numbers(&mut [4, 8].into_iter()),
-        "addend" => ["value", "hidden_bit"].map(|a| json!(a)).into(),
-        "pair" => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),
-        "sparse_mask" | "ieee_top" | "minus_zero" | "plus_zero" => vec![json!(false), json!(true)],
-        "period" => numbers(&mut [2, 4, 8, 16, 32, 64].into_iter()),
-        _ => Vec::new(),
-    }
 }

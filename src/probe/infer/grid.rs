@@ -228,8 +228,7 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
                 if hopeless(evidence, &corners.map(step).collect::<Vec<_>>()) {
                     continue;
                 }
-                let exact =
-                    |step: &Step| evidence.possible(step) && evidence.first_miss(step).is_none();
+                let exact = |step: &Step| evidence.possible(step) && evidence.fits(step);
                 let found = all.map(step).find(exact);
                 if found.is_some() {
                     return found;

@@ -27,7 +27,7 @@ mod search;
 use serde_json::Value;
 
 use super::Suite;
-use crate::emu::step::Step;
+use crate::emu::step::{Constant, Step};
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
@@ -161,7 +161,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
                 cases: evidence.mismatches(&ends[0]),
                 hypotheses: ends.len(),
                 witnesses: evidence.witnesses(suite, &ends),
-                arithmetic: arithmetic(suite, ends.swap_remove(0)),
+                arithmetic: evidence.arithmetic(ends.swap_remove(0)),
             })));
         }
         exact.push(ends.swap_remove(0));
@@ -169,97 +169,76 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     let step = exact.remove(0);
     Ok(Verdict::Explained(Box::new(Explained {
         constants: findings(&evidence, &step),
-        arithmetic: arithmetic(suite, step),
+        arithmetic: evidence.arithmetic(step),
         also: exact,
     })))
 }
 
-fn arithmetic(suite: &Suite, step: Step) -> Arithmetic {
-    Arithmetic {
-        scale: suite.scale,
-        ..Arithmetic::plain([suite.a, suite.b], suite.accumulator, step)
-    }
-}
-
 fn findings(evidence: &Evidence, step: &Step) -> Vec<Finding> {
-    let constants = step.constants();
-    constants
-        .into_iter()
-        .map(|constant| {
-            let values = evidence.values(step, &constant.name);
-            let finding = Finding {
-                name: constant.name,
-                value: constant.value,
-                others: Vec::new(),
-                refuted: Vec::new(),
-            };
-            match finding.value.as_i64() {
-                Some(value) => integer(evidence, step, finding, value, &values),
-                None => each(evidence, step, finding, &values),
+    let find = |constant: Constant| {
+        let values = evidence.values(step, &constant.name);
+        let mut finding = Finding {
+            name: constant.name,
+            value: constant.value,
+            others: Vec::new(),
+            refuted: Vec::new(),
+        };
+        let integer = finding.value.as_i64();
+        if let Some(value) = integer {
+            finding.try_integers(evidence, step, value, &values);
+        }
+        for value in values {
+            if integer.is_none() || value.as_i64().is_none() {
+                finding.try_value(evidence, step, value);
             }
-        })
-        .collect()
+        }
+        finding
+    };
+    step.constants().into_iter().map(find).collect()
 }
 
-/// Tries every value.
-fn each(evidence: &Evidence, step: &Step, mut finding: Finding, values: &[Value]) -> Finding {
-    for value in values.iter().filter(|&value| *value != finding.value) {
-        let Some(candidate) = evidence.with(step, &finding.name, value) else {
-            continue;
+impl Finding {
+    /// Notes whether the answers allow another value.
+    fn try_value(&mut self, evidence: &Evidence, step: &Step, value: Value) {
+        if value == self.value {
+            return;
+        }
+        let Some(candidate) = evidence.with(step, &self.name, &value) else {
+            return;
         };
         match evidence.first_miss(&candidate) {
-            None => finding.others.push(value.clone()),
-            Some(case) => finding.refuted.push(Refuted {
-                value: value.clone(),
-                case,
-            }),
+            None => self.others.push(value),
+            Some(case) => self.refuted.push(Refuted { value, case }),
         }
     }
-    finding
-}
 
-/// Integers that give all answers are taken to lie in one run about the value found, whose ends are
-/// searched for by halving; values outside are tried too: all of up to 1,000, of more those near the run and
-/// some further away.
-fn integer(
-    evidence: &Evidence,
-    step: &Step,
-    mut finding: Finding,
-    value: i64,
-    values: &[Value],
-) -> Finding {
-    let name = finding.name.clone();
-    let with = |n: i64| evidence.with(step, &name, &Value::from(n));
-    let mut possible: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
-    possible.push(value);
-    possible.sort_unstable();
-    possible.dedup();
-    if possible.len() < 1000 {
-        possible.retain(|&n| n == value || with(n).is_some());
-    }
-    let holds = |n: i64| with(n).is_some_and(|step| evidence.first_miss(&step).is_none());
-    let at = possible.partition_point(|&n| n < value);
-    let first = end(|back| holds(possible[at - back]), at);
-    let last = end(|on| holds(possible[at + on]), possible.len() - 1 - at);
-    let run = at - first..=at + last;
-    for (i, &n) in possible.iter().enumerate() {
-        let distance = i.abs_diff(*run.start()).min(i.abs_diff(*run.end()));
-        if n == value {
-        } else if run.contains(&i) {
-            finding.others.push(Value::from(n));
-        } else if possible.len() < 1000 || distance <= 40 || distance % 61 == 0 {
-            let Some(candidate) = with(n) else { continue };
-            match evidence.first_miss(&candidate) {
-                None => finding.others.push(Value::from(n)),
-                Some(case) => finding.refuted.push(Refuted {
-                    value: Value::from(n),
-                    case,
-                }),
+    /// Integers that give all answers are taken to lie in one run about the value found, whose ends are
+    /// searched for by halving; values outside are tried too: all of up to 1,000, of more those near the run and
+    /// some further away.
+    fn try_integers(&mut self, evidence: &Evidence, step: &Step, value: i64, values: &[Value]) {
+        let with = |n: i64| evidence.with(step, &self.name, &Value::from(n));
+        let mut possible: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
+        possible.push(value);
+        possible.sort_unstable();
+        possible.dedup();
+        if possible.len() < 1000 {
+            possible.retain(|&n| n == value || with(n).is_some());
+        }
+        let holds = |n: i64| with(n).is_some_and(|step| evidence.fits(&step));
+        let at = possible.partition_point(|&n| n < value);
+        let first = end(|back| holds(possible[at - back]), at);
+        let last = end(|on| holds(possible[at + on]), possible.len() - 1 - at);
+        let run = at - first..=at + last;
+        for (i, &n) in possible.iter().enumerate() {
+            let distance = i.abs_diff(*run.start()).min(i.abs_diff(*run.end()));
+            if n == value {
+            } else if run.contains(&i) {
+                self.others.push(Value::from(n));
+            } else if possible.len() < 1000 || distance <= 40 || distance % 61 == 0 {
+                self.try_value(evidence, step, Value::from(n));
             }
         }
     }
-    let texts = values.iter().filter(|v| v.as_i64().is_none()).cloned();
-    each(evidence, step, finding, &texts.collect::<Vec<_>>())
 }
 
 /// The largest step up to `most` for which `holds`, if it holds for a first run of steps only.
@@ -304,7 +283,7 @@ pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<KnownRul
                     && rule.addend.is_none()
                     && rule.accumulator == suite.accumulator
                     && rule.operands.contains(&[suite.a, suite.b])
-                    && evidence.misses(&rule.step, 0) == 0
+                    && evidence.fits(&rule.step)
             });
             all.extend(rules.map(|rule| KnownRule {
                 architecture: architecture.name.clone(),

@@ -110,7 +110,7 @@ impl Reading {
 /// nothing has to be read.
 pub fn starts(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
     let clues = Clues {
-        formats: suite.of_step(),
+        formats: suite.step_formats(),
         k: suite.k,
         groups: reading.map_or(&[0][..], |reading| &reading.groups),
         depths: reading.map_or(&[][..], |reading| &reading.depths),

@@ -62,7 +62,7 @@ impl Evidence<'_> {
                 0 => step,
                 _ => self.descend(self.together(step, SAMPLE), SAMPLE).1,
             };
-            let misses = self.misses(&step, n);
+            let misses = self.count(&step, n, n);
             found.push((misses, step));
             if misses == 0 {
                 break;
@@ -78,7 +78,7 @@ impl Evidence<'_> {
         }
         let again = found.into_iter().map(|(_, step)| {
             let (_, step) = self.descend(step, MORE);
-            let misses = self.misses(&step, n);
+            let misses = self.count(&step, n, n);
             if misses <= n / 50 {
                 self.descend(step, n)
             } else {

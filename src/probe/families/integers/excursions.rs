@@ -1,7 +1,7 @@
 //! Sums that cross a limit, return and cross it again, in runs of many lengths: an order or a group that
 //! no pair shows.
 
-use super::random::{drawn, operand};
+use super::random::drawn;
 use super::{BOTTOM, Desk, K, TOP};
 use crate::probe::families::mixed::Random;
 
@@ -61,10 +61,7 @@ pub fn write(desk: &mut Desk) {
         for (i, &at) in places.iter().enumerate() {
             for k in at..(at + 1 + random.below(8) as usize).min(K) {
                 let sign = if i % 2 == 0 { outward } else { -outward };
-                let wanted = (0..12).map(|_| {
-                    let x = operand(&mut random, desk.a);
-                    (x, operand(&mut random, desk.b))
-                });
+                let wanted = (0..12).map(|_| drawn(&mut random, desk));
                 let mut wanted = wanted.filter(|(x, y)| x * y * sign > 0);
                 terms.extend(wanted.next().map(|pair| (k, pair)));
             }

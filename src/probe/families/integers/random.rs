@@ -4,7 +4,7 @@ use super::{BOTTOM, Desk, K, TOP};
 use crate::probe::families::mixed::Random;
 
 /// A number of a format, often at an end of it or about zero.
-pub fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
+fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
     match random.below(8) {
         0 => least,
         1 => greatest,

@@ -2,7 +2,7 @@
 //! results; and how many products are added before they are cut where no C is there.
 
 use crate::emu::Scale;
-use crate::probe::desk::{Desk, Pen};
+use crate::probe::desk::Desk;
 
 pub const TELLS: &str =
     "exponent of the window, by products, scales, C or zeros; sums before they are cut";
@@ -10,30 +10,15 @@ pub const TELLS: &str =
 pub fn write(desk: &mut Desk, scale: Scale) {
     for other in [1, 2] {
         let base = other * scale.block;
-        products(desk, scale, base);
-        addends(desk, scale, base);
+        products(desk, base);
+        addends(desk, base);
     }
     subnormals(desk, scale, 32);
 }
 
-/// `±m * 2^e` at `k`, by the smallest scales of its block that leave a product.
-fn small<'a>(
-    pen: Pen<'a>,
-    k: usize,
-    negative: bool,
-    m: u64,
-    e: i32,
-    least: i32,
-    block: usize,
-) -> Pen<'a> {
-    let scale = e.max(2 * least);
-    pen.product(k, negative, m, e - scale)
-        .scaled(k / block, scale)
-}
-
 /// Two small terms, each of which is lost alone, beside products that cancel.
-fn products(desk: &mut Desk, scale: Scale, base: usize) {
-    let (least, most) = desk.scale_reach();
+fn products(desk: &mut Desk, base: usize) {
+    let (_, most) = desk.scale_reach();
     let top = (2 * most).min(20);
     for d in 33..=40 {
         for j in [1, 2, 3, 4, 5, 7, 8, 12, 15] {
@@ -44,17 +29,19 @@ fn products(desk: &mut Desk, scale: Scale, base: usize) {
                     "2^{top} and -2^{top} in block 0, {sign}2^{value} at k = {k} and {}",
                     k + j
                 ));
-                let pen = pen.cancelling(0, 1, 0).scaled(0, top);
-                let pen = small(pen, k, negative, 1, value, least, scale.block);
-                small(pen, k + j, negative, 1, value, least, scale.block).done();
+                pen.cancelling(0, 1, 0)
+                    .scaled(0, top)
+                    .small(k, negative, 1, value)
+                    .small(k + j, negative, 1, value)
+                    .done();
             }
         }
     }
 }
 
 /// C between a scale and its largest product, all of which cancels, and a small term.
-fn addends(desk: &mut Desk, scale: Scale, base: usize) {
-    let (least, most) = desk.scale_reach();
+fn addends(desk: &mut Desk, base: usize) {
+    let (_, most) = desk.scale_reach();
     let largest = (desk.a.max_exponent() + desk.b.max_exponent()).min(6);
     for top in [2 * most, 2 * most - 2].map(|top| top.min(20)) {
         for of_c in -1..=largest + 1 {
@@ -73,7 +60,7 @@ fn addends(desk: &mut Desk, scale: Scale, base: usize) {
                     } else {
                         pen.product(2, true, 1, of_c)
                     };
-                    small(pen, base, negative, m, value, least, scale.block).done();
+                    pen.small(base, negative, m, value).done();
                 }
             }
         }
