@@ -46,8 +46,8 @@ impl<'a> Evidence<'a> {
     pub fn new(suite: &Suite, answers: &'a [u64]) -> Evidence<'a> {
         let (formats, cases) = prepare(suite);
         let n = cases.len();
-        let quick = suite.cases.iter();
-        let quick = quick.map(|case| Quick::new(formats, case)).collect();
+        let quick = cases.iter().map(|case| Quick::new(formats, case));
+        let quick = quick.collect();
         // Far apart in the suite: neighbours ask the same question.
         let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
         let strided = (0..n).map(|i| i * stride % n);
@@ -239,19 +239,16 @@ impl<'a> Evidence<'a> {
 
     /// The plausible values of a constant, those that make no sense beside the others included.
     pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
-        let numbers =
-            |all: &mut dyn Iterator<Item = i64>| all.map(|n| json!(n)).collect::<Vec<_>>();
-        let full = i64::from(self.formats.accumulator.fraction_bits()) + 1;
-        let longest = (K / 2) as i64;
+        let acc = self.formats.accumulator;
         let bare = name.rsplit('.').next().unwrap_or(name);
-        let integers = self.formats.accumulator.is_integer();
-        let k = if integers { INTEGER_K } else { K };
+        let k = if acc.is_integer() { INTEGER_K } else { K };
         if let Some(values) = step.values(bare, k) {
             return values;
         }
+        let numbers =
+            |all: &mut dyn Iterator<Item = i64>| all.map(|n| json!(n)).collect::<Vec<_>>();
         match bare {
             "nan" | "operand" | "invalid" => {
-                let acc = self.formats.accumulator;
                 let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
                 let ones = acc.sign_mask() - 1;
                 let mut codes = vec![quiet, ones, quiet | acc.sign_mask(), ones | acc.sign_mask()];
@@ -263,14 +260,14 @@ impl<'a> Evidence<'a> {
             "alignment" => ["rz", "rne", "rna", "rd"].map(|r| json!(r)).into(),
             "rounding" | "closing" => ["rz", "rne"].map(|r| json!(r)).into(),
             "overflow" => ["wrap", "saturate"].map(|o| json!(o)).into(),
-            "group" | "span" | "sums" => numbers(&mut (1..=longest)),
+            "group" | "span" | "sums" => numbers(&mut (1..=K as i64 / 2)),
             "fraction_bits" | "sum_fraction_bits" | "result_fraction_bits" | "width" => {
                 numbers(&mut (0..=64).chain([72, 80, 96]))
             }
             "addend_window" => [numbers(&mut (0..=80).chain([4096])), vec![Value::Null]].concat(),
             "sum_bits" => [numbers(&mut (1..=80)), vec![Value::Null]].concat(),
             "zero_exponent" => numbers(&mut (-4096..=20)),
-            "precision" => numbers(&mut (1..=full)),
+            "precision" => numbers(&mut (1..=i64::from(acc.fraction_bits()) + 1)),
             "part" => numbers(&mut (1..=32)),
             "scaling" => ["lane_exponent", "mxfp4", "nvfp4"].map(|s| json!(s)).into(),
             "lanes" => numbers(&mut [4, 8].into_iter()),

@@ -1,10 +1,9 @@
 //! Fused dot-adds in the integers of the machine: a search asks for millions of them. The exact engine is the
 //! specification; where operands are special or numbers too wide, it answers.
 
-use crate::emu::step::{Formats, Fused, FusedHalves, Step, scaled};
+use crate::emu::step::{Formats, Fused, FusedHalves, Step};
 use crate::num::{Class, Format, Rounding, Unpacked};
-use crate::probe::Case;
-use crate::probe::replay::scales_of_operands;
+use crate::probe::Prepared;
 
 /// A finite product, `value * 2^(exponent - fraction bits)`.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +17,7 @@ struct Product {
 /// A case whose numbers are all finite, its products made once.
 #[derive(Clone, Debug)]
 pub struct Quick {
-    /// Up to the last that is not +0 times +0.
+    /// Up to the last that is not zero.
     products: Vec<Product>,
     c: u64,
     /// K, zeros included.
@@ -58,46 +57,37 @@ impl Zeros {
 
 impl Quick {
     /// None if a number is special, an integer, or a product too wide.
-    pub fn new(formats: Formats, case: &Case) -> Option<Quick> {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        let fraction_bits = (a.fraction_bits() + b.fraction_bits()) as i32;
+    pub fn new(formats: Formats, case: &Prepared) -> Option<Quick> {
+        let accumulator = formats.accumulator;
+        let fraction_bits = (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
         if accumulator.is_integer()
             || fraction_bits > 60
             || accumulator.unpack(case.c).class != Class::Finite
         {
             return None;
         }
-        let pairs = || case.a.iter().zip(&case.b);
-        let scales = formats.scale.zip(scales_of_operands(formats, case));
-        let moved = |k: usize, side: usize, x: Unpacked| match &scales {
-            Some((scale, codes)) => scaled(x, scale.format.unpack(codes[side][k].into())),
-            None => x,
-        };
-        if let Some((scale, codes)) = &scales {
-            // Significands are not added here, nor NaN, which spoils zeros as well.
-            let mut all = codes.iter().flatten();
-            if scale.format != Format::Ue8m0 || all.any(|&code| code == 0xff) {
-                return None;
+        let [a, b] = match &case.scales {
+            None => [&case.a, &case.b],
+            Some(scales) => {
+                // Significands are not added here, nor NaN, which spoils zeros as well.
+                let mut codes = scales.codes.iter().flatten();
+                if formats.scale?.format != Format::Ue8m0 || codes.any(|&code| code == 0xff) {
+                    return None;
+                }
+                scales.moved.each_ref()
             }
-        }
-        let active = pairs()
-            .rposition(|(a, b)| a | b != 0)
-            .map_or(0, |last| last + 1);
-        let product = |(k, (&x, &y)): (usize, (&u64, &u64))| {
-            let (x, y) = (moved(k, 0, a.unpack(x)), moved(k, 1, b.unpack(y)));
-            let finite = x.class == Class::Finite && y.class == Class::Finite;
-            finite.then(|| product(x, y, fraction_bits))
         };
+        let product = |(x, y): (&Unpacked, &Unpacked)| {
+            let finite = x.class == Class::Finite && y.class == Class::Finite;
+            finite.then(|| product(*x, *y, fraction_bits))
+        };
+        let mut products: Vec<Product> = a.iter().zip(b).map(product).collect::<Option<_>>()?;
+        let last = products.iter().rposition(|product| product.value != 0);
+        products.truncate(last.map_or(0, |last| last + 1));
         Some(Quick {
-            products: pairs()
-                .enumerate()
-                .take(active)
-                .map(product)
-                .collect::<Option<_>>()?,
+            products,
             c: case.c,
-            k: case.a.len(),
+            k: case.k,
             fraction_bits,
             accumulator,
         })

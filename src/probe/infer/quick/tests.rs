@@ -3,9 +3,9 @@
 use super::*;
 use crate::emu::Scale;
 use crate::emu::step::Code;
+use crate::probe::Suite;
 use crate::probe::infer::evidence::prepare;
 use crate::probe::infer::grid::MODES;
-use crate::probe::{Prepared, Suite};
 use crate::random::SplitMix64;
 
 fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
@@ -69,7 +69,7 @@ fn answers_are_those_of_the_exact_engine() {
         let (formats, exact): (_, Vec<Prepared>) = prepare(&suite);
         let mut known = 0;
         for (case, exact) in suite.cases.iter().zip(&exact) {
-            let Some(quick) = Quick::new(formats, case) else {
+            let Some(quick) = Quick::new(formats, exact) else {
                 continue;
             };
             for _ in 0..4 {
