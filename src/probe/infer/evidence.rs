@@ -222,9 +222,9 @@ impl<'a> Evidence<'a> {
     }
 
     /// The first of some steps that gives every answer.
-    pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
-        let exact = |step: &&Step| self.possible(step) && self.fits(step);
-        steps.iter().find(exact).cloned()
+    pub fn first_exact(&self, steps: impl IntoIterator<Item = Step>) -> Option<Step> {
+        let exact = |step: &Step| self.possible(step) && self.fits(step);
+        steps.into_iter().find(exact)
     }
 
     /// A step with another value of a constant (and of what hangs on it), if the engine can run it.

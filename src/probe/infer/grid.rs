@@ -182,12 +182,10 @@ fn widths(evidence: &Evidence, starts: &[Vec<Step>]) -> Option<Step> {
         })),
         _ => None,
     };
-    let mut all = starts.iter().flatten().flat_map(|step| {
+    evidence.first_exact(starts.iter().flatten().flat_map(|step| {
         let bits = (18..=30).flat_map(|product| (18..=32).map(move |leading| [product, leading]));
         bits.map_while(move |[product, leading]| with(step, product, leading))
-    });
-    let exact = |step: &Step| evidence.possible(step) && evidence.first_miss(step).is_none();
-    all.find(exact)
+    }))
 }
 
 /// What is kept of the products' sum, of C and of the total.
@@ -198,7 +196,8 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
     for &group in &reading.groups {
         for sums in [1, 2, 4, 8].into_iter().filter(|sums| *sums <= group) {
             for &fraction_bits in depths {
-                let with = |addend_window, sum_fraction_bits, result_fraction_bits, rounding| {
+                let step = |all: Combination| {
+                    let (addend_window, sum_fraction_bits, result_fraction_bits, rounding) = all;
                     Step::FusedFloor(FusedFloor {
                         group,
                         sums,
@@ -212,24 +211,17 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
                     })
                 };
                 let first = fraction_bits.saturating_sub(2);
-                let windows: Vec<_> = (first..fraction_bits + 8).map(Some).collect();
-                let windows: Vec<_> = windows.into_iter().chain([None]).collect();
+                let windows = (first..fraction_bits + 8).map(Some).chain([None]);
+                let windows: Vec<Option<u32>> = windows.collect();
                 let sum_bits: Vec<u32> = (fraction_bits..fraction_bits + 12).collect();
                 let result_bits: Vec<u32> = (least..fraction_bits.max(least) + 12).collect();
-                let all = combinations(
-                    &windows,
-                    &sum_bits,
-                    &result_bits,
-                    &[NearestEven, TowardZero],
-                );
-                let step = |(window, sum, result, rounding)| with(window, sum, result, rounding);
                 let (window, sum, result) = (ends(&windows), ends(&sum_bits), ends(&result_bits));
-                let corners = combinations(&window, &sum, &result, &[NearestEven, TowardZero]);
-                if hopeless(evidence, &corners.map(step).collect::<Vec<_>>()) {
+                let corners = combinations(&window, &sum, &result).map(step);
+                if hopeless(evidence, &corners.collect::<Vec<_>>()) {
                     continue;
                 }
-                let exact = |step: &Step| evidence.possible(step) && evidence.fits(step);
-                let found = all.map(step).find(exact);
+                let all = combinations(&windows, &sum_bits, &result_bits).map(step);
+                let found = evidence.first_exact(all);
                 if found.is_some() {
                     return found;
                 }
@@ -239,7 +231,7 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
     None
 }
 
-/// Whether one answer contradicts all of these alike, as what they differ in has no part in it.
+/// Whether one answer contradicts all of these, as what they differ in has no part in it.
 fn hopeless(evidence: &Evidence, steps: &[Step]) -> bool {
     let possible: Vec<&Step> = steps.iter().filter(|s| evidence.possible(s)).collect();
     let refuted = possible.first().and_then(|step| evidence.first_miss(step));
@@ -261,14 +253,12 @@ fn combinations<'a>(
     windows: &'a [Option<u32>],
     sums: &'a [u32],
     results: &'a [u32],
-    roundings: &'a [Rounding],
 ) -> impl Iterator<Item = Combination> + 'a {
     windows.iter().flat_map(move |&window| {
         sums.iter().flat_map(move |&sum| {
-            let rest = results.iter();
-            rest.flat_map(move |&result| {
-                let rest = roundings.iter();
-                rest.map(move |&rounding| (window, sum, result, rounding))
+            results.iter().flat_map(move |&result| {
+                let roundings = [NearestEven, TowardZero].into_iter();
+                roundings.map(move |rounding| (window, sum, result, rounding))
             })
         })
     })

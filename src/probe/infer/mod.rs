@@ -148,8 +148,8 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
             suite.formats()
         ));
     }
-    let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
-    let mut exact: Vec<Step> = kinds.collect();
+    let of_kind = |kind: &Vec<Step>| evidence.first_exact(kind.iter().cloned());
+    let mut exact: Vec<Step> = starts.iter().filter_map(of_kind).collect();
     if let (true, Some(reading)) = (exact.is_empty(), &reading) {
         exact.extend(grid::search(suite, &evidence, reading, &starts));
     }
