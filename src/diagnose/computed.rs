@@ -381,17 +381,15 @@ fn models(case: &Case, trial: &Trial) -> Tested {
             .position(|n| n.architecture == case.architecture)
     };
     let best = |c: &Candidate| {
-        let evidence = c
-            .names
+        c.names
             .iter()
-            .map(|name| name.evidence == Evidence::Captured);
-        evidence.enumerate().find(|(_, captured)| *captured)
+            .position(|name| name.evidence == Evidence::Captured)
     };
     fitting.sort_by_key(|candidate| (same(candidate).is_none(), best(candidate).is_none()));
     let Some(first) = fitting.first() else {
         return Ok(Vec::new());
     };
-    let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
+    let name = same(first).or(best(first)).unwrap_or(0);
     let name = &first.names[name];
     let describe = |c: &Candidate, name: &crate::candidates::Name| {
         let conversion = c.convert_to.map_or(String::new(), |to| format!(" -> {to}"));

@@ -38,6 +38,11 @@ impl Line {
         }
     }
 
+    fn codes(&self, replay: &Replay) -> Vec<u64> {
+        let k = 0..replay.problem.k;
+        k.map(|k| self.code(replay, k)).collect()
+    }
+
     /// Row and column in the operand.
     pub fn place(&self, k: usize) -> [usize; 2] {
         match self.side {
@@ -48,9 +53,7 @@ impl Line {
 
     /// Elements of D in this line, the code at `k` being another.
     pub fn with(&self, replay: &Replay, k: usize, code: u64, at: &[Element]) -> Vec<u64> {
-        let mut codes: Vec<u64> = (0..replay.problem.k)
-            .map(|k| self.code(replay, k))
-            .collect();
+        let mut codes = self.codes(replay);
         codes[k] = code;
         let one = |at: &Element| with_line(replay, at, self.side, &codes);
         at.iter().map(one).collect()
@@ -75,20 +78,13 @@ impl Line {
         let mut spent = false;
         let gives = |flip: &Flip| {
             let code = self.code(replay, flip.k) ^ 1 << flip.bit;
-            let lots = [1, all.len()];
-            let mut done = 0;
-            lots.iter().all(|&end| {
-                let cost = (end - done) as u64 * replay.problem.k as u64;
-                let given = all[done..end].iter().map(|stored| stored.given);
-                let affords = work.spend(cost);
+            // The first element refutes most.
+            [0..1, 1..all.len()].into_iter().all(|lot| {
+                let affords = work.spend(lot.len() as u64 * replay.problem.k as u64);
                 spent |= !affords;
-                let fits = affords
-                    && self
-                        .with(replay, flip.k, code, &at[done..end])
-                        .into_iter()
-                        .eq(given);
-                done = end;
-                fits
+                let given = all[lot.clone()].iter().map(|stored| stored.given);
+                let with = |at| self.with(replay, flip.k, code, at).into_iter();
+                affords && with(&at[lot]).eq(given)
             })
         };
         let flips: Vec<Flip> = likely.into_iter().filter(gives).collect();
@@ -133,7 +129,7 @@ impl Line {
                 }
             })
             .collect();
-        let codes: Vec<u64> = (0..k).map(|k| self.code(replay, k)).collect();
+        let codes = self.codes(replay);
         let mut likely: Vec<(f64, Flip)> = Vec::new();
         for (k, &code) in codes.iter().enumerate() {
             for bit in format.ignored_bits()..bits {

@@ -46,17 +46,12 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
 
 fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     for narrow in [Format::Bf16, Format::Fp16] {
-        let codes = |trial: &Trial| -> Option<Vec<Stored>> {
-            let code = |stored: Stored| narrowed(Format::Fp32, narrow, stored.given);
-            let read = |stored: Stored| {
-                let given = code(stored)?;
-                Some(Stored { given, ..stored })
-            };
-            trial.elements().map(read).collect()
+        let read = |stored: Stored| {
+            let given = narrowed(Format::Fp32, narrow, stored.given)?;
+            Some(Stored { given, ..stored })
         };
-        let Some(all) = codes(computing) else {
-            continue;
-        };
+        let all: Option<Vec<Stored>> = computing.elements().map(read).collect();
+        let Some(all) = all else { continue };
         let (different, equal) = all.split_at(computing.differing().count());
         let read = Case {
             replay: Replay {
