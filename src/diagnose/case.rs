@@ -11,7 +11,7 @@ use crate::random::mix;
 use crate::report::{CauseArea, Comparison, Policy, Seen, Spread, Stack, capital};
 use crate::tensor::Tensor;
 
-/// Matching elements that computations are tested on where few mismatches tell them apart.
+/// Matching elements that computations are also tested on, where mismatches are few.
 const CONTROLS: usize = 1024;
 
 /// Mismatches of a group that hypotheses are tested on.
@@ -33,7 +33,7 @@ pub struct Case<'a> {
     pub catalogue: &'a Catalogue,
 }
 
-/// Something that fits.
+/// A cause that gives exactly the bits of D.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Name of the hypothesis.
@@ -42,7 +42,7 @@ pub struct Finding {
     pub sentence: String,
     /// As [`super::Found::at`].
     pub at: Vec<usize>,
-    /// How to ask to see all of D fit.
+    /// The request with which all of D would match.
     pub ask: Ask,
     /// The mismatches it explains.
     pub mismatches: u64,
@@ -73,7 +73,7 @@ impl Case<'_> {
         }
     }
 
-    /// The element at a row, counted on, and a column.
+    /// The element at a row, counted over all matrices, and a column.
     pub(super) fn stored(&self, [row, column]: [usize; 2]) -> Stored {
         let m = self.replay.problem.m;
         let at = emu::Element {
@@ -110,7 +110,7 @@ impl Case<'_> {
         Trial::new(&self.replay, (different, equal), self.policy, work)
     }
 
-    /// Elements that do not differ.
+    /// Elements that match, to test hypotheses on.
     pub(super) fn controls(&self) -> Vec<Stored> {
         let n = self.replay.problem.n;
         let spread = self.spread;

@@ -1,4 +1,4 @@
-//! Another computation that gives D.
+//! Other computations of all of D.
 
 use super::inputs::with_addend;
 use super::trial::{Tested, Trial};
@@ -8,20 +8,20 @@ use crate::emu::{Element, Evidence, Problem, Replay};
 use crate::num::{Format, Rounding, Target, Unpacked, fma, result_code};
 use crate::tensor::Planes;
 
-/// Models that a sentence names.
+/// Most models that a sentence names.
 const NAMED: usize = 4;
 
-/// One of them.
+/// Searches for one kind of computation.
 type Test = fn(&Case, &Trial) -> Tested;
 
-/// Where C may be.
+/// What reports call the test of [`addends`].
 pub const ADDENDS: &str = "C left out, added twice or last";
 
 /// Why operands are not exchanged under a schedule.
 const SCHEDULED: &str = "a schedule is given, which fixes each operand's place";
 
-/// Every computation that fits; of those that contain another that fits, only that. Under a schedule the
-/// operands have a place in it that other ones do not.
+/// Every computation that fits, without those that contain another that fits. None is tried under a schedule, which
+/// fixes the place of each operand.
 pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     let tests: [(&str, Test); 6] = [
         ("transposed operands or D", transposed),
@@ -47,7 +47,7 @@ fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
     }
 }
 
-/// Operands or D the other way round.
+/// A, B or D transposed, or A and B exchanged.
 fn transposed(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
@@ -65,7 +65,7 @@ fn transposed(case: &Case, trial: &Trial) -> Tested {
             case.replay.elements(&at)
         };
         if trial.fits(&across) {
-            // The same as a product of its own, if one can be asked for.
+            // The same as a product of transposed operands, if a check can request that.
             let (a, b) = (problem.b.transposed(), problem.a.transposed());
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
             let plain = plain && problem.c.is_none() && problem.scales.is_none();
@@ -163,7 +163,7 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
     Ok(Vec::new())
 }
 
-/// How often C is added after the product, whose chain it may have started.
+/// Where C is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// The product starts at +0; C is added to it at the end, rounded to nearest even.
@@ -174,7 +174,7 @@ enum Way {
     Doubled,
 }
 
-/// Elements of D so computed.
+/// Elements of D with C added in this way.
 fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     let arithmetic = replay.arithmetic;
     let (addend, accumulator) = (arithmetic.addend(), arithmetic.accumulator);
@@ -213,7 +213,7 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
         .collect()
 }
 
-/// `x + y` in the format of `y`, rounded once to nearest even, or this code of NaN; integers wrap.
+/// `x + y` in the format of `y`, rounded once to nearest even; integers wrap. `nan` is the code of a NaN.
 pub fn sum((of_x, x): (Format, u64), (of_y, y): (Format, u64), nan: u64) -> u64 {
     if of_y.is_integer() {
         return x.wrapping_add(y) & of_y.max_code();
@@ -243,7 +243,7 @@ fn mistaken(format: Format) -> Option<Format> {
     })
 }
 
-/// Codes of A, B or both, and perhaps of D, read as another format.
+/// Codes of A, B or both, and perhaps of D, that belong to another format.
 fn formats(case: &Case, trial: &Trial) -> Tested {
     let own = [case.replay.arithmetic.a, case.replay.arithmetic.b];
     let result = case.replay.format();
@@ -285,14 +285,14 @@ fn formats(case: &Case, trial: &Trial) -> Tested {
     Ok(Vec::new())
 }
 
-/// Whether the product of operands read so is D, read as this if that is another format.
+/// Whether the product of operands in these formats is D, itself in format `d` if there is one.
 fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Format>) -> bool {
     let problem = case.replay.problem;
     let own = case.replay.arithmetic;
     let Some(arithmetic) = (case.rule)([of_a, of_b]) else {
         return false;
     };
-    // C is what it was.
+    // C keeps its meaning.
     if arithmetic.accumulator != own.accumulator
         || arithmetic.addend() != own.addend()
         || arithmetic.scale != own.scale
@@ -317,7 +317,7 @@ fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Form
     trial.fits_replay(&replay)
 }
 
-/// The finished elements rounded to D's format in another way.
+/// Another rounding of the finished elements to D's format.
 fn rounding(case: &Case, trial: &Trial) -> Tested {
     let Some(to) = case.replay.convert_to else {
         return Ok(Vec::new());
@@ -374,7 +374,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
             fitting.push(candidate);
         }
     }
-    // Of the same machine first, then what is best known, then as the catalogue has them.
+    // First rules of the same architecture, then captured ones, then in the order of the catalogue.
     let same = |c: &Candidate| {
         c.names
             .iter()
@@ -425,7 +425,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
     Ok(vec![Found::new(Hypothesis::OtherModel, text).asking(ask)])
 }
 
-/// FP32 operands that were rounded to TF32 first, or were not.
+/// FP32 operands with the other rounding to TF32.
 fn tf32(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     for nearest in [true, false] {

@@ -19,14 +19,14 @@ pub struct Element {
     taken: Gathered,
 }
 
-/// A change of the computation, to see what comes out.
+/// A fault in the computation of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The product counts as +0 times +0.
     Missing(usize),
-    /// The product's sign is turned.
+    /// The product has the opposite sign.
     Flipped(usize),
-    /// Of the step with this first k, this one of its sums is minus one unit.
+    /// In the step with this first k, one of its sums, with this index, is minus one unit.
     MinusOne {
         step: usize,
         sum: usize,
@@ -34,7 +34,7 @@ pub enum Change {
     },
 }
 
-/// One sum of a step is minus one unit, for every accumulator of a chain in blocks.
+/// A step in which one sum is minus one unit.
 struct OneSum {
     before: usize,
     sums: usize,
@@ -112,7 +112,7 @@ impl Element {
         self.k().div_ceil(self.span())
     }
 
-    /// The k of a step.
+    /// The range of k of a step.
     pub fn range(&self, step: usize) -> std::ops::Range<usize> {
         let span = self.span();
         step * span..(step * span + span).min(self.k())
@@ -169,7 +169,7 @@ impl Element {
             return self.c;
         }
         let code = self.arithmetic.step.finish(self.formats(), carried);
-        // The last instruction is filled up with zero products.
+        // Zero products fill up the last instruction.
         if steps == self.steps() {
             self.arithmetic.filled_up(self.k(), code)
         } else {
@@ -177,7 +177,7 @@ impl Element {
         }
     }
 
-    /// What is carried into every step, and out of the last.
+    /// The accumulator before every step, and after the last.
     pub fn accumulators(&self) -> Vec<Carried> {
         let mut carried = self.start(self.c);
         let mut all = vec![carried.clone()];
@@ -188,7 +188,7 @@ impl Element {
         all
     }
 
-    /// The code that the steps from `first` on make of `before`.
+    /// The result of the steps from `first` on, which start from the accumulator `before`.
     pub fn finish_from(&self, first: usize, before: &Carried, change: Option<Change>) -> u64 {
         let mut carried = before.clone();
         for step in first..self.steps() {
@@ -223,7 +223,7 @@ impl Element {
         }
     }
 
-    /// The same, estimated.
+    /// The same as an estimate.
     pub fn estimate(&self, side: usize, k: usize) -> f64 {
         let format = [self.arithmetic.a, self.arithmetic.b][side];
         unpacked(format, self.operand(side, k))

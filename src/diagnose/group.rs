@@ -3,13 +3,13 @@
 
 use crate::report::Stack;
 
-/// Rows or columns shorter than this are hit as a whole by chance.
+/// In rows or columns shorter than this, all elements may differ by chance.
 pub const SHORT: usize = 8;
 
-/// Single elements that are told one by one.
+/// Most single elements that are reported one by one.
 pub const FEW: usize = 8;
 
-/// Rows or columns of a group, at most.
+/// Most rows or columns of a group.
 pub const LINES: usize = 4096;
 
 /// Rows, columns and matrices of D.
@@ -20,7 +20,7 @@ pub struct Size {
     pub batches: usize,
 }
 
-/// Rows are side 0 and columns side 1. Both count on from matrix to matrix.
+/// Rows are side 0 and columns side 1. Both are counted over all matrices.
 impl Size {
     /// Rows or columns of one matrix.
     pub(super) fn count(self, side: usize) -> usize {
@@ -40,7 +40,7 @@ impl Size {
         }
     }
 
-    /// What names a matrix, where there are several.
+    /// The name of a matrix in a sentence; empty if there is only one.
     pub(super) fn of_matrix(self, batch: usize) -> String {
         match self.batches {
             1 => String::new(),
@@ -56,18 +56,18 @@ pub fn inside([row, column]: [usize; 2], rows: [usize; 2], columns: [usize; 2]) 
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Most of the elements of these rows (side 0) or columns (side 1), which count on from matrix to matrix; or
-    /// fewer of them, if not `dense`.
+    /// Most elements of these rows (side 0) or columns (side 1), which are counted over all matrices; fewer if not
+    /// `dense`.
     Lines {
         side: usize,
         lines: Vec<usize>,
         dense: bool,
     },
-    /// All of it, or nearly; the tile at whose edges it begins and ends.
+    /// All of a rectangle, or nearly; and the tile size with which its edges coincide.
     Rectangle {
         tile: Option<[usize; 2]>,
     },
-    /// Every so many rows and columns, from these on.
+    /// Rows and columns at regular distances, from these on.
     Lattice {
         every: [usize; 2],
         first: [usize; 2],
@@ -81,10 +81,10 @@ pub enum Shape {
 pub struct Group {
     pub shape: Shape,
     pub mismatches: u64,
-    /// The smallest rectangle around them; rows count on from matrix to matrix.
+    /// The smallest rectangle around them; rows are counted over all matrices.
     pub rows: [usize; 2],
     pub columns: [usize; 2],
-    /// They are what these cover.
+    /// What they cover.
     pub stacks: Vec<Stack>,
 }
 
@@ -104,8 +104,8 @@ impl Group {
         }
     }
 
-    /// Whether an element, by its row counted on and its column, is among the rows, the columns or the
-    /// rectangle of the group, right or wrong.
+    /// Whether an element, by its row and its column, is in the rows, the columns or the rectangle of the group,
+    /// right or wrong.
     pub fn covers(&self, [row, column]: [usize; 2], size: Size) -> bool {
         let around = inside([row, column], self.rows, self.columns);
         match &self.shape {
@@ -121,7 +121,7 @@ impl Group {
         }
     }
 
-    /// Whether an element is one of them.
+    /// Whether an element is one of the mismatches.
     pub fn holds(&self, at: [usize; 2]) -> bool {
         let holds = |stack: &Stack| inside(at, stack.rows, stack.columns);
         self.stacks.iter().any(holds)
@@ -138,7 +138,7 @@ impl Group {
         }
     }
 
-    /// At most `most` of them, evenly spread: rows counted on, and columns.
+    /// At most `most` mismatches, evenly spread: rows and columns.
     pub fn sample(&self, most: usize) -> Vec<[usize; 2]> {
         let count = self.mismatches.min(most as u64);
         let mut sample = Vec::with_capacity(count as usize);

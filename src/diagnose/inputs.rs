@@ -1,4 +1,4 @@
-//! One bit of an element of A, B or C that was another when the product was computed.
+//! A flipped bit of A, B or C while the product was computed.
 
 use super::Element as Operands;
 use super::estimate::{noise, value};
@@ -8,10 +8,10 @@ use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
-/// Flips that are tested bit for bit, the likeliest by estimate.
+/// Most flips that are tested bit for bit; estimates choose them.
 const TESTED: usize = 64;
 
-/// Elements by which flips are estimated.
+/// Most elements by which flips are estimated.
 const ESTIMATED: usize = 8;
 
 /// A row of A (side 0) or a column of B (side 1), of one matrix.
@@ -51,7 +51,7 @@ impl Line {
         }
     }
 
-    /// Elements of D in this line, the code at `k` being another.
+    /// Elements of D in this line, with another code at `k`.
     pub fn with(&self, replay: &Replay, k: usize, code: u64, at: &[Element]) -> Vec<u64> {
         let mut codes = self.codes(replay);
         codes[k] = code;
@@ -59,8 +59,8 @@ impl Line {
         at.iter().map(one).collect()
     }
 
-    /// Every flip, but of these bits, that gives what is stored in the line: first elements that differ,
-    /// with what they should be, then elements that do not. None if the work was spent before one was found.
+    /// Every flip, except of the bits `without`, that gives these elements of the line: some that differ, with the
+    /// codes they should have, and some that match. None if the work was spent before one was found.
     pub fn flips(
         &self,
         replay: &Replay,
@@ -91,7 +91,7 @@ impl Line {
         (!spent || !flips.is_empty()).then_some(flips)
     }
 
-    /// Flips that would move the elements about as far as they are off.
+    /// Flips that by estimate move the elements as far as they are off.
     fn likely(
         &self,
         replay: &Replay,
@@ -174,7 +174,7 @@ pub fn with_addend(replay: &Replay, at: &Element, (format, code): (Format, u64))
     })
 }
 
-/// An element of D as a product of its own, of other operands.
+/// An element of D, computed alone from changed operands.
 fn altered<'a>(
     replay: &Replay<'a>,
     at: &Element,
@@ -186,7 +186,7 @@ fn altered<'a>(
     Replay { problem, ..alone }.part(0, 0..1, 0..1, &deadline::unheard)[0]
 }
 
-/// An element of D and what it is the sum of.
+/// An element of D, its operands and its two codes as estimates.
 struct Estimated {
     own: Vec<f64>,
     other: Vec<f64>,
@@ -197,10 +197,10 @@ struct Estimated {
 }
 
 impl Estimated {
-    /// How far what a change would make of the element is from what is given, of what rounding may do;
-    /// none if it is further.
+    /// How far a change of the operand at `k` takes the element from the given one, as a share of what rounding can
+    /// do; none if it is further away.
     fn off(&self, k: usize, [before, after]: [f64; 2], share: f64, unit: f64) -> Option<f64> {
-        // A scale belongs to the operand.
+        // `own` includes the operand's scale.
         let scale = if before == 0.0 {
             1.0
         } else {

@@ -1,4 +1,4 @@
-//! Faults of a group of mismatches.
+//! Causes of a group of mismatches.
 
 use super::case::SAMPLE;
 use super::estimate::{noise, value};
@@ -14,26 +14,26 @@ use crate::num::Number;
 use crate::random::mix;
 use crate::report::grouped;
 
-/// What is tried of a group's operands.
+/// What reports call the test of a group's operands.
 const INPUTS: &str = "a flipped bit of A, B or C";
 
-/// Why what fits is not told.
+/// Why a fit is not reported.
 const CHANCE: &str = "an element has too few bits to exclude a chance fit";
 
-/// Lines of a group that are asked one by one.
+/// Most lines of a group that are searched one by one.
 const LINES: usize = 4;
 
-/// Elements of a line or a rectangle that do not differ.
+/// Most matching elements of a line or a rectangle that hypotheses are tested on.
 const BESIDE: usize = 64;
 
-/// Up to this K the chain of a single element is taken apart.
+/// Up to this K the chain of a single element is searched for faults.
 const SHORT_K: usize = 1024;
 
 /// A part of a group, and what fits it.
 pub struct Part {
     pub group: Group,
     pub found: Vec<Found>,
-    /// Its words say where.
+    /// The text says where.
     pub placed: bool,
 }
 
@@ -47,8 +47,7 @@ impl Part {
     }
 }
 
-/// What fits the group, or single lines of it and the rest; of several that do, the first that is likely. `only`: there is
-/// no other group.
+/// The first likely cause of the group, or of single lines of it and of the rest. `only`: there is no other group.
 pub fn parts(
     case: &Case,
     group: &Group,
@@ -99,7 +98,7 @@ pub fn parts(
     parts
 }
 
-/// What one computation of all of the group fits.
+/// One computation that gives the whole group.
 fn together(
     case: &Case,
     group: &Group,
@@ -108,7 +107,7 @@ fn together(
 ) -> Vec<Found> {
     let different = group.sample(SAMPLE).into_iter();
     let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
-    // Whatever is scattered is of all of D; what has a place is judged there.
+    // Scattered elements are compared with controls from all of D, others with their neighbours.
     let beside = match group.shape {
         Shape::Scattered if only => return Vec::new(),
         Shape::Scattered => controls.to_vec(),
@@ -144,14 +143,14 @@ fn together(
     found.into_iter().flatten().take(1).collect()
 }
 
-/// Elements with what they should be.
+/// Elements with the codes they should have.
 fn reproduced(case: &Case, stored: &[Stored]) -> Vec<(Stored, u64)> {
     let at: Vec<Element> = stored.iter().map(|stored| stored.at).collect();
     let codes = case.replay.elements(&at);
     stored.iter().copied().zip(codes).collect()
 }
 
-/// Elements of the group's area that do not differ.
+/// Matching elements of the group's area.
 fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     let size = case.size();
     let mut beside = Vec::new();
@@ -175,7 +174,7 @@ fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     beside
 }
 
-/// Bits of A in rows, of B in columns; of every line its own. Lines that have none are left together.
+/// A flipped bit of A for every row, or of B for every column. Lines without one stay together as the rest.
 fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) {
     let size = case.size();
     let Shape::Lines { side, lines, dense } = &group.shape else {
@@ -225,7 +224,7 @@ fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) 
     (parts, rest)
 }
 
-/// A bit of one line of A (side 0) or of B.
+/// A flipped bit of one row of A (side 0) or one column of B that gives a line of D.
 fn flipped(
     case: &Case,
     one: &Group,
@@ -264,7 +263,7 @@ fn flipped(
     Ok(Some(Found::new(Hypothesis::InputFlipped, text).at(at)))
 }
 
-/// One element alone: what fits it, and whether its words say where.
+/// The cause of one element alone, and whether its text says where.
 fn element(
     case: &Case,
     (stored, reproduced): (Stored, u64),
@@ -293,7 +292,7 @@ fn element(
         let found = Found::new(Hypothesis::BitFlipped, format!("{what}: {place}"));
         return Some((found.at([bit as usize]), true));
     }
-    // In few bits too much fits by chance.
+    // Too much fits few bits by chance.
     let cost = (problem.k * problem.k) as u64;
     let why = match () {
         () if case.is_narrow() => Some(CHANCE),
@@ -328,14 +327,14 @@ fn element(
         .or_else(|| single.c_flipped())
         .or_else(|| single.faults().into_iter().next());
     if found.is_none() {
-        // Of A and B `explain` asks.
+        // `explain` searches A and B.
         work.ledger.refute(missing::TRIED);
         work.ledger.leave(INPUTS, "see the next command");
     }
     found.map(|found| (found, false))
 }
 
-/// Whether an element is off by no more than another order of adding up can make of it.
+/// Whether another order of additions can move an element this far.
 fn is_rounding(case: &Case, stored: Stored, reproduced: u64, work: &Work) -> bool {
     let (problem, arithmetic) = (&case.replay.problem, case.replay.arithmetic);
     if !work.spend(problem.k as u64) {
@@ -347,7 +346,7 @@ fn is_rounding(case: &Case, stored: Stored, reproduced: u64, work: &Work) -> boo
     let products = (0..problem.k).map(|k| product(k).abs());
     let format = case.replay.format();
     let (given, expected) = (value(format, stored.given), value(format, reproduced));
-    // Half a unit of either, and what adding up loses.
+    // Half a unit of either code, and what the additions lose.
     let unit = (-f64::from(format.fraction_bits())).exp2() * given.abs().max(expected.abs());
     let lost = noise(arithmetic.a, arithmetic.accumulator) * products.sum::<f64>();
     (given - expected).abs() <= 1.01 * unit + lost

@@ -62,8 +62,7 @@ pub struct Diagnosis {
     pub untried: Vec<String>,
 }
 
-/// What a kernel may do with the finished sums of a replay, so that they become a D; the work that it may take is in
-/// multiply-adds.
+/// An epilogue that makes a D of the finished sums of a replay. The search may take `work` multiply-adds.
 pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
     let comparison = Comparison {
         elements: given.len() as u64,
@@ -84,7 +83,7 @@ pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
     epilogue::epilogues(&case, &trial).into_iter().next()
 }
 
-/// Everything that fits; nothing if nothing does. The same for the same files.
+/// Everything that fits. It depends on the files alone.
 pub fn diagnose(case: &Case) -> Diagnosis {
     let mismatches = case.comparison.mismatches;
     if mismatches == 0 {
@@ -106,7 +105,7 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     let different: Vec<Stored> = case.spread.different.iter().map(|s| case.seen(s)).collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
     if let Some(found) = seen {
-        // Ones times ones are a test of whether all of K was summed.
+        // Ones times ones, as tests of a kernel have them, show whether all of K was summed.
         let lost = schedule::lost_tail(case, &trials[1]);
         return only(lost.into_iter().chain([found]).map(all).collect());
     }

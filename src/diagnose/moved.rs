@@ -1,15 +1,15 @@
-//! Rows or columns of D that are those of another row or column.
+//! Rows or columns of D that hold the values of another row or column.
 
 use super::trial::{SPENT, Tested, Trial, relocated};
 use super::{Case, Hypothesis};
 use crate::deadline;
 use crate::emu::Element;
 
-/// Places that are tested.
+/// Most places that are tested.
 const TESTED: usize = 8;
 
-/// Which row (side 0) or column (side 1) of the same matrix holds what D has: a fixed distance away, or one
-/// for all.
+/// The row (side 0) or column (side 1) of the same matrix whose values D holds: one at a fixed distance, or one for
+/// all.
 pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
@@ -38,7 +38,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         let what = ["row", "column"][side];
         let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
         let index = |at: &Element| [at.row, at.column][side];
-        // Whether elements of the lines `there` are D.
+        // Whether D holds the values of the line `there(line)`.
         let fits = |there: &dyn Fn(isize) -> isize| {
             trial.fits(&|at| {
                 let at = at.iter().map(|at| {
@@ -58,7 +58,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
             return Ok(vec![trial.found(hypothesis, text).at([place])]);
         }
         let distance = place as isize - own as isize;
-        // What would lie outside comes round again, or is that of the edge.
+        // Beyond the edge of D lines wrap around, or repeat the last one.
         let around = |at: isize| (at + distance).rem_euclid(length as isize);
         let clamped = |at: isize| (at + distance).clamp(0, length as isize - 1);
         if !same_line && (fits(&around) || fits(&clamped)) {
@@ -69,7 +69,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     Ok(Vec::new())
 }
 
-/// Lines that hold the values of others, all as far away.
+/// Says that every line holds the values of the one `by` further.
 pub fn shifted(line: &str, by: isize) -> String {
     let one = match by {
         1 => "the next one".to_owned(),
@@ -80,7 +80,7 @@ pub fn shifted(line: &str, by: isize) -> String {
     format!("every {line} holds the values of {one}")
 }
 
-/// Zeros are everywhere.
+/// Whether a value is too common to identify a place.
 fn zero_like(case: &Case, code: u64) -> bool {
     let number = case.replay.format().unpack(code);
     number.is_zero() || number.is_nan() || number.is_infinite()

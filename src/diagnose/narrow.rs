@@ -1,4 +1,4 @@
-//! A D whose numbers are of another format than the one it was read as.
+//! A D whose numbers have another format than it was read as.
 
 use super::stored::narrowed;
 use super::trial::{Stored, Trial};
@@ -6,14 +6,14 @@ use super::{Ask, Case, Found, Hypothesis, computed, schedule};
 use crate::emu::Replay;
 use crate::num::{Format, convert_exact};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "a D of another format, or of a narrower one";
 
-/// Elements that must have different numbers before their format is believed.
+/// Different numbers that elements must have before their format counts as evidence.
 const DISTINCT: usize = 16;
 
-/// The other 16-bit format of the same codes; or a narrower one that D was widened from, as NumPy dumps
-/// are (`d.float().numpy()`).
+/// The other 16-bit format for the same codes; or a narrower one from which D was widened, as in NumPy dumps
+/// (`d.float().numpy()`).
 pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     let format = case.replay.format();
     match format {
@@ -24,7 +24,7 @@ pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> 
     }
 }
 
-/// The same computation, its result rounded to another format of as many bits.
+/// The same computation with its result rounded to the other 16-bit format.
 fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
     if case.replay.arithmetic.accumulator != Format::Fp32 {
         return None;
@@ -64,7 +64,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
             [computing, scheduling].map(|trial| read.trial(different, equal, trial.work()));
         let saying = |text: String| {
             let found = Found::new(Hypothesis::RoundedNarrower, text);
-            // FP32 that holds it can be read as it.
+            // Such FP32 can be read as the narrow format.
             found.asking(Ask::Result(narrow))
         };
         let held = format!(
@@ -84,7 +84,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
                 ..saying(format!("{held}. {}", found.text))
             }];
         }
-        // Numbers that happen to need few bits are of no format.
+        // A few numbers may need few bits by chance.
         let mut codes: Vec<u64> = all.iter().map(|stored| stored.given).collect();
         codes.sort_unstable();
         codes.dedup();

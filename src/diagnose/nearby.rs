@@ -1,5 +1,5 @@
-//! One element of D: what else could have come to its place. An element of other rows, of operands of
-//! which a bit was flipped, of another schedule.
+//! One element of D: other values that could be in its place, from a row or column nearby, from operands with a
+//! flipped bit, or from another schedule.
 
 use super::inputs::{Line, with_addend};
 use super::schedule::{may_lose, multiplied};
@@ -10,11 +10,11 @@ use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
 
-/// Rows and columns, in either direction, whose elements could have come here.
+/// How many rows and columns are searched in either direction.
 const NEAR: usize = 16;
 
 impl Single<'_> {
-    /// A flipped bit of A or B; or why none was tried. Turned signs are those of products.
+    /// A flipped bit of A or B; or why none was tried. A flipped sign is reported as that of a product.
     pub(super) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
         let replay = self.replay;
         match () {
@@ -66,7 +66,7 @@ impl Single<'_> {
         Ok(())
     }
 
-    /// A bit of C's element.
+    /// A flipped bit of C's element.
     pub fn c_flipped(&self) -> Option<Found> {
         let c = self.replay.problem.c?;
         let emu::Element { batch, row, column } = self.at;
@@ -84,7 +84,7 @@ impl Single<'_> {
         Some(Found::new(Hypothesis::InputFlipped, text).at([row, column, bit as usize]))
     }
 
-    /// Elements of rows and columns nearby; or why none were tried.
+    /// The values of rows and columns nearby; or why none were tried.
     pub(super) fn neighbours(
         &self,
         work: &Work,
@@ -163,7 +163,7 @@ impl Single<'_> {
             if other.elements(&[self.at])[0] != self.given.code {
                 continue;
             }
-            // What leaves out k is told as that.
+            // Schedules that omit some k are reported as a lost tail.
             let omitted = kernel.map(|kernel| kernel.omitted(replay.problem.k, span));
             if let Some([first, end]) = omitted.and_then(|omitted| omitted.first().copied()) {
                 losing.extend(guess.map(|guess| (end - first, guess.to_string())));
@@ -188,7 +188,7 @@ impl Single<'_> {
             );
             found.push(Found::new(Hypothesis::LostTail, text));
         }
-        // Kernels that add C last are not others.
+        // Schedules that add C last are already reported.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
         if count == 0 || found.iter().any(last) {
             return tried;

@@ -6,13 +6,13 @@ use super::trial::{SPENT, Tested, Trial};
 use super::{Case, Element, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{self, Replay};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "chains that stopped early";
 
-/// Numbers of products that are tested on all elements.
+/// Most lengths of the chain that are tested on all elements.
 const TESTED: usize = 8;
 
-/// How many products were added in every element of a trial.
+/// The number of products after which the chains of all elements of a trial stopped.
 fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     let replay = case.replay;
     let problem = replay.problem;
@@ -35,7 +35,7 @@ fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     let gives = |code: u64| replay.convert(code) == first.given;
     let mut counts = stops(&element, &accumulators, &gives);
     counts.retain(|&count| count > 0);
-    // What misses least is likeliest.
+    // The longest chain is the likeliest.
     counts.reverse();
     let fitting = counts.into_iter().take(TESTED).find(|&count| {
         let cut = Replay {

@@ -1,4 +1,4 @@
-//! Rows or columns of D that stand at other places: each is looked up among the replayed ones.
+//! Misplaced rows or columns of D: each is looked up among the replayed ones.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,26 @@ use super::trial::{SPENT, Stored, Tested, Trial, relocated};
 use super::{Case, Hypothesis};
 use crate::emu::Element;
 
-/// What is tried.
+/// What reports call these tests.
 pub const TRIED: [&str; 2] = ["misplaced rows", "misplaced columns"];
 
-/// Elements of a line that it is looked up by: two runs of them.
+/// Lines are looked up by two runs of so many elements.
 const RUN: usize = 32;
 
-/// Bits that a line has to have there.
+/// Fewest bits by which a line or a tile can be identified.
 const BITS: usize = 64;
 
-/// Vector kernels do so many multiply-adds in the time of one of the exact engine, about.
+/// About how many multiply-adds vector kernels do in the time of one of the exact engine.
 const KERNELS: u64 = 16;
 
-/// Lines that a sentence has.
+/// Most lines that a sentence names.
 const LISTED: usize = 4;
 
-/// The lines of one side: rows (0) or columns (1), which count on from matrix to matrix.
+/// The lines of one side: rows (0) or columns (1), counted over all matrices.
 struct Lines<'c, 'a> {
     case: &'c Case<'a>,
     side: usize,
-    /// Of one matrix.
+    /// Lines of one matrix.
     count: usize,
 }
 
@@ -36,7 +36,7 @@ impl Lines<'_, '_> {
         ["row", "column"][self.side]
     }
 
-    /// Where lines are examined: every so many elements across.
+    /// The positions within a line by which it is looked up.
     fn across(&self) -> Vec<usize> {
         let problem = &self.case.replay.problem;
         let length = [problem.n, problem.m][self.side];
@@ -47,7 +47,7 @@ impl Lines<'_, '_> {
         }
     }
 
-    /// The codes of all lines there: replayed, then as D has them.
+    /// The codes of all lines at these positions: replayed, then as D has them.
     fn codes(&self, across: &[usize]) -> [Vec<Vec<u64>>; 2] {
         let replay = self.case.replay;
         let batches = replay.problem.batches();
@@ -105,7 +105,7 @@ impl Lines<'_, '_> {
     }
 }
 
-/// Lines of this side that hold the values of others, if that gives all that the trial is about.
+/// Lines of this side that hold the values of others, if that gives all elements of the trial.
 pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let problem = case.replay.problem;
     let lines = Lines {
@@ -128,7 +128,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let [replayed, given] = lines.codes(&across);
     let mut places: HashMap<&[u64], usize> = HashMap::new();
     for (line, codes) in replayed.iter().enumerate() {
-        // What is all alike is everywhere.
+        // Constant lines identify no place.
         if codes.iter().any(|code| code != &codes[0]) {
             places.entry(codes).or_insert(line);
         }
@@ -157,7 +157,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     if !trial.fits(&there) {
         return Ok(Vec::new());
     }
-    // Where few elements differ, lines that are not part of it are none of its business.
+    // Every element that differs must be in a misplaced line.
     let touched: Vec<usize> = trial
         .differing()
         .map(|stored| lines.line(&stored.at))
@@ -173,12 +173,12 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     }])
 }
 
-/// What became of which lines.
+/// The hypothesis and its text for these lines, line `i` of which holds the values of line `from[i]`.
 fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) {
     let (name, count) = (lines.name(), lines.count);
     let several = [Hypothesis::RowsPermuted, Hypothesis::ColumnsPermuted][lines.side];
     let matrix = |line: usize| line / count;
-    // Whole matrices of others.
+    // All lines come from the same place in other matrices.
     let away = |line: &&usize| {
         from[**line] % count == **line % count && matrix(from[**line]) != matrix(**line)
     };
@@ -254,7 +254,8 @@ fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, Stri
     }
 }
 
-/// How far all lines are from where they belong, the other end of D or its edge being next to an end.
+/// The distance between every line and the one whose values it holds. Beyond the edge of D lines wrap around, or
+/// repeat the last one.
 fn shift(pairs: &[(usize, usize)], count: usize) -> Option<isize> {
     let (here, there) = pairs[0];
     let (count, by) = (count as isize, there as isize - here as isize);
@@ -274,9 +275,9 @@ fn more(count: usize) -> &'static str {
 
 /// A rectangle that holds what belongs to another place, of this matrix or another.
 pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
-    /// Elements of D that are replayed for it.
+    /// Most elements of D that are replayed for it.
     const MOST: u64 = 1 << 20;
-    /// Places that begin alike and are examined further.
+    /// Most matching places that are tested.
     const PLACES: usize = 64;
     if !matches!(group.shape, Shape::Rectangle { .. }) {
         return Ok(Vec::new());
@@ -289,7 +290,7 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
         return Err(SPENT);
     }
     let different: Vec<_> = trial.differing().collect();
-    // So few bits are found somewhere by chance.
+    // Fewer bits would be found somewhere by chance.
     if different.len() * replay.format().bytes() * 8 < BITS {
         return Ok(Vec::new());
     }

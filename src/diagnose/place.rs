@@ -1,4 +1,4 @@
-//! In words, where the mismatches of a group lie.
+//! Sentences about where the mismatches of a group lie.
 
 use super::group::{Group, Shape, Size};
 use crate::report::grouped;
@@ -18,7 +18,7 @@ impl Shape {
     }
 }
 
-/// `rows 32 to 63, columns 96 to 127`: what begins a sentence about the group.
+/// `rows 32 to 63, columns 96 to 127`: the beginning of a sentence about the group.
 pub fn place(group: &Group, size: Size) -> String {
     match &group.shape {
         Shape::Lines { side, lines, .. } => {
@@ -62,7 +62,7 @@ pub fn place(group: &Group, size: Size) -> String {
     }
 }
 
-/// A finding that the place alone is; `all` if the mismatches of no other group are left.
+/// A sentence about the place alone, if it is remarkable; `all`: D has no mismatches elsewhere.
 pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
     let only = if all { "All " } else { "" };
     match &group.shape {

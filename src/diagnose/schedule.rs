@@ -1,4 +1,4 @@
-//! A kernel whose way over K gives D.
+//! Another schedule that gives D.
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
@@ -9,21 +9,21 @@ use crate::emu::schedule::{
 };
 use crate::emu::{Problem, Replay};
 
-/// What [`schedules`] tries.
+/// What reports call the test of [`schedules`].
 pub const TRIED: &str = "the schedules that identify searches, split K that drops its remainder";
 
 /// The preset of one chain over K.
 pub const PLAIN: &str = "plain";
 
-/// Schedules that fit and are counted, where one alone proves little.
+/// How many other fitting schedules are counted, where one alone is weak evidence.
 const COUNTED: usize = 100;
 
-/// Slices of K whose tail may be lost.
+/// Numbers of slices of K whose tail may be lost.
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 const TILES: [usize; 2] = [64, 128];
 
-/// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
-/// multiplied by other numbers, which belong to one schedule.
+/// The first schedule of the same arithmetic that fits; one chain over K comes first. Not for sums that are
+/// multiplied by alpha, beta or scales, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || {
         if case.replay.kernel.is_some_and(multiplied) {
@@ -73,7 +73,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
             kernel: Some(kernel),
             ..replay
         };
-        // What leaves out k is told as that.
+        // Schedules that omit some k are reported as a lost tail.
         let span = replay.arithmetic.step.span();
         let whole = kernel.omitted(replay.problem.k, span).is_empty();
         if !whole || !trial.fits_replay(&scheduled) {
@@ -103,17 +103,17 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     found(what, too, &guess.preset.name, guess.overrides)
 }
 
-/// Whether a kernel multiplies sums with other numbers, which belong to it alone.
+/// Whether a kernel multiplies sums by alpha, beta or scales.
 pub fn multiplied(kernel: Kernel) -> bool {
     !kernel.values.is_neutral() || kernel.values.has_scales()
 }
 
-/// Whether slices of such tiles do not reach the last `lost` of `k`.
+/// Whether so many slices of such tiles omit just the last `lost` of `k`.
 fn loses(k: usize, lost: usize, [slices, tile]: [usize; 2]) -> bool {
     (1..slices.min(k)).contains(&lost) && k % (tile * slices) == lost
 }
 
-/// Whether some number of slices does not.
+/// Whether some number of slices of some tile does.
 pub fn may_lose(k: usize, lost: usize) -> bool {
     let mut slices = SLICES;
     slices.any(|slices| TILES.iter().any(|&tile| loses(k, lost, [slices, tile])))

@@ -1,5 +1,4 @@
-//! One element of D: hypotheses on the chain that it is the sum of, each tried bit for bit. What gives
-//! exactly D is reported, and nothing else.
+//! One element of D: hypotheses about its chain. Only those that give exactly the bits of D are reported.
 
 use serde::Serialize;
 
@@ -23,7 +22,7 @@ pub struct Search {
     pub skipped: Vec<String>,
 }
 
-/// Above this many k, what costs K for every k is not tried.
+/// Searches whose cost grows with the square of K are limited to this K.
 pub const MAX_SEARCHED_K: usize = 8192;
 
 /// An element that differs.
@@ -31,7 +30,7 @@ pub struct Single<'a> {
     /// Of all of D.
     pub replay: &'a Replay<'a>,
     pub at: emu::Element,
-    /// The one chain that it is, without a schedule.
+    /// Its chain, if it has no schedule.
     pub chain: Option<Chain<'a>>,
     /// The element as the model has it, in D's format.
     pub reproduced: Number,
@@ -74,7 +73,7 @@ impl Single<'_> {
             Err(why) => skipped.push(format!("{what}: {why}")),
         };
         note("a flipped bit of A or B", self.inputs(&mut found));
-        // Some flip of C's exponent is as good as none of it.
+        // Where C is left out, some flip of its exponent fits, too.
         let omitted = |found: &Found| found.hypothesis == Hypothesis::COmitted;
         if self.replay.problem.c.is_some() && !found.iter().any(omitted) {
             found.extend(self.c_flipped());
@@ -114,7 +113,7 @@ impl Single<'_> {
         found
     }
 
-    /// The fault of a unit's adder where the model does not have it: one sum as if it were minus one unit.
+    /// The known fault of a unit's adder at a place where the model does not have it: one sum is minus one unit.
     fn known_fault(&self, chain: &Chain, found: &mut Vec<Found>) {
         let element = chain.element;
         let Step::Sliced(step) = &element.arithmetic.step else {
@@ -156,7 +155,7 @@ impl Single<'_> {
         }
     }
 
-    /// Whether a code of the accumulator's format ends as D.
+    /// Whether a code of the accumulator's format becomes the given one.
     fn gives(&self, code: u64) -> bool {
         let ours = self.replay.arithmetic;
         self.converted(&ours.step, ours.accumulator, code) == Some(self.given.code)
@@ -193,7 +192,7 @@ impl Single<'_> {
 
     fn step_missing(&self, chain: &Chain, found: &mut Vec<Found>) {
         let element = chain.element;
-        // Without the last step the chain has stopped early; without the only one too.
+        // A chain without its last step, or its only one, stopped early.
         let steps = element.steps();
         let missing = parallel::filter(steps - 1, &|step| {
             let same_format = element.formats().addend == element.formats().accumulator;
@@ -397,7 +396,7 @@ pub fn stops(
         let range = element.range(step);
         let partial = range.start..count;
         let code = match (partial.is_empty(), step) {
-            // C of another format is not a D.
+            // C has another format than D.
             (true, 0) if element.formats().addend != element.formats().accumulator => {
                 return false;
             }
@@ -413,7 +412,7 @@ pub fn stops(
     })
 }
 
-/// How many places of a kind are named.
+/// Most places of a kind that are named.
 pub const MAX_NAMED: usize = 4;
 
 /// Consecutive numbers, as first and last.

@@ -1,4 +1,4 @@
-//! What was stored is not what was computed: told by the codes alone.
+//! Causes that the codes of D show without another computation.
 
 use super::group::{Group, Shape};
 use super::trial::Stored;
@@ -6,17 +6,17 @@ use super::{Ask, Case, Found, Hypothesis};
 use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
 use crate::report::grouped;
 
-/// What is tried of the codes.
+/// What reports call these tests.
 pub const SPECIALS: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
 pub const FLIPPED: &str = "a flipped bit of D";
 
-/// Elements of an area that are all looked at.
+/// Most elements of an area that are all read.
 const LOOKED_AT: u64 = 1 << 20;
 
-/// Elements of a larger one, or of what has no area, that are.
+/// Elements that are read of a larger area, or of a group without one.
 const SOME: usize = 1024;
 
-/// NaNs of other bits, or zeros of the other sign, and nothing else.
+/// Whether all mismatches are NaNs with other bits, or zeros of the other sign.
 pub fn specials(case: &Case) -> Option<Found> {
     let c = case.comparison;
     let all = grouped(c.mismatches);
@@ -60,7 +60,7 @@ pub fn constant(case: &Case) -> Option<Found> {
     same.then(|| Found::new(hypothesis, text))
 }
 
-/// What all of some elements are.
+/// Says that elements all have this code.
 fn of_code(what: &str, format: Format, code: u64) -> String {
     if code == 0 {
         return format!("{what} is +0, as if it had never been written");
@@ -95,19 +95,19 @@ pub fn constant_in(case: &Case, group: &Group) -> Option<Found> {
     }
     let what = match looked_at.len() {
         SOME => format!("every one of {} tested elements", grouped(SOME as u64)),
-        // Of a large area only those were looked at.
+        // Of a large area only elements that differ were read.
         1.. if whole => "every element that differs".to_owned(),
         _ => "every element".to_owned(),
     };
     let text = of_code(&what, case.replay.format(), code);
-    // The same number of a few is not a sign of anything.
+    // A few equal numbers prove nothing.
     match code {
         0 => Some(Found::new(Hypothesis::Unwritten, text)),
         _ => (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text)),
     }
 }
 
-/// The elements of an area: rows counted on, and columns.
+/// The elements of an area: rows and columns.
 fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize; 2]> + 'a> {
     let size = case.size();
     match &group.shape {
@@ -125,7 +125,7 @@ fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize;
     }
 }
 
-/// The one bit that differs in all of these; what should be stored comes second.
+/// The one bit that differs in all of these pairs of a stored element and the code it should have.
 pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
     let (stored, reproduced) = all.first()?;
     let xor = stored.given ^ reproduced;
@@ -134,7 +134,7 @@ pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
     (one && all.iter().all(same)).then(|| xor.trailing_zeros())
 }
 
-/// The field of a bit.
+/// The field of a number that has this bit.
 pub fn field(format: Format, bit: u32) -> &'static str {
     let fields = Fields::differing(format, 0, 1 << bit);
     match (fields.sign, fields.exponent) {
@@ -145,7 +145,7 @@ pub fn field(format: Format, bit: u32) -> &'static str {
     }
 }
 
-/// The way back from a narrower format that D was widened from: whether it is one.
+/// The code in a narrower format, if that holds the number exactly, or if it is a NaN.
 pub fn narrowed(format: Format, narrow: Format, code: u64) -> Option<u64> {
     let nan = format.unpack(code).is_nan();
     let rounded = result_code(format, code, narrow, Rounding::TowardZero);

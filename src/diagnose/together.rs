@@ -1,4 +1,4 @@
-//! Another unit under another schedule.
+//! Another model under another schedule.
 
 use super::trial::{Tested, Trial, Work};
 use super::{Ask, Case, Hypothesis};
@@ -6,13 +6,13 @@ use crate::candidates::{Asked, Conditions, Guess, candidates, guesses, tells_zer
 use crate::emu::schedule::{Addend, Kernel, Values};
 use crate::emu::{Problem, Replay};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "another model together with another schedule";
 
-/// Multiply-adds that they may take.
+/// Most multiply-adds of this search.
 pub const WORK: u64 = 1 << 22;
 
-/// What setting a schedule up costs, in multiply-adds.
+/// The cost of setting up a schedule, in multiply-adds.
 const SETUP: u64 = 1024;
 
 /// The first other arithmetic of the catalogue that gives D under a schedule that `identify` searches.
@@ -42,7 +42,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     let result = own.format();
     let zeros = tells_zeros(case.given);
     let mut tried: Vec<&crate::emu::Arithmetic> = vec![arithmetic];
-    // Schedules follow from how many products a step has.
+    // Schedules depend on the number of products of a step alone.
     let mut lists: Vec<(usize, Vec<Guess>)> = Vec::new();
     let mut pairs = Vec::new();
     for candidate in &all {

@@ -1,4 +1,4 @@
-//! The elements that hypotheses are tested on, and how much that may cost.
+//! The elements on which hypotheses are tested, and the work that this may take.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,19 +8,19 @@ use crate::emu::{Element, Replay};
 use crate::num::Format;
 use crate::report::{Policy, grouped};
 
-/// Multiply-adds that all computations of a diagnosis together may take, and all schedules.
+/// Most multiply-adds of all computations of a diagnosis, and again of all schedules.
 pub const WORK: u64 = 1 << 26;
 
-/// Elements by which most wrong hypotheses fail.
+/// Elements that refute most wrong hypotheses.
 const FIRST: usize = 4;
 
-/// So few elements that tell two computations apart prove little where D has few bits.
+/// Fewer differing elements than this are weak evidence where D is narrow.
 const WEAK: usize = 16;
 
-/// Why a hypothesis was not tested that costs more than is left.
+/// Why a hypothesis was not tested that costs more than the work left.
 pub const SPENT: &str = "the work of a search is bounded";
 
-/// What became of the hypotheses: refuted on this D, or not put to the test, and why. Kept by all work of one diagnosis.
+/// Which hypotheses this D refutes, and which were not tested, and why. All work of one diagnosis shares it.
 #[derive(Debug, Default)]
 pub struct Ledger {
     refuted: RefCell<Vec<&'static str>>,
@@ -28,7 +28,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// It was computed, and does not give this D.
+    /// Notes a hypothesis that was computed and does not give this D.
     pub fn refute(&self, what: &'static str) {
         let mut refuted = self.refuted.borrow_mut();
         if !refuted.contains(&what) {
@@ -36,7 +36,7 @@ impl Ledger {
         }
     }
 
-    /// It may give this D.
+    /// Notes a hypothesis that was not tested.
     pub fn leave(&self, what: &'static str, why: &'static str) {
         let mut open = self.open.borrow_mut();
         if !open.contains(&(what, why)) {
@@ -44,7 +44,7 @@ impl Ledger {
         }
     }
 
-    /// What was refuted, wherever it was tested, and what was not tested, together with others for the same reason.
+    /// What was refuted wherever it was tested, and what was not tested, one text for each reason.
     pub fn outcome(&self) -> (Vec<&'static str>, Vec<String>) {
         let open = self.open.borrow();
         let mut refuted = self.refuted.borrow().clone();
@@ -62,7 +62,7 @@ impl Ledger {
     }
 }
 
-/// What is left of the work that may be done, and what it found out.
+/// The work that is left, and the ledger of its results.
 #[derive(Debug)]
 pub struct Work {
     left: Cell<u64>,
@@ -74,7 +74,7 @@ impl Work {
         Work::noting(most, &Rc::default())
     }
 
-    /// The same, with a ledger that others write into as well.
+    /// The same with a shared ledger.
     pub fn noting(most: u64, ledger: &Rc<Ledger>) -> Work {
         Work {
             left: Cell::new(most),
@@ -82,7 +82,7 @@ impl Work {
         }
     }
 
-    /// Whether this much was left; it is gone now.
+    /// Spends this much, if it is left.
     pub fn spend(&self, cost: u64) -> bool {
         let left = self.left.get();
         let enough = cost <= left;
@@ -93,7 +93,7 @@ impl Work {
     }
 }
 
-/// What fits; or why nothing was tested, where that is worth a word.
+/// What fits; or why nothing was tested, if that is worth reporting.
 pub type Tested = Result<Vec<Found>, &'static str>;
 
 /// An element of D, as the file has it.
@@ -103,7 +103,7 @@ pub struct Stored {
     pub given: u64,
 }
 
-/// What a hypothesis has to give.
+/// The elements that a hypothesis has to give.
 #[derive(Debug)]
 pub struct Trial<'w> {
     /// Those that differ, then those that do not.
@@ -113,15 +113,15 @@ pub struct Trial<'w> {
     k: usize,
     format: Format,
     policy: Policy,
-    /// D has fewer bits than what it was rounded from.
+    /// As [`is_narrow`].
     narrow: bool,
     work: &'w Work,
-    /// Computations that were compared with D, and those that would have taken too long.
+    /// How many computations were compared with D, and how many would have taken too long.
     tested: Cell<usize>,
     skipped: Cell<usize>,
 }
 
-/// The place in another row (side 0) or column (side 1).
+/// The same element of another row (side 0) or column (side 1).
 pub fn relocated(at: Element, side: usize, index: usize) -> Element {
     match side {
         0 => Element { row: index, ..at },
@@ -132,7 +132,7 @@ pub fn relocated(at: Element, side: usize, index: usize) -> Element {
     }
 }
 
-/// Whether D has fewer bits than what is rounded to it, so that much fits by chance.
+/// Whether D has fewer bits than the accumulator, so that much fits by chance.
 pub fn is_narrow(replay: &Replay) -> bool {
     replay.format().bytes() < replay.arithmetic.accumulator.bytes()
 }
@@ -159,7 +159,7 @@ impl<'w> Trial<'w> {
         }
     }
 
-    /// Those that differ.
+    /// The elements that differ.
     pub fn differing(&self) -> impl Iterator<Item = Stored> {
         self.elements().take(self.differing)
     }
@@ -170,7 +170,7 @@ impl<'w> Trial<'w> {
         all.map(|(&at, &given)| Stored { at, given })
     }
 
-    /// The same elements, for other work.
+    /// The same elements with other work.
     pub fn over<'o>(&self, work: &'o Work) -> Trial<'o> {
         Trial {
             elements: self.elements.clone(),
@@ -186,7 +186,7 @@ impl<'w> Trial<'w> {
         self.work
     }
 
-    /// Puts a hypothesis to the test, and notes what became of it.
+    /// Tests a hypothesis and notes the result in the ledger.
     pub fn test(&self, what: &'static str, test: impl FnOnce() -> Tested) -> Vec<Found> {
         let [tested, skipped] = [self.tested.get(), self.skipped.get()];
         let ledger = &self.work.ledger;
@@ -205,7 +205,7 @@ impl<'w> Trial<'w> {
         found
     }
 
-    /// Whether so much work was left to compute something that is compared with D.
+    /// Spends work on a computation that is compared with D, if so much is left.
     pub fn affords(&self, cost: u64) -> bool {
         let enough = self.work.spend(cost);
         let counter = if enough { &self.tested } else { &self.skipped };
@@ -249,17 +249,17 @@ impl<'w> Trial<'w> {
         true
     }
 
-    /// Whether what fits may do so by chance.
+    /// Whether a hypothesis may fit by chance.
     pub fn is_weak(&self) -> bool {
         self.narrow && self.differing < WEAK
     }
 
-    /// A hypothesis that fits: what is so, and on how much that was tested.
+    /// A hypothesis that fits: its text, and on how many elements it was tested.
     pub fn found(&self, hypothesis: Hypothesis, what: impl std::fmt::Display) -> Found {
         Found::new(hypothesis, format!("{what}: {}", self.describe()))
     }
 
-    /// What a hypothesis that fits may say.
+    /// On how many elements a hypothesis that fits was tested.
     pub fn describe(&self) -> String {
         let (all, differing) = (self.elements.len(), self.differing);
         let tested = match all - differing {

@@ -1,5 +1,5 @@
-//! Scales of the sums of so many k, as kernels with scales of blocks have them: concluded by least squares from
-//! every row of D, then tested on every element.
+//! Scales of blocks of k, as block-scaled kernels have them: concluded by least squares from every row of D, then
+//! tested on every element.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::solve::vary;
 use super::{FEW, listed};
 use crate::emu::{Element, Replay};
 
-/// k, and columns, that share a scale.
+/// Numbers of k, and of columns, that share a scale.
 const OF_K: [usize; 3] = [128, 64, 32];
 const COLUMNS: usize = 128;
 
-/// Blocks that one element has.
+/// Most blocks of an element.
 const MOST: usize = 16;
 
-/// The first length of blocks that gives D.
+/// Scales of the first length of blocks that gives D.
 pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
@@ -54,7 +54,7 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
     Ok(Vec::new())
 }
 
-/// Solves each row, and the columns of it that share scales, by itself.
+/// Solves the columns of each row that share scales by themselves.
 fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<Found> {
     let mut rows: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (i, point) in points.all.iter().enumerate() {
@@ -77,13 +77,12 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<
             let (sum, size) = (terms().sum(), terms().map(f64::abs).sum());
             exact += usize::from(gives(&points.all[i], sum, size)?);
         }
-        // Sums that are missing altogether have another cause.
+        // Scales of 0 are missing sums, which have another cause.
         let some = |scale: &f64| scale.abs() > 1e-3 && (scale - 1.0).abs() > 1e-3;
         varied |= vary(scales.iter().copied()) && scales.iter().any(some);
         first.get_or_insert(scales);
     }
-    // Elements beyond those that the numbers were concluded from. Rounded in another way, sums are nearly multiplied
-    // with 1.
+    // More elements are needed than numbers were concluded. Scales near 1 are another rounding.
     if more < 16 || more < rows.len() as isize || !varied {
         return None;
     }
@@ -99,14 +98,14 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<
     Some(Found::new(Hypothesis::BlockScales, text).at([of_k]))
 }
 
-/// Whether a sum lies within the element's range; none if it is further away than rounding to f32 takes it.
+/// Whether a sum lies within the element's range; none if it is further away than rounding to f32 can move it.
 fn gives(point: &Point, sum: f64, size: f64) -> Option<bool> {
     let [low, high] = point.range?;
     let slack = 2f64.powi(-21) * size;
     (low - slack <= sum && sum <= high + slack).then_some(low <= sum && sum <= high)
 }
 
-/// The scales that come nearest to D in these elements.
+/// The scales with the least squared error in these elements.
 fn least_squares(points: &Points, parts: &[Vec<f64>], members: &[usize]) -> Option<Vec<f64>> {
     let n = parts.len();
     if members.len() < n + 2 {
@@ -115,7 +114,7 @@ fn least_squares(points: &Points, parts: &[Vec<f64>], members: &[usize]) -> Opti
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for &i in members {
         let [low, high] = points.all[i].range?;
-        // Large elements are known less well.
+        // The last bit of a large element is worth more.
         let weight = 1.0 / (high - low).max(1e-30).powi(2);
         for (row, part) in matrix.iter_mut().zip(parts) {
             for (cell, other) in row.iter_mut().zip(parts) {

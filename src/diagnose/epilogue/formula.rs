@@ -1,4 +1,4 @@
-//! What an epilogue makes of a sum, and whether that is D.
+//! An epilogue, and whether it gives D.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::function::Function;
 use super::points::{Point, Points};
 use crate::num::{Format, Rounding, round_code};
 
-/// Numbers of rows, which count on from matrix to matrix, or of columns.
+/// A number for every row, counted over all matrices, or for every column.
 pub type Table = BTreeMap<usize, f32>;
 
 /// An epilogue: factors, scales, a bias and a function, in this order, each in f32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
-    /// Of the sum without C, which is added or left out; else of the sum as it was asked for.
+    /// It starts from the sum without C, which it adds or leaves out; else from the requested sum.
     pub bare: bool,
     pub alpha: f32,
     pub beta: Option<f32>,
@@ -22,7 +22,7 @@ pub struct Formula {
     pub columns: Option<Table>,
     pub bias: Option<Table>,
     pub function: Option<Function>,
-    /// The function is that of a number of D's format, as a kernel of its own computes it.
+    /// A kernel of its own applies the function, to numbers of D's format.
     pub stored: bool,
 }
 
@@ -47,12 +47,12 @@ impl Formula {
         }
     }
 
-    /// Whether products of several scales may be rounded in another order than here.
+    /// Whether kernels may round products of several scales in another order.
     fn is_loose(&self) -> bool {
         self.rows.is_some() && self.columns.is_some()
     }
 
-    /// Before the function.
+    /// The number before the function.
     pub fn linear(&self, m: usize, point: &Point) -> f32 {
         let sum = if self.bare {
             point.bare
@@ -79,8 +79,8 @@ impl Formula {
         x
     }
 
-    /// If it gives every element: how many of them bit for bit; the others except the last bits of what a function is
-    /// computed by.
+    /// If it gives every element: how many bit for bit. The others may differ in the last bits, which depend on how a
+    /// function is computed.
     pub fn fits(&self, case: &Case, points: &Points) -> Option<usize> {
         let m = case.replay.problem.m;
         let mut exact = 0;
@@ -96,7 +96,7 @@ impl Formula {
         Some(exact)
     }
 
-    /// Whether it gives the element bit for bit; none if not even nearly.
+    /// Whether it gives the element bit for bit; none if it is further away than the last bits of f32.
     fn gives(&self, case: &Case, format: Format, x: f32, point: &Point) -> Option<bool> {
         let same = |y: f32| {
             let code = case.replay.convert(u64::from(y.to_bits()));

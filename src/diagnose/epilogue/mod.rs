@@ -1,5 +1,5 @@
 //! What a kernel does with finished sums: functions, factors, scales, a bias, C left out. Unknown numbers are
-//! concluded from D, then every element that was examined has to follow from them.
+//! concluded from D, then must give every element that was examined.
 
 mod blocks;
 mod formula;
@@ -17,14 +17,14 @@ use function::Function;
 use points::Points;
 use solve::{Known, SOLVERS};
 
-/// Too much would fit.
+/// Why no numbers are concluded.
 const FEW: &str = "too few elements differ to determine so many numbers";
 const NEARLY: &str = "no numbers were found that give every bit; others might";
 
-/// Rows or columns whose numbers a sentence has.
+/// Most rows or columns whose numbers a sentence lists.
 const LISTED: usize = 4;
 
-/// The first that gives D.
+/// The first epilogue that gives D.
 pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
     let points = Points::of(case, trial);
     let points = points.as_ref().map_err(|why| *why);
@@ -52,7 +52,7 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
     found
 }
 
-/// Elements with the numbers that they are made of before a function; none if it never gives one of them.
+/// Elements with the ranges of their numbers before a function; none if the function cannot give one of them.
 fn before<'p>(
     case: &Case,
     points: &'p Points,
@@ -71,9 +71,9 @@ fn before<'p>(
     Some(known)
 }
 
-/// Functions of the sum as it was asked for, and of that without C.
+/// Functions of the requested sum, and of the sum without C.
 fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
-    // Of examined elements that are all right, anything may be said that leaves them as they are.
+    // Where no examined element differs, every epilogue that changes nothing would fit.
     if points.all.iter().all(|point| !point.differs) {
         return Err("none of the elements examined for it differs");
     }

@@ -1,16 +1,16 @@
-//! Numbers of an epilogue, concluded from D: guesses that only their test makes findings.
+//! Guesses at the numbers of an epilogue, concluded from D. Only their test makes them findings.
 
 use std::collections::BTreeMap;
 
 use super::formula::{Formula, Table};
 use super::points::Point;
 
-/// An element and the numbers that a function makes it of.
+/// An element and the range of its number before a function.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     pub point: &'a Point,
     pub range: [f64; 2],
-    /// The row, counted on from matrix to matrix.
+    /// The row, counted over all matrices.
     pub row: usize,
 }
 
@@ -27,7 +27,7 @@ impl Known<'_> {
         self.range[1] - self.range[0]
     }
 
-    /// The sum without C, or as it was asked for.
+    /// The sum without C, or the requested one.
     fn sum(&self, bare: bool) -> f64 {
         f64::from(if bare {
             self.point.bare
@@ -42,7 +42,7 @@ impl Known<'_> {
     }
 }
 
-/// How a solution is searched for: none if D refutes it.
+/// Formulas that D may follow, by whether there is a C; none if D refutes them all.
 pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
 
 /// What is concluded, by which solver, and how many unknown numbers there are at least.
@@ -53,7 +53,7 @@ pub const SOLVERS: [(&str, Solver, usize); 4] = [
     ("scales of rows and columns together", both, 0),
 ];
 
-/// Numbers that may be tested.
+/// Most numbers that are tested.
 const GUESSES: usize = 12;
 
 const EVERYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -66,7 +66,7 @@ fn is_empty([low, high]: [f64; 2]) -> bool {
     low.is_nan() || high.is_nan() || low > high
 }
 
-/// What a number has to be multiplied by to come into a range.
+/// The factors that take a number into a range.
 fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
     match by {
         0.0 if low <= 0.0 && 0.0 <= high => EVERYTHING,
@@ -76,7 +76,7 @@ fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
     }
 }
 
-/// What all elements of a row (side 0) or of a column (side 1) allow in common.
+/// The intersection of the ranges of all elements, for each row (side 0) or column (side 1).
 fn common<'a>(
     known: impl IntoIterator<Item = &'a Known<'a>>,
     side: usize,
@@ -134,7 +134,7 @@ fn factors(known: &[Known], has_c: bool) -> Option<Vec<Formula>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Factors of sums to which C is added with another factor, by least squares, the simple ones first.
+/// Factors of the sums beside a factor of C, by least squares, the simple ones first.
 fn alphas(known: &[Known]) -> Vec<f32> {
     let mut s = [0.0f64; 5];
     let mut widths = 0.0;
@@ -157,13 +157,13 @@ fn alphas(known: &[Known]) -> Vec<f32> {
     numbers
 }
 
-/// A constant for every column, of the sum as it was asked for, or of one that is multiplied.
+/// A constant for every column, added to the requested sum or to a multiple of the sum without C.
 fn bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let mut found = Vec::new();
     for base in [Formula::requested(), Formula::bare()] {
         found.extend(with_bias(known, base));
     }
-    // Deviations from the mean of each column have no bias.
+    // Deviations from the mean of each column are free of the bias.
     let mut means: BTreeMap<usize, [f64; 3]> = Default::default();
     let bounded = || known.iter().filter(|one| one.bounded());
     for one in bounded() {
@@ -205,7 +205,7 @@ fn table(ranges: &BTreeMap<usize, [f64; 2]>) -> Option<Table> {
 
 /// The same number for all columns if there is one, else one for each.
 fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
-    // What the base lacks; a row is of no matter without scales of rows.
+    // The difference to the base, in which no row matters as it has no scales of rows.
     let ranges = common(known, 1, |one| {
         let x = f64::from(base.linear(1, one.point));
         one.range.map(|end| end - x)
@@ -264,7 +264,7 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     for round in 0..3 * ROUNDS {
         let side = round % 2;
         let scaled = |one: &Known| one.sum(false) * scales[1 - side][&one.index(1 - side)];
-        // Weighted by how well an element says it.
+        // Elements of narrow ranges weigh more.
         let mut means: BTreeMap<usize, [f64; 2]> = Default::default();
         for one in &known {
             let x = scaled(one);
@@ -293,7 +293,7 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     if !first.is_finite() || first == 0.0 {
         return None;
     }
-    // Rounded in another way, every sum is nearly multiplied by 1.
+    // Scales near 1 are another rounding.
     if !scales.iter().any(|side| vary(side.values().copied())) {
         return None;
     }
@@ -310,7 +310,7 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     }])
 }
 
-/// Whether numbers differ by more than roundings do.
+/// Whether numbers differ by more than by roundings.
 pub fn vary(numbers: impl Iterator<Item = f64> + Clone) -> bool {
     let first = numbers.clone().next().unwrap_or(1.0);
     numbers
@@ -355,7 +355,7 @@ pub fn numbers([low, high]: [f64; 2]) -> Vec<f32> {
             numbers.push(x);
         }
     };
-    // A power of two, then few digits. Of zero there is no logarithm; below and above there are no numbers.
+    // A power of two, then few digits. The clamp is for the logarithm of zero.
     add(middle.signum() * middle.abs().log2().round().exp2());
     let magnitude = middle.abs().log10().floor().clamp(-400.0, 400.0) as i32;
     for digits in 0..9 {
