@@ -68,10 +68,10 @@ impl Manifest {
         }
     }
 
-    /// Reads one, whatever cases it lists.
+    /// Reads a manifest, whatever cases it lists.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not a manifest.
     pub fn parse(text: &str) -> Result<Manifest, Fault> {
         let manifest: Manifest = crate::words::from_json(text).map_err(|error| {
             Fault::from(printable(&error)).within("is not a manifest of probes")
@@ -84,7 +84,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses one that does not list the cases of a suite, of the same formats.
+    /// Checks that it lists the cases of a suite of the same formats.
     ///
     /// # Errors
     /// If it lists others.
@@ -173,12 +173,12 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
         return Err(unwritable(io::Error::other(none)));
     }
     let beside = Beside::make(parent).map_err(unwritable)?;
-    // Until they have moved: a signal just before would find a directory that is not empty.
+    // Guards live until the files have moved: on a signal, the directory must be empty when it is removed.
     let _guards = fill(suite, &beside.0).map_err(unwritable)?;
     fs::rename(&beside.0, folder).map_err(unwritable)
 }
 
-/// The directory that becomes the suite's. What is left of it, if it does not, is removed.
+/// A temporary directory beside the suite's, which is removed unless it was renamed.
 struct Beside(
     PathBuf,
     #[expect(dead_code, reason = "removes it upon a signal")] Fleeting,
@@ -188,7 +188,7 @@ impl Beside {
     fn make(parent: &Path) -> io::Result<Beside> {
         let mut builder = tempfile::Builder::new();
         let made = builder.prefix(".tcverify-").make_in(parent, |path| {
-            // Before it is there, so that no moment is unguarded.
+            // The guard comes first, so that no moment is unguarded.
             let guard = Fleeting::new(path);
             fs::create_dir(path).map(|()| guard)
         });
@@ -200,7 +200,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // Nothing, if it has moved.
+        // If it has moved, there is nothing to remove.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -229,8 +229,8 @@ fn fill(suite: &Suite, folder: &Path) -> io::Result<Vec<Fleeting>> {
 /// The suite of a directory that [`write`](self::write()) made.
 ///
 /// # Errors
-/// If the directory holds anything else: the operands must be this version's for their formats, for
-/// what is concluded from an answer depends on the question.
+/// If the directory holds anything else: conclusions from answers depend on the operands, so these must be this
+/// version's for their formats.
 pub fn read(folder: &Path) -> Result<Suite, FileError> {
     let path = folder.join("manifest.json");
     let suite = promised(&path).map_err(|fault| fault.of(&path))?;

@@ -1,11 +1,11 @@
-//! What a model answers to a case.
+//! The answers of a model to cases.
 
 use super::Case;
 use crate::emu::Arithmetic;
 use crate::emu::step::{Carried, Formats, Step, scaled};
 use crate::num::{Class, Format, Unpacked};
 
-/// A case taken apart once, to be replayed by many models.
+/// A case unpacked once, for replays by many models.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// Up to the last that is not +0 times +0, or has scales other than 1.
@@ -93,7 +93,7 @@ impl Prepared {
         let mut start = 0;
         while start < self.k {
             let before = step.finish(formats, &carried);
-            // What a step is not given is +0 times +0.
+            // A step takes missing products as +0 times +0.
             let given = start.min(active)..active.min(start + span);
             let scales = codes.map(|scales| {
                 let [of_a, of_b] = &scales.codes;
@@ -101,7 +101,7 @@ impl Prepared {
             });
             let (a, b) = (&a[given.clone()], &b[given]);
             step.run_scaled(formats, a, b, scales, &mut carried);
-            // A step of zeros that changes nothing will change nothing the next time either.
+            // A step of zeros that changes nothing never will.
             if start >= active && step.finish(formats, &carried) == before {
                 break;
             }

@@ -1,15 +1,15 @@
 //! Small terms beside a C of one: each alone is lost, several that are added at once are not. This
 //! works even where products span too few exponents to swallow one another.
 
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "group, fraction bits, precision, rounding, carries";
 
-pub fn write(desk: &mut Desk) {
-    let p = desk.precision();
+pub fn write(suite: &mut SuiteBuilder) {
+    let p = suite.precision();
     // C's exponent is chosen so that a crumb 2^(c - d) is a product in the middle of the range.
-    let middle = (desk.big + desk.small) / 2;
-    let top = desk.accumulator.max_exponent() - 2;
+    let middle = (suite.big + suite.small) / 2;
+    let top = suite.accumulator.max_exponent() - 2;
     let at = |d: i32| (middle + d).min(top);
 
     for d in [p - 1, p, p + 1] {
@@ -19,7 +19,8 @@ pub fn write(desk: &mut Desk) {
                 "C = 2^{c}, 2^{} at k = {i} and {j}: kept only if both are added before a rounding",
                 c - d
             );
-            desk.case(purpose)
+            suite
+                .case(purpose)
                 .powers([i, j], false, c - d)
                 .c(false, 1, c)
                 .tag(
@@ -50,7 +51,8 @@ pub fn write(desk: &mut Desk) {
                     "C = 2^{c}, {sign}2^{} at the first {n} k: how deep a term next to C counts",
                     c - d
                 );
-                desk.case(purpose)
+                suite
+                    .case(purpose)
                     .powers(0..n, negative, c - d)
                     .c(false, 1, c)
                     .done();

@@ -1,7 +1,7 @@
 //! Infinities, NaNs, and bits that a format ignores.
 
 use crate::num::Format;
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 use crate::probe::number::{code, one};
 
 pub const TELLS: &str = "NaN codes, infinities, masked zeros, ignored bits";
@@ -38,8 +38,8 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
     all
 }
 
-pub fn write(desk: &mut Desk) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
+pub fn write(suite: &mut SuiteBuilder) {
+    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
     let ones = (one(a), one(b));
     for (side, format) in [(0, a), (1, b)] {
         let other = [b, a][side];
@@ -60,18 +60,21 @@ pub fn write(desk: &mut Desk) {
                     if k > 1 && times != "1" {
                         continue;
                     }
-                    desk.case(format!(
-                        "{what} in {name} at k = {k}, times {times}, beside 1 * 1"
-                    ))
-                    .codes(k ^ 1, ones)
-                    .codes(k, pair)
-                    .done();
+                    suite
+                        .case(format!(
+                            "{what} in {name} at k = {k}, times {times}, beside 1 * 1"
+                        ))
+                        .codes(k ^ 1, ones)
+                        .codes(k, pair)
+                        .done();
                 }
-                desk.case(format!("{what} in {name} times {times}, alone"))
+                suite
+                    .case(format!("{what} in {name} times {times}, alone"))
                     .codes(0, pair)
                     .tag("special", side as i32, 0)
                     .done();
-                desk.case(format!("{what} in {name} times {times}, C = -Inf"))
+                suite
+                    .case(format!("{what} in {name} times {times}, C = -Inf"))
                     .codes(2, pair)
                     .c_code(acc.infinity(true).unwrap_or(0))
                     .done();
@@ -85,12 +88,13 @@ pub fn write(desk: &mut Desk) {
                 };
                 let pair = if side == 0 { (x, 0) } else { (0, x) };
                 for k in [0, 1] {
-                    desk.case(format!(
-                        "{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"
-                    ))
-                    .codes(k, pair)
-                    .codes(k ^ 1, (z, ones.1))
-                    .done();
+                    suite
+                        .case(format!(
+                            "{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"
+                        ))
+                        .codes(k, pair)
+                        .codes(k ^ 1, (z, ones.1))
+                        .done();
                 }
             }
         }
@@ -109,12 +113,14 @@ pub fn write(desk: &mut Desk) {
     .into_iter()
     .enumerate()
     {
-        desk.case(format!("C = {what}, no product"))
+        suite
+            .case(format!("C = {what}, no product"))
             .c_code(c)
             .tag("special-c", index as i32, 0)
             .done();
         for negative in [false, true] {
-            desk.case(format!("C = {what}, products 1 and 2"))
+            suite
+                .case(format!("C = {what}, products 1 and 2"))
                 .c_code(c)
                 .product(0, negative, 1, 0)
                 .product(5, false, 1, 1)
@@ -123,23 +129,27 @@ pub fn write(desk: &mut Desk) {
     }
     if let (Some(plus), Some(minus)) = (a.infinity(false), a.infinity(true)) {
         for (i, j) in [(0, 1), (0, 2), (0, 9), (0, 70)] {
-            desk.case(format!("+Inf at k = {i}, -Inf at k = {j}"))
+            suite
+                .case(format!("+Inf at k = {i}, -Inf at k = {j}"))
                 .codes(i, (plus, ones.1))
                 .codes(j, (minus, ones.1))
                 .tag("inf-inf", i as i32, j as i32)
                 .done();
         }
         for c in [infinity(false), infinity(true)] {
-            desk.case("+Inf and an infinite C")
+            suite
+                .case("+Inf and an infinite C")
                 .codes(0, (plus, ones.1))
                 .c_code(c)
                 .done();
         }
-        desk.case("Inf times 0")
+        suite
+            .case("Inf times 0")
             .codes(0, (plus, 0))
             .tag("inf-zero", 0, 0)
             .done();
-        desk.case("Inf times 1")
+        suite
+            .case("Inf times 1")
             .codes(0, (plus, ones.1))
             .tag("inf-one", 0, 0)
             .done();

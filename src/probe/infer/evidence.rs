@@ -1,4 +1,4 @@
-//! Hypotheses against answers: which they give, and which cases refute them.
+//! Tests of hypotheses against answers.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ pub struct Mismatch {
     pub answered: u64,
 }
 
-/// Families of many cases that are much alike.
+/// Families of many similar cases.
 const MANY: [&str; 7] = [
     "distances",
     "excursions",
@@ -34,7 +34,7 @@ pub struct Evidence<'a> {
     pub formats: Formats,
     answers: &'a [u64],
     pub(super) cases: Vec<Prepared>,
-    /// The same where a quick adder knows them.
+    /// The same for a quick adder, where it can answer.
     quick: Vec<Option<Quick>>,
     /// Cases that have refuted something move forward.
     pub(super) order: RefCell<Vec<usize>>,
@@ -48,11 +48,11 @@ impl<'a> Evidence<'a> {
         let n = cases.len();
         let quick = cases.iter().map(|case| Quick::new(formats, case));
         let quick = quick.collect();
-        // Far apart in the suite: neighbours ask the same question.
+        // A stride through the suite, as neighbours ask the same question.
         let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
         let strided = (0..n).map(|i| i * stride % n);
-        // A search goes by the first ones: those that ask one question each. The many that only look for
-        // other kinds refute what is left.
+        // A search counts the first ones, each of which asks another question. The many similar ones refute what is
+        // left.
         let many = |case: &usize| MANY.contains(&suite.cases[*case].family);
         let (last, mut order): (Vec<_>, Vec<_>) = strided.partition(many);
         order.extend(last);
@@ -100,8 +100,8 @@ impl<'a> Evidence<'a> {
         code.unwrap_or_else(|| self.cases[case].answer(self.formats, step))
     }
 
-    /// If a step does not give the answer to a case: exponents of zeros with which it would not, either.
-    /// `with` makes the step of exponents, `zero` is its own.
+    /// If a step does not give the answer to a case: exponents of zeros with which it does not give it, either.
+    /// `with` makes the step for an exponent, `zero` is that of `step`.
     fn refuted(
         &self,
         (zero, step): (i32, &Step),
@@ -113,7 +113,7 @@ impl<'a> Evidence<'a> {
         let (code, zeros) = answer.unwrap_or_else(|| {
             let exact = |step: &Step| self.cases[case].answer(self.formats, step);
             let code = exact(step);
-            // What both ends agree on has nothing to do with zeros.
+            // If both ends agree, zeros take no part.
             let ends = [Zeros::LOWEST, Zeros::HIGHEST].map(with);
             if code != self.answers[case] && ends.iter().all(|end| exact(end) == code) {
                 (code, Zeros::ANY)
@@ -124,14 +124,14 @@ impl<'a> Evidence<'a> {
         (code != self.answers[case]).then_some(zeros)
     }
 
-    /// The exponent of zeros with which a step gives every answer: of those that show, the one nearest to
-    /// `likely`, then one below all.
+    /// A step with an exponent of zeros that gives every answer: the one nearest to `likely` among those that show,
+    /// else one below all.
     pub fn with_zeros(&self, likely: i32, with: &dyn Fn(i32) -> Step) -> Option<Step> {
         let lowest = with(Zeros::LOWEST);
         if !self.possible(&lowest) {
             return None;
         }
-        // One case often refutes all: where zeros take no part.
+        // A case in which zeros take no part often refutes all.
         let mut below = Zeros::LOWEST - 1;
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
@@ -227,7 +227,7 @@ impl<'a> Evidence<'a> {
         steps.into_iter().find(exact)
     }
 
-    /// A step with another value of a constant (and of what hangs on it), if the engine can run it.
+    /// A step with another value of a constant (and of those that follow from it), if the engine can run it.
     pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
         let mut changed = serde_json::to_value(step).expect("a step is plain data");
         let mut path = name.split('.');
@@ -237,7 +237,7 @@ impl<'a> Evidence<'a> {
         self.possible(&step).then_some(step)
     }
 
-    /// The plausible values of a constant, those that make no sense beside the others included.
+    /// The plausible values of a constant, even those that are impossible beside its other constants.
     pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
         let acc = self.formats.accumulator;
         let bare = name.rsplit('.').next().unwrap_or(name);

@@ -2,18 +2,17 @@
 //! one answer that it does not give.
 //!
 //! 1. `reading`: a few readings of the answers (which terms survive, how deep a term counts) and
-//!    common constants make first hypotheses of every kind.
-//!    Of integers all there are: sizes of groups, and whether sums wrap around or saturate.
+//!    common constants make first hypotheses of every kind. For integers these are all that there are: sizes of
+//!    groups, and whether sums wrap around or saturate.
 //! 2. `grid`: all combinations of constants near what was read, each dropped at its first wrong answer.
-//! 3. `search`: constants are changed one at a time for as long as fewer answers contradict.
-//! 4. What no answer contradicts is the model. Each constant is then varied on its own: it is
+//! 3. `search`: constants are changed one at a time as long as fewer answers contradict.
+//! 4. A step that no answer contradicts is the model. Each constant is then varied on its own: it is
 //!    determined only if every other value that is tried is contradicted, and by which case is kept.
 //!
-//! `evidence` tests hypotheses; it asks `quick` adders where they can answer, and the exact engine elsewhere and
-//! of what is found.
+//! `evidence` tests hypotheses by `quick` adders where they can answer, else by the exact engine, which also confirms
+//! what is found.
 //!
-//! What the search does not find is not thereby impossible: "no known kind explains this" means
-//! that no hypothesis tried does.
+//! The search is not complete: "no known kind explains this" means that no tested hypothesis does.
 
 mod architecture;
 mod coverage;
@@ -56,7 +55,7 @@ pub struct Explained {
     pub also: Vec<Step>,
 }
 
-/// What is known of one constant, the others being as they were found.
+/// What the answers say of one constant, if the others are as found.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub name: String,
@@ -70,12 +69,12 @@ pub struct Finding {
 #[derive(Clone, Debug)]
 pub struct Contradicted {
     pub arithmetic: Arithmetic,
-    /// Case, what the hypothesis expects, what was answered.
+    /// The answers that it does not give.
     pub cases: Vec<Mismatch>,
-    /// Hypotheses at which searches ended, this one among them.
+    /// The number of hypotheses at which searches ended, this one included.
     pub hypotheses: usize,
-    /// Few cases that refute all of those between them, the simplest there are: each case, and how many it
-    /// refutes that the ones before do not.
+    /// A few simple cases that together refute all hypotheses: each case, and how many it refutes that those before
+    /// do not.
     pub witnesses: Vec<(usize, usize)>,
 }
 
@@ -198,7 +197,7 @@ fn findings(evidence: &Evidence, step: &Step) -> Vec<Finding> {
 }
 
 impl Finding {
-    /// Notes whether the answers allow another value.
+    /// Tests another value, and notes whether the answers allow it.
     fn try_value(&mut self, evidence: &Evidence, step: &Step, value: Value) {
         if value == self.value {
             return;
@@ -212,9 +211,9 @@ impl Finding {
         }
     }
 
-    /// Integers that give all answers are taken to lie in one run about the value found, whose ends are
-    /// searched for by halving; values outside are tried too: all of up to 1,000, of more those near the run and
-    /// some further away.
+    /// The search assumes that the integers that give all answers are one run about the value found, and finds its
+    /// ends by halving. It also tests values outside: all of up to 1,000 values, else those near the run and some
+    /// further away.
     fn try_integers(&mut self, evidence: &Evidence, step: &Step, value: i64, values: &[Value]) {
         let with = |n: i64| evidence.with(step, &self.name, &Value::from(n));
         let mut possible: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
@@ -241,7 +240,7 @@ impl Finding {
     }
 }
 
-/// The largest step up to `most` for which `holds`, if it holds for a first run of steps only.
+/// The largest number up to `most` for which `holds`, if it holds up to some number and not beyond.
 fn end(holds: impl Fn(usize) -> bool, most: usize) -> usize {
     if most == 0 || holds(most) {
         return most;

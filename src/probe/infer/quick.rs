@@ -1,5 +1,5 @@
-//! Fused dot-adds in the integers of the machine: a search asks for millions of them. The exact engine is the
-//! specification; where operands are special or numbers too wide, it answers.
+//! Fused dot-adds in machine integers, for the millions that a search needs. The exact engine is the specification,
+//! and answers where operands are special or numbers too wide.
 
 use crate::emu::step::{Formats, Fused, FusedHalves, Step};
 use crate::num::{Class, Format, Rounding, Unpacked};
@@ -14,7 +14,7 @@ struct Product {
     low: i32,
 }
 
-/// A case whose numbers are all finite, its products made once.
+/// A case whose numbers are all finite, with its products.
 #[derive(Clone, Debug)]
 pub struct Quick {
     /// Up to the last that is not zero.
@@ -26,7 +26,7 @@ pub struct Quick {
     accumulator: Format,
 }
 
-/// Exponents of zeros with which an answer is the same.
+/// A range of exponents of zeros that give the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zeros {
     pub from: i32,
@@ -34,7 +34,7 @@ pub struct Zeros {
 }
 
 impl Zeros {
-    /// Below any that shows, and above any that zeros have.
+    /// Below every exponent that shows, and above every one that zeros have.
     pub const LOWEST: i32 = -4000;
     pub const HIGHEST: i32 = 20;
 
@@ -69,7 +69,7 @@ impl Quick {
         let [a, b] = match &case.scales {
             None => [&case.a, &case.b],
             Some(scales) => {
-                // Significands are not added here, nor NaN, which spoils zeros as well.
+                // The adder has no significands of scales, nor NaN, which affects zeros as well.
                 let mut codes = scales.codes.iter().flatten();
                 if formats.scale?.format != Format::Ue8m0 || codes.any(|&code| code == 0xff) {
                     return None;
@@ -93,12 +93,12 @@ impl Quick {
         })
     }
 
-    /// The code that a step returns, if it is of a kind that is added here.
+    /// The code that a step returns, if the adder has its kind.
     pub fn answer(&self, step: &Step) -> Option<u64> {
         Some(self.run::<false>(step)?.0)
     }
 
-    /// The same, and with which other exponents of zeros the step returns it, too.
+    /// The same, and other exponents of zeros with which the step returns it.
     pub fn answer_and_zeros(&self, step: &Step) -> Option<(u64, Zeros)> {
         self.run::<true>(step)
     }
@@ -131,7 +131,7 @@ impl Quick {
         while start < self.k {
             let given = start.min(active)..active.min(start + span);
             let next = add(&self.products[given], c);
-            // Zeros that change nothing will change nothing the next time either.
+            // A step of zeros that changes nothing never will.
             if start >= active && next == c {
                 break;
             }
@@ -175,7 +175,7 @@ fn product(a: Unpacked, b: Unpacked, fraction_bits: i32) -> Product {
     }
 }
 
-/// A fused step with what its formats fix.
+/// A fused step with constants of its formats.
 struct Adder<'s> {
     step: &'s Fused,
     /// Fraction bits of products and of the accumulator, whose exponents are biased.
@@ -201,8 +201,8 @@ impl<'s> Adder<'s> {
         }
     }
 
-    /// [`Fused`] of products and a C that is not a NaN; `ZEROS`: leaves in `all` those exponents of zeros with
-    /// which it would be the same.
+    /// [`Fused`] for products and a C that is not a NaN. With `ZEROS`, `all` keeps only exponents of zeros that give
+    /// the same result.
     fn add<const ZEROS: bool>(&self, products: &[Product], c: u64, all: &mut Zeros) -> u64 {
         let negative = c & self.negative_zero != 0;
         let magnitude = c & (self.negative_zero - 1);

@@ -1,4 +1,4 @@
-//! The exact engine and the quick one.
+//! The quick adder against the exact engine.
 
 use super::*;
 use crate::emu::Scale;
@@ -47,7 +47,7 @@ fn step(random: &mut SplitMix64, accumulator: Format, scale: Option<Scale>) -> S
     })
 }
 
-/// Every answer, and those with other exponents of zeros that are said to be the same.
+/// Every answer, and those with other exponents of zeros that should be the same.
 #[test]
 fn answers_are_those_of_the_exact_engine() {
     use Format::*;
