@@ -322,8 +322,8 @@ fn element(
         reproduced: Number::new(format, reproduced),
         given: Number::new(format, stored.given),
     };
-    let found = single
-        .c_elsewhere_first()
+    let c_elsewhere = single.c_elsewhere().into_iter().next();
+    let found = c_elsewhere
         .or_else(|| single.c_flipped())
         .or_else(|| single.faults().into_iter().next());
     if found.is_none() {

@@ -100,7 +100,7 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         return only(vec![all(found.clone())]);
     }
     let ledger = Rc::default();
-    let [computing, scheduling] = [WORK, WORK].map(|most| Work::noting(most, &ledger));
+    let [computing, scheduling] = [WORK, WORK].map(|most| Work::with_ledger(most, &ledger));
     let controls = case.controls();
     let different: Vec<Stored> = case.spread.different.iter().map(|s| case.seen(s)).collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));

@@ -61,7 +61,7 @@ impl Single<'_> {
                     chain.element.k()
                 ));
             }
-            self.c_elsewhere(chain, &mut found);
+            found.extend(self.c_elsewhere());
             tried.push("C left out or added last");
         }
         self.flipped_bit(&mut found);
@@ -92,13 +92,6 @@ impl Single<'_> {
             tried,
             skipped,
         }
-    }
-
-    /// C left out or added last.
-    pub fn c_elsewhere_first(&self) -> Option<Found> {
-        let mut found = Vec::new();
-        self.c_elsewhere(self.chain.as_ref()?, &mut found);
-        found.into_iter().next()
     }
 
     /// Products that are missing, or that have the other sign.
@@ -248,12 +241,15 @@ impl Single<'_> {
         }
     }
 
-    fn c_elsewhere(&self, chain: &Chain, found: &mut Vec<Found>) {
-        let element = chain.element;
+    /// C left out or added last.
+    pub fn c_elsewhere(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        let Some(Chain { element, .. }) = self.chain else {
+            return found;
+        };
         let formats = element.formats();
-        let c = Value::of(formats.addend, element.c);
-        if c.is_zero() {
-            return;
+        if Value::of(formats.addend, element.c).is_zero() {
+            return found;
         }
         let without = element.finish_from(0, &element.start(0), None);
         if self.gives(without) {
@@ -269,6 +265,7 @@ impl Single<'_> {
             let text = "C was added at the end, to the finished sum of products (RNE)";
             found.push(Found::new(Hypothesis::CAddedLast, text));
         }
+        found
     }
 
     fn flipped_bit(&self, found: &mut Vec<Found>) {

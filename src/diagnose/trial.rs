@@ -71,11 +71,11 @@ pub struct Work {
 
 impl Work {
     pub fn new(most: u64) -> Work {
-        Work::noting(most, &Rc::default())
+        Work::with_ledger(most, &Rc::default())
     }
 
     /// The same with a shared ledger.
-    pub fn noting(most: u64, ledger: &Rc<Ledger>) -> Work {
+    pub fn with_ledger(most: u64, ledger: &Rc<Ledger>) -> Work {
         Work {
             left: Cell::new(most),
             ledger: Rc::clone(ledger),

@@ -34,7 +34,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
             })
         },
         &|| {
-            let work = Work::noting(together::WORK, &computing.work().ledger);
+            let work = Work::with_ledger(together::WORK, &computing.work().ledger);
             let trial = scheduling.over(&work);
             trial.test(together::TRIED, || together::together(case, &trial, &work))
         },

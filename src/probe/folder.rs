@@ -172,20 +172,20 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
         let none = format!("there is no directory {}", parent.display());
         return Err(unwritable(io::Error::other(none)));
     }
-    let beside = Beside::make(parent).map_err(unwritable)?;
+    let temporary = TemporaryFolder::make(parent).map_err(unwritable)?;
     // Guards live until the files have moved: on a signal, the directory must be empty when it is removed.
-    let _guards = fill(suite, &beside.0).map_err(unwritable)?;
-    fs::rename(&beside.0, folder).map_err(unwritable)
+    let _guards = fill(suite, &temporary.0).map_err(unwritable)?;
+    fs::rename(&temporary.0, folder).map_err(unwritable)
 }
 
 /// A temporary directory beside the suite's, which is removed unless it was renamed.
-struct Beside(
+struct TemporaryFolder(
     PathBuf,
     #[expect(dead_code, reason = "removes it upon a signal")] Fleeting,
 );
 
-impl Beside {
-    fn make(parent: &Path) -> io::Result<Beside> {
+impl TemporaryFolder {
+    fn make(parent: &Path) -> io::Result<TemporaryFolder> {
         let mut builder = tempfile::Builder::new();
         let made = builder.prefix(".tcverify-").make_in(parent, |path| {
             // The guard comes first, so that no moment is unguarded.
@@ -194,11 +194,11 @@ impl Beside {
         });
         // The whole error would name the temporary directory, which means nothing to anyone.
         let (guard, path) = made.map_err(|e| io::Error::from(e.kind()))?.into_parts();
-        Ok(Beside(path.keep()?, guard))
+        Ok(TemporaryFolder(path.keep()?, guard))
     }
 }
 
-impl Drop for Beside {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // If it has moved, there is nothing to remove.
         let _ = fs::remove_dir_all(&self.0);
@@ -233,7 +233,7 @@ fn fill(suite: &Suite, folder: &Path) -> io::Result<Vec<Fleeting>> {
 /// version's for their formats.
 pub fn read(folder: &Path) -> Result<Suite, FileError> {
     let path = folder.join("manifest.json");
-    let suite = promised(&path).map_err(|fault| fault.of(&path))?;
+    let suite = described(&path).map_err(|fault| fault.of(&path))?;
     for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
         let path = folder.join(file);
         let (found, _) = codes(&path, expected.format(), expected.shape())?;
@@ -249,7 +249,7 @@ pub fn read(folder: &Path) -> Result<Suite, FileError> {
 const AGAIN: &str = "write the probes again with this version, and run them again";
 
 /// The suite that a manifest describes.
-fn promised(path: &Path) -> Result<Suite, Fault> {
+fn described(path: &Path) -> Result<Suite, Fault> {
     let text = read_text(path, "manifest of probes", MAX_DOCUMENT);
     let manifest = Manifest::parse(&text.map_err(|error| *error.fault)?)?;
     let suite = Suite::scaled(manifest.a, manifest.b, manifest.accumulator, manifest.scale);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use super::quick::{Quick, Zeros};
+use super::quick::{Quick, ZeroExponents};
 use crate::emu::Arithmetic;
 use crate::emu::step::{Code, Formats, Step};
 use crate::probe::suite::{INTEGER_K, K};
@@ -107,18 +107,18 @@ impl<'a> Evidence<'a> {
         (zero, step): (i32, &Step),
         with: &dyn Fn(i32) -> Step,
         case: usize,
-    ) -> Option<Zeros> {
+    ) -> Option<ZeroExponents> {
         let quick = self.quick[case].as_ref();
         let answer = quick.and_then(|quick| quick.answer_and_zeros(step));
         let (code, zeros) = answer.unwrap_or_else(|| {
             let exact = |step: &Step| self.cases[case].answer(self.formats, step);
             let code = exact(step);
             // If both ends agree, zeros take no part.
-            let ends = [Zeros::LOWEST, Zeros::HIGHEST].map(with);
+            let ends = [ZeroExponents::LOWEST, ZeroExponents::HIGHEST].map(with);
             if code != self.answers[case] && ends.iter().all(|end| exact(end) == code) {
-                (code, Zeros::ANY)
+                (code, ZeroExponents::ANY)
             } else {
-                (code, Zeros::only(zero))
+                (code, ZeroExponents::only(zero))
             }
         });
         (code != self.answers[case]).then_some(zeros)
@@ -127,30 +127,31 @@ impl<'a> Evidence<'a> {
     /// A step with an exponent of zeros that gives every answer: the one nearest to `likely` among those that show,
     /// else one below all.
     pub fn with_zeros(&self, likely: i32, with: &dyn Fn(i32) -> Step) -> Option<Step> {
-        let lowest = with(Zeros::LOWEST);
+        let lowest = with(ZeroExponents::LOWEST);
         if !self.possible(&lowest) {
             return None;
         }
         // A case in which zeros take no part often refutes all.
-        let mut below = Zeros::LOWEST - 1;
+        let mut below = ZeroExponents::LOWEST - 1;
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
-            let refuted = self.refuted((Zeros::LOWEST, &lowest), with, order[at]);
+            let refuted = self.refuted((ZeroExponents::LOWEST, &lowest), with, order[at]);
             let Some(zeros) = refuted else { continue };
             if zeros.to > below {
                 below = zeros.to;
                 order.swap(at, at / 2);
             }
-            if below >= Zeros::HIGHEST {
+            if below >= ZeroExponents::HIGHEST {
                 return None;
             }
         }
         drop(order);
         let least = self.formats.accumulator.min_exponent() - 140;
-        let mut left: Vec<i32> = (least.max(below.saturating_add(1))..=Zeros::HIGHEST).collect();
+        let mut left: Vec<i32> =
+            (least.max(below.saturating_add(1))..=ZeroExponents::HIGHEST).collect();
         left.sort_by_key(|zero| zero.abs_diff(likely));
-        if below < Zeros::LOWEST {
-            left.push(Zeros::LOWEST);
+        if below < ZeroExponents::LOWEST {
+            left.push(ZeroExponents::LOWEST);
         }
         while let Some(&zero) = left.first() {
             let step = with(zero);

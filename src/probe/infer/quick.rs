@@ -28,23 +28,23 @@ pub struct Quick {
 
 /// A range of exponents of zeros that give the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zeros {
+pub struct ZeroExponents {
     pub from: i32,
     pub to: i32,
 }
 
-impl Zeros {
+impl ZeroExponents {
     /// Below every exponent that shows, and above every one that zeros have.
     pub const LOWEST: i32 = -4000;
     pub const HIGHEST: i32 = 20;
 
-    pub const ANY: Zeros = Zeros {
+    pub const ANY: ZeroExponents = ZeroExponents {
         from: i32::MIN,
         to: i32::MAX,
     };
 
-    pub fn only(exponent: i32) -> Zeros {
-        Zeros {
+    pub fn only(exponent: i32) -> ZeroExponents {
+        ZeroExponents {
             from: exponent,
             to: exponent,
         }
@@ -99,12 +99,12 @@ impl Quick {
     }
 
     /// The same, and other exponents of zeros with which the step returns it.
-    pub fn answer_and_zeros(&self, step: &Step) -> Option<(u64, Zeros)> {
+    pub fn answer_and_zeros(&self, step: &Step) -> Option<(u64, ZeroExponents)> {
         self.run::<true>(step)
     }
 
-    fn run<const ZEROS: bool>(&self, step: &Step) -> Option<(u64, Zeros)> {
-        let mut all = Zeros::ANY;
+    fn run<const ZEROS: bool>(&self, step: &Step) -> Option<(u64, ZeroExponents)> {
+        let mut all = ZeroExponents::ANY;
         let code = match step {
             Step::Fused(fused) if self.fits(fused) => {
                 let adder = Adder::new(self, fused);
@@ -141,7 +141,7 @@ impl Quick {
         c
     }
 
-    fn halves<const ZEROS: bool>(&self, halves: &FusedHalves, all: &mut Zeros) -> u64 {
+    fn halves<const ZEROS: bool>(&self, halves: &FusedHalves, all: &mut ZeroExponents) -> u64 {
         let adder = Adder::new(self, &halves.half);
         let belongs: Vec<bool> = (0..halves.period)
             .map(|k| halves.first.contains(&k))
@@ -203,7 +203,7 @@ impl<'s> Adder<'s> {
 
     /// [`Fused`] for products and a C that is not a NaN. With `ZEROS`, `all` keeps only exponents of zeros that give
     /// the same result.
-    fn add<const ZEROS: bool>(&self, products: &[Product], c: u64, all: &mut Zeros) -> u64 {
+    fn add<const ZEROS: bool>(&self, products: &[Product], c: u64, all: &mut ZeroExponents) -> u64 {
         let negative = c & self.negative_zero != 0;
         let magnitude = c & (self.negative_zero - 1);
         let field = (magnitude >> self.fraction_bits) as i32;
