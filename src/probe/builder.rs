@@ -132,7 +132,7 @@ impl SuiteBuilder {
             }),
         };
         CaseBuilder {
-            suite: self,
+            set: self,
             case,
             possible: true,
         }
@@ -143,7 +143,7 @@ impl SuiteBuilder {
 /// [`CaseBuilder::done`] drops it.
 #[must_use]
 pub struct CaseBuilder<'a> {
-    suite: &'a mut SuiteBuilder,
+    set: &'a mut SuiteBuilder,
     case: Case,
     possible: bool,
 }
@@ -156,9 +156,9 @@ impl CaseBuilder<'_> {
 
     /// `±mx * my * 2^e` as product `k`.
     pub fn factors(mut self, k: usize, negative: bool, m: [u64; 2], e: i32) -> Self {
-        let found = factors([self.suite.a, self.suite.b], negative, m, e).or_else(|| {
+        let found = factors([self.set.a, self.set.b], negative, m, e).or_else(|| {
             let swapped = [m[1], m[0]];
-            factors([self.suite.a, self.suite.b], negative, swapped, e)
+            factors([self.set.a, self.set.b], negative, swapped, e)
         });
         match found {
             Some((x, y)) if k < K => (self.case.a[k], self.case.b[k]) = (x, y),
@@ -194,7 +194,7 @@ impl CaseBuilder<'_> {
 
     /// `±m * 2^e` as C.
     pub fn c(mut self, negative: bool, m: u64, e: i32) -> Self {
-        match code(self.suite.accumulator, negative, m, e) {
+        match code(self.set.accumulator, negative, m, e) {
             Some(c) => self.case.c = c,
             None => self.possible = false,
         }
@@ -219,7 +219,7 @@ impl CaseBuilder<'_> {
 
     /// `2^x` and `2^y` as the scales of a block.
     pub fn scale_exponents(mut self, block: usize, exponents: [i32; 2]) -> Self {
-        match exponents.map(|e| self.suite.scale_code(e)) {
+        match exponents.map(|e| self.set.scale_code(e)) {
             [Some(x), Some(y)] => self.scales(block, [x, y]),
             _ => {
                 self.possible = false;
@@ -230,16 +230,16 @@ impl CaseBuilder<'_> {
 
     /// Scales whose product is `2^e` for a block.
     pub fn scaled(self, block: usize, e: i32) -> Self {
-        let (least, most) = self.suite.scale_reach();
+        let (least, most) = self.set.scale_reach();
         let x = e.div_euclid(2).clamp(least, most);
         self.scale_exponents(block, [x, e - x])
     }
 
     /// `±2^e` in the block of `k`, as one product from `k` on, or as several where none is so large.
     pub fn large(self, k: usize, negative: bool, e: i32) -> Self {
-        let block = self.suite.scale.map_or(K, |scale| scale.block);
-        let scale = e.min(2 * self.suite.scale_reach().1);
-        let largest = self.suite.a.max_exponent() + self.suite.b.max_exponent();
+        let block = self.set.scale.map_or(K, |scale| scale.block);
+        let scale = e.min(2 * self.set.scale_reach().1);
+        let largest = self.set.a.max_exponent() + self.set.b.max_exponent();
         let each = (e - scale).min(largest);
         let count = 1usize << (e - scale - each).min(30);
         let mut case = self.scaled(k / block, scale);
@@ -253,8 +253,8 @@ impl CaseBuilder<'_> {
 
     /// `±m * 2^e` as product `k`, with the smallest scales of its block for which there is such a product.
     pub fn small(self, k: usize, negative: bool, m: u64, e: i32) -> Self {
-        let block = self.suite.scale.map_or(K, |scale| scale.block);
-        let scale = e.max(2 * self.suite.scale_reach().0);
+        let block = self.set.scale.map_or(K, |scale| scale.block);
+        let scale = e.max(2 * self.set.scale_reach().0);
         self.product(k, negative, m, e - scale)
             .scaled(k / block, scale)
     }
@@ -280,7 +280,7 @@ impl CaseBuilder<'_> {
     /// feature looks for it.
     pub fn done(self) {
         let CaseBuilder {
-            suite,
+            set,
             case,
             possible,
         } = self;
@@ -288,9 +288,9 @@ impl CaseBuilder<'_> {
             return;
         }
         let operands = (case.a.clone(), case.b.clone(), case.c, case.scales.clone());
-        let new = suite.seen.insert(operands);
+        let new = set.seen.insert(operands);
         if new || case.tag != Tag::default() {
-            suite.cases.push(case);
+            set.cases.push(case);
         }
     }
 }

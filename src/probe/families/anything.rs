@@ -32,8 +32,8 @@ fn number(random: &mut Random, format: Format, from: i32, to: i32) -> u64 {
     }
 }
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let mut random = Random(0x7c15_9e37_79b9_7f4a);
     let field = |format: Format, exponent: i32| exponent + format.bias();
     let top = |format: Format| (1 << format.exponent_bits()) - 1;
@@ -76,7 +76,7 @@ pub fn write(suite: &mut SuiteBuilder) {
                 let (x, y) = terms[from as usize];
                 terms[to as usize] = (x ^ a.sign_mask(), y);
             }
-            let case = suite.case(format!(
+            let case = set.case(format!(
                 "{n} pseudo-random products, operands {what}, number {index}"
             ));
             let terms = terms.into_iter().enumerate();

@@ -13,10 +13,10 @@ const LARGE: [usize; 10] = [1, 2, 4, 7, 8, 14, 16, 30, 32, 62];
 /// Places below the tie at which the bit stands that breaks it.
 const BELOW: std::ops::RangeInclusive<i32> = 0..=12;
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let full = [suite.a, suite.b].map(ones);
+pub fn write(set: &mut SuiteBuilder) {
+    let full = [set.a, set.b].map(ones);
     // Sums of numbers of FP64 are too long for what follows.
-    let short = suite.a.fraction_bits() + suite.b.fraction_bits() <= 52;
+    let short = set.a.fraction_bits() + set.b.fraction_bits() <= 52;
     for count in LARGE {
         for (m, with) in [
             ([3, 3], Addend::None),
@@ -29,7 +29,7 @@ pub fn write(suite: &mut SuiteBuilder) {
             for below in BELOW {
                 for odd in [false, true] {
                     let tail = Tail { below, odd };
-                    write_one(suite, count, (m, with), tail);
+                    write_one(set, count, (m, with), tail);
                 }
             }
         }
@@ -55,11 +55,11 @@ struct Tail {
     odd: bool,
 }
 
-fn write_one(suite: &mut SuiteBuilder, count: usize, (m, with): ([u64; 2], Addend), tail: Tail) {
-    let p = suite.precision();
+fn write_one(set: &mut SuiteBuilder, count: usize, (m, with): ([u64; 2], Addend), tail: Tail) {
+    let p = set.precision();
     // Units of 2^unit: the last bit of the large products.
     let product = m[0] * m[1];
-    let exponent = (suite.big + suite.small) / 2;
+    let exponent = (set.big + set.small) / 2;
     let unit = exponent - (m[0].ilog2() + m[1].ilog2()) as i32;
     let sum = |c: u64| count as u64 * product + c;
     let c = match with {
@@ -89,14 +89,13 @@ fn write_one(suite: &mut SuiteBuilder, count: usize, (m, with): ([u64; 2], Adden
     // What lies below as a part of C.
     let up = u32::try_from(unit - low).unwrap_or(u32::MAX);
     if let Some(large) = c.checked_shl(up).filter(|large| large >> up.min(63) == c) {
-        suite
-            .case(name("in C"))
+        set.case(name("in C"))
             .each(0..count, |case, k| case.factors(k, negative, m, unit))
             .c(negative, large + small as u64, low)
             .done();
     }
     // As products, before the large ones.
-    let case = suite
+    let case = set
         .case(name("as products"))
         .product(0, negative, tie, half);
     let case = match bit {

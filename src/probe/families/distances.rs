@@ -7,28 +7,28 @@ use crate::probe::number::{factors, lowest, ones};
 
 pub const TELLS: &str = "alignment at every distance: a shift that wraps or stops";
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
-    let products = (suite.lowest_product(), a.max_exponent() + b.max_exponent());
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
+    let products = (set.lowest_product(), a.max_exponent() + b.max_exponent());
     let addends = (lowest(acc), acc.max_exponent());
     // A sum of these is finite.
     let fits = products.1.min(addends.1 - 2);
     for d in distances(products.1 - products.0) {
         for top in ends(products.0 + d, fits) {
-            beside_product(suite, top, d);
+            beside_product(set, top, d);
         }
         // Beyond the range of results only what cancels leaves something.
         if products.1 > fits {
-            cancelled(suite, products.1, d);
+            cancelled(set, products.1, d);
         }
     }
     let (most, least) = (addends.1 - 2, addends.0);
     for d in distances((most - products.0).max(fits - least)) {
         for c in ends(least.max(products.0 + d), most.min(products.1 + d)) {
-            below_addend(suite, c, c - d);
+            below_addend(set, c, c - d);
         }
         for product in ends(products.0.max(least + d), fits.min(most + d)) {
-            above_addend(suite, product, product - d);
+            above_addend(set, product, product - d);
         }
     }
 }
@@ -75,34 +75,34 @@ fn sign(negative: bool) -> &'static str {
     if negative { "-" } else { "" }
 }
 
-fn beside_product(suite: &mut SuiteBuilder, top: i32, d: i32) {
-    let of = [suite.a, suite.b];
+fn beside_product(set: &mut SuiteBuilder, top: i32, d: i32) {
+    let of = [set.a, set.b];
     for (full, negative) in [(false, d & 1 == 1), (true, true), (true, false)] {
         let what = if full { "full significands at " } else { "" };
         let purpose = format!("2^{top} and {what}{}2^{}", sign(negative), top - d);
-        let case = suite.case(purpose).product(0, false, 1, top);
+        let case = set.case(purpose).product(0, false, 1, top);
         small(case, of, 1, negative, full, top - d).done();
     }
-    cancelled(suite, top, d);
+    cancelled(set, top, d);
 }
 
-fn cancelled(suite: &mut SuiteBuilder, top: i32, d: i32) {
-    let of = [suite.a, suite.b];
+fn cancelled(set: &mut SuiteBuilder, top: i32, d: i32) {
+    let of = [set.a, set.b];
     for negative in [false, true] {
         let low = format!("{}2^{}", sign(negative), top - d);
         let purpose = format!("2^{top} - 2^{top} and full significands at {low}");
-        let case = suite.case(purpose).cancelling(0, 1, top);
+        let case = set.case(purpose).cancelling(0, 1, top);
         small(case, of, 2, negative, true, top - d).done();
     }
 }
 
 /// A product below C, and what is left of it where C cancels.
-fn below_addend(suite: &mut SuiteBuilder, c: i32, product: i32) {
-    let of = [suite.a, suite.b];
+fn below_addend(set: &mut SuiteBuilder, c: i32, product: i32) {
+    let of = [set.a, set.b];
     for negative in [false, true] {
         let low = format!("{}2^{product}", sign(negative));
         let purpose = format!("C = 2^{c}, full significands at {low}");
-        let case = suite.case(purpose).c(false, 1, c);
+        let case = set.case(purpose).c(false, 1, c);
         small(case, of, 0, negative, true, product).done();
     }
     let negative = c & 1 == 1;
@@ -110,22 +110,22 @@ fn below_addend(suite: &mut SuiteBuilder, c: i32, product: i32) {
         "C = 2^{c}, -2^{c} and full significands at {}2^{product}",
         sign(negative)
     );
-    let case = suite.case(purpose).c(false, 1, c);
+    let case = set.case(purpose).c(false, 1, c);
     small(case.product(0, true, 1, c), of, 1, negative, true, product).done();
 }
 
 /// C below a product, and what is left of it where products cancel.
-fn above_addend(suite: &mut SuiteBuilder, product: i32, c: i32) {
-    let of = suite.accumulator;
+fn above_addend(set: &mut SuiteBuilder, product: i32, c: i32) {
+    let of = set.accumulator;
     for negative in [false, true] {
         let low = format!("{}2^{c}", sign(negative));
         let purpose = format!("2^{product} and a C of full significand at {low}");
-        let case = suite.case(purpose);
+        let case = set.case(purpose);
         addend(case.product(0, false, 1, product), of, negative, c).done();
     }
     let negative = c & 1 == 1;
     let low = format!("{}2^{c}", sign(negative));
     let purpose = format!("2^{product} - 2^{product}, C of full significand at {low}");
-    let case = suite.case(purpose).cancelling(0, 1, product);
+    let case = set.case(purpose).cancelling(0, 1, product);
     addend(case, of, negative, c).done();
 }

@@ -5,16 +5,16 @@ use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "width and number of accumulators between steps";
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let p = suite.precision();
-    let top = suite.accumulator.max_exponent();
-    let least = suite.accumulator.min_exponent();
-    let last = suite.lowest_result();
+pub fn write(set: &mut SuiteBuilder) {
+    let p = set.precision();
+    let top = set.accumulator.max_exponent();
+    let least = set.accumulator.min_exponent();
+    let last = set.lowest_result();
     for k in (0..7).map(|i| 1usize << i).chain([12, 24, 48, 96]) {
         for negative in [false, true] {
             let sign = if negative { "-" } else { "" };
             for e in [top, top - 1] {
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "C = {sign}2^{e} and {sign}2^{e} at k = 0, both taken back at k = {k}"
                 ));
                 case.c(negative, 1, e)
@@ -29,16 +29,15 @@ pub fn write(suite: &mut SuiteBuilder) {
                 (last - 1, 3),
                 (last - 2, 7),
             ] {
-                suite
-                    .case(format!("{sign}{m} * 2^{e} at k = 0 and again at k = {k}"))
+                set.case(format!("{sign}{m} * 2^{e} at k = 0 and again at k = {k}"))
                     .product(0, negative, m, e)
                     .product(k, negative, m, e)
                     .done();
             }
             // Bits below the last one of C, which together are one.
             for d in p - 1..p + 9 {
-                let e = suite.big.min(top - 2);
-                let case = suite.case(format!(
+                let e = set.big.min(top - 2);
+                let case = set.case(format!(
                     "C = 2^{e}, {sign}3 * 2^{} at k = 0, {k} and {}",
                     e - d,
                     2 * k
@@ -48,7 +47,7 @@ pub fn write(suite: &mut SuiteBuilder) {
                     .product(k, negative, 3, e - d)
                     .product((2 * k).min(K - 1), negative, 3, e - d)
                     .done();
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "C = 2^{e}, {sign}2^{} at k = 0, and C taken back at k = {k}",
                     e - d
                 ));

@@ -37,8 +37,8 @@ impl Random {
     }
 }
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for (what, n, centre, spread, cases) in [
         ("near 1", 64usize, 0, 1u64, 24),
@@ -51,7 +51,7 @@ pub fn write(suite: &mut SuiteBuilder) {
     ] {
         for index in 0..cases {
             let of = |format: Format| centre.max(format.min_exponent());
-            let mut case = suite.case(format!(
+            let mut case = set.case(format!(
                 "{n} pseudo-random products, operands {what}, number {index}"
             ));
             for k in 0..n {

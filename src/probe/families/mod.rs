@@ -48,12 +48,12 @@ const FAMILIES: [Family; 17] = [
 ];
 
 /// Every case.
-pub fn all(suite: &mut SuiteBuilder) {
+pub fn all(set: &mut SuiteBuilder) {
     for (family, tells, write) in FAMILIES {
-        (suite.family, suite.tells) = (family, tells);
-        write(suite);
+        (set.family, set.tells) = (family, tells);
+        write(set);
     }
-    if let Some(scale) = suite.scale {
-        scales::all(suite, scale);
+    if let Some(scale) = set.scale {
+        scales::all(set, scale);
     }
 }

@@ -4,18 +4,17 @@ use crate::probe::builder::SuiteBuilder;
 
 pub const TELLS: &str = "precision, rounding of the result";
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let p = suite.precision();
-    let base = (suite.big + suite.small) / 2;
+pub fn write(set: &mut SuiteBuilder) {
+    let p = set.precision();
+    let base = (set.big + set.small) / 2;
     // C alone: what the accumulator keeps of a number that no product disturbs.
     for q in 1..p {
         for negative in [false, true] {
-            suite
-                .case(format!(
-                    "C = (1 + 2^-{q}) and no product: does the bit survive"
-                ))
-                .c(negative, (1 << q) + 1, -q)
-                .done();
+            set.case(format!(
+                "C = (1 + 2^-{q}) and no product: does the bit survive"
+            ))
+            .c(negative, (1 << q) + 1, -q)
+            .done();
         }
     }
     for q in 5..=p + 3 {
@@ -28,8 +27,7 @@ pub fn write(suite: &mut SuiteBuilder) {
                     let name = if negative { "below-negative" } else { "below" };
                     // As two products.
                     if m == 3 && !flip {
-                        suite
-                            .case(format!("{all}2^{base} {sign} {m} * 2^{e}), two products"))
+                        set.case(format!("{all}2^{base} {sign} {m} * 2^{e}), two products"))
                             .product(0, negative, 1, base)
                             .product(1, negative, m, e)
                             .done();
@@ -38,22 +36,21 @@ pub fn write(suite: &mut SuiteBuilder) {
                         continue;
                     }
                     // As C and a product, C odd in the bit above.
-                    suite
-                        .case(format!(
-                            "{all}C = 2^{base} + 2^{}, then {sign} {m} * 2^{e}): a tie breaks to \
+                    set.case(format!(
+                        "{all}C = 2^{base} + 2^{}, then {sign} {m} * 2^{e}): a tie breaks to \
                                  even or not",
-                            base - q + 1
-                        ))
-                        .c(negative, (1 << (q - 1)) + 1, base - q + 1)
-                        .product(0, negative != flip, m, e)
-                        .done();
+                        base - q + 1
+                    ))
+                    .c(negative, (1 << (q - 1)) + 1, base - q + 1)
+                    .product(0, negative != flip, m, e)
+                    .done();
                     if flip || m == 5 {
                         continue;
                     }
                     // Carried up to 4, two fraction bits of the base lie below the last bit kept;
                     // at the end of K, no later step takes the result apart again.
                     for from in [0, 124] {
-                        let case = suite.case(format!(
+                        let case = set.case(format!(
                             "{all}C = 2^{base}, three times 2^{base} and {m} * 2^{e}) from \
                                  k = {from}"
                         ));
@@ -63,39 +60,37 @@ pub fn write(suite: &mut SuiteBuilder) {
                             .product(from + 3, negative, m, e);
                         case.tag_if(from == 124, name, m as i32, p - q).done();
                         let odd = q.max(4) - 3;
-                        suite
-                            .case(format!(
-                                "{all}C = 2^{base} + 2^{}, three times 2^{base} and {m} * 2^{e}) \
+                        set.case(format!(
+                            "{all}C = 2^{base} + 2^{}, three times 2^{base} and {m} * 2^{e}) \
                                      from k = {from}",
-                                base - odd
-                            ))
-                            .c(negative, (1 << odd) + 1, base - odd)
-                            .powers(from..from + 3, negative, base)
-                            .product(from + 3, negative, m, e)
-                            .done();
+                            base - odd
+                        ))
+                        .c(negative, (1 << odd) + 1, base - odd)
+                        .powers(from..from + 3, negative, base)
+                        .product(from + 3, negative, m, e)
+                        .done();
                     }
                 }
             }
         }
     }
     // A tie, and one bit far below it: how far bits next to C count for the last rounding.
-    let top = suite.accumulator.max_exponent() - 2;
-    let c = base.max(suite.lowest_product() + p + 12).min(top);
+    let top = set.accumulator.max_exponent() - 2;
+    let c = base.max(set.lowest_product() + p + 12).min(top);
     for d in p + 1..p + 20 {
         for negative in [false, true] {
             for (m, flip) in [(1u64, false), (3, true)] {
                 // Above 2^c one product makes the tie at c - p, below it at c - p - 1.
                 let tie = if flip { c - p - 1 } else { c - p };
                 for opposite in [false, true] {
-                    suite
-                        .case(format!(
-                            "C = 2^{c}, a tie next to it and one bit at 2^{}",
-                            c - d
-                        ))
-                        .c(negative, 1, c)
-                        .product(0, negative != flip, m, tie)
-                        .product(1, negative != opposite, 1, c - d)
-                        .done();
+                    set.case(format!(
+                        "C = 2^{c}, a tie next to it and one bit at 2^{}",
+                        c - d
+                    ))
+                    .c(negative, 1, c)
+                    .product(0, negative != flip, m, tie)
+                    .product(1, negative != opposite, 1, c - d)
+                    .done();
                 }
             }
         }

@@ -38,8 +38,8 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
     all
 }
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let ones = (one(a), one(b));
     for (side, format) in [(0, a), (1, b)] {
         let other = [b, a][side];
@@ -60,21 +60,18 @@ pub fn write(suite: &mut SuiteBuilder) {
                     if k > 1 && times != "1" {
                         continue;
                     }
-                    suite
-                        .case(format!(
-                            "{what} in {name} at k = {k}, times {times}, beside 1 * 1"
-                        ))
-                        .codes(k ^ 1, ones)
-                        .codes(k, pair)
-                        .done();
+                    set.case(format!(
+                        "{what} in {name} at k = {k}, times {times}, beside 1 * 1"
+                    ))
+                    .codes(k ^ 1, ones)
+                    .codes(k, pair)
+                    .done();
                 }
-                suite
-                    .case(format!("{what} in {name} times {times}, alone"))
+                set.case(format!("{what} in {name} times {times}, alone"))
                     .codes(0, pair)
                     .tag("special", side as i32, 0)
                     .done();
-                suite
-                    .case(format!("{what} in {name} times {times}, C = -Inf"))
+                set.case(format!("{what} in {name} times {times}, C = -Inf"))
                     .codes(2, pair)
                     .c_code(acc.infinity(true).unwrap_or(0))
                     .done();
@@ -88,13 +85,12 @@ pub fn write(suite: &mut SuiteBuilder) {
                 };
                 let pair = if side == 0 { (x, 0) } else { (0, x) };
                 for k in [0, 1] {
-                    suite
-                        .case(format!(
-                            "{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"
-                        ))
-                        .codes(k, pair)
-                        .codes(k ^ 1, (z, ones.1))
-                        .done();
+                    set.case(format!(
+                        "{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"
+                    ))
+                    .codes(k, pair)
+                    .codes(k ^ 1, (z, ones.1))
+                    .done();
                 }
             }
         }
@@ -113,14 +109,12 @@ pub fn write(suite: &mut SuiteBuilder) {
     .into_iter()
     .enumerate()
     {
-        suite
-            .case(format!("C = {what}, no product"))
+        set.case(format!("C = {what}, no product"))
             .c_code(c)
             .tag("special-c", index as i32, 0)
             .done();
         for negative in [false, true] {
-            suite
-                .case(format!("C = {what}, products 1 and 2"))
+            set.case(format!("C = {what}, products 1 and 2"))
                 .c_code(c)
                 .product(0, negative, 1, 0)
                 .product(5, false, 1, 1)
@@ -129,27 +123,23 @@ pub fn write(suite: &mut SuiteBuilder) {
     }
     if let (Some(plus), Some(minus)) = (a.infinity(false), a.infinity(true)) {
         for (i, j) in [(0, 1), (0, 2), (0, 9), (0, 70)] {
-            suite
-                .case(format!("+Inf at k = {i}, -Inf at k = {j}"))
+            set.case(format!("+Inf at k = {i}, -Inf at k = {j}"))
                 .codes(i, (plus, ones.1))
                 .codes(j, (minus, ones.1))
                 .tag("inf-inf", i as i32, j as i32)
                 .done();
         }
         for c in [infinity(false), infinity(true)] {
-            suite
-                .case("+Inf and an infinite C")
+            set.case("+Inf and an infinite C")
                 .codes(0, (plus, ones.1))
                 .c_code(c)
                 .done();
         }
-        suite
-            .case("Inf times 0")
+        set.case("Inf times 0")
             .codes(0, (plus, 0))
             .tag("inf-zero", 0, 0)
             .done();
-        suite
-            .case("Inf times 1")
+        set.case("Inf times 1")
             .codes(0, (plus, ones.1))
             .tag("inf-one", 0, 0)
             .done();

@@ -5,8 +5,8 @@ use crate::probe::number::{code, lowest};
 
 pub const TELLS: &str = "flush of subnormal operands, of C, and of results";
 
-pub fn write(suite: &mut SuiteBuilder) {
-    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     for negative in [false, true] {
         for (side, format, other) in [(0, a, b), (1, b, a)] {
             let smallest = 1u64 << format.ignored_bits();
@@ -20,13 +20,12 @@ pub fn write(suite: &mut SuiteBuilder) {
                     let pair = if side == 0 { (x, y) } else { (y, x) };
                     let name = ["A", "B"][side];
                     let first = what == "smallest" && up >= 1;
-                    suite
-                        .case(format!(
-                            "the {what} subnormal of {name}'s format times 2^{up}"
-                        ))
-                        .codes(0, pair)
-                        .tag_if(first, "subnormal-in", side as i32, up)
-                        .done();
+                    set.case(format!(
+                        "the {what} subnormal of {name}'s format times 2^{up}"
+                    ))
+                    .codes(0, pair)
+                    .tag_if(first, "subnormal-in", side as i32, up)
+                    .done();
                 }
             }
         }
@@ -43,51 +42,46 @@ pub fn write(suite: &mut SuiteBuilder) {
         .into_iter()
         .enumerate()
         {
-            suite
-                .case(format!(
-                    "C = {c} times the smallest subnormal, no product: it passes"
+            set.case(format!(
+                "C = {c} times the smallest subnormal, no product: it passes"
+            ))
+            .c_code(c | acc.sign(negative))
+            .tag("subnormal-c", index as i32, negative.into())
+            .done();
+            for k in [0, 1, 3, 15] {
+                set.case(format!(
+                    "C = {c} times the smallest subnormal, and twice that as product {k}"
                 ))
                 .c_code(c | acc.sign(negative))
-                .tag("subnormal-c", index as i32, negative.into())
+                .product(k, false, 1, lowest(acc) + 1)
                 .done();
-            for k in [0, 1, 3, 15] {
-                suite
-                    .case(format!(
-                        "C = {c} times the smallest subnormal, and twice that as product {k}"
-                    ))
-                    .c_code(c | acc.sign(negative))
-                    .product(k, false, 1, lowest(acc) + 1)
-                    .done();
             }
         }
         // A subnormal result of normal terms, first through C.
         let least = acc.min_exponent();
-        suite
-            .case("two normal numbers differ by a subnormal")
+        set.case("two normal numbers differ by a subnormal")
             .c(negative, 3, least - 1)
             .product(0, !negative, 1, least)
             .tag("subnormal-out", 0, negative.into())
             .done();
         for e in least - acc.fraction_bits() as i32 - 2..least + 2 {
             for m in [1u64, 3, 5] {
-                suite
-                    .case(format!(
-                        "one product, {m} * 2^{e}, where results are subnormal"
-                    ))
-                    .product(0, negative, m, e)
-                    .tag(
-                        "subnormal-product",
-                        if m == 1 { e } else { 9999 },
-                        negative.into(),
-                    )
-                    .done();
-                suite
-                    .case(format!(
-                        "{m} * 2^{e} and a quarter of it, where results are subnormal"
-                    ))
-                    .product(0, negative, m, e)
-                    .product(1, false, m, e - 2)
-                    .done();
+                set.case(format!(
+                    "one product, {m} * 2^{e}, where results are subnormal"
+                ))
+                .product(0, negative, m, e)
+                .tag(
+                    "subnormal-product",
+                    if m == 1 { e } else { 9999 },
+                    negative.into(),
+                )
+                .done();
+                set.case(format!(
+                    "{m} * 2^{e} and a quarter of it, where results are subnormal"
+                ))
+                .product(0, negative, m, e)
+                .product(1, false, m, e - 2)
+                .done();
             }
         }
     }

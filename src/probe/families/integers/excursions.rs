@@ -7,7 +7,7 @@ use crate::probe::families::mixed::Random;
 
 pub const TELLS: &str = "order, groups and number of accumulators, anywhere";
 
-pub fn write(suite: &mut SuiteBuilder) {
+pub fn write(set: &mut SuiteBuilder) {
     let mut random = Random(0x51af_7c15_3e77_b92d);
     let lengths = [
         1, 1, 2, 2, 3, 4, 5, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 200,
@@ -29,7 +29,7 @@ pub fn write(suite: &mut SuiteBuilder) {
             for at in k..(k + n).min(K) {
                 // Toward the limit, or away from it.
                 let wanted = if out { -inward } else { inward };
-                let pair = (0..12).map(|_| drawn(&mut random, suite));
+                let pair = (0..12).map(|_| drawn(&mut random, set));
                 let mut pairs = pair.filter(|(x, y)| x * y * wanted > 0);
                 if let Some(pair) = pairs.next() {
                     run_sum += pair.0 * pair.1;
@@ -45,13 +45,12 @@ pub fn write(suite: &mut SuiteBuilder) {
             0 | 1 => random.below(200) as i64,
             _ => random.below(run_sum.unsigned_abs().max(40_000)) as i64,
         };
-        suite
-            .case(format!(
-                "runs of pseudo-random products about {limit}, number {index}"
-            ))
-            .terms(terms)
-            .c(limit + inward * room)
-            .done();
+        set.case(format!(
+            "runs of pseudo-random products about {limit}, number {index}"
+        ))
+        .terms(terms)
+        .c(limit + inward * room)
+        .done();
     }
     // Two accumulators, whichever run is whose: a crossing in one, the return in another.
     for index in 0..200 {
@@ -62,15 +61,14 @@ pub fn write(suite: &mut SuiteBuilder) {
         for (i, &at) in places.iter().enumerate() {
             for k in at..(at + 1 + random.below(8) as usize).min(K) {
                 let sign = if i % 2 == 0 { outward } else { -outward };
-                let wanted = (0..12).map(|_| drawn(&mut random, suite));
+                let wanted = (0..12).map(|_| drawn(&mut random, set));
                 let mut wanted = wanted.filter(|(x, y)| x * y * sign > 0);
                 terms.extend(wanted.next().map(|pair| (k, pair)));
             }
         }
         terms.sort_by_key(|(k, _)| *k);
         terms.dedup_by_key(|(k, _)| *k);
-        suite
-            .case(format!("four runs beside {limit}, number {index}"))
+        set.case(format!("four runs beside {limit}, number {index}"))
             .terms(terms)
             .c(limit - outward * random.below(60_000) as i64)
             .done();

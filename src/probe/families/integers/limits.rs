@@ -4,10 +4,9 @@ use super::{BOTTOM, K, SuiteBuilder, TOP};
 
 pub const TELLS: &str = "width of the accumulator, wrap or saturation, and where";
 
-pub fn write(suite: &mut SuiteBuilder) {
+pub fn write(set: &mut SuiteBuilder) {
     for (i, c) in [TOP, BOTTOM, TOP - 1, BOTTOM + 1].into_iter().enumerate() {
-        suite
-            .case(format!("C = {c} and no product"))
+        set.case(format!("C = {c} and no product"))
             .c(c)
             .tag("alone", i as i32, 0)
             .done();
@@ -16,8 +15,7 @@ pub fn write(suite: &mut SuiteBuilder) {
         for beyond in -9..=9i64 {
             for product in 1..=9i64 {
                 let (c, product) = (limit - step * (product - beyond), step * product);
-                suite
-                    .case(format!("C = {c} and {product}: {beyond} beyond the limit"))
+                set.case(format!("C = {c} and {product}: {beyond} beyond the limit"))
                     .c(c)
                     .product(0, product)
                     .tag("beyond", side, (beyond * 10 + product.abs()) as i32)
@@ -26,17 +24,16 @@ pub fn write(suite: &mut SuiteBuilder) {
         }
         // The same at the end of K, and with the products farthest from zero.
         for k in [0, K - 1] {
-            for factors in suite.extremes() {
+            for factors in set.extremes() {
                 let product = factors.0 * factors.1;
                 for beyond in [-2, -1, 0, 1, 2] {
                     let c = limit + step * beyond - product;
-                    suite
-                        .case(format!(
-                            "C = {c} and {product} at k = {k}: {beyond} beyond the limit"
-                        ))
-                        .c(c)
-                        .term(k, factors)
-                        .done();
+                    set.case(format!(
+                        "C = {c} and {product} at k = {k}: {beyond} beyond the limit"
+                    ))
+                    .c(c)
+                    .term(k, factors)
+                    .done();
                 }
             }
         }
@@ -45,8 +42,7 @@ pub fn write(suite: &mut SuiteBuilder) {
     for n in 0..31 {
         for c in [(1 << n) - 1, 1 << n, -(1 << n), -(1 << n) - 1i64] {
             for product in [0, 1, -1, 2, -2, 7] {
-                suite
-                    .case(format!("C = {c} and {product}"))
+                set.case(format!("C = {c} and {product}"))
                     .c(c)
                     .product(0, product)
                     .done();

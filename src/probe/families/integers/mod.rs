@@ -37,12 +37,12 @@ const FAMILIES: [Family; 7] = [
 
 /// Every case.
 pub fn all(a: Format, b: Format) -> Vec<Case> {
-    let mut suite = SuiteBuilder::new(a, b);
+    let mut set = SuiteBuilder::new(a, b);
     for (family, tells, write) in FAMILIES {
-        (suite.family, suite.tells) = (family, tells);
-        write(&mut suite);
+        (set.family, set.tells) = (family, tells);
+        write(&mut set);
     }
-    suite.cases
+    set.cases
 }
 
 /// Where families put their cases, with the numbers that the formats have.
@@ -119,7 +119,7 @@ impl SuiteBuilder {
             scales: Default::default(),
         };
         CaseBuilder {
-            suite: self,
+            set: self,
             case,
             terms: Vec::new(),
             possible: true,
@@ -131,7 +131,7 @@ impl SuiteBuilder {
 /// [`CaseBuilder::done`] drops it.
 #[must_use]
 struct CaseBuilder<'a> {
-    suite: &'a mut SuiteBuilder,
+    set: &'a mut SuiteBuilder,
     case: Case,
     terms: Vec<(usize, u64, u64)>,
     possible: bool,
@@ -140,7 +140,7 @@ struct CaseBuilder<'a> {
 impl CaseBuilder<'_> {
     /// x times y as product `k`.
     fn term(mut self, k: usize, (x, y): (i64, i64)) -> Self {
-        let [a, b] = self.suite.formats;
+        let [a, b] = self.set.formats;
         match (a.integer_code(x), b.integer_code(y)) {
             (Some(x), Some(y)) if k < K => self.terms.push((k, x, y)),
             _ => self.possible = false,
@@ -155,7 +155,7 @@ impl CaseBuilder<'_> {
 
     /// A small number as product `k`.
     fn product(mut self, k: usize, product: i64) -> Self {
-        match self.suite.factors(product) {
+        match self.set.factors(product) {
             Some(factors) => self.term(k, factors),
             None => {
                 self.possible = false;
@@ -180,7 +180,7 @@ impl CaseBuilder<'_> {
     /// Keeps the case if the formats can express it and no other has the same operands.
     fn done(self) {
         let CaseBuilder {
-            suite,
+            set,
             mut case,
             terms,
             possible,
@@ -192,8 +192,8 @@ impl CaseBuilder<'_> {
         for &(k, x, y) in &terms {
             (case.a[k], case.b[k]) = (x, y);
         }
-        if suite.seen.insert((terms, case.c)) {
-            suite.cases.push(case);
+        if set.seen.insert((terms, case.c)) {
+            set.cases.push(case);
         }
     }
 }

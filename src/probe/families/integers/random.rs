@@ -15,9 +15,9 @@ fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
 }
 
 /// Factors of a product.
-pub fn drawn(random: &mut Random, suite: &SuiteBuilder) -> (i64, i64) {
-    let x = operand(random, suite.a);
-    (x, operand(random, suite.b))
+pub fn drawn(random: &mut Random, set: &SuiteBuilder) -> (i64, i64) {
+    let x = operand(random, set.a);
+    (x, operand(random, set.b))
 }
 
 /// Any C.
@@ -26,7 +26,7 @@ fn any(random: &mut Random) -> i64 {
 }
 
 /// Dense cases.
-pub fn mixed(suite: &mut SuiteBuilder) {
+pub fn mixed(set: &mut SuiteBuilder) {
     let mut random = Random(0x6a09_e667_f3bc_c909);
     for (n, cases) in [(K, 70), (200, 60), (64, 60), (17, 80), (5, 80)] {
         for index in 0..cases {
@@ -36,7 +36,7 @@ pub fn mixed(suite: &mut SuiteBuilder) {
                 _ => random.below((K - n + 1) as u64) as usize,
             };
             let terms: Vec<_> = (from..from + n)
-                .map(|k| (k, drawn(&mut random, suite)))
+                .map(|k| (k, drawn(&mut random, set)))
                 .collect();
             let sum: i64 = terms.iter().map(|(_, (x, y))| x * y).sum();
             let c = match index % 5 {
@@ -46,26 +46,25 @@ pub fn mixed(suite: &mut SuiteBuilder) {
                 3 => BOTTOM - sum + random.below(9) as i64 - 4,
                 _ => any(&mut random) >> random.below(31),
             };
-            suite
-                .case(format!(
-                    "{n} pseudo-random products from k = {from}, number {index}"
-                ))
-                .terms(terms)
-                .c(c.clamp(BOTTOM, TOP))
-                .done();
+            set.case(format!(
+                "{n} pseudo-random products from k = {from}, number {index}"
+            ))
+            .terms(terms)
+            .c(c.clamp(BOTTOM, TOP))
+            .done();
         }
     }
 }
 
 /// Few products anywhere, and a C as far from a limit as they can reach.
-pub fn anything(suite: &mut SuiteBuilder) {
+pub fn anything(set: &mut SuiteBuilder) {
     let mut random = Random(0xbb67_ae85_84ca_a73b);
     for index in 0..700 {
         let n = 1 + random.below(if index % 4 == 0 { 60 } else { 12 }) as usize;
         let mut terms: Vec<_> = (0..n)
             .map(|_| {
                 let k = random.below(K as u64) as usize;
-                (k, drawn(&mut random, suite))
+                (k, drawn(&mut random, set))
             })
             .collect();
         terms.sort_by_key(|(k, _)| *k);
@@ -77,8 +76,7 @@ pub fn anything(suite: &mut SuiteBuilder) {
             2 | 3 => BOTTOM + room,
             _ => any(&mut random),
         };
-        suite
-            .case(format!("{n} pseudo-random products, number {index}"))
+        set.case(format!("{n} pseudo-random products, number {index}"))
             .terms(terms)
             .c(c)
             .done();

@@ -6,7 +6,7 @@ use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "group, alignment and order of scaled terms; sums before they are scaled";
 
-pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
     let (block, blocks) = (scale.block, K / scale.block);
     // As far as scales of any format reach.
     let big = 12;
@@ -14,7 +14,7 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
         for j in 0..blocks {
             // Beside the pair smaller terms are lost by their group; C takes the place of one.
             for small in [-4, -12] {
-                let mut case = suite.case(format!(
+                let mut case = set.case(format!(
                     "2^{big} in block {i}, -2^{big} in block {j}, 2^{small} in every other"
                 ));
                 for other in (0..blocks).filter(|other| *other != i && *other != j) {
@@ -34,13 +34,13 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
             }
         }
     }
-    depths(suite, block);
-    parts(suite, block);
+    depths(set, block);
+    parts(set, block);
 }
 
 /// A term of another block, and of C, at every depth below a pair.
-fn depths(suite: &mut SuiteBuilder, block: usize) {
-    let (least, most) = suite.scale_reach();
+fn depths(set: &mut SuiteBuilder, block: usize) {
+    let (least, most) = set.scale_reach();
     for d in 1..=70 {
         // Between the ends of the scales' range.
         let small = (-d / 2).max(2 * least);
@@ -53,7 +53,7 @@ fn depths(suite: &mut SuiteBuilder, block: usize) {
                 "block-depth"
             };
             for (i, other) in [(0, 1), (1, 0), (0, 2), (0, 3), (2, 3)] {
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "C = 2^{top}, -2^{top} in block {i}, {sign}{m} * 2^{small} in block {other}"
                 ));
                 case.c(false, 1, top)
@@ -62,7 +62,7 @@ fn depths(suite: &mut SuiteBuilder, block: usize) {
                     .scaled(other, small)
                     .tag(name, m as i32, 100 * (4 * i + other) as i32 + d)
                     .done();
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "-2^{top} and 2^{top} in blocks {i} and {other}, C = {sign}{m} * 2^{small}"
                 ));
                 case.c(negative, m, small)
@@ -71,7 +71,7 @@ fn depths(suite: &mut SuiteBuilder, block: usize) {
                     .done();
             }
             if top <= 2 * most {
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "2^{top} and -2^{top} in block 0, C = {sign}{m} * 2^{small}"
                 ));
                 case.c(negative, m, small)
@@ -85,8 +85,8 @@ fn depths(suite: &mut SuiteBuilder, block: usize) {
 }
 
 /// Two small terms, each of which is lost alone, at two places of a block.
-fn parts(suite: &mut SuiteBuilder, block: usize) {
-    let (least, _) = suite.scale_reach();
+fn parts(set: &mut SuiteBuilder, block: usize) {
+    let (least, _) = set.scale_reach();
     for d in 20..=44 {
         let small = (-d / 2).max(2 * least);
         let top = small + d;
@@ -98,7 +98,7 @@ fn parts(suite: &mut SuiteBuilder, block: usize) {
             for other in [0, 1] {
                 let pair = 1 - other;
                 let base = other * block + first;
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "C = 2^{top}, -2^{top} in block {pair}, 2^{small} at k = {base} and {}",
                     base + j
                 ));

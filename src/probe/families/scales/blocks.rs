@@ -15,13 +15,13 @@ fn all_differ(mut case: CaseBuilder, scale: Scale, reach: i32) -> CaseBuilder {
     case
 }
 
-pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
     for k in 0..K {
-        let case = suite.case(format!("1 at k = {k} alone, other scales in every block"));
+        let case = set.case(format!("1 at k = {k} alone, other scales in every block"));
         all_differ(case.product(k, false, 1, 0), scale, 5).done();
     }
     for stride in [1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33] {
-        let case = suite.case(format!(
+        let case = set.case(format!(
             "1 at every {stride}th k, other scales in every block"
         ));
         let case = case.powers((0..K).step_by(stride), false, 0);

@@ -6,9 +6,9 @@ use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "what codes of scales mean, NaN and zero among them";
 
-pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
-    specials(suite, scale);
-    let one = suite.scale_code(0).expect("1 is a scale");
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
+    specials(set, scale);
+    let one = set.scale_code(0).expect("1 is a scale");
     let blocks = K / scale.block;
     for code in 0..=scale.format.max_code() {
         for [a, b] in [[code, one], [one, code], [code, code], [code, 255 - code]] {
@@ -17,7 +17,7 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
                 if c.is_some() && a != one && b != one {
                     continue;
                 }
-                let case = suite.case(format!(
+                let case = set.case(format!(
                     "1 at the beginning of block {block}, whose scales are {a:02x} and {b:02x}"
                 ));
                 let case = case
@@ -35,7 +35,7 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
         }
         for [a, b] in [[code, one], [one, code]] {
             for (block, beside) in [(0, None), (0, Some(1)), (1, Some(0)), (blocks - 1, Some(0))] {
-                let case = suite
+                let case = set
                     .case(format!(
                         "zeros in block {block}, whose scales are {a:02x} and {b:02x}"
                     ))
@@ -50,13 +50,13 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
 }
 
 /// Infinities and NaN, of operands and of C, beside scales at the ends.
-fn specials(suite: &mut SuiteBuilder, scale: Scale) {
-    let one = suite.scale_code(0).expect("1 is a scale");
-    let acc = suite.accumulator;
-    let special = |code: &u64| suite.a.unpack(*code).class != Class::Finite;
-    let operands: Vec<u64> = (0..=suite.a.max_code()).filter(special).collect();
+fn specials(set: &mut SuiteBuilder, scale: Scale) {
+    let one = set.scale_code(0).expect("1 is a scale");
+    let acc = set.accumulator;
+    let special = |code: &u64| set.a.unpack(*code).class != Class::Finite;
+    let operands: Vec<u64> = (0..=set.a.max_code()).filter(special).collect();
     let (unit_b, infinity) = (
-        crate::probe::number::code(suite.b, false, 1, 0),
+        crate::probe::number::code(set.b, false, 1, 0),
         acc.infinity(false),
     );
     let (Some(unit_b), Some(infinity)) = (unit_b, infinity) else {
@@ -67,13 +67,12 @@ fn specials(suite: &mut SuiteBuilder, scale: Scale) {
         for [x, y] in [[code, one], [one, code], [code, code]] {
             for &operand in &operands {
                 for (k, b) in [(0, unit_b), (scale.block, unit_b), (1, 0)] {
-                    suite
-                        .case(format!(
-                            "the operand {operand:02x} at k = {k}, scales {x:02x} and {y:02x}"
-                        ))
-                        .codes(k, (operand, b))
-                        .scales(k / scale.block, [x, y])
-                        .done();
+                    set.case(format!(
+                        "the operand {operand:02x} at k = {k}, scales {x:02x} and {y:02x}"
+                    ))
+                    .codes(k, (operand, b))
+                    .scales(k / scale.block, [x, y])
+                    .done();
                 }
             }
             for c in [
@@ -84,7 +83,7 @@ fn specials(suite: &mut SuiteBuilder, scale: Scale) {
                 1,
             ] {
                 for product in [0, 1] {
-                    let case = suite.case(format!(
+                    let case = set.case(format!(
                         "C = {c:x}, {product} in block 0, scales {x:02x} and {y:02x}"
                     ));
                     let case = case.c_code(c).scales(0, [x, y]);

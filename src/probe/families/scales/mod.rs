@@ -24,9 +24,9 @@ const FAMILIES: [Family; 6] = [
 ];
 
 /// Every case.
-pub fn all(suite: &mut SuiteBuilder, scale: Scale) {
+pub fn all(set: &mut SuiteBuilder, scale: Scale) {
     for (family, tells, write) in FAMILIES {
-        (suite.family, suite.tells) = (family, tells);
-        write(suite, scale);
+        (set.family, set.tells) = (family, tells);
+        write(set, scale);
     }
 }

@@ -16,10 +16,10 @@ fn operand(random: &mut Random, format: Format) -> u64 {
     }
 }
 
-pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
-    let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let (block, blocks) = (scale.block, K / scale.block);
-    let (least, most) = suite.scale_reach();
+    let (least, most) = set.scale_reach();
     let mut random = Random(0x3c6e_f372_fe94_f82b);
     for index in 0..1300 {
         let between = |random: &mut Random, from: i32, to: i32| {
@@ -37,7 +37,7 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
                 0 if index % 3 == 0 => random.next() & scale.format.max_code(),
                 _ => {
                     let e = between(&mut random, middle - spread, middle + spread);
-                    let code = suite.scale_code(e.clamp(least, most));
+                    let code = set.scale_code(e.clamp(least, most));
                     let code = code.expect("within reach");
                     // Any significand there is.
                     match random.below(2) {
@@ -83,7 +83,7 @@ pub fn write(suite: &mut SuiteBuilder, scale: Scale) {
             1 => random.code(acc, size.clamp(-140, 120), 30),
             _ => random.code(acc, size.clamp(-140, 120), 4),
         };
-        let case = suite.case(format!(
+        let case = set.case(format!(
             "{n} pseudo-random products and scales, number {index}"
         ));
         let case = terms
