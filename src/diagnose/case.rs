@@ -92,6 +92,7 @@ impl Case<'_> {
         self.stored([seen.position / n, seen.position % n])
     }
 
+    /// As [`is_narrow`] of its replay.
     pub(super) fn is_narrow(&self) -> bool {
         is_narrow(&self.replay)
     }

@@ -5,7 +5,7 @@ use super::estimate::{noise, value};
 use super::group::{Group, Shape};
 use super::grouping::clipped;
 use super::inputs::Line;
-use super::trial::{Stored, Work};
+use super::trial::{Stored, Work, first_of};
 use super::whole::whole;
 use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
 use super::{computed, matrices, missing, partial, permuted, schedule, stored, trial};
@@ -118,7 +118,7 @@ fn together(
         return whole(case, &trials);
     }
     let [computing, scheduling] = &trials;
-    let tests: [&dyn Fn() -> Vec<Found>; 8] = [
+    let found = first_of(&[
         &|| {
             computing.test(permuted::TRIED[0], || {
                 permuted::permuted(case, computing, 0)
@@ -135,12 +135,8 @@ fn together(
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
         &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
         &|| schedule::schedules(case, scheduling),
-    ];
-    let found = tests
-        .iter()
-        .map(|test| test())
-        .find(|found| !found.is_empty());
-    found.into_iter().flatten().take(1).collect()
+    ]);
+    found.into_iter().take(1).collect()
 }
 
 /// Elements with the codes they should have.

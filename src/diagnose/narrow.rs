@@ -1,10 +1,9 @@
 //! A D whose numbers have another format than it was read as.
 
-use super::stored::narrowed;
 use super::trial::{Stored, Trial};
 use super::{Ask, Case, Found, Hypothesis, computed, schedule};
 use crate::emu::Replay;
-use crate::num::{Format, convert_exact};
+use crate::num::{Format, Rounding, convert_exact, result_code};
 
 /// What reports call this test.
 pub const TRIED: &str = "a D of another format, or of a narrower one";
@@ -47,7 +46,7 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
 fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     for narrow in [Format::Bf16, Format::Fp16] {
         let read = |stored: Stored| {
-            let given = narrowed(Format::Fp32, narrow, stored.given)?;
+            let given = narrowed(stored.given, narrow)?;
             Some(Stored { given, ..stored })
         };
         let all: Option<Vec<Stored>> = computing.elements().map(read).collect();
@@ -99,4 +98,12 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         }
     }
     Vec::new()
+}
+
+/// The code of an FP32 number in a narrower format, if that holds it exactly, or if it is a NaN.
+fn narrowed(code: u64, narrow: Format) -> Option<u64> {
+    let nan = Format::Fp32.unpack(code).is_nan();
+    let rounded = result_code(Format::Fp32, code, narrow, Rounding::TowardZero);
+    let back = convert_exact(narrow, rounded, Format::Fp32);
+    (nan || back == Ok(code)).then_some(rounded)
 }

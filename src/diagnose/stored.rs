@@ -3,7 +3,7 @@
 use super::group::{Group, Shape};
 use super::trial::Stored;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
+use crate::num::{Fields, Format, decimal};
 use crate::report::grouped;
 
 /// What reports call these tests.
@@ -143,12 +143,4 @@ pub fn field(format: Format, bit: u32) -> &'static str {
         _ if format.is_integer() => "value",
         _ => "significand",
     }
-}
-
-/// The code in a narrower format, if that holds the number exactly, or if it is a NaN.
-pub fn narrowed(format: Format, narrow: Format, code: u64) -> Option<u64> {
-    let nan = format.unpack(code).is_nan();
-    let rounded = result_code(format, code, narrow, Rounding::TowardZero);
-    let back = convert_exact(narrow, rounded, format);
-    (nan || back == Ok(code)).then_some(rounded)
 }

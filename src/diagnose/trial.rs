@@ -96,6 +96,12 @@ impl Work {
 /// What fits; or why nothing was tested, if that is worth reporting.
 pub type Tested = Result<Vec<Found>, &'static str>;
 
+/// What the first test that finds something finds.
+pub fn first_of(tests: &[&dyn Fn() -> Vec<Found>]) -> Vec<Found> {
+    let mut all = tests.iter().map(|test| test());
+    all.find(|found| !found.is_empty()).unwrap_or_default()
+}
+
 /// An element of D, as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {

@@ -1,6 +1,6 @@
 //! One computation that explains all of D.
 
-use super::trial::{Trial, Work};
+use super::trial::{Trial, Work, first_of};
 use super::{
     Case, Found, computed, epilogue, matrices, missing, moved, narrow, partial, permuted, schedule,
     together,
@@ -20,7 +20,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         computing.work().ledger.leave(what, "one element differs");
         return Vec::new();
     }
-    let tests: [&dyn Fn() -> Vec<Found>; 9] = [
+    first_of(&[
         &|| computed::computations(case, computing),
         &|| epilogue::epilogues(case, computing),
         &|| schedule::schedules(case, scheduling),
@@ -38,12 +38,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
             let trial = scheduling.over(&work);
             trial.test(together::TRIED, || together::together(case, &trial, &work))
         },
-    ];
-    tests
-        .iter()
-        .map(|test| test())
-        .find(|found| !found.is_empty())
-        .unwrap_or_default()
+    ])
 }
 
 /// Misplaced rows or columns.
