@@ -64,8 +64,8 @@ impl Single<'_> {
             found.extend(self.c_elsewhere());
             tried.push("C left out or added last");
         }
-        self.flipped_bit(&mut found);
-        self.narrower(&mut found);
+        found.extend(self.flipped_bit());
+        found.extend(self.narrower());
         tried.push("a flipped bit, fewer bits");
         let work = Work::new(WORK);
         let mut note = |what, was: Result<(), &str>| match was {
@@ -82,8 +82,8 @@ impl Single<'_> {
         let neighbours = self.neighbours(&work, &mut found);
         note("rows and columns nearby", neighbours);
         if let Some(chain) = &self.chain {
-            self.references(chain, &mut found);
-            self.other_models(chain, &mut found);
+            found.extend(self.references(chain));
+            found.extend(self.other_models(chain));
             note("IEEE multiply-adds, the exact value, other models", Ok(()));
         }
         note("other schedules", self.schedules(&work, &mut found));
@@ -96,23 +96,23 @@ impl Single<'_> {
 
     /// Products that are missing, or that have the other sign.
     pub fn faults(&self) -> Vec<Found> {
-        let mut found = Vec::new();
-        if let Some(chain) = &self.chain {
-            self.stopped_early(chain, &mut found);
-            self.step_missing(chain, &mut found);
-            self.products(chain, &mut found);
-            self.known_fault(chain, &mut found);
-        }
+        let Some(chain) = &self.chain else {
+            return Vec::new();
+        };
+        let mut found = self.stopped_early(chain);
+        found.extend(self.step_missing(chain));
+        found.extend(self.products(chain));
+        found.extend(self.known_fault(chain));
         found
     }
 
     /// The known fault of a unit's adder at a place where the model does not have it: one sum is minus one unit.
-    fn known_fault(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn known_fault(&self, chain: &Chain) -> Option<Found> {
         let element = chain.element;
         let Step::Sliced(step) = &element.arithmetic.step else {
-            return;
+            return None;
         };
-        let Some(bits) = step.minus_one else { return };
+        let bits = step.minus_one?;
         let at_once = step.group * step.groups;
         let of_phase = step.tile / at_once;
         let sums = step.phases.len() * of_phase;
@@ -129,23 +129,20 @@ impl Single<'_> {
             };
             self.gives(element.finish_from(step, &chain.accumulators[step], Some(change)))
         });
-        let at: Vec<[usize; 2]> = at.into_iter().map(|i| all[i]).collect();
-        if let Some(&[number, sum]) = at.first() {
-            let first = element.range(number).start + sum % of_phase * at_once;
-            let end = (first + at_once).min(element.k());
-            let phase = step.phases[sum / of_phase] as usize;
-            let more = match at.len() {
-                1 => String::new(),
-                n => format!(" (or another of {n} sums)"),
-            };
-            let text = format!(
-                "the unit's known fault, at a place where the model does not have it: the sum of k {first} to {} in \
-                 phase {phase}{more} became -2^{bits} units",
-                end - 1
-            );
-            let found_here = Found::new(Hypothesis::KnownFault, text);
-            found.push(found_here.at([first, end, phase]));
-        }
+        let [number, sum] = all[*at.first()?];
+        let first = element.range(number).start + sum % of_phase * at_once;
+        let end = (first + at_once).min(element.k());
+        let phase = step.phases[sum / of_phase] as usize;
+        let more = match at.len() {
+            1 => String::new(),
+            n => format!(" (or another of {n} sums)"),
+        };
+        let text = format!(
+            "the unit's known fault, at a place where the model does not have it: the sum of k {first} to {} in phase \
+             {phase}{more} became -2^{bits} units",
+            end - 1
+        );
+        Some(Found::new(Hypothesis::KnownFault, text).at([first, end, phase]))
     }
 
     /// Whether a code of the accumulator's format becomes the given one.
@@ -163,10 +160,10 @@ impl Single<'_> {
         (rounds && step.rounds_results(to).is_some()).then(|| step.converted(from, code, to))
     }
 
-    fn stopped_early(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn stopped_early(&self, chain: &Chain) -> Vec<Found> {
         let element = chain.element;
         let stops = stops(element, chain.accumulators, &|code| self.gives(code));
-        for (first, last) in runs(&stops).into_iter().take(MAX_NAMED) {
+        let found = |(first, last)| {
             let text = match (first, last) {
                 (0, 0) => "D equals C: no product was added".into(),
                 (first, last) if first == last => format!(
@@ -179,11 +176,13 @@ impl Single<'_> {
                 ),
             };
             let at: Vec<usize> = (first..=last).collect();
-            found.push(Found::new(Hypothesis::StoppedEarly, text).at(at));
-        }
+            Found::new(Hypothesis::StoppedEarly, text).at(at)
+        };
+        let runs = runs(&stops).into_iter().take(MAX_NAMED);
+        runs.map(found).collect()
     }
 
-    fn step_missing(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn step_missing(&self, chain: &Chain) -> Vec<Found> {
         let element = chain.element;
         // A chain without its last step, or its only one, stopped early.
         let steps = element.steps();
@@ -196,7 +195,7 @@ impl Single<'_> {
             let code = element.finish_from(step + 1, &carried, None);
             (step > 0 || same_format) && self.gives(code)
         });
-        for &step in missing.iter().take(MAX_NAMED) {
+        let found = |step| {
             let range = element.range(step);
             let text = format!(
                 "step {} is missing (k {} to {})",
@@ -204,12 +203,15 @@ impl Single<'_> {
                 range.start,
                 range.end - 1
             );
-            found.push(Found::new(Hypothesis::StepMissing, text).at([step + 1]));
-        }
+            Found::new(Hypothesis::StepMissing, text).at([step + 1])
+        };
+        let missing = missing.into_iter().take(MAX_NAMED);
+        missing.map(found).collect()
     }
 
-    fn products(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn products(&self, chain: &Chain) -> Vec<Found> {
         let element = chain.element;
+        let mut found = Vec::new();
         for (hypothesis, what, change) in [
             (
                 Hypothesis::ProductMissing,
@@ -239,6 +241,7 @@ impl Single<'_> {
             let text = format!("the product at k {}{more} {what}", names.join(" or "));
             found.push(Found::new(hypothesis, text).at(at));
         }
+        found
     }
 
     /// C left out or added last.
@@ -268,11 +271,11 @@ impl Single<'_> {
         found
     }
 
-    fn flipped_bit(&self, found: &mut Vec<Found>) {
+    fn flipped_bit(&self) -> Option<Found> {
         let Number { format, code } = self.given;
         let xor = self.reproduced.code ^ code;
         if xor.count_ones() != 1 {
-            return;
+            return None;
         }
         let bit = xor.trailing_zeros();
         let fraction = format.fraction_bits() + format.ignored_bits();
@@ -283,13 +286,14 @@ impl Single<'_> {
             _ => "of the exponent".into(),
         };
         let text = format!("bit {bit} of the result is flipped ({field})");
-        found.push(Found::new(Hypothesis::BitFlipped, text).at([bit as usize]));
+        Some(Found::new(Hypothesis::BitFlipped, text).at([bit as usize]))
     }
 
-    fn narrower(&self, found: &mut Vec<Found>) {
+    fn narrower(&self) -> Vec<Found> {
+        let mut found = Vec::new();
         let Number { format, code } = self.reproduced;
         if format.is_integer() || self.reproduced.value().finite().is_none() {
-            return;
+            return found;
         }
         let narrower = [
             Format::Fp32,
@@ -314,9 +318,11 @@ impl Single<'_> {
                 found.push(Found::new(Hypothesis::RoundedNarrower, text));
             }
         }
+        found
     }
 
-    fn references(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn references(&self, chain: &Chain) -> Vec<Found> {
+        let mut found = Vec::new();
         if let Some((format, code)) = chain.element.ieee_chain()
             && self.converted(&self.replay.arithmetic.step, format, code) == Some(self.given.code)
         {
@@ -339,9 +345,10 @@ impl Single<'_> {
                 found.push(Found::new(Hypothesis::ExactValue, text));
             }
         }
+        found
     }
 
-    fn other_models(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn other_models(&self, chain: &Chain) -> Option<Found> {
         let element = chain.element;
         let position = (self.at.batch, self.at.row, self.at.column);
         let ours = &element.arithmetic;
@@ -375,10 +382,8 @@ impl Single<'_> {
                 }
             }
         }
-        if !names.is_empty() {
-            let text = format!("D is the result of other models: {}", names.join(", "));
-            found.push(Found::new(Hypothesis::OtherModel, text));
-        }
+        let text = format!("D is the result of other models: {}", names.join(", "));
+        (!names.is_empty()).then(|| Found::new(Hypothesis::OtherModel, text))
     }
 }
 
