@@ -47,7 +47,7 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
                 .collect()
         });
         let parts: Vec<Vec<f64>> = parts.collect();
-        if let Some(found) = scaled(points, &parts, of_k, problem.m) {
+        if let Some(found) = scaled(points, &parts, of_k) {
             return Ok(vec![found]);
         }
     }
@@ -55,11 +55,10 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
 }
 
 /// Solves the columns of each row that share scales by themselves.
-fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<Found> {
+fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize) -> Option<Found> {
     let mut rows: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (i, point) in points.all.iter().enumerate() {
-        let row = point.at.batch * m + point.at.row;
-        rows.entry((row, point.at.column / COLUMNS))
+        rows.entry((point.row, point.at.column / COLUMNS))
             .or_default()
             .push(i);
     }

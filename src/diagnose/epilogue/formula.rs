@@ -53,21 +53,16 @@ impl Formula {
     }
 
     /// The number before the function.
-    pub fn linear(&self, m: usize, point: &Point) -> f32 {
-        let sum = if self.bare {
-            point.bare
-        } else {
-            point.requested
-        };
+    pub fn linear(&self, point: &Point) -> f32 {
+        let sum = point.sum(self.bare);
         let mut x = match self.beta {
             Some(beta) => self.alpha.mul_add(sum, beta * point.c),
             None if self.alpha == 1.0 => sum,
             None => self.alpha * sum,
         };
-        let row = point.at.batch * m + point.at.row;
         let of =
             |table: &Option<Table>, at: usize| table.as_ref().and_then(|t| t.get(&at).copied());
-        if let Some(scale) = of(&self.rows, row) {
+        if let Some(scale) = of(&self.rows, point.row) {
             x *= scale;
         }
         if let Some(scale) = of(&self.columns, point.at.column) {
@@ -82,24 +77,24 @@ impl Formula {
     /// If it gives every element: how many bit for bit. The others may differ in the last bits, which depend on how a
     /// function is computed.
     pub fn fits(&self, case: &Case, points: &Points) -> Option<usize> {
-        let m = case.replay.problem.m;
         let mut exact = 0;
         for point in &points.all {
-            let x = self.linear(m, point);
+            let x = self.linear(point);
             let x = if self.stored {
-                stored(x, points.format)
+                stored(x, case.replay.format())
             } else {
                 x
             };
-            exact += usize::from(self.gives(case, points.format, x, point)?);
+            exact += usize::from(self.gives(case, x, point)?);
         }
         Some(exact)
     }
 
     /// Whether it gives the element bit for bit; none if it is further away than the last bits of f32.
-    fn gives(&self, case: &Case, format: Format, x: f32, point: &Point) -> Option<bool> {
+    fn gives(&self, case: &Case, x: f32, point: &Point) -> Option<bool> {
         let same = |y: f32| {
             let code = case.replay.convert(u64::from(y.to_bits()));
+            let format = case.replay.format();
             case.policy.accepts(format, code, point.given)
         };
         let y = match self.function {

@@ -53,11 +53,7 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
 }
 
 /// Elements with the ranges of their numbers before a function; none if the function cannot give one of them.
-fn before<'p>(
-    case: &Case,
-    points: &'p Points,
-    function: Option<Function>,
-) -> Option<Vec<Known<'p>>> {
+fn before(points: &Points, function: Option<Function>) -> Option<Vec<Known<'_>>> {
     let mut known = Vec::with_capacity(points.all.len());
     for point in &points.all {
         let Some(range) = point.range else { continue };
@@ -65,8 +61,7 @@ fn before<'p>(
             None => range,
             Some(function) => function.before(range)?,
         };
-        let row = point.at.batch * case.replay.problem.m + point.at.row;
-        known.push(Known { point, range, row });
+        known.push(Known { point, range });
     }
     Some(known)
 }
@@ -84,7 +79,7 @@ fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
         let none = base.bare.then_some(None);
         let all = none.into_iter().chain(Function::ALL.map(Some));
         let mut fitting: Vec<(Formula, usize)> = Vec::new();
-        for function in all.filter(|&function| before(case, points, function).is_some()) {
+        for function in all.filter(|&function| before(points, function).is_some()) {
             let formula = Formula {
                 function,
                 ..base.clone()
@@ -133,7 +128,7 @@ fn solved(case: &Case, points: &Points, solver: solve::Solver) -> Tested {
     let has_c = case.replay.problem.c.is_some();
     let mut nearly = false;
     for function in std::iter::once(None).chain(Function::ALL.map(Some)) {
-        let Some(known) = before(case, points, function) else {
+        let Some(known) = before(points, function) else {
             continue;
         };
         for formula in solver(&known, has_c).into_iter().flatten() {

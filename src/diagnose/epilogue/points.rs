@@ -18,6 +18,8 @@ const ALL: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     pub at: Element,
+    /// The row, counted over all matrices.
+    pub row: usize,
     /// The requested sum, and the one without C.
     pub requested: f32,
     pub bare: f32,
@@ -29,10 +31,16 @@ pub struct Point {
     pub range: Option<[f64; 2]>,
 }
 
+impl Point {
+    /// The sum without C, or the requested one.
+    pub fn sum(&self, bare: bool) -> f32 {
+        if bare { self.bare } else { self.requested }
+    }
+}
+
 /// The elements in which epilogues are searched.
 pub struct Points {
     pub all: Vec<Point>,
-    pub format: Format,
     /// Whether every element of D is among them.
     pub whole: bool,
 }
@@ -94,6 +102,7 @@ impl Points {
             let c = c.transpose().ok()?.unwrap_or(0);
             Some(Point {
                 at,
+                row,
                 requested: number(sum),
                 bare: number(bare),
                 c: number(c),
@@ -106,7 +115,6 @@ impl Points {
         let all: Option<Vec<Point>> = pairs.map(point).collect();
         Ok(Points {
             all: all.ok_or("C is not representable in FP32")?,
-            format,
             whole,
         })
     }

@@ -10,8 +10,6 @@ use super::points::Point;
 pub struct Known<'a> {
     pub point: &'a Point,
     pub range: [f64; 2],
-    /// The row, counted over all matrices.
-    pub row: usize,
 }
 
 impl Known<'_> {
@@ -29,16 +27,12 @@ impl Known<'_> {
 
     /// The sum without C, or the requested one.
     fn sum(&self, bare: bool) -> f64 {
-        f64::from(if bare {
-            self.point.bare
-        } else {
-            self.point.requested
-        })
+        f64::from(self.point.sum(bare))
     }
 
     /// Its row (side 0) or its column (side 1).
     fn index(&self, side: usize) -> usize {
-        [self.row, self.point.at.column][side]
+        [self.point.row, self.point.at.column][side]
     }
 }
 
@@ -205,9 +199,9 @@ fn table(ranges: &BTreeMap<usize, [f64; 2]>) -> Option<Table> {
 
 /// The same number for all columns if there is one, else one for each.
 fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
-    // The difference to the base, in which no row matters as it has no scales of rows.
+    // The difference to the base.
     let ranges = common(known, 1, |one| {
-        let x = f64::from(base.linear(1, one.point));
+        let x = f64::from(base.linear(one.point));
         one.range.map(|end| end - x)
     });
     if ranges.values().any(|range| is_empty(*range)) {
