@@ -55,16 +55,12 @@ fn transposed(case: &Case, trial: &Trial) -> Tested {
     let mut fit =
         |hypothesis, what: &str, ask| found.push(trial.found(hypothesis, what).asking(ask));
     if m == n && m > 1 {
-        let across = |at: &[Element]| {
-            let swap = |at: &Element| Element {
-                row: at.column,
-                column: at.row,
-                ..*at
-            };
-            let at: Vec<_> = at.iter().map(swap).collect();
-            case.replay.elements(&at)
+        let across = |at: &Element| Element {
+            row: at.column,
+            column: at.row,
+            ..*at
         };
-        if trial.fits(&across) {
+        if trial.fits_elsewhere(&case.replay, &across) {
             // The same as a product of transposed operands, if a check can request that.
             let (a, b) = (problem.b.transposed(), problem.a.transposed());
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;

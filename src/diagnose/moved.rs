@@ -40,12 +40,8 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         let index = |at: &Element| [at.row, at.column][side];
         // Whether D holds the values of the line `there(line)`.
         let fits = |there: &dyn Fn(isize) -> isize| {
-            trial.fits(&|at| {
-                let at = at.iter().map(|at| {
-                    let there = there(index(at) as isize) as usize;
-                    relocated(*at, side, there)
-                });
-                replay.elements(&at.collect::<Vec<_>>())
+            trial.fits_elsewhere(&replay, &|at| {
+                relocated(*at, side, there(index(at) as isize) as usize)
             })
         };
         let same_line = trial.differing().all(|stored| index(&stored.at) == own);

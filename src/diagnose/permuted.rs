@@ -147,14 +147,8 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     if moved.is_empty() {
         return Ok(Vec::new());
     }
-    let there = |at: &[Element]| {
-        let at: Vec<Element> = at
-            .iter()
-            .map(|at| lines.of(at, from[lines.line(at)]))
-            .collect();
-        case.replay.elements(&at)
-    };
-    if !trial.fits(&there) {
+    let there = |at: &Element| lines.of(at, from[lines.line(at)]);
+    if !trial.fits_elsewhere(&case.replay, &there) {
         return Ok(Vec::new());
     }
     // Every element that differs must be in a misplaced line.

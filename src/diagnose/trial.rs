@@ -224,6 +224,11 @@ impl<'w> Trial<'w> {
         self.fits(&|at| replay.elements(at))
     }
 
+    /// Whether a replay gives every one of them at another place.
+    pub fn fits_elsewhere(&self, replay: &Replay, place: &dyn Fn(&Element) -> Element) -> bool {
+        self.fits(&|at| replay.elements(&at.iter().map(place).collect::<Vec<_>>()))
+    }
+
     /// Whether a hypothesis gives every one of them, bit for bit. Without enough work left it is not
     /// tried, and so does not.
     pub fn fits(&self, compute: &dyn Fn(&[Element]) -> Vec<u64>) -> bool {
