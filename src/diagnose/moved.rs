@@ -20,7 +20,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     let (Some(first), Some(_)) = (differing.next(), differing.next()) else {
         return Err("too few elements differ");
     };
-    let length = [problem.m, problem.n][side];
+    let length = case.size().count(side);
     if !trial.affords(length as u64 * problem.k as u64) {
         return Err(SPENT);
     }

@@ -38,8 +38,7 @@ impl Lines<'_, '_> {
 
     /// The positions within a line by which it is looked up.
     fn across(&self) -> Vec<usize> {
-        let problem = &self.case.replay.problem;
-        let length = [problem.n, problem.m][self.side];
+        let length = self.case.size().length(self.side);
         if length <= 2 * RUN {
             (0..length).collect()
         } else {
@@ -49,43 +48,35 @@ impl Lines<'_, '_> {
 
     /// The codes of all lines at these positions: replayed, then as D has them.
     fn codes(&self, across: &[usize]) -> [Vec<Vec<u64>>; 2] {
-        let replay = self.case.replay;
-        let batches = replay.problem.batches();
-        let mut both = [Vec::new(), Vec::new()];
-        for batch in 0..batches {
-            let mut replayed = vec![Vec::new(); self.count];
+        let (replay, size) = (self.case.replay, self.case.size());
+        let mut replayed = vec![Vec::new(); size.batches * self.count];
+        for (batch, lines) in replayed.chunks_mut(self.count).enumerate() {
             for run in across.chunk_by(|x, y| x + 1 == *y) {
                 let run = run[0]..run[run.len() - 1] + 1;
                 let width = run.len();
                 match self.side {
                     0 => {
                         let codes = replay.part(batch, 0..self.count, run, &|_| {});
-                        for (line, codes) in replayed.iter_mut().zip(codes.chunks(width)) {
+                        for (line, codes) in lines.iter_mut().zip(codes.chunks(width)) {
                             line.extend(codes);
                         }
                     }
                     _ => {
                         let codes = replay.part(batch, run, 0..self.count, &|_| {});
                         for row in codes.chunks(self.count) {
-                            replayed
-                                .iter_mut()
-                                .zip(row)
-                                .for_each(|(line, code)| line.push(*code));
+                            let codes = lines.iter_mut().zip(row);
+                            codes.for_each(|(line, code)| line.push(*code));
                         }
                     }
                 }
             }
-            both[0].extend(replayed);
-            let m = replay.problem.m;
-            let stored = |line: usize, at: usize| match self.side {
-                0 => self.case.stored([batch * m + line, at]).given,
-                _ => self.case.stored([batch * m + at, line]).given,
-            };
-            both[1].extend(
-                (0..self.count).map(|line| across.iter().map(|&at| stored(line, at)).collect()),
-            );
         }
-        both
+        let given = |line| {
+            let at = across.iter().map(|&at| size.element(self.side, line, at));
+            at.map(|at| self.case.stored(at).given).collect()
+        };
+        let given = (0..replayed.len()).map(given).collect();
+        [replayed, given]
     }
 
     /// The element of another line, which may be one of another matrix.
@@ -111,7 +102,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let lines = Lines {
         case,
         side,
-        count: [problem.m, problem.n][side],
+        count: case.size().count(side),
     };
     if !case.is_whole() {
         return Err("only a part of D was compared");
