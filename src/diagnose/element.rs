@@ -2,7 +2,7 @@
 
 use super::estimate::unpacked;
 use crate::emu::step::{Carried, Datapath, Formats, Products, TraceObserver};
-use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
+use crate::emu::{self, Arithmetic, Block, Gathered, Problem, Replay, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
 /// What one element of D is computed from.
@@ -83,6 +83,12 @@ impl Element {
             scales: scales(problem, &block, k.clone()),
             taken: gather(problem, arithmetic, &block, k, |x| x),
         }
+    }
+
+    /// The operands of an element of a replay.
+    pub(super) fn of(replay: &Replay, at: &emu::Element) -> Element {
+        let place = (at.batch, at.row, at.column);
+        Element::new(&replay.problem, replay.arithmetic, place)
     }
 
     pub fn k(&self) -> usize {
@@ -227,6 +233,11 @@ impl Element {
     pub fn estimate(&self, side: usize, k: usize) -> f64 {
         let format = [self.arithmetic.a, self.arithmetic.b][side];
         unpacked(format, self.operand(side, k))
+    }
+
+    /// Estimates of all products.
+    pub(super) fn estimates(&self) -> impl Iterator<Item = f64> {
+        (0..self.k()).map(|k| self.estimate(0, k) * self.estimate(1, k))
     }
 
     /// A product, its scales included, exactly.

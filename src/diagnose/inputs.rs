@@ -115,8 +115,7 @@ impl Line {
         let elements: Vec<Estimated> = sampled
             .iter()
             .map(|(stored, reproduced)| {
-                let Element { batch, row, column } = stored.at;
-                let operands = Operands::new(&replay.problem, arithmetic, (batch, row, column));
+                let operands = Operands::of(replay, &stored.at);
                 let of = |side| (0..k).map(|k| operands.estimate(side, k)).collect();
                 let (own, other): (Vec<f64>, Vec<f64>) = (of(self.side), of(1 - self.side));
                 let sizes = own.iter().zip(&other).map(|(x, y)| (x * y).abs());

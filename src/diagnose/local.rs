@@ -306,7 +306,7 @@ fn element(
             .for_each(|what| work.ledger.leave(what, why));
         return None;
     }
-    let operands = Operands::new(problem, case.replay.arithmetic, (batch, row, column));
+    let operands = Operands::of(&case.replay, &stored.at);
     let accumulators = operands.accumulators();
     let single = Single {
         replay: &case.replay,
@@ -336,10 +336,8 @@ fn is_rounding(case: &Case, stored: Stored, reproduced: u64, work: &Work) -> boo
     if !work.spend(problem.k as u64) {
         return true;
     }
-    let Element { batch, row, column } = stored.at;
-    let operands = Operands::new(problem, arithmetic, (batch, row, column));
-    let product = |k| operands.estimate(0, k) * operands.estimate(1, k);
-    let products = (0..problem.k).map(|k| product(k).abs());
+    let operands = Operands::of(&case.replay, &stored.at);
+    let products = operands.estimates().map(f64::abs);
     let format = case.replay.format();
     let (given, expected) = (value(format, stored.given), value(format, reproduced));
     // Half a unit of either code, and what the additions lose.

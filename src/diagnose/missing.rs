@@ -149,11 +149,9 @@ impl Estimated {
     fn of(case: &Case, at: Element, expected: u64, given: u64) -> Estimated {
         let (replay, format) = (&case.replay, case.replay.format());
         let arithmetic = replay.arithmetic;
-        let operands = Operands::new(&replay.problem, arithmetic, (at.batch, at.row, at.column));
         let mut before = vec![0.0];
         let (mut sum, mut size) = (0.0, 0.0);
-        for k in 0..replay.problem.k {
-            let product = operands.estimate(0, k) * operands.estimate(1, k);
+        for product in Operands::of(replay, &at).estimates() {
             sum += product;
             size += product.abs();
             before.push(sum);

@@ -2,11 +2,10 @@
 //! flipped bit, or from another schedule.
 
 use super::inputs::{Line, with_addend};
-use super::schedule::{may_lose, multiplied};
+use super::schedule::{may_lose, multiplied, searched};
 use super::single::MAX_NAMED;
 use super::trial::{SPENT, Stored, Work, is_narrow, relocated};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
-use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
 
@@ -139,13 +138,7 @@ impl Single<'_> {
         let mut losing = Vec::new();
         let mut count = 0;
         let span = replay.arithmetic.step.span();
-        let list = guesses(&Asked {
-            arithmetic: replay.arithmetic,
-            problem: &replay.problem,
-            result: self.given.format,
-            scales: None,
-            zeros: false,
-        });
+        let list = searched(replay, replay.arithmetic, false);
         let bare = replay.kernel.is_some().then_some(None);
         for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
             let kernel = guess.as_ref();

@@ -4,7 +4,7 @@ use super::schedule::may_lose;
 use super::single::stops;
 use super::trial::{SPENT, Tested, Trial};
 use super::{Case, Element, Hypothesis, MAX_SEARCHED_K};
-use crate::emu::{self, Replay};
+use crate::emu::Replay;
 
 /// What reports call this test.
 pub const TRIED: &str = "chains that stopped early";
@@ -29,8 +29,7 @@ fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     if !trial.affords(problem.k as u64 * arithmetic.step.span() as u64) {
         return Err(SPENT);
     }
-    let emu::Element { batch, row, column } = first.at;
-    let element = Element::new(&problem, arithmetic, (batch, row, column));
+    let element = Element::of(&replay, &first.at);
     let accumulators = element.accumulators();
     let gives = |code: u64| replay.convert(code) == first.given;
     let mut counts = stops(&element, &accumulators, &gives);

@@ -2,12 +2,12 @@
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::candidates::{Asked, guesses, tells_zeros};
+use crate::candidates::{Asked, Guess, guesses, tells_zeros};
 use crate::emu::schedule::{
     Empty, Kernel, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength, Start,
     Values,
 };
-use crate::emu::{Problem, Replay};
+use crate::emu::{Arithmetic, Problem, Replay};
 
 /// What reports call the test of [`schedules`].
 pub const TRIED: &str = "the schedules that identify searches, split K that drops its remainder";
@@ -60,14 +60,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let values = Values::default();
     let mut first = None;
     let mut others = 0;
-    let list = guesses(&Asked {
-        arithmetic: replay.arithmetic,
-        problem: &replay.problem,
-        result: replay.format(),
-        scales: None,
-        zeros: tells_zeros(case.given),
-    });
-    for guess in list {
+    for guess in searched(&replay, replay.arithmetic, tells_zeros(case.given)) {
         let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
@@ -101,6 +94,17 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
         n => format!(". {n} other schedules do, too"),
     };
     found(what, too, &guess.preset.name, guess.overrides)
+}
+
+/// The schedules that `identify` searches for an arithmetic. `zeros`: zeros of D show where +0 was added.
+pub fn searched(replay: &Replay, arithmetic: &Arithmetic, zeros: bool) -> Vec<Guess> {
+    guesses(&Asked {
+        arithmetic,
+        problem: &replay.problem,
+        result: replay.format(),
+        scales: None,
+        zeros,
+    })
 }
 
 /// Whether a kernel multiplies sums by alpha, beta or scales.
