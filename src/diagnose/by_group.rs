@@ -8,10 +8,10 @@ use crate::report::{CauseArea, Place, Stack, capital};
 
 use super::{Ask, Case, Finding, Found, Hypothesis, local, place, stored};
 
-/// Groups that are told.
-const TOLD: usize = 16;
+/// Groups that are reported, the largest first.
+const REPORTED: usize = 16;
 
-/// What every group of mismatches may come from, and where those are that come from nothing known.
+/// The causes of every group of mismatches, and the places of groups without a known cause.
 pub fn by_group(
     case: &Case,
     controls: &[Stored],
@@ -26,7 +26,7 @@ pub fn by_group(
     };
     let size = case.size();
     let mut groups = groups(stacks, size);
-    // What lies where in a part says nothing about all of D.
+    // Where mismatches lie in a part of D says nothing about all of it.
     if !case.is_whole() {
         groups.retain(|group| group.shape == Shape::Element);
     }
@@ -35,7 +35,7 @@ pub fn by_group(
     if case.is_narrow() && !only {
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
-    for group in groups.iter().take(TOLD) {
+    for group in groups.iter().take(REPORTED) {
         for part in local::parts(case, group, (controls, only), [computing, scheduling]) {
             let of = &part.group;
             let all = of.mismatches == case.comparison.mismatches;
@@ -46,7 +46,7 @@ pub fn by_group(
                 if !part.placed {
                     found.text = format!("{}: {}", place::place(of, size), found.text);
                 }
-                // What would be asked for all of D holds for a part.
+                // A request changes all of D, but this cause holds for a part.
                 found.ask = Ask::Nothing;
                 let place = (!all).then(|| area(of));
                 findings.push(Finding::of(found, of.mismatches, place));
@@ -73,15 +73,17 @@ fn placed(group: &Group, size: Size, only: bool) -> Option<Place> {
     })
 }
 
-/// Where mismatches lie, of which nothing else is known.
+/// Where groups of mismatches lie, without a search for their causes.
 pub fn places(stacks: &[Stack], size: Size) -> Vec<Place> {
     let groups = groups(stacks, size);
     let only = groups.len() == 1;
-    let told = groups.iter().take(TOLD);
-    told.filter_map(|group| placed(group, size, only)).collect()
+    let reported = groups.iter().take(REPORTED);
+    reported
+        .filter_map(|group| placed(group, size, only))
+        .collect()
 }
 
-/// Single elements of a D of few bits that one computation gives: they are not groups any more.
+/// One computation that gives all single elements of a narrow D; they are then removed from the groups.
 fn lone(
     case: &Case,
     groups: &mut Vec<Group>,
@@ -117,7 +119,7 @@ fn lone(
     Some(Finding::of(found, count, Some(place)))
 }
 
-/// What all mismatches have in common where they are too many and too scattered to be put into groups.
+/// What all mismatches have in common, where they are too many and too scattered for groups.
 fn everywhere(case: &Case) -> Option<Finding> {
     let seen = case.spread.different.iter();
     let pairs = seen.map(|seen| (case.seen(seen), seen.reproduced));

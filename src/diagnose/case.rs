@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::group::Size;
-use super::trial::{Stored, Trial, Work};
+use super::group::{Size, inside};
+use super::trial::{Stored, Trial, Work, is_narrow};
 use super::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::Format;
@@ -11,7 +11,7 @@ use crate::random::mix;
 use crate::report::{CauseArea, Comparison, Policy, Seen, Spread, Stack, capital};
 use crate::tensor::Tensor;
 
-/// Matching elements that computations are tested on where few mismatches tell them apart.
+/// Matching elements that computations are also tested on, where mismatches are few.
 const CONTROLS: usize = 1024;
 
 /// Mismatches of a group that hypotheses are tested on.
@@ -33,7 +33,7 @@ pub struct Case<'a> {
     pub catalogue: &'a Catalogue,
 }
 
-/// Something that fits.
+/// A cause that gives exactly the bits of D.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Name of the hypothesis.
@@ -42,7 +42,7 @@ pub struct Finding {
     pub sentence: String,
     /// As [`super::Found::at`].
     pub at: Vec<usize>,
-    /// How to ask to see all of D fit.
+    /// The request with which all of D would match.
     pub ask: Ask,
     /// The mismatches it explains.
     pub mismatches: u64,
@@ -73,7 +73,7 @@ impl Case<'_> {
         }
     }
 
-    /// The element at a row, counted on, and a column.
+    /// The element at a row, counted over all matrices, and a column.
     pub(super) fn stored(&self, [row, column]: [usize; 2]) -> Stored {
         let m = self.replay.problem.m;
         let at = emu::Element {
@@ -92,12 +92,9 @@ impl Case<'_> {
         self.stored([seen.position / n, seen.position % n])
     }
 
-    /// Whether D has fewer bits than what is rounded to it.
+    /// As [`is_narrow`] of its replay.
     pub(super) fn is_narrow(&self) -> bool {
-        let accumulator = self.replay.arithmetic.accumulator;
-        self.replay
-            .convert_to
-            .is_some_and(|to| to.bytes() < accumulator.bytes())
+        is_narrow(&self.replay)
     }
 
     /// Whether all of D was compared.
@@ -111,12 +108,10 @@ impl Case<'_> {
         equal: &[Stored],
         work: &'w Work,
     ) -> Trial<'w> {
-        let format = (self.replay.format(), self.policy);
-        let k = (self.replay.problem.k, self.is_narrow());
-        Trial::new((different, equal), format, k, work)
+        Trial::new(&self.replay, (different, equal), self.policy, work)
     }
 
-    /// Elements that do not differ.
+    /// Elements that match, to test hypotheses on.
     pub(super) fn controls(&self) -> Vec<Stored> {
         let n = self.replay.problem.n;
         let spread = self.spread;
@@ -132,8 +127,7 @@ impl Case<'_> {
             let small = all <= CONTROLS as u64;
             let position = if small { i } else { mix(!i) % all } as usize;
             let (row, column) = (position / n, position % n);
-            let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-            let differs = |s: &Stack| inside(row, s.rows) && inside(column, s.columns);
+            let differs = |s: &Stack| inside([row, column], s.rows, s.columns);
             let new = known.insert(position);
             if new && (position as u64) < all && !stacks.iter().any(differs) {
                 controls.push(self.stored([row, column]));

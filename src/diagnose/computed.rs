@@ -1,30 +1,30 @@
-//! Another computation that gives D.
+//! Other computations of all of D.
 
 use super::inputs::with_addend;
 use super::trial::{Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
 use crate::emu::{Element, Evidence, Problem, Replay};
-use crate::num::{Format, Rounding, Target, fma, result_code};
+use crate::num::{Format, Rounding, Target, Unpacked, fma, result_code};
 use crate::tensor::Planes;
 
-/// Models that a sentence names.
+/// Most models that a sentence names.
 const NAMED: usize = 4;
 
-/// One of them.
+/// Searches for one kind of computation.
 type Test = fn(&Case, &Trial) -> Tested;
 
-/// Where C may be.
+/// What reports call the test of [`addends`].
 pub const ADDENDS: &str = "C left out, added twice or last";
 
 /// Why operands are not exchanged under a schedule.
 const SCHEDULED: &str = "a schedule is given, which fixes each operand's place";
 
-/// Every computation that fits; of those that contain another that fits, only that. Under a schedule the
-/// operands have a place in it that other ones do not.
+/// Every computation that fits, without those that contain another that fits. None is tried under a schedule, which
+/// fixes the place of each operand.
 pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     let tests: [(&str, Test); 6] = [
-        ("transposed operands or D", turned),
+        ("transposed operands or D", transposed),
         (ADDENDS, addends),
         ("other formats of A, B and D", formats),
         ("other roundings of TF32 operands", tf32),
@@ -40,10 +40,6 @@ pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     tested.collect()
 }
 
-pub fn replayed<'a>(replay: &'a Replay<'a>) -> impl Fn(&[Element]) -> Vec<u64> + 'a {
-    |at| replay.elements(at)
-}
-
 fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
     Replay {
         problem,
@@ -51,30 +47,26 @@ fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
     }
 }
 
-/// Operands or D the other way round.
-fn turned(case: &Case, trial: &Trial) -> Tested {
+/// A, B or D transposed, or A and B exchanged.
+fn transposed(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
     let mut found = Vec::new();
     let mut fit =
         |hypothesis, what: &str, ask| found.push(trial.found(hypothesis, what).asking(ask));
     if m == n && m > 1 {
-        let across = |at: &[Element]| {
-            let swap = |at: &Element| Element {
-                row: at.column,
-                column: at.row,
-                ..*at
-            };
-            let at: Vec<_> = at.iter().map(swap).collect();
-            case.replay.elements(&at)
+        let across = |at: &Element| Element {
+            row: at.column,
+            column: at.row,
+            ..*at
         };
-        if trial.fits(&across) {
-            // The same as a product of its own, if one can be asked for.
+        if trial.fits_elsewhere(&case.replay, &across) {
+            // The same as a product of transposed operands, if a check can request that.
             let (a, b) = (problem.b.transposed(), problem.a.transposed());
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
             let plain = plain && problem.c.is_none() && problem.scales.is_none();
             let reversed = with(case, Problem { a, b, ..problem });
-            let ask = if plain && trial.fits(&replayed(&reversed)) {
+            let ask = if plain && trial.fits_replay(&reversed) {
                 Ask::Reversed
             } else {
                 Ask::Nothing
@@ -115,14 +107,14 @@ fn turned(case: &Case, trial: &Trial) -> Tested {
             b: if turn[1] { b.transposed() } else { b },
             ..problem
         };
-        if trial.fits(&replayed(&with(case, problem))) {
+        if trial.fits_replay(&with(case, problem)) {
             alone = true;
             fit(hypothesis, what, Ask::Transposed(turn));
         }
     }
     if square == [true, true] && case.replay.arithmetic.a == case.replay.arithmetic.b {
         let (a, b) = (b, a);
-        if trial.fits(&replayed(&with(case, Problem { a, b, ..problem }))) {
+        if trial.fits_replay(&with(case, Problem { a, b, ..problem })) {
             fit(Hypothesis::Exchanged, "D is B times A", Ask::Exchanged);
         }
     }
@@ -139,7 +131,7 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
         ..case.replay.problem
     };
     let without = with(case, problem);
-    if trial.fits(&replayed(&without)) {
+    if trial.fits_replay(&without) {
         let found = trial.found(Hypothesis::COmitted, "C is left out");
         return Ok(vec![found.asking(Ask::WithoutC)]);
     }
@@ -167,7 +159,7 @@ pub fn addends(case: &Case, trial: &Trial) -> Tested {
     Ok(Vec::new())
 }
 
-/// How often C is added after the product, whose chain it may have started.
+/// Where C is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// The product starts at +0; C is added to it at the end, rounded to nearest even.
@@ -178,11 +170,12 @@ enum Way {
     Doubled,
 }
 
-/// Elements of D so computed.
+/// Elements of D with C added in this way.
 fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     let arithmetic = replay.arithmetic;
     let (addend, accumulator) = (arithmetic.addend(), arithmetic.accumulator);
     let code = |at: &Element| c.plane(at.batch).code(at.row, at.column);
+    let nan = |format: Format| format.sign_mask() - 1;
     let finished = |code: u64| match replay.convert_to {
         Some(to) => result_code(accumulator, code, to, Rounding::NearestEven),
         None => code,
@@ -193,7 +186,7 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     };
     if way == Way::Doubled {
         let doubled = |at: &Element| {
-            let twice = sum((addend, code(at)), (addend, code(at)));
+            let twice = sum((addend, code(at)), (addend, code(at)), nan(addend));
             finished(with_addend(&chain, at, (addend, twice)))
         };
         return at.iter().map(doubled).collect();
@@ -209,22 +202,23 @@ fn with_c(replay: &Replay, c: Planes, way: Way, at: &[Element]) -> Vec<u64> {
     let products = Replay { problem, ..chain }.elements(at);
     let added = products.into_iter().zip(at);
     added
-        .map(|(product, at)| finished(sum((addend, code(at)), (accumulator, product))))
+        .map(|(product, at)| {
+            let sum = sum((addend, code(at)), (accumulator, product), nan(accumulator));
+            finished(sum)
+        })
         .collect()
 }
 
-/// `x + y` in the format of `y`, rounded once to nearest even; integers wrap.
-fn sum((of_x, x): (Format, u64), (of_y, y): (Format, u64)) -> u64 {
+/// `x + y` in the format of `y`, rounded once to nearest even; integers wrap. `nan` is the code of a NaN.
+pub fn sum((of_x, x): (Format, u64), (of_y, y): (Format, u64), nan: u64) -> u64 {
     if of_y.is_integer() {
         return x.wrapping_add(y) & of_y.max_code();
     }
-    let one = (of_x.bias() as u64) << of_x.fraction_bits();
-    let target = Target::full(of_y, Rounding::NearestEven);
     fma(
-        ([of_x; 2], of_x.unpack(x), of_x.unpack(one)),
+        ([of_x; 2], of_x.unpack(x), Unpacked::one(of_x)),
         (of_y, of_y.unpack(y)),
-        target,
-        of_y.sign_mask() - 1,
+        Target::full(of_y, Rounding::NearestEven),
+        nan,
     )
 }
 
@@ -245,7 +239,7 @@ fn mistaken(format: Format) -> Option<Format> {
     })
 }
 
-/// Codes of A, B or both, and perhaps of D, read as another format.
+/// Codes of A, B or both, and perhaps of D, that belong to another format.
 fn formats(case: &Case, trial: &Trial) -> Tested {
     let own = [case.replay.arithmetic.a, case.replay.arithmetic.b];
     let result = case.replay.format();
@@ -287,14 +281,14 @@ fn formats(case: &Case, trial: &Trial) -> Tested {
     Ok(Vec::new())
 }
 
-/// Whether the product of operands read so is D, read as this if that is another format.
+/// Whether the product of operands in these formats is D, itself in format `d` if there is one.
 fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Format>) -> bool {
     let problem = case.replay.problem;
     let own = case.replay.arithmetic;
     let Some(arithmetic) = (case.rule)([of_a, of_b]) else {
         return false;
     };
-    // C is what it was.
+    // C keeps its meaning.
     if arithmetic.accumulator != own.accumulator
         || arithmetic.addend() != own.addend()
         || arithmetic.scale != own.scale
@@ -316,10 +310,10 @@ fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Form
         convert_to: d.or(case.replay.convert_to),
         ..case.replay
     };
-    trial.fits(&replayed(&replay))
+    trial.fits_replay(&replay)
 }
 
-/// The finished elements rounded to D's format in another way.
+/// Another rounding of the finished elements to D's format.
 fn rounding(case: &Case, trial: &Trial) -> Tested {
     let Some(to) = case.replay.convert_to else {
         return Ok(Vec::new());
@@ -372,30 +366,28 @@ fn models(case: &Case, trial: &Trial) -> Tested {
             convert_to: candidate.convert_to,
             ..*own
         };
-        if trial.fits(&replayed(&replay)) {
+        if trial.fits_replay(&replay) {
             fitting.push(candidate);
         }
     }
-    // Of the same machine first, then what is best known, then as the catalogue has them.
+    // First rules of the same architecture, then captured ones, then in the order of the catalogue.
     let same = |c: &Candidate| {
         c.names
             .iter()
             .position(|n| n.architecture == case.architecture)
     };
     let best = |c: &Candidate| {
-        let evidence = c
-            .names
+        c.names
             .iter()
-            .map(|name| name.evidence == Evidence::Captured);
-        evidence.enumerate().find(|(_, captured)| *captured)
+            .position(|name| name.evidence == Evidence::Captured)
     };
     fitting.sort_by_key(|candidate| (same(candidate).is_none(), best(candidate).is_none()));
     let Some(first) = fitting.first() else {
         return Ok(Vec::new());
     };
-    let name = same(first).or(best(first).map(|(i, _)| i)).unwrap_or(0);
+    let name = same(first).or(best(first)).unwrap_or(0);
     let name = &first.names[name];
-    let words = |c: &Candidate, name: &crate::candidates::Name| {
+    let describe = |c: &Candidate, name: &crate::candidates::Name| {
         let conversion = c.convert_to.map_or(String::new(), |to| format!(" -> {to}"));
         format!(
             "{} {} (-> {}{conversion})",
@@ -407,7 +399,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
         .flat_map(|c| c.names.iter().map(move |name| (c, name)));
     let others: Vec<_> = names
         .filter(|(c, other)| !(std::ptr::eq(**c, *first) && *other == name))
-        .map(|(c, name)| words(c, name))
+        .map(|(c, name)| describe(c, name))
         .collect();
     let too = match others.len() {
         0 => String::new(),
@@ -419,7 +411,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
             n - NAMED
         ),
     };
-    let (tested, own) = (trial.words(), words(first, name));
+    let (tested, own) = (trial.describe(), describe(first, name));
     let text = format!("Another unit or accumulation fits: {own}: {tested}{too}");
     let ask = Ask::Model {
         name: name.clone(),
@@ -429,7 +421,7 @@ fn models(case: &Case, trial: &Trial) -> Tested {
     Ok(vec![Found::new(Hypothesis::OtherModel, text).asking(ask)])
 }
 
-/// FP32 operands that were rounded to TF32 first, or were not.
+/// FP32 operands with the other rounding to TF32.
 fn tf32(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     for nearest in [true, false] {
@@ -441,7 +433,7 @@ fn tf32(case: &Case, trial: &Trial) -> Tested {
             b: problem.b.over(&b),
             ..problem
         };
-        if trial.fits(&replayed(&with(case, rounded))) {
+        if trial.fits_replay(&with(case, rounded)) {
             let what = if nearest {
                 "A and B are rounded to nearest (ties away) before they are multiplied"
             } else {

@@ -2,11 +2,10 @@
 
 use super::estimate::unpacked;
 use crate::emu::step::{Carried, Datapath, Formats, Products, TraceObserver};
-use crate::emu::{Arithmetic, Block, Gathered, Problem, gather, initial, scales};
+use crate::emu::{self, Arithmetic, Block, Gathered, Problem, Replay, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
 /// What one element of D is computed from.
-#[derive(Clone, Debug)]
 pub struct Element {
     pub arithmetic: Arithmetic,
     /// Codes as they are stored.
@@ -17,24 +16,17 @@ pub struct Element {
     /// Codes of the scales, one an operand.
     pub scales: Option<[Vec<u8>; 2]>,
     /// Operands as the step takes them.
-    taken: Taken,
+    taken: Gathered,
 }
 
-#[derive(Clone, Debug)]
-struct Taken {
-    a: Vec<Unpacked>,
-    b: Vec<Unpacked>,
-    scales: Option<[Vec<u8>; 2]>,
-}
-
-/// A change of the computation, to see what comes out.
+/// A fault in the computation of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The product counts as +0 times +0.
     Missing(usize),
-    /// The product's sign is turned.
+    /// The product has the opposite sign.
     Flipped(usize),
-    /// Of the step with this first k, this one of its sums is minus one unit.
+    /// In the step with this first k, one of its sums, with this index, is minus one unit.
     MinusOne {
         step: usize,
         sum: usize,
@@ -42,7 +34,7 @@ pub enum Change {
     },
 }
 
-/// One sum of a step is minus one unit, for every accumulator of a chain in blocks.
+/// A step in which one sum is minus one unit.
 struct OneSum {
     before: usize,
     sums: usize,
@@ -80,11 +72,6 @@ impl Element {
             columns: 0..1,
         };
         let k = 0..problem.k;
-        let Gathered {
-            a,
-            b,
-            scales: taken,
-        } = gather(problem, arithmetic, &block, k.clone(), |x| x);
         let plane_a = problem.a.plane(0);
         let plane_b = problem.b.plane(0);
         Element {
@@ -93,13 +80,15 @@ impl Element {
             b: k.clone().map(|k| plane_b.code(k, 0)).collect(),
             c: initial(problem, &block)[0],
             has_c: problem.c.is_some(),
-            scales: scales(problem, &block, k),
-            taken: Taken {
-                a,
-                b,
-                scales: taken,
-            },
+            scales: scales(problem, &block, k.clone()),
+            taken: gather(problem, arithmetic, &block, k, |x| x),
         }
+    }
+
+    /// The operands of an element of a replay.
+    pub(super) fn of(replay: &Replay, at: &emu::Element) -> Element {
+        let place = (at.batch, at.row, at.column);
+        Element::new(&replay.problem, replay.arithmetic, place)
     }
 
     pub fn k(&self) -> usize {
@@ -129,7 +118,7 @@ impl Element {
         self.k().div_ceil(self.span())
     }
 
-    /// The k of a step.
+    /// The range of k of a step.
     pub fn range(&self, step: usize) -> std::ops::Range<usize> {
         let span = self.span();
         step * span..(step * span + span).min(self.k())
@@ -186,7 +175,7 @@ impl Element {
             return self.c;
         }
         let code = self.arithmetic.step.finish(self.formats(), carried);
-        // The last instruction is filled up with zero products.
+        // Zero products fill up the last instruction.
         if steps == self.steps() {
             self.arithmetic.filled_up(self.k(), code)
         } else {
@@ -194,7 +183,7 @@ impl Element {
         }
     }
 
-    /// What is carried into every step, and out of the last.
+    /// The accumulator before every step, and after the last.
     pub fn accumulators(&self) -> Vec<Carried> {
         let mut carried = self.start(self.c);
         let mut all = vec![carried.clone()];
@@ -205,7 +194,7 @@ impl Element {
         all
     }
 
-    /// The code that the steps from `first` on make of `before`.
+    /// The result of the steps from `first` on, which start from the accumulator `before`.
     pub fn finish_from(&self, first: usize, before: &Carried, change: Option<Change>) -> u64 {
         let mut carried = before.clone();
         for step in first..self.steps() {
@@ -240,10 +229,15 @@ impl Element {
         }
     }
 
-    /// The same, estimated.
+    /// The same as an estimate.
     pub fn estimate(&self, side: usize, k: usize) -> f64 {
         let format = [self.arithmetic.a, self.arithmetic.b][side];
         unpacked(format, self.operand(side, k))
+    }
+
+    /// Estimates of all products.
+    pub(super) fn estimates(&self) -> impl Iterator<Item = f64> {
+        (0..self.k()).map(|k| self.estimate(0, k) * self.estimate(1, k))
     }
 
     /// A product, its scales included, exactly.

@@ -1,4 +1,4 @@
-//! Floating-point estimates: they choose what is worth a try, and never decide a bit.
+//! Floating-point estimates: they choose which hypotheses are tested, and never decide a bit.
 
 use crate::num::{Class, Format, Unpacked};
 
@@ -26,7 +26,7 @@ pub fn unpacked(format: Format, number: Unpacked) -> f64 {
     }
 }
 
-/// How much of a sum of magnitudes another order of adding up, or another unit, can make of it: a share.
+/// How far another order of additions or another unit can move a sum: a share of the sum of magnitudes.
 pub fn noise(operand: Format, accumulator: Format) -> f64 {
     match (accumulator, operand) {
         (Format::Int32, _) => 0.0,

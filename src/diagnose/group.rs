@@ -3,13 +3,13 @@
 
 use crate::report::Stack;
 
-/// Rows or columns shorter than this are hit as a whole by chance.
+/// In rows or columns shorter than this, all elements may differ by chance.
 pub const SHORT: usize = 8;
 
-/// Single elements that are told one by one.
+/// Most single elements that are reported one by one.
 pub const FEW: usize = 8;
 
-/// Rows or columns of a group, at most.
+/// Most rows or columns of a group.
 pub const LINES: usize = 4096;
 
 /// Rows, columns and matrices of D.
@@ -20,23 +20,54 @@ pub struct Size {
     pub batches: usize,
 }
 
+/// Rows are side 0 and columns side 1. Both are counted over all matrices.
+impl Size {
+    /// Rows or columns of one matrix.
+    pub(super) fn count(self, side: usize) -> usize {
+        [self.m, self.n][side]
+    }
+
+    /// Elements of a row or a column.
+    pub(super) fn length(self, side: usize) -> usize {
+        self.count(1 - side)
+    }
+
+    /// The row and the column of an element of a line, so far along it.
+    pub(super) fn element(self, side: usize, line: usize, along: usize) -> [usize; 2] {
+        match side {
+            0 => [line, along],
+            _ => [line / self.n * self.m + along, line % self.n],
+        }
+    }
+
+    /// The name of a matrix in a sentence; empty if there is only one.
+    pub(super) fn of_matrix(self, batch: usize) -> String {
+        match self.batches {
+            1 => String::new(),
+            _ => format!(" of matrix {batch}"),
+        }
+    }
+}
+
+/// Whether an element, by its row and its column, lies in a rectangle.
+pub fn inside([row, column]: [usize; 2], rows: [usize; 2], columns: [usize; 2]) -> bool {
+    (rows[0]..rows[1]).contains(&row) && (columns[0]..columns[1]).contains(&column)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Most of these, which count on from matrix to matrix; or fewer of them, if not `dense`.
-    Rows {
+    /// Most elements of these rows (side 0) or columns (side 1), which are counted over all matrices; fewer if not
+    /// `dense`.
+    Lines {
+        side: usize,
         lines: Vec<usize>,
         dense: bool,
     },
-    /// Likewise; columns count on from matrix to matrix, too.
-    Columns {
-        lines: Vec<usize>,
-        dense: bool,
-    },
-    /// All of it, or nearly; the tile at whose edges it begins and ends.
+    /// All of a rectangle, or nearly; and the tile size with which its edges coincide.
     Rectangle {
         tile: Option<[usize; 2]>,
     },
-    /// Every so many rows and columns, from these on.
+    /// Rows and columns at regular distances, from these on.
     Lattice {
         every: [usize; 2],
         first: [usize; 2],
@@ -45,25 +76,15 @@ pub enum Shape {
     Scattered,
 }
 
-impl Shape {
-    /// Of rows (side 0) or of columns (side 1).
-    pub fn of_lines(side: usize, lines: Vec<usize>, dense: bool) -> Shape {
-        match side {
-            0 => Shape::Rows { lines, dense },
-            _ => Shape::Columns { lines, dense },
-        }
-    }
-}
-
 /// Mismatches that belong together.
 #[derive(Clone, Debug)]
 pub struct Group {
     pub shape: Shape,
     pub mismatches: u64,
-    /// The smallest rectangle around them; rows count on from matrix to matrix.
+    /// The smallest rectangle around them; rows are counted over all matrices.
     pub rows: [usize; 2],
     pub columns: [usize; 2],
-    /// They are what these cover.
+    /// What they cover.
     pub stacks: Vec<Stack>,
 }
 
@@ -83,16 +104,15 @@ impl Group {
         }
     }
 
-    /// Whether an element, by its row counted on and its column, is among the rows, the columns or the
-    /// rectangle of the group, right or wrong.
+    /// Whether an element, by its row and its column, is in the rows, the columns or the rectangle of the group,
+    /// right or wrong.
     pub fn covers(&self, [row, column]: [usize; 2], size: Size) -> bool {
-        let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-        let around = inside(row, self.rows) && inside(column, self.columns);
+        let around = inside([row, column], self.rows, self.columns);
         match &self.shape {
-            Shape::Rows { lines, .. } => lines.binary_search(&row).is_ok(),
-            Shape::Columns { lines, .. } => lines
-                .binary_search(&(row / size.m * size.n + column))
-                .is_ok(),
+            Shape::Lines { side, lines, .. } => {
+                let line = [row, row / size.m * size.n + column][*side];
+                lines.binary_search(&line).is_ok()
+            }
             Shape::Lattice { every, first } => {
                 around && row % size.m % every[0] == first[0] && column % every[1] == first[1]
             }
@@ -101,18 +121,16 @@ impl Group {
         }
     }
 
-    /// Whether an element is one of them.
-    pub fn holds(&self, [row, column]: [usize; 2]) -> bool {
-        let inside = |at: usize, [from, to]: [usize; 2]| from <= at && at < to;
-        let holds = |stack: &Stack| inside(row, stack.rows) && inside(column, stack.columns);
+    /// Whether an element is one of the mismatches.
+    pub fn holds(&self, at: [usize; 2]) -> bool {
+        let holds = |stack: &Stack| inside(at, stack.rows, stack.columns);
         self.stacks.iter().any(holds)
     }
 
     /// Elements of the area that is covered.
     pub fn area(&self, size: Size) -> u64 {
         match &self.shape {
-            Shape::Rows { lines, .. } => lines.len() as u64 * size.n as u64,
-            Shape::Columns { lines, .. } => lines.len() as u64 * size.m as u64,
+            Shape::Lines { side, lines, .. } => lines.len() as u64 * size.length(*side) as u64,
             Shape::Rectangle { .. } => {
                 (self.rows[1] - self.rows[0]) as u64 * (self.columns[1] - self.columns[0]) as u64
             }
@@ -120,7 +138,7 @@ impl Group {
         }
     }
 
-    /// At most `most` of them, evenly spread: rows counted on, and columns.
+    /// At most `most` mismatches, evenly spread: rows and columns.
     pub fn sample(&self, most: usize) -> Vec<[usize; 2]> {
         let count = self.mismatches.min(most as u64);
         let mut sample = Vec::with_capacity(count as usize);

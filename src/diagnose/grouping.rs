@@ -20,7 +20,7 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
             None => rest.extend(component),
         }
     }
-    // Where much is scattered, some of it touches by chance.
+    // Among many scattered mismatches some touch by chance.
     let scattered: u64 = rest.iter().map(Stack::area).sum();
     let mut groups = Vec::new();
     for (component, (shape, inside, outside)) in found {
@@ -69,7 +69,7 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
     groups
 }
 
-/// Stacks that end where a matrix does; none if that makes too many.
+/// Stacks cut at the ends of matrices; none if those are too many.
 fn by_matrix(stacks: &[Stack], size: Size) -> Option<Vec<Stack>> {
     let pieces = |stack: &Stack| (stack.rows[1] - 1) / size.m - stack.rows[0] / size.m + 1;
     if stacks.iter().map(pieces).sum::<usize>() > 2 * crate::report::STACKS {
@@ -91,10 +91,10 @@ fn by_matrix(stacks: &[Stack], size: Size) -> Option<Vec<Stack>> {
     Some(pieces)
 }
 
-/// A component that fills a rectangle, and what of it lies outside.
+/// The rectangle that a component fills: its shape, the stacks inside, and those outside.
 fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<Stack>)> {
     let mut bound = Group::new(Shape::Scattered, component.to_vec());
-    // Stray neighbours: edges of which less than half is wrong.
+    // Edges of which less than half is wrong are stray neighbours.
     loop {
         let [rows, columns] = [bound.rows, bound.columns];
         let filled = |rows: [usize; 2], columns: [usize; 2]| {
@@ -136,16 +136,20 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
         .flat_map(|stack| remainder(stack, rows, columns));
     let outside: Vec<Stack> = outside.collect();
     let matrix = rows[0] / size.m;
-    let lines = |range: std::ops::Range<usize>| range.take(LINES).collect();
+    let lines = |side, lines: std::ops::Range<usize>| Shape::Lines {
+        side,
+        lines: lines.collect(),
+        dense: true,
+    };
     let shape = if width == size.n && width >= SHORT && height <= LINES {
-        Shape::of_lines(0, lines(rows[0]..rows[1]), true)
+        lines(0, rows[0]..rows[1])
     } else if height == size.m && height >= SHORT && width <= LINES {
         let base = matrix * size.n;
-        Shape::of_lines(1, lines(base + columns[0]..base + columns[1]), true)
+        lines(1, base + columns[0]..base + columns[1])
     } else {
         let local = [rows[0] - matrix * size.m, rows[1] - matrix * size.m];
         let tile = tile(local, size.m).zip(tile(columns, size.n));
-        // Something that merely nearly fills an arbitrary rectangle is not a tile.
+        // What nearly fills an arbitrary rectangle is not a tile.
         if tile.is_none() && bound.mismatches < area {
             return None;
         }
@@ -156,7 +160,7 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
     Some((shape, bound.stacks, outside))
 }
 
-/// What of a stack lies in a rectangle.
+/// The part of a stack inside a rectangle.
 pub fn clipped(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Option<Stack> {
     let both = |one: [usize; 2], other: [usize; 2]| {
         let both = [one[0].max(other[0]), one[1].min(other[1])];
@@ -168,7 +172,7 @@ pub fn clipped(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Option<S
     })
 }
 
-/// What of a stack lies outside a rectangle.
+/// The parts of a stack outside a rectangle.
 fn remainder(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Vec<Stack> {
     let Some(inside) = clipped(stack, rows, columns) else {
         return vec![*stack];
@@ -184,7 +188,7 @@ fn remainder(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Vec<Stack>
     all.into_iter().filter(some).collect()
 }
 
-/// The largest tile at whose edges a side begins and ends, the end of D being one.
+/// The largest tile size with which both ends of a side coincide; the end of D counts as an edge.
 fn tile([from, to]: [usize; 2], length: usize) -> Option<usize> {
     let fits = |tile: &usize| {
         let edges = from.is_multiple_of(*tile) && (to.is_multiple_of(*tile) || to == length);
@@ -193,11 +197,11 @@ fn tile([from, to]: [usize; 2], length: usize) -> Option<usize> {
     TILES.into_iter().find(fits)
 }
 
-/// The stacks, sorted by row, in groups that are connected by sides or corners that touch; matrices of `m`
-/// rows lie apart.
+/// Groups of stacks that touch by a side or a corner. The stacks are sorted by row; those of different matrices, of
+/// `m` rows each, never touch.
 fn components(stacks: &[Stack], m: usize) -> Vec<Vec<Stack>> {
     let mut parent: Vec<usize> = (0..stacks.len()).collect();
-    // Stacks that end at or below the row that is examined.
+    // Stacks that reach the current row.
     let mut active: Vec<usize> = Vec::new();
     let mut row = None;
     for (index, stack) in stacks.iter().enumerate() {

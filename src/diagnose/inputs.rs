@@ -1,4 +1,4 @@
-//! One bit of an element of A, B or C that was another when the product was computed.
+//! A flipped bit of A, B or C while the product was computed.
 
 use super::Element as Operands;
 use super::estimate::{noise, value};
@@ -8,10 +8,10 @@ use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
-/// Flips that are tested bit for bit, the likeliest by estimate.
+/// Most flips that are tested bit for bit; estimates choose them.
 const TESTED: usize = 64;
 
-/// Elements by which flips are estimated.
+/// Most elements by which flips are estimated.
 const ESTIMATED: usize = 8;
 
 /// A row of A (side 0) or a column of B (side 1), of one matrix.
@@ -38,6 +38,11 @@ impl Line {
         }
     }
 
+    fn codes(&self, replay: &Replay) -> Vec<u64> {
+        let k = 0..replay.problem.k;
+        k.map(|k| self.code(replay, k)).collect()
+    }
+
     /// Row and column in the operand.
     pub fn place(&self, k: usize) -> [usize; 2] {
         match self.side {
@@ -46,18 +51,16 @@ impl Line {
         }
     }
 
-    /// Elements of D in this line, the code at `k` being another.
+    /// Elements of D in this line, with another code at `k`.
     pub fn with(&self, replay: &Replay, k: usize, code: u64, at: &[Element]) -> Vec<u64> {
-        let mut codes: Vec<u64> = (0..replay.problem.k)
-            .map(|k| self.code(replay, k))
-            .collect();
+        let mut codes = self.codes(replay);
         codes[k] = code;
         let one = |at: &Element| with_line(replay, at, self.side, &codes);
         at.iter().map(one).collect()
     }
 
-    /// Every flip, but of these bits, that gives what is stored in the line: first elements that differ,
-    /// with what they should be, then elements that do not. None if the work was spent before one was found.
+    /// Every flip, except of the bits `without`, that gives these elements of the line: some that differ, with the
+    /// codes they should have, and some that match. None if the work was spent before one was found.
     pub fn flips(
         &self,
         replay: &Replay,
@@ -75,27 +78,20 @@ impl Line {
         let mut spent = false;
         let gives = |flip: &Flip| {
             let code = self.code(replay, flip.k) ^ 1 << flip.bit;
-            let lots = [1, all.len()];
-            let mut done = 0;
-            lots.iter().all(|&end| {
-                let cost = (end - done) as u64 * replay.problem.k as u64;
-                let given = all[done..end].iter().map(|stored| stored.given);
-                let affords = work.spend(cost);
+            // The first element refutes most.
+            [0..1, 1..all.len()].into_iter().all(|lot| {
+                let affords = work.spend(lot.len() as u64 * replay.problem.k as u64);
                 spent |= !affords;
-                let fits = affords
-                    && self
-                        .with(replay, flip.k, code, &at[done..end])
-                        .into_iter()
-                        .eq(given);
-                done = end;
-                fits
+                let given = all[lot.clone()].iter().map(|stored| stored.given);
+                let with = |at| self.with(replay, flip.k, code, at).into_iter();
+                affords && with(&at[lot]).eq(given)
             })
         };
         let flips: Vec<Flip> = likely.into_iter().filter(gives).collect();
         (!spent || !flips.is_empty()).then_some(flips)
     }
 
-    /// Flips that would move the elements about as far as they are off.
+    /// Flips that by estimate move the elements as far as they are off.
     fn likely(
         &self,
         replay: &Replay,
@@ -106,8 +102,8 @@ impl Line {
         let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
         let bits = format.width();
         let k = replay.problem.k;
-        let told = &different[..different.len().min(ESTIMATED)];
-        work.spend(told.len() as u64 * k as u64).then_some(())?;
+        let sampled = &different[..different.len().min(ESTIMATED)];
+        work.spend(sampled.len() as u64 * k as u64).then_some(())?;
         let result = replay.format();
         let arithmetic = replay.arithmetic;
         let share = noise(arithmetic.a, arithmetic.accumulator);
@@ -116,11 +112,10 @@ impl Line {
         } else {
             (-f64::from(result.fraction_bits())).exp2()
         };
-        let elements: Vec<Estimated> = told
+        let elements: Vec<Estimated> = sampled
             .iter()
             .map(|(stored, reproduced)| {
-                let Element { batch, row, column } = stored.at;
-                let operands = Operands::new(&replay.problem, arithmetic, (batch, row, column));
+                let operands = Operands::of(replay, &stored.at);
                 let of = |side| (0..k).map(|k| operands.estimate(side, k)).collect();
                 let (own, other): (Vec<f64>, Vec<f64>) = (of(self.side), of(1 - self.side));
                 let sizes = own.iter().zip(&other).map(|(x, y)| (x * y).abs());
@@ -133,7 +128,7 @@ impl Line {
                 }
             })
             .collect();
-        let codes: Vec<u64> = (0..k).map(|k| self.code(replay, k)).collect();
+        let codes = self.codes(replay);
         let mut likely: Vec<(f64, Flip)> = Vec::new();
         for (k, &code) in codes.iter().enumerate() {
             for bit in format.ignored_bits()..bits {
@@ -178,7 +173,7 @@ pub fn with_addend(replay: &Replay, at: &Element, (format, code): (Format, u64))
     })
 }
 
-/// An element of D as a product of its own, of other operands.
+/// An element of D, computed alone from changed operands.
 fn altered<'a>(
     replay: &Replay<'a>,
     at: &Element,
@@ -190,7 +185,7 @@ fn altered<'a>(
     Replay { problem, ..alone }.part(0, 0..1, 0..1, &deadline::unheard)[0]
 }
 
-/// An element of D and what it is the sum of.
+/// An element of D, its operands and its two codes as estimates.
 struct Estimated {
     own: Vec<f64>,
     other: Vec<f64>,
@@ -201,10 +196,10 @@ struct Estimated {
 }
 
 impl Estimated {
-    /// How far what a change would make of the element is from what is given, of what rounding may do;
-    /// none if it is further.
+    /// How far a change of the operand at `k` takes the element from the given one, as a share of what rounding can
+    /// do; none if it is further away.
     fn off(&self, k: usize, [before, after]: [f64; 2], share: f64, unit: f64) -> Option<f64> {
-        // A scale belongs to the operand.
+        // `own` includes the operand's scale.
         let scale = if before == 0.0 {
             1.0
         } else {
@@ -213,8 +208,8 @@ impl Estimated {
         let change = (after - before) * scale * self.other[k];
         if !change.is_finite() || !self.given.is_finite() || !self.reproduced.is_finite() {
             let made = self.reproduced + after * self.other[k];
-            let alike = made == self.given || made.is_nan() && self.given.is_nan();
-            return (alike || !self.reproduced.is_finite()).then_some(0.0);
+            let equal = made == self.given || made.is_nan() && self.given.is_nan();
+            return (equal || !self.reproduced.is_finite()).then_some(0.0);
         }
         let made = self.reproduced + change;
         let rounding = share * (self.sum + change.abs()) + unit * (made.abs() + self.given.abs());

@@ -1,4 +1,4 @@
-//! Mismatches in whole rows or columns, or in every so many of them.
+//! Mismatches in whole rows or columns, or in a regular lattice.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::report::Stack;
 /// Periods of a lattice.
 const PERIODS: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
 
-/// Rows (side 0) or columns (side 1) that hold many more mismatches than others do.
+/// Rows (side 0) or columns (side 1) with many more mismatches than the others; and the remaining stacks.
 pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>, Vec<Stack>) {
     let of = |stack: &Stack| match side {
         0 => stack.rows,
@@ -17,18 +17,12 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
             stack.columns.map(|column| base + column)
         }
     };
-    let across = |stack: &Stack| match side {
-        0 => stack.width() as u64,
-        _ => stack.height() as u64,
-    };
-    let (length, all) = match side {
-        0 => (size.n, size.m * size.batches),
-        _ => (size.m, size.n * size.batches),
-    };
+    let across = |stack: &Stack| [stack.width(), stack.height()][side] as u64;
+    let (length, all) = (size.length(side), size.count(side) * size.batches);
     if length < SHORT || stacks.is_empty() {
         return (None, stacks);
     }
-    // Lines that one stack covers for long are not lines.
+    // Stacks that cover many lines are no lines.
     let covered = stacks.iter().map(|stack| of(stack)[1] - of(stack)[0]);
     if covered.sum::<usize>() > 16 * crate::report::STACKS {
         return (None, stacks);
@@ -47,7 +41,7 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
         .collect();
     let held: u64 = lines.iter().map(|line| counts[line]).sum();
     let total: u64 = counts.values().sum();
-    // So many in so few lines by chance? Not if the others have far fewer each.
+    // It is no chance if the others have far fewer each.
     let others = (total - held) as f64 / (all - lines.len()).max(1) as f64;
     let few = !lines.is_empty() && lines.len() <= LINES.min(all / 4);
     let apart = held as f64 >= (8.0 * others + 4.0) * lines.len() as f64;
@@ -72,21 +66,24 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
         }
     }
     let dense = 2 * held >= lines.len() as u64 * length as u64;
-    let shape = Shape::of_lines(side, lines, dense);
+    let shape = Shape::Lines { side, lines, dense };
     inside.sort_unstable();
     outside.sort_unstable();
     (Some(Group::new(shape, inside)), outside)
 }
 
-/// Whole rows that lie side by side and those that do not are one group; columns likewise.
+/// Joins all whole rows into one group, adjacent or not; and all whole columns.
 pub fn join_lines(groups: &mut Vec<Group>) {
     for side in [0, 1] {
         let mut stacks = Vec::new();
         let mut all: Vec<usize> = Vec::new();
         groups.retain(|group| {
-            let lines = match (&group.shape, side) {
-                (Shape::Rows { lines, dense: true }, 0) => lines,
-                (Shape::Columns { lines, dense: true }, 1) => lines,
+            let lines = match &group.shape {
+                Shape::Lines {
+                    side: of,
+                    lines,
+                    dense: true,
+                } if *of == side => lines,
                 _ => return true,
             };
             all.extend(lines);
@@ -98,11 +95,16 @@ pub fn join_lines(groups: &mut Vec<Group>) {
         }
         all.sort_unstable();
         stacks.sort_unstable();
-        groups.push(Group::new(Shape::of_lines(side, all, true), stacks));
+        let shape = Shape::Lines {
+            side,
+            lines: all,
+            dense: true,
+        };
+        groups.push(Group::new(shape, stacks));
     }
 }
 
-/// Every so many rows and columns, if these hold all of it and half of them or more are wrong.
+/// The lattice that holds all stacks, if at least half of its elements are wrong.
 pub fn lattice(stacks: &[Stack], size: Size) -> Option<Shape> {
     let elements: u64 = stacks.iter().map(Stack::area).sum();
     if elements < 8
@@ -113,14 +115,14 @@ pub fn lattice(stacks: &[Stack], size: Size) -> Option<Shape> {
         return None;
     }
     let period = |of: &dyn Fn(&Stack) -> [usize; 2]| {
-        let alike = |&&every: &&usize| {
+        let regular_by = |&&every: &&usize| {
             let [first, _] = of(&stacks[0]);
             stacks.iter().all(|stack| {
                 let [from, to] = of(stack);
                 to - from == 1 && from % every == first % every
             })
         };
-        let every = PERIODS.iter().rev().find(alike).copied().unwrap_or(1);
+        let every = PERIODS.iter().rev().find(regular_by).copied().unwrap_or(1);
         (every, of(&stacks[0])[0] % every)
     };
     let (down, row) = period(&|stack| {

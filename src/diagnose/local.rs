@@ -1,11 +1,11 @@
-//! Faults of a group of mismatches.
+//! Causes of a group of mismatches.
 
 use super::case::SAMPLE;
 use super::estimate::{noise, value};
 use super::group::{Group, Shape};
 use super::grouping::clipped;
 use super::inputs::Line;
-use super::trial::{Stored, Work};
+use super::trial::{Stored, Work, first_of};
 use super::whole::whole;
 use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
 use super::{computed, matrices, missing, partial, permuted, schedule, stored, trial};
@@ -14,26 +14,26 @@ use crate::num::Number;
 use crate::random::mix;
 use crate::report::grouped;
 
-/// What is tried of a group's operands.
+/// What reports call the test of a group's operands.
 const INPUTS: &str = "a flipped bit of A, B or C";
 
-/// Why what fits is not told.
+/// Why a fit is not reported.
 const CHANCE: &str = "an element has too few bits to exclude a chance fit";
 
-/// Lines of a group that are asked one by one.
+/// Most lines of a group that are searched one by one.
 const LINES: usize = 4;
 
-/// Elements of a line or a rectangle that do not differ.
+/// Most matching elements of a line or a rectangle that hypotheses are tested on.
 const BESIDE: usize = 64;
 
-/// Up to this K the chain of a single element is taken apart.
+/// Up to this K the chain of a single element is searched for faults.
 const SHORT_K: usize = 1024;
 
 /// A part of a group, and what fits it.
 pub struct Part {
     pub group: Group,
     pub found: Vec<Found>,
-    /// Its words say where.
+    /// The text says where.
     pub placed: bool,
 }
 
@@ -47,8 +47,7 @@ impl Part {
     }
 }
 
-/// What fits the group, or single lines of it and the rest; of several that do, the first that is likely. `only`: there is
-/// no other group.
+/// The first likely cause of the group, or of single lines of it and of the rest. `only`: there is no other group.
 pub fn parts(
     case: &Case,
     group: &Group,
@@ -56,7 +55,7 @@ pub fn parts(
     works: [&Work; 2],
 ) -> Vec<Part> {
     let [computing, _] = works;
-    if let Some(found) = stored::alike(case, group) {
+    if let Some(found) = stored::constant_in(case, group) {
         return vec![Part::of(group, [found])];
     }
     let different: Vec<Stored> = group
@@ -99,7 +98,7 @@ pub fn parts(
     parts
 }
 
-/// What one computation of all of the group fits.
+/// One computation that gives the whole group.
 fn together(
     case: &Case,
     group: &Group,
@@ -108,7 +107,7 @@ fn together(
 ) -> Vec<Found> {
     let different = group.sample(SAMPLE).into_iter();
     let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
-    // Whatever is scattered is of all of D; what has a place is judged there.
+    // Scattered elements are compared with controls from all of D, others with their neighbours.
     let beside = match group.shape {
         Shape::Scattered if only => return Vec::new(),
         Shape::Scattered => controls.to_vec(),
@@ -119,7 +118,7 @@ fn together(
         return whole(case, &trials);
     }
     let [computing, scheduling] = &trials;
-    let tests: [&dyn Fn() -> Vec<Found>; 8] = [
+    let found = first_of(&[
         &|| {
             computing.test(permuted::TRIED[0], || {
                 permuted::permuted(case, computing, 0)
@@ -136,43 +135,34 @@ fn together(
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
         &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
         &|| schedule::schedules(case, scheduling),
-    ];
-    let found = tests
-        .iter()
-        .map(|test| test())
-        .find(|found| !found.is_empty());
-    found.into_iter().flatten().take(1).collect()
+    ]);
+    found.into_iter().take(1).collect()
 }
 
-/// Elements with what they should be.
+/// Elements with the codes they should have.
 fn reproduced(case: &Case, stored: &[Stored]) -> Vec<(Stored, u64)> {
     let at: Vec<Element> = stored.iter().map(|stored| stored.at).collect();
     let codes = case.replay.elements(&at);
     stored.iter().copied().zip(codes).collect()
 }
 
-/// Elements of the group's area that do not differ.
+/// Matching elements of the group's area.
 fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     let size = case.size();
     let mut beside = Vec::new();
     for i in 0..4 * BESIDE as u64 {
         let pick = |range: [usize; 2], word: u64| range[0] + word as usize % (range[1] - range[0]);
-        let (row, column) = match &group.shape {
-            Shape::Rows { lines, .. } => (
-                lines[mix(2 * i) as usize % lines.len()],
-                mix(2 * i + 1) as usize % size.n,
-            ),
-            Shape::Columns { lines, .. } => {
+        let at = match &group.shape {
+            Shape::Lines { side, lines, .. } => {
                 let line = lines[mix(2 * i) as usize % lines.len()];
-                let row = line / size.n * size.m + mix(2 * i + 1) as usize % size.m;
-                (row, line % size.n)
+                let along = mix(2 * i + 1) as usize % size.length(*side);
+                size.element(*side, line, along)
             }
-            _ => (
+            _ => [
                 pick(group.rows, mix(2 * i)),
                 pick(group.columns, mix(2 * i + 1)),
-            ),
+            ],
         };
-        let at = [row, column];
         if group.covers(at, size) && !group.holds(at) && beside.len() < BESIDE {
             beside.push(case.stored(at));
         }
@@ -180,14 +170,13 @@ fn beside(case: &Case, group: &Group) -> Vec<Stored> {
     beside
 }
 
-/// Bits of A in rows, of B in columns; of every line its own. Lines that have none are left together.
+/// A flipped bit of A for every row, or of B for every column. Lines without one stay together as the rest.
 fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) {
     let size = case.size();
-    let (side, lines, dense) = match &group.shape {
-        Shape::Rows { lines, dense } => (0, lines, *dense),
-        Shape::Columns { lines, dense } => (1, lines, *dense),
-        _ => return (Vec::new(), Some(group.clone())),
+    let Shape::Lines { side, lines, dense } = &group.shape else {
+        return (Vec::new(), Some(group.clone()));
     };
+    let (side, dense) = (*side, *dense);
     if lines.len() > LINES {
         work.ledger.leave(INPUTS, "many rows or columns differ");
         return (Vec::new(), Some(group.clone()));
@@ -205,7 +194,12 @@ fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) 
             group.stacks.iter().filter_map(clip)
         });
         let stacks = stacks.collect();
-        Group::new(Shape::of_lines(side, numbers, dense), stacks)
+        let shape = Shape::Lines {
+            side,
+            lines: numbers,
+            dense,
+        };
+        Group::new(shape, stacks)
     };
     let (mut parts, mut rest) = (Vec::new(), Vec::new());
     for &number in lines {
@@ -226,7 +220,7 @@ fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) 
     (parts, rest)
 }
 
-/// A bit of one line of A (side 0) or of B.
+/// A flipped bit of one row of A (side 0) or one column of B that gives a line of D.
 fn flipped(
     case: &Case,
     one: &Group,
@@ -234,8 +228,7 @@ fn flipped(
     work: &Work,
 ) -> Result<Option<Found>, &'static str> {
     let size = case.size();
-    let length = [size.m, size.n][side];
-    let (batch, index) = (number / length, number % length);
+    let (batch, index) = (number / size.count(side), number % size.count(side));
     let line = Line { side, batch, index };
     let different = one.sample(SAMPLE).into_iter();
     let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
@@ -250,10 +243,7 @@ fn flipped(
     let [row, column] = line.place(flip.k);
     let name = ["A", "B"][side];
     let tested = pairs.len() + beside.len();
-    let matrix = match size.batches {
-        1 => String::new(),
-        _ => format!(" of matrix {batch}"),
-    };
+    let matrix = size.of_matrix(batch);
     let others = match flips.len() {
         1 => String::new(),
         n => format!("; {} other flips of the line do, too", n - 1),
@@ -269,7 +259,7 @@ fn flipped(
     Ok(Some(Found::new(Hypothesis::InputFlipped, text).at(at)))
 }
 
-/// One element alone: what fits it, and whether its words say where.
+/// The cause of one element alone, and whether its text says where.
 fn element(
     case: &Case,
     (stored, reproduced): (Stored, u64),
@@ -279,10 +269,7 @@ fn element(
     let format = case.replay.format();
     let Element { batch, row, column } = stored.at;
     let problem = &case.replay.problem;
-    let matrix = match problem.batches() {
-        1 => String::new(),
-        _ => format!(" of matrix {batch}"),
-    };
+    let matrix = case.size().of_matrix(batch);
     let bit = stored::flipped_bit(format, &[(stored, reproduced)]);
     if let Some(bit) = bit {
         let field = stored::field(format, bit);
@@ -301,7 +288,7 @@ fn element(
         let found = Found::new(Hypothesis::BitFlipped, format!("{what}: {place}"));
         return Some((found.at([bit as usize]), true));
     }
-    // In few bits too much fits by chance.
+    // Too much fits few bits by chance.
     let cost = (problem.k * problem.k) as u64;
     let why = match () {
         () if case.is_narrow() => Some(CHANCE),
@@ -319,7 +306,7 @@ fn element(
             .for_each(|what| work.ledger.leave(what, why));
         return None;
     }
-    let operands = Operands::new(problem, case.replay.arithmetic, (batch, row, column));
+    let operands = Operands::of(&case.replay, &stored.at);
     let accumulators = operands.accumulators();
     let single = Single {
         replay: &case.replay,
@@ -331,31 +318,29 @@ fn element(
         reproduced: Number::new(format, reproduced),
         given: Number::new(format, stored.given),
     };
-    let found = single
-        .c_elsewhere_first()
+    let c_elsewhere = single.c_elsewhere().into_iter().next();
+    let found = c_elsewhere
         .or_else(|| single.c_flipped())
         .or_else(|| single.faults().into_iter().next());
     if found.is_none() {
-        // Of A and B `explain` asks.
+        // `explain` searches A and B.
         work.ledger.refute(missing::TRIED);
         work.ledger.leave(INPUTS, "see the next command");
     }
     found.map(|found| (found, false))
 }
 
-/// Whether an element is off by no more than another order of adding up can make of it.
+/// Whether another order of additions can move an element this far.
 fn is_rounding(case: &Case, stored: Stored, reproduced: u64, work: &Work) -> bool {
     let (problem, arithmetic) = (&case.replay.problem, case.replay.arithmetic);
     if !work.spend(problem.k as u64) {
         return true;
     }
-    let Element { batch, row, column } = stored.at;
-    let operands = Operands::new(problem, arithmetic, (batch, row, column));
-    let product = |k| operands.estimate(0, k) * operands.estimate(1, k);
-    let products = (0..problem.k).map(|k| product(k).abs());
+    let operands = Operands::of(&case.replay, &stored.at);
+    let products = operands.estimates().map(f64::abs);
     let format = case.replay.format();
     let (given, expected) = (value(format, stored.given), value(format, reproduced));
-    // Half a unit of either, and what adding up loses.
+    // Half a unit of either code, and what the additions lose.
     let unit = (-f64::from(format.fraction_bits())).exp2() * given.abs().max(expected.abs());
     let lost = noise(arithmetic.a, arithmetic.accumulator) * products.sum::<f64>();
     (given - expected).abs() <= 1.01 * unit + lost

@@ -1,16 +1,16 @@
-//! Matrices of a batch that were multiplied by operands of others, as stale buffers are.
+//! Matrices of a batch computed from operands of other matrices, as from stale buffers.
 
 use super::trial::{Tested, Trial};
 use super::{Case, Hypothesis};
 use crate::emu::{Element, Problem, Replay};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "operands of other matrices of the batch, D equal to C";
 
-/// Distances between matrices that are tried.
+/// The greatest distance between matrices that is tried.
 const NEAR: usize = 16;
 
-/// A or B, or all of it, of the matrix so many further on; or C, to which nothing was added.
+/// A, B or all operands of another matrix; or C without any product.
 pub fn matrices(case: &Case, trial: &Trial) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;

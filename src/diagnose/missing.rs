@@ -1,4 +1,4 @@
-//! Products that are missing from every element of a trial: one of them, a step, a slice of K.
+//! Products missing from every element of a trial: one product, a step, or a slice of K.
 
 use super::estimate::{noise, value};
 use super::inputs::with_line;
@@ -6,22 +6,22 @@ use super::trial::{Tested, Trial};
 use super::{Case, Element as Operands, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{Element, Replay};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "a missing product, step or slice of K";
 
-/// Ranges of k that are tested bit for bit, the likeliest by estimate.
+/// Most ranges of k that are tested bit for bit; estimates choose them.
 const TESTED: usize = 64;
 
 /// Tiles of K that a loop may lose.
 const TILES: [usize; 6] = [16, 32, 64, 128, 256, 512];
 
-/// Slices of K that may not have arrived.
+/// Numbers of slices of K, one of which a kernel may lose.
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 
-/// Elements by which ranges are estimated.
+/// Most elements by which ranges are estimated.
 const ESTIMATED: usize = 8;
 
-/// The smallest range of k without whose products the model gives every element.
+/// A range of k without whose products the model gives every element.
 pub fn missing(case: &Case, trial: &Trial) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
@@ -35,16 +35,16 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
         return Err("sums are integers or have their own scales");
     }
     let span = replay.arithmetic.step.span();
-    let told: Vec<_> = trial.differing().take(ESTIMATED).collect();
-    if told.len() < 2 {
+    let sampled: Vec<_> = trial.differing().take(ESTIMATED).collect();
+    if sampled.len() < 2 {
         return Err("a single element is too little evidence");
     }
-    if !trial.affords(told.len() as u64 * problem.k as u64) {
+    if !trial.affords(sampled.len() as u64 * problem.k as u64) {
         return Err(super::trial::SPENT);
     }
-    let at: Vec<Element> = told.iter().map(|stored| stored.at).collect();
+    let at: Vec<Element> = sampled.iter().map(|stored| stored.at).collect();
     let expected = replay.elements(&at);
-    let estimated: Vec<Estimated> = told
+    let estimated: Vec<Estimated> = sampled
         .iter()
         .zip(expected)
         .map(|(stored, expected)| Estimated::of(case, stored.at, expected, stored.given))
@@ -95,7 +95,7 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
     Ok(Vec::new())
 }
 
-/// Ranges that a kernel may leave out: products, steps, tiles, slices.
+/// Ranges of k that a kernel may leave out: products, steps, tiles, slices.
 fn ranges(k: usize, span: usize) -> Vec<[usize; 2]> {
     let mut lengths = vec![1, span];
     lengths.extend(TILES);
@@ -119,7 +119,7 @@ fn ranges(k: usize, span: usize) -> Vec<[usize; 2]> {
     all.collect()
 }
 
-/// Elements of D whose products of these k count as nothing.
+/// Elements of D without the products of these k.
 fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64> {
     let one = |at: &Element| {
         let plane = replay.problem.a.plane(at.batch);
@@ -136,9 +136,9 @@ fn without(replay: &Replay, at: &[Element], [first, end]: [usize; 2]) -> Vec<u64
     at.iter().map(one).collect()
 }
 
-/// An element and sums of its products.
+/// Estimates of an element.
 struct Estimated {
-    /// Of the products before each k.
+    /// The sum of the products before each k.
     before: Vec<f64>,
     /// How far it is off, and how far rounding can take it.
     off: f64,
@@ -149,11 +149,9 @@ impl Estimated {
     fn of(case: &Case, at: Element, expected: u64, given: u64) -> Estimated {
         let (replay, format) = (&case.replay, case.replay.format());
         let arithmetic = replay.arithmetic;
-        let operands = Operands::new(&replay.problem, arithmetic, (at.batch, at.row, at.column));
         let mut before = vec![0.0];
         let (mut sum, mut size) = (0.0, 0.0);
-        for k in 0..replay.problem.k {
-            let product = operands.estimate(0, k) * operands.estimate(1, k);
+        for product in Operands::of(replay, &at).estimates() {
             sum += product;
             size += product.abs();
             before.push(sum);
@@ -168,7 +166,8 @@ impl Estimated {
         }
     }
 
-    /// How well a range that is missing explains it; none if it does not. What is not a number says nothing.
+    /// How far the element is off without a range, as a share of the noise; none if further than that. Where the
+    /// estimate is not finite, every range is possible.
     fn off(&self, [first, end]: [usize; 2]) -> Option<f64> {
         let off = (self.off + self.before[end] - self.before[first]).abs()
             / (self.noise + f64::MIN_POSITIVE);

@@ -62,8 +62,7 @@ pub struct Diagnosis {
     pub untried: Vec<String>,
 }
 
-/// What a kernel may do with the finished sums of a replay, so that they become a D; the work that it may take is in
-/// multiply-adds.
+/// An epilogue that makes a D of the finished sums of a replay. The search may take `work` multiply-adds.
 pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
     let comparison = Comparison {
         elements: given.len() as u64,
@@ -84,7 +83,7 @@ pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
     epilogue::epilogues(&case, &trial).into_iter().next()
 }
 
-/// Everything that fits; nothing if nothing does. The same for the same files.
+/// Everything that fits. It depends on the files alone.
 pub fn diagnose(case: &Case) -> Diagnosis {
     let mismatches = case.comparison.mismatches;
     if mismatches == 0 {
@@ -95,28 +94,28 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         findings,
         ..Diagnosis::default()
     };
-    let seen = stored::specials(case).or_else(|| stored::all_alike(case));
-    let alike = |found: &Found| found.hypothesis == Hypothesis::Constant;
-    if let Some(found) = seen.as_ref().filter(|found| !alike(found)) {
+    let seen = stored::specials(case).or_else(|| stored::constant(case));
+    let constant = |found: &Found| found.hypothesis == Hypothesis::Constant;
+    if let Some(found) = seen.as_ref().filter(|found| !constant(found)) {
         return only(vec![all(found.clone())]);
     }
     let ledger = Rc::default();
-    let [computing, scheduling] = [WORK, WORK].map(|most| Work::noting(most, &ledger));
+    let [computing, scheduling] = [WORK, WORK].map(|most| Work::with_ledger(most, &ledger));
     let controls = case.controls();
     let different: Vec<Stored> = case.spread.different.iter().map(|s| case.seen(s)).collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
     if let Some(found) = seen {
-        // Ones times ones are a test of whether all of K was summed.
+        // Ones times ones, as tests of a kernel have them, show whether all of K was summed.
         let lost = schedule::lost_tail(case, &trials[1]);
         return only(lost.into_iter().chain([found]).map(all).collect());
     }
-    ledger.refute(stored::ALIKE);
+    ledger.refute(stored::SPECIALS);
     let findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
     if !findings.is_empty() {
         return only(findings);
     }
     let (findings, places) = by_group(case, &controls, [&computing, &scheduling]);
-    let (tried, untried) = ledger.said();
+    let (tried, untried) = ledger.outcome();
     Diagnosis {
         findings,
         places,

@@ -1,15 +1,15 @@
-//! Rows or columns of D that are those of another row or column.
+//! Rows or columns of D that hold the values of another row or column.
 
-use super::trial::{SPENT, Stored, Tested, Trial};
+use super::trial::{SPENT, Tested, Trial, relocated};
 use super::{Case, Hypothesis};
 use crate::deadline;
 use crate::emu::Element;
 
-/// Places that are tested.
+/// Most places that are tested.
 const TESTED: usize = 8;
 
-/// Which row (side 0) or column (side 1) of the same matrix holds what D has: a fixed distance away, or one
-/// for all.
+/// The row (side 0) or column (side 1) of the same matrix whose values D holds: one at a fixed distance, or one for
+/// all.
 pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
@@ -20,7 +20,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
     let (Some(first), Some(_)) = (differing.next(), differing.next()) else {
         return Err("too few elements differ");
     };
-    let length = [problem.m, problem.n][side];
+    let length = case.size().count(side);
     if !trial.affords(length as u64 * problem.k as u64) {
         return Err(SPENT);
     }
@@ -38,33 +38,14 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         let what = ["row", "column"][side];
         let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][side];
         let index = |at: &Element| [at.row, at.column][side];
-        let one = |at: &[Element]| {
-            let at: Vec<_> = at
-                .iter()
-                .map(|at| Stored::moved(*at, side, place))
-                .collect();
-            replay.elements(&at)
+        // Whether D holds the values of the line `there(line)`.
+        let fits = |there: &dyn Fn(isize) -> isize| {
+            trial.fits_elsewhere(&replay, &|at| {
+                relocated(*at, side, there(index(at) as isize) as usize)
+            })
         };
         let same_line = trial.differing().all(|stored| index(&stored.at) == own);
-        let distance = place as isize - own as isize;
-        // What would lie outside comes round again, or is that of the edge.
-        let shifted = |around: bool| {
-            move |at: &[Element]| {
-                let there = |at: &Element| {
-                    let there = index(at) as isize + distance;
-                    let last = length as isize - 1;
-                    let inside = if around {
-                        there.rem_euclid(length as isize)
-                    } else {
-                        there.clamp(0, last)
-                    };
-                    Stored::moved(*at, side, inside as usize)
-                };
-                let places: Vec<_> = at.iter().map(there).collect();
-                replay.elements(&places)
-            }
-        };
-        if trial.fits(&one) {
+        if fits(&|_| place as isize) {
             let text = if same_line {
                 format!("{what} {own} holds the values of {what} {place}")
             } else {
@@ -72,21 +53,30 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
             };
             return Ok(vec![trial.found(hypothesis, text).at([place])]);
         }
-        if !same_line && (trial.fits(&shifted(true)) || trial.fits(&shifted(false))) {
-            let by = distance.unsigned_abs();
-            let text = match (by, distance > 0) {
-                (1, true) => format!("every {what} holds the values of the next one"),
-                (1, false) => format!("every {what} holds the values of the previous one"),
-                (n, true) => format!("every {what} holds the values of the one {n} further"),
-                (n, false) => format!("every {what} holds the values of the one {n} before"),
-            };
+        let distance = place as isize - own as isize;
+        // Beyond the edge of D lines wrap around, or repeat the last one.
+        let around = |at: isize| (at + distance).rem_euclid(length as isize);
+        let clamped = |at: isize| (at + distance).clamp(0, length as isize - 1);
+        if !same_line && (fits(&around) || fits(&clamped)) {
+            let text = shifted(what, distance);
             return Ok(vec![trial.found(hypothesis, text)]);
         }
     }
     Ok(Vec::new())
 }
 
-/// Zeros are everywhere.
+/// Says that every line holds the values of the one `by` further.
+pub fn shifted(line: &str, by: isize) -> String {
+    let one = match by {
+        1 => "the next one".to_owned(),
+        -1 => "the previous one".to_owned(),
+        2.. => format!("the one {by} further"),
+        _ => format!("the one {} before", -by),
+    };
+    format!("every {line} holds the values of {one}")
+}
+
+/// Whether a value is too common to identify a place.
 fn zero_like(case: &Case, code: u64) -> bool {
     let number = case.replay.format().unpack(code);
     number.is_zero() || number.is_nan() || number.is_infinite()

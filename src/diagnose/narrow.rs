@@ -1,19 +1,18 @@
-//! A D whose numbers are of another format than the one it was read as.
+//! A D whose numbers have another format than it was read as.
 
-use super::stored::narrowed;
 use super::trial::{Stored, Trial};
 use super::{Ask, Case, Found, Hypothesis, computed, schedule};
 use crate::emu::Replay;
-use crate::num::{Format, convert_exact};
+use crate::num::{Format, Rounding, convert_exact, result_code};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "a D of another format, or of a narrower one";
 
-/// Elements that must have different numbers before their format is believed.
+/// Different numbers that elements must have before their format counts as evidence.
 const DISTINCT: usize = 16;
 
-/// The other 16-bit format of the same codes; or a narrower one that D was widened from, as NumPy dumps
-/// are (`d.float().numpy()`).
+/// The other 16-bit format for the same codes; or a narrower one from which D was widened, as in NumPy dumps
+/// (`d.float().numpy()`).
 pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     let format = case.replay.format();
     match format {
@@ -24,7 +23,7 @@ pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> 
     }
 }
 
-/// The same computation, its result rounded to another format of as many bits.
+/// The same computation with its result rounded to the other 16-bit format.
 fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
     if case.replay.arithmetic.accumulator != Format::Fp32 {
         return None;
@@ -33,7 +32,7 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
         convert_to: Some(other),
         ..case.replay
     };
-    trial.fits(&|at| rounded.elements(at)).then(|| {
+    trial.fits_replay(&rounded).then(|| {
         let own = case.replay.format();
         let what = format!("D holds {other} codes that were read as {own}");
         let found = trial.found(Hypothesis::ResultFormat, what);
@@ -46,17 +45,12 @@ fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
 
 fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
     for narrow in [Format::Bf16, Format::Fp16] {
-        let codes = |trial: &Trial| -> Option<Vec<Stored>> {
-            let code = |stored: Stored| narrowed(Format::Fp32, narrow, stored.given);
-            let read = |stored: Stored| {
-                let given = code(stored)?;
-                Some(Stored { given, ..stored })
-            };
-            trial.elements().map(read).collect()
+        let read = |stored: Stored| {
+            let given = narrowed(stored.given, narrow)?;
+            Some(Stored { given, ..stored })
         };
-        let Some(all) = codes(computing) else {
-            continue;
-        };
+        let all: Option<Vec<Stored>> = computing.elements().map(read).collect();
+        let Some(all) = all else { continue };
         let (different, equal) = all.split_at(computing.differing().count());
         let read = Case {
             replay: Replay {
@@ -67,18 +61,17 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         };
         let trials =
             [computing, scheduling].map(|trial| read.trial(different, equal, trial.work()));
-        let replay = read.replay;
         let saying = |text: String| {
             let found = Found::new(Hypothesis::RoundedNarrower, text);
-            // FP32 that holds it can be read as it.
+            // Such FP32 can be read as the narrow format.
             found.asking(Ask::Result(narrow))
         };
         let held = format!(
             "D holds {narrow} numbers stored as {}, as .float() makes them; pass --d-dtype {narrow}",
             Format::Fp32
         );
-        if trials[0].fits(&|at| replay.elements(at)) {
-            return vec![saying(format!("{held}: {}", trials[0].words()))];
+        if trials[0].fits_replay(&read.replay) {
+            return vec![saying(format!("{held}: {}", trials[0].describe()))];
         }
         let mut found = computed::computations(&read, &trials[0]);
         if found.is_empty() {
@@ -90,7 +83,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
                 ..saying(format!("{held}. {}", found.text))
             }];
         }
-        // Numbers that happen to need few bits are of no format.
+        // A few numbers may need few bits by chance.
         let mut codes: Vec<u64> = all.iter().map(|stored| stored.given).collect();
         codes.sort_unstable();
         codes.dedup();
@@ -105,4 +98,12 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         }
     }
     Vec::new()
+}
+
+/// The code of an FP32 number in a narrower format, if that holds it exactly, or if it is a NaN.
+fn narrowed(code: u64, narrow: Format) -> Option<u64> {
+    let nan = Format::Fp32.unpack(code).is_nan();
+    let rounded = result_code(Format::Fp32, code, narrow, Rounding::TowardZero);
+    let back = convert_exact(narrow, rounded, Format::Fp32);
+    (nan || back == Ok(code)).then_some(rounded)
 }

@@ -1,29 +1,25 @@
-//! One element of D: what else could have come to its place. An element of other rows, of operands of
-//! which a bit was flipped, of another schedule.
+//! One element of D: other values that could be in its place, from a row or column nearby, from operands with a
+//! flipped bit, or from another schedule.
 
 use super::inputs::{Line, with_addend};
-use super::schedule::{may_lose, multiplied};
+use super::schedule::{may_lose, multiplied, searched};
 use super::single::MAX_NAMED;
-use super::trial::{SPENT, Stored, Work};
+use super::trial::{SPENT, Stored, Work, is_narrow, relocated};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
-use crate::candidates::{Asked, guesses};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{self, Replay};
 
-/// Rows and columns, in either direction, whose elements could have come here.
+/// How many rows and columns are searched in either direction.
 const NEAR: usize = 16;
 
 impl Single<'_> {
-    /// Whether so much fits by chance that a search over many elements of A and B proves nothing.
-    pub(super) fn is_narrow(&self) -> bool {
-        self.given.format.bytes() < self.replay.arithmetic.accumulator.bytes()
-    }
-
-    /// A flipped bit of A or B; or why none was tried. Turned signs are those of products.
+    /// A flipped bit of A or B; or why none was tried. A flipped sign is reported as that of a product.
     pub(super) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
         let replay = self.replay;
         match () {
-            () if self.is_narrow() => return Err("D has so few bits that some flip always fits"),
+            () if is_narrow(self.replay) => {
+                return Err("D has so few bits that some flip always fits");
+            }
             () if replay.arithmetic.scale.is_some() => return Err("operands have scales"),
             () if replay.problem.k > MAX_SEARCHED_K => return Err("K is too long"),
             () => {}
@@ -69,7 +65,7 @@ impl Single<'_> {
         Ok(())
     }
 
-    /// A bit of C's element.
+    /// A flipped bit of C's element.
     pub fn c_flipped(&self) -> Option<Found> {
         let c = self.replay.problem.c?;
         let emu::Element { batch, row, column } = self.at;
@@ -87,14 +83,14 @@ impl Single<'_> {
         Some(Found::new(Hypothesis::InputFlipped, text).at([row, column, bit as usize]))
     }
 
-    /// Elements of rows and columns nearby; or why none were tried.
+    /// The values of rows and columns nearby; or why none were tried.
     pub(super) fn neighbours(
         &self,
         work: &Work,
         found: &mut Vec<Found>,
     ) -> Result<(), &'static str> {
         let problem = &self.replay.problem;
-        if self.is_narrow() {
+        if is_narrow(self.replay) {
             return Err("D has so few bits that some fit by chance");
         }
         let value = self.given.value();
@@ -107,9 +103,7 @@ impl Single<'_> {
                 .filter(|&i| i != own)
                 .collect();
             near.sort_by_key(|place| place.abs_diff(own));
-            let there = near
-                .iter()
-                .map(|&place| Stored::moved(self.at, side, place));
+            let there = near.iter().map(|&place| relocated(self.at, side, place));
             let at: Vec<_> = there.collect();
             if !work.spend(at.len() as u64 * problem.k as u64) {
                 return Err("K is too long");
@@ -144,13 +138,7 @@ impl Single<'_> {
         let mut losing = Vec::new();
         let mut count = 0;
         let span = replay.arithmetic.step.span();
-        let list = guesses(&Asked {
-            arithmetic: replay.arithmetic,
-            problem: &replay.problem,
-            result: self.given.format,
-            scales: None,
-            zeros: false,
-        });
+        let list = searched(replay, replay.arithmetic, false);
         let bare = replay.kernel.is_some().then_some(None);
         for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
             let kernel = guess.as_ref();
@@ -168,7 +156,7 @@ impl Single<'_> {
             if other.elements(&[self.at])[0] != self.given.code {
                 continue;
             }
-            // What leaves out k is told as that.
+            // Schedules that omit some k are reported as a lost tail.
             let omitted = kernel.map(|kernel| kernel.omitted(replay.problem.k, span));
             if let Some([first, end]) = omitted.and_then(|omitted| omitted.first().copied()) {
                 losing.extend(guess.map(|guess| (end - first, guess.to_string())));
@@ -193,7 +181,7 @@ impl Single<'_> {
             );
             found.push(Found::new(Hypothesis::LostTail, text));
         }
-        // Kernels that add C last are not others.
+        // Schedules that add C last are already reported.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;
         if count == 0 || found.iter().any(last) {
             return tried;

@@ -4,15 +4,15 @@ use super::schedule::may_lose;
 use super::single::stops;
 use super::trial::{SPENT, Tested, Trial};
 use super::{Case, Element, Hypothesis, MAX_SEARCHED_K};
-use crate::emu::{self, Replay};
+use crate::emu::Replay;
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "chains that stopped early";
 
-/// Numbers of products that are tested on all elements.
+/// Most lengths of the chain that are tested on all elements.
 const TESTED: usize = 8;
 
-/// How many products were added in every element of a trial.
+/// The number of products after which the chains of all elements of a trial stopped.
 fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     let replay = case.replay;
     let problem = replay.problem;
@@ -29,20 +29,19 @@ fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
     if !trial.affords(problem.k as u64 * arithmetic.step.span() as u64) {
         return Err(SPENT);
     }
-    let emu::Element { batch, row, column } = first.at;
-    let element = Element::new(&problem, arithmetic, (batch, row, column));
+    let element = Element::of(&replay, &first.at);
     let accumulators = element.accumulators();
     let gives = |code: u64| replay.convert(code) == first.given;
     let mut counts = stops(&element, &accumulators, &gives);
     counts.retain(|&count| count > 0);
-    // What misses least is likeliest.
+    // The longest chain is the likeliest.
     counts.reverse();
     let fitting = counts.into_iter().take(TESTED).find(|&count| {
         let cut = Replay {
             problem: problem.part_k(0..count),
             ..replay
         };
-        trial.fits(&|at: &[emu::Element]| cut.elements(at))
+        trial.fits_replay(&cut)
     });
     Ok(fitting)
 }

@@ -1,32 +1,33 @@
-//! Rows or columns of D that stand at other places: each is looked up among the replayed ones.
+//! Misplaced rows or columns of D: each is looked up among the replayed ones.
 
 use std::collections::HashMap;
 
 use super::group::{Group, Shape};
-use super::trial::{SPENT, Stored, Tested, Trial};
+use super::moved::shifted;
+use super::trial::{SPENT, Stored, Tested, Trial, relocated};
 use super::{Case, Hypothesis};
 use crate::emu::Element;
 
-/// What is tried.
+/// What reports call these tests.
 pub const TRIED: [&str; 2] = ["misplaced rows", "misplaced columns"];
 
-/// Elements of a line that it is looked up by: two runs of them.
+/// Lines are looked up by two runs of so many elements.
 const RUN: usize = 32;
 
-/// Bits that a line has to have there.
+/// Fewest bits by which a line or a tile can be identified.
 const BITS: usize = 64;
 
-/// Vector kernels do so many multiply-adds in the time of one of the exact engine, about.
+/// About how many multiply-adds vector kernels do in the time of one of the exact engine.
 const KERNELS: u64 = 16;
 
-/// Lines that a sentence has.
+/// Most lines that a sentence names.
 const LISTED: usize = 4;
 
-/// The lines of one side: rows (0) or columns (1), which count on from matrix to matrix.
+/// The lines of one side: rows (0) or columns (1), counted over all matrices.
 struct Lines<'c, 'a> {
     case: &'c Case<'a>,
     side: usize,
-    /// Of one matrix.
+    /// Lines of one matrix.
     count: usize,
 }
 
@@ -35,10 +36,9 @@ impl Lines<'_, '_> {
         ["row", "column"][self.side]
     }
 
-    /// Where lines are examined: every so many elements across.
+    /// The positions within a line by which it is looked up.
     fn across(&self) -> Vec<usize> {
-        let problem = &self.case.replay.problem;
-        let length = [problem.n, problem.m][self.side];
+        let length = self.case.size().length(self.side);
         if length <= 2 * RUN {
             (0..length).collect()
         } else {
@@ -46,51 +46,43 @@ impl Lines<'_, '_> {
         }
     }
 
-    /// The codes of all lines there: replayed, then as D has them.
+    /// The codes of all lines at these positions: replayed, then as D has them.
     fn codes(&self, across: &[usize]) -> [Vec<Vec<u64>>; 2] {
-        let replay = self.case.replay;
-        let batches = replay.problem.batches();
-        let mut both = [Vec::new(), Vec::new()];
-        for batch in 0..batches {
-            let mut replayed = vec![Vec::new(); self.count];
+        let (replay, size) = (self.case.replay, self.case.size());
+        let mut replayed = vec![Vec::new(); size.batches * self.count];
+        for (batch, lines) in replayed.chunks_mut(self.count).enumerate() {
             for run in across.chunk_by(|x, y| x + 1 == *y) {
                 let run = run[0]..run[run.len() - 1] + 1;
                 let width = run.len();
                 match self.side {
                     0 => {
                         let codes = replay.part(batch, 0..self.count, run, &|_| {});
-                        for (line, codes) in replayed.iter_mut().zip(codes.chunks(width)) {
+                        for (line, codes) in lines.iter_mut().zip(codes.chunks(width)) {
                             line.extend(codes);
                         }
                     }
                     _ => {
                         let codes = replay.part(batch, run, 0..self.count, &|_| {});
                         for row in codes.chunks(self.count) {
-                            replayed
-                                .iter_mut()
-                                .zip(row)
-                                .for_each(|(line, code)| line.push(*code));
+                            let codes = lines.iter_mut().zip(row);
+                            codes.for_each(|(line, code)| line.push(*code));
                         }
                     }
                 }
             }
-            both[0].extend(replayed);
-            let m = replay.problem.m;
-            let stored = |line: usize, at: usize| match self.side {
-                0 => self.case.stored([batch * m + line, at]).given,
-                _ => self.case.stored([batch * m + at, line]).given,
-            };
-            both[1].extend(
-                (0..self.count).map(|line| across.iter().map(|&at| stored(line, at)).collect()),
-            );
         }
-        both
+        let given = |line| {
+            let at = across.iter().map(|&at| size.element(self.side, line, at));
+            at.map(|at| self.case.stored(at).given).collect()
+        };
+        let given = (0..replayed.len()).map(given).collect();
+        [replayed, given]
     }
 
     /// The element of another line, which may be one of another matrix.
     fn of(&self, at: &Element, line: usize) -> Element {
         let (batch, index) = (line / self.count, line % self.count);
-        Stored::moved(Element { batch, ..*at }, self.side, index)
+        relocated(Element { batch, ..*at }, self.side, index)
     }
 
     fn line(&self, at: &Element) -> usize {
@@ -99,21 +91,18 @@ impl Lines<'_, '_> {
 
     /// `row 5`, `row 5 of matrix 1`
     fn named(&self, line: usize) -> String {
-        let name = format!("{} {}", self.name(), line % self.count);
-        match self.case.replay.problem.batches() {
-            1 => name,
-            _ => format!("{name} of matrix {}", line / self.count),
-        }
+        let matrix = self.case.size().of_matrix(line / self.count);
+        format!("{} {}{matrix}", self.name(), line % self.count)
     }
 }
 
-/// Lines of this side that hold the values of others, if that gives all that the trial is about.
+/// Lines of this side that hold the values of others, if that gives all elements of the trial.
 pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let problem = case.replay.problem;
     let lines = Lines {
         case,
         side,
-        count: [problem.m, problem.n][side],
+        count: case.size().count(side),
     };
     if !case.is_whole() {
         return Err("only a part of D was compared");
@@ -130,7 +119,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     let [replayed, given] = lines.codes(&across);
     let mut places: HashMap<&[u64], usize> = HashMap::new();
     for (line, codes) in replayed.iter().enumerate() {
-        // What is all alike is everywhere.
+        // Constant lines identify no place.
         if codes.iter().any(|code| code != &codes[0]) {
             places.entry(codes).or_insert(line);
         }
@@ -149,17 +138,11 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     if moved.is_empty() {
         return Ok(Vec::new());
     }
-    let there = |at: &[Element]| {
-        let at: Vec<Element> = at
-            .iter()
-            .map(|at| lines.of(at, from[lines.line(at)]))
-            .collect();
-        case.replay.elements(&at)
-    };
-    if !trial.fits(&there) {
+    let there = |at: &Element| lines.of(at, from[lines.line(at)]);
+    if !trial.fits_elsewhere(&case.replay, &there) {
         return Ok(Vec::new());
     }
-    // Where few elements differ, lines that are not part of it are none of its business.
+    // Every element that differs must be in a misplaced line.
     let touched: Vec<usize> = trial
         .differing()
         .map(|stored| lines.line(&stored.at))
@@ -167,7 +150,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     if touched.iter().any(|line| from[*line] == *line) {
         return Ok(Vec::new());
     }
-    let (hypothesis, what) = told(&lines, &from, &moved);
+    let (hypothesis, what) = describe(&lines, &from, &moved);
     let found = trial.found(hypothesis, what);
     Ok(vec![match moved[..] {
         [_] => found.at([from[moved[0]] % lines.count]),
@@ -175,12 +158,12 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
     }])
 }
 
-/// What became of which lines.
-fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) {
+/// The hypothesis and its text for these lines, line `i` of which holds the values of line `from[i]`.
+fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) {
     let (name, count) = (lines.name(), lines.count);
     let several = [Hypothesis::RowsPermuted, Hypothesis::ColumnsPermuted][lines.side];
     let matrix = |line: usize| line / count;
-    // Whole matrices of others.
+    // All lines come from the same place in other matrices.
     let away = |line: &&usize| {
         from[**line] % count == **line % count && matrix(from[**line]) != matrix(**line)
     };
@@ -191,15 +174,18 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             .collect();
         pairs.dedup();
         let whole = moved.len() == pairs.len() * count;
-        let said = pairs.iter().take(LISTED).map(|(here, there)| {
+        let texts = pairs.iter().take(LISTED).map(|(here, there)| {
             if whole {
                 format!("matrix {here} holds the values of matrix {there}")
             } else {
                 format!("{name}s of matrix {here} hold the values of {name}s of matrix {there}")
             }
         });
-        let said: Vec<String> = said.collect();
-        return (Hypothesis::OtherMatrix, said.join(", ") + more(pairs.len()));
+        let texts: Vec<String> = texts.collect();
+        return (
+            Hypothesis::OtherMatrix,
+            texts.join(", ") + more(pairs.len()),
+        );
     }
     let holds = |line: usize| {
         format!(
@@ -230,17 +216,8 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
             ) && inside
                 && moved.len() + by.unsigned_abs() >= from.len()
             {
-                let one = match by {
-                    1 => "the next one".to_owned(),
-                    -1 => "the previous one".to_owned(),
-                    2.. => format!("the one {by} further"),
-                    _ => format!("the one {} before", -by),
-                };
                 let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][lines.side];
-                return (
-                    hypothesis,
-                    format!("every {name} holds the values of {one}"),
-                );
+                return (hypothesis, shifted(name, by));
             }
             let listed: Vec<String> = moved.iter().take(LISTED).map(|&line| holds(line)).collect();
             let mut sources: Vec<usize> = moved.iter().map(|&line| from[line]).collect();
@@ -262,7 +239,8 @@ fn told(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, String) 
     }
 }
 
-/// How far all lines are from where they belong, the other end of D or its edge being next to an end.
+/// The distance between every line and the one whose values it holds. Beyond the edge of D lines wrap around, or
+/// repeat the last one.
 fn shift(pairs: &[(usize, usize)], count: usize) -> Option<isize> {
     let (here, there) = pairs[0];
     let (count, by) = (count as isize, there as isize - here as isize);
@@ -282,9 +260,9 @@ fn more(count: usize) -> &'static str {
 
 /// A rectangle that holds what belongs to another place, of this matrix or another.
 pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
-    /// Elements of D that are replayed for it.
+    /// Most elements of D that are replayed for it.
     const MOST: u64 = 1 << 20;
-    /// Places that begin alike and are examined further.
+    /// Most matching places that are tested.
     const PLACES: usize = 64;
     if !matches!(group.shape, Shape::Rectangle { .. }) {
         return Ok(Vec::new());
@@ -297,7 +275,7 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
         return Err(SPENT);
     }
     let different: Vec<_> = trial.differing().collect();
-    // So few bits are found somewhere by chance.
+    // Fewer bits would be found somewhere by chance.
     if different.len() * replay.format().bytes() * 8 < BITS {
         return Ok(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! In words, where the mismatches of a group lie.
+//! Sentences about where the mismatches of a group lie.
 
 use super::group::{Group, Shape, Size};
 use crate::report::grouped;
@@ -7,8 +7,8 @@ impl Shape {
     /// Its name in reports.
     pub fn name(&self) -> &'static str {
         match self {
-            Shape::Rows { .. } => "rows",
-            Shape::Columns { .. } => "columns",
+            Shape::Lines { side: 0, .. } => "rows",
+            Shape::Lines { .. } => "columns",
             Shape::Rectangle { tile: Some(_) } => "tile",
             Shape::Rectangle { tile: None } => "rectangle",
             Shape::Lattice { .. } => "lattice",
@@ -18,11 +18,16 @@ impl Shape {
     }
 }
 
-/// `rows 32 to 63, columns 96 to 127`: what begins a sentence about the group.
+/// `rows 32 to 63, columns 96 to 127`: the beginning of a sentence about the group.
 pub fn place(group: &Group, size: Size) -> String {
     match &group.shape {
-        Shape::Rows { lines, .. } => listed(lines, "row") + counted(size),
-        Shape::Columns { lines, .. } => listed(lines, "column") + counted(size),
+        Shape::Lines { side, lines, .. } => {
+            let counted = match size.batches {
+                1 => "",
+                _ => " (counted on from matrix to matrix)",
+            };
+            listed(lines, ["row", "column"][*side]) + counted
+        }
         Shape::Rectangle { tile } => {
             let one = |[high, wide]: &[usize; 2]| {
                 let [rows, columns] = [local_rows(group, size), group.columns];
@@ -51,25 +56,46 @@ pub fn place(group: &Group, size: Size) -> String {
             "row {}, column {}{}",
             local_rows(group, size)[0],
             group.columns[0],
-            of_matrix(group, size)
+            size.of_matrix(group.rows[0] / size.m)
         ),
         Shape::Scattered => format!("{} scattered elements", grouped(group.mismatches)),
     }
 }
 
-/// A finding that the place alone is; `all` if the mismatches of no other group are left.
+/// A sentence about the place alone, if it is remarkable; `all`: D has no mismatches elsewhere.
 pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
     let only = if all { "All " } else { "" };
     match &group.shape {
-        Shape::Rows { lines, dense: true } => {
-            let count = (size.m * size.batches) as u64;
-            lie(only, group, "rows", lines, [size.n as u64, count])
-                .map(|lie| format!("{lie} {}", place(group, size)))
-        }
-        Shape::Columns { lines, dense: true } => {
-            let count = (size.n * size.batches) as u64;
-            lie(only, group, "columns", lines, [size.m as u64, count])
-                .map(|lie| format!("{lie} {}", place(group, size)))
+        // Few of many, at least half of their elements wrong.
+        Shape::Lines {
+            side,
+            lines,
+            dense: true,
+        } => {
+            let (lines, all) = (
+                lines.len() as u64,
+                (size.count(*side) * size.batches) as u64,
+            );
+            let elements = lines * size.length(*side) as u64;
+            let few = 4 * lines <= all && 2 * group.mismatches >= elements;
+            few.then(|| {
+                let mismatches = grouped(group.mismatches);
+                let share = if group.mismatches == elements {
+                    "and every element there differs".to_owned()
+                } else {
+                    format!(
+                        "where {mismatches} of {} elements differ",
+                        grouped(elements)
+                    )
+                };
+                format!(
+                    "{only}{mismatches} mismatches lie in {} of {} {} of D, {share}: {}",
+                    grouped(lines),
+                    grouped(all),
+                    group.shape.name(),
+                    place(group, size)
+                )
+            })
         }
         Shape::Rectangle { tile } => {
             let area = group.area(size);
@@ -100,35 +126,6 @@ pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
     }
 }
 
-/// Few of many, at least half of their elements wrong.
-fn lie(
-    only: &str,
-    group: &Group,
-    what: &str,
-    lines: &[usize],
-    [length, all]: [u64; 2],
-) -> Option<String> {
-    let elements = lines.len() as u64 * length;
-    let few = 4 * lines.len() as u64 <= all && 2 * group.mismatches >= elements;
-    few.then(|| {
-        let share = if group.mismatches == elements {
-            "and every element there differs".to_owned()
-        } else {
-            format!(
-                "where {} of {} elements differ",
-                grouped(group.mismatches),
-                grouped(elements)
-            )
-        };
-        format!(
-            "{only}{} mismatches lie in {} of {} {what} of D, {share}:",
-            grouped(group.mismatches),
-            grouped(lines.len() as u64),
-            grouped(all)
-        )
-    })
-}
-
 fn rectangle(group: &Group, size: Size) -> String {
     let [rows, columns] = [local_rows(group, size), group.columns];
     format!(
@@ -137,7 +134,7 @@ fn rectangle(group: &Group, size: Size) -> String {
         rows[1] - 1,
         columns[0],
         columns[1] - 1,
-        of_matrix(group, size)
+        size.of_matrix(group.rows[0] / size.m)
     )
 }
 
@@ -145,21 +142,6 @@ fn rectangle(group: &Group, size: Size) -> String {
 fn local_rows(group: &Group, size: Size) -> [usize; 2] {
     let base = group.rows[0] / size.m * size.m;
     group.rows.map(|row| row - base)
-}
-
-fn of_matrix(group: &Group, size: Size) -> String {
-    match size.batches {
-        1 => String::new(),
-        _ => format!(" of matrix {}", group.rows[0] / size.m),
-    }
-}
-
-/// What the numbers mean in a batch.
-fn counted(size: Size) -> &'static str {
-    match size.batches {
-        1 => "",
-        _ => " (counted on from matrix to matrix)",
-    }
 }
 
 /// `row 5`, `rows 5, 9, 70`, `rows 7 to 103 in steps of 32`.

@@ -1,29 +1,29 @@
-//! A kernel whose way over K gives D.
+//! Another schedule that gives D.
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::candidates::{Asked, guesses, tells_zeros};
+use crate::candidates::{Asked, Guess, guesses, tells_zeros};
 use crate::emu::schedule::{
     Empty, Kernel, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength, Start,
     Values,
 };
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Arithmetic, Problem, Replay};
 
-/// What [`schedules`] tries.
+/// What reports call the test of [`schedules`].
 pub const TRIED: &str = "the schedules that identify searches, split K that drops its remainder";
 
 /// The preset of one chain over K.
 pub const PLAIN: &str = "plain";
 
-/// Schedules that fit and are counted, where one alone proves little.
+/// How many other fitting schedules are counted, where one alone is weak evidence.
 const COUNTED: usize = 100;
 
-/// Slices of K whose tail may be lost.
+/// Numbers of slices of K whose tail may be lost.
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 const TILES: [usize; 2] = [64, 128];
 
-/// The first schedule that fits, of the same arithmetic; the bare chain first. Not for sums that are
-/// multiplied by other numbers, which belong to one schedule.
+/// The first schedule of the same arithmetic that fits; one chain over K comes first. Not for sums that are
+/// multiplied by alpha, beta or scales, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || {
         if case.replay.kernel.is_some_and(multiplied) {
@@ -37,7 +37,7 @@ pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
 fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let replay = case.replay;
     let found = |what: String, too: String, preset: &str, overrides: Overrides| {
-        let text = format!("{what}: {}{too}", trial.words());
+        let text = format!("{what}: {}{too}", trial.describe());
         let found = Found::new(Hypothesis::OtherSchedule, text);
         let overrides = Box::new(overrides);
         let preset = preset.to_owned();
@@ -52,7 +52,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
             .problem
             .c
             .is_none_or(|c| c.tensor().format() == replay.arithmetic.addend());
-        if readable && trial.fits(&|at: &[Element]| bare.elements(at)) {
+        if readable && trial.fits_replay(&bare) {
             let what = "One chain over all of K, without a schedule";
             return found(what.into(), String::new(), PLAIN, Overrides::default());
         }
@@ -60,23 +60,16 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let values = Values::default();
     let mut first = None;
     let mut others = 0;
-    let list = guesses(&Asked {
-        arithmetic: replay.arithmetic,
-        problem: &replay.problem,
-        result: replay.format(),
-        scales: None,
-        zeros: tells_zeros(case.given),
-    });
-    for guess in list {
+    for guess in searched(&replay, replay.arithmetic, tells_zeros(case.given)) {
         let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
             ..replay
         };
-        // What leaves out k is told as that.
+        // Schedules that omit some k are reported as a lost tail.
         let span = replay.arithmetic.step.span();
         let whole = kernel.omitted(replay.problem.k, span).is_empty();
-        if !whole || !trial.fits(&|at: &[Element]| scheduled.elements(at)) {
+        if !whole || !trial.fits_replay(&scheduled) {
             continue;
         }
         match &first {
@@ -103,17 +96,28 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     found(what, too, &guess.preset.name, guess.overrides)
 }
 
-/// Whether a kernel multiplies sums with other numbers, which belong to it alone.
+/// The schedules that `identify` searches for an arithmetic. `zeros`: zeros of D show where +0 was added.
+pub fn searched(replay: &Replay, arithmetic: &Arithmetic, zeros: bool) -> Vec<Guess> {
+    guesses(&Asked {
+        arithmetic,
+        problem: &replay.problem,
+        result: replay.format(),
+        scales: None,
+        zeros,
+    })
+}
+
+/// Whether a kernel multiplies sums by alpha, beta or scales.
 pub fn multiplied(kernel: Kernel) -> bool {
     !kernel.values.is_neutral() || kernel.values.has_scales()
 }
 
-/// Whether slices of such tiles do not reach the last `lost` of `k`.
+/// Whether so many slices of such tiles omit just the last `lost` of `k`.
 fn loses(k: usize, lost: usize, [slices, tile]: [usize; 2]) -> bool {
     (1..slices.min(k)).contains(&lost) && k % (tile * slices) == lost
 }
 
-/// Whether some number of slices does not.
+/// Whether some number of slices of some tile does.
 pub fn may_lose(k: usize, lost: usize) -> bool {
     let mut slices = SLICES;
     slices.any(|slices| TILES.iter().any(|&tile| loses(k, lost, [slices, tile])))
@@ -165,7 +169,7 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
                 kernel,
                 ..replay
             };
-            if trial.fits(&|at: &[Element]| cut.elements(at)) {
+            if trial.fits_replay(&cut) {
                 let left = problem.k - lost;
                 let what = format!(
                     "The last {lost} of {} products are missing from every element: D is the sum of the first {left} \

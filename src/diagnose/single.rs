@@ -1,17 +1,14 @@
-//! One element of D: hypotheses on the chain that it is the sum of, each tried bit for bit. What gives
-//! exactly D is reported, and nothing else.
+//! One element of D: hypotheses about its chain. Only those that give exactly the bits of D are reported.
 
 use serde::Serialize;
 
+use super::computed::sum;
 use super::element::{Change, Element};
 use super::trial::Work;
 use super::{Found, Hypothesis, WORK};
 use crate::emu::step::{Carried, Step};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
-use crate::num::{
-    Class, Format, Number, Rounding, Target, Unpacked, Value, convert_exact, fma, quiet_nan,
-    round_code,
-};
+use crate::num::{Format, Number, Rounding, Target, Value, convert_exact, quiet_nan, round_code};
 use crate::tensor::parallel;
 
 /// What was tried and what gave D.
@@ -25,7 +22,7 @@ pub struct Search {
     pub skipped: Vec<String>,
 }
 
-/// Above this many k, what costs K for every k is not tried.
+/// Searches whose cost grows with the square of K are limited to this K.
 pub const MAX_SEARCHED_K: usize = 8192;
 
 /// An element that differs.
@@ -33,7 +30,7 @@ pub struct Single<'a> {
     /// Of all of D.
     pub replay: &'a Replay<'a>,
     pub at: emu::Element,
-    /// The one chain that it is, without a schedule.
+    /// Its chain, if it has no schedule.
     pub chain: Option<Chain<'a>>,
     /// The element as the model has it, in D's format.
     pub reproduced: Number,
@@ -64,11 +61,11 @@ impl Single<'_> {
                     chain.element.k()
                 ));
             }
-            self.c_elsewhere(chain, &mut found);
+            found.extend(self.c_elsewhere());
             tried.push("C left out or added last");
         }
-        self.flipped_bit(&mut found);
-        self.narrower(&mut found);
+        found.extend(self.flipped_bit());
+        found.extend(self.narrower());
         tried.push("a flipped bit, fewer bits");
         let work = Work::new(WORK);
         let mut note = |what, was: Result<(), &str>| match was {
@@ -76,7 +73,7 @@ impl Single<'_> {
             Err(why) => skipped.push(format!("{what}: {why}")),
         };
         note("a flipped bit of A or B", self.inputs(&mut found));
-        // Some flip of C's exponent is as good as none of it.
+        // Where C is left out, some flip of its exponent fits, too.
         let omitted = |found: &Found| found.hypothesis == Hypothesis::COmitted;
         if self.replay.problem.c.is_some() && !found.iter().any(omitted) {
             found.extend(self.c_flipped());
@@ -85,8 +82,8 @@ impl Single<'_> {
         let neighbours = self.neighbours(&work, &mut found);
         note("rows and columns nearby", neighbours);
         if let Some(chain) = &self.chain {
-            self.references(chain, &mut found);
-            self.other_models(chain, &mut found);
+            found.extend(self.references(chain));
+            found.extend(self.other_models(chain));
             note("IEEE multiply-adds, the exact value, other models", Ok(()));
         }
         note("other schedules", self.schedules(&work, &mut found));
@@ -97,32 +94,25 @@ impl Single<'_> {
         }
     }
 
-    /// C left out or added last.
-    pub fn c_elsewhere_first(&self) -> Option<Found> {
-        let mut found = Vec::new();
-        self.c_elsewhere(self.chain.as_ref()?, &mut found);
-        found.into_iter().next()
-    }
-
     /// Products that are missing, or that have the other sign.
     pub fn faults(&self) -> Vec<Found> {
-        let mut found = Vec::new();
-        if let Some(chain) = &self.chain {
-            self.stopped_early(chain, &mut found);
-            self.step_missing(chain, &mut found);
-            self.products(chain, &mut found);
-            self.known_fault(chain, &mut found);
-        }
+        let Some(chain) = &self.chain else {
+            return Vec::new();
+        };
+        let mut found = self.stopped_early(chain);
+        found.extend(self.step_missing(chain));
+        found.extend(self.products(chain));
+        found.extend(self.known_fault(chain));
         found
     }
 
-    /// The fault of a unit's adder where the model does not have it: one sum as if it were minus one unit.
-    fn known_fault(&self, chain: &Chain, found: &mut Vec<Found>) {
+    /// The known fault of a unit's adder at a place where the model does not have it: one sum is minus one unit.
+    fn known_fault(&self, chain: &Chain) -> Option<Found> {
         let element = chain.element;
         let Step::Sliced(step) = &element.arithmetic.step else {
-            return;
+            return None;
         };
-        let Some(bits) = step.minus_one else { return };
+        let bits = step.minus_one?;
         let at_once = step.group * step.groups;
         let of_phase = step.tile / at_once;
         let sums = step.phases.len() * of_phase;
@@ -139,26 +129,23 @@ impl Single<'_> {
             };
             self.gives(element.finish_from(step, &chain.accumulators[step], Some(change)))
         });
-        let at: Vec<[usize; 2]> = at.into_iter().map(|i| all[i]).collect();
-        if let Some(&[number, sum]) = at.first() {
-            let first = element.range(number).start + sum % of_phase * at_once;
-            let end = (first + at_once).min(element.k());
-            let phase = step.phases[sum / of_phase] as usize;
-            let more = match at.len() {
-                1 => String::new(),
-                n => format!(" (or another of {n} sums)"),
-            };
-            let text = format!(
-                "the unit's known fault, at a place where the model does not have it: the sum of k {first} to {} in \
-                 phase {phase}{more} became -2^{bits} units",
-                end - 1
-            );
-            let found_here = Found::new(Hypothesis::KnownFault, text);
-            found.push(found_here.at([first, end, phase]));
-        }
+        let [number, sum] = all[*at.first()?];
+        let first = element.range(number).start + sum % of_phase * at_once;
+        let end = (first + at_once).min(element.k());
+        let phase = step.phases[sum / of_phase] as usize;
+        let more = match at.len() {
+            1 => String::new(),
+            n => format!(" (or another of {n} sums)"),
+        };
+        let text = format!(
+            "the unit's known fault, at a place where the model does not have it: the sum of k {first} to {} in phase \
+             {phase}{more} became -2^{bits} units",
+            end - 1
+        );
+        Some(Found::new(Hypothesis::KnownFault, text).at([first, end, phase]))
     }
 
-    /// Whether a code of the accumulator's format ends as D.
+    /// Whether a code of the accumulator's format becomes the given one.
     fn gives(&self, code: u64) -> bool {
         let ours = self.replay.arithmetic;
         self.converted(&ours.step, ours.accumulator, code) == Some(self.given.code)
@@ -173,10 +160,10 @@ impl Single<'_> {
         (rounds && step.rounds_results(to).is_some()).then(|| step.converted(from, code, to))
     }
 
-    fn stopped_early(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn stopped_early(&self, chain: &Chain) -> Vec<Found> {
         let element = chain.element;
         let stops = stops(element, chain.accumulators, &|code| self.gives(code));
-        for (first, last) in runs(&stops).into_iter().take(MAX_NAMED) {
+        let found = |(first, last)| {
             let text = match (first, last) {
                 (0, 0) => "D equals C: no product was added".into(),
                 (first, last) if first == last => format!(
@@ -189,13 +176,15 @@ impl Single<'_> {
                 ),
             };
             let at: Vec<usize> = (first..=last).collect();
-            found.push(Found::new(Hypothesis::StoppedEarly, text).at(at));
-        }
+            Found::new(Hypothesis::StoppedEarly, text).at(at)
+        };
+        let runs = runs(&stops).into_iter().take(MAX_NAMED);
+        runs.map(found).collect()
     }
 
-    fn step_missing(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn step_missing(&self, chain: &Chain) -> Vec<Found> {
         let element = chain.element;
-        // Without the last step the chain has stopped early; without the only one too.
+        // A chain without its last step, or its only one, stopped early.
         let steps = element.steps();
         let missing = parallel::filter(steps - 1, &|step| {
             let same_format = element.formats().addend == element.formats().accumulator;
@@ -206,7 +195,7 @@ impl Single<'_> {
             let code = element.finish_from(step + 1, &carried, None);
             (step > 0 || same_format) && self.gives(code)
         });
-        for &step in missing.iter().take(MAX_NAMED) {
+        let found = |step| {
             let range = element.range(step);
             let text = format!(
                 "step {} is missing (k {} to {})",
@@ -214,12 +203,15 @@ impl Single<'_> {
                 range.start,
                 range.end - 1
             );
-            found.push(Found::new(Hypothesis::StepMissing, text).at([step + 1]));
-        }
+            Found::new(Hypothesis::StepMissing, text).at([step + 1])
+        };
+        let missing = missing.into_iter().take(MAX_NAMED);
+        missing.map(found).collect()
     }
 
-    fn products(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn products(&self, chain: &Chain) -> Vec<Found> {
         let element = chain.element;
+        let mut found = Vec::new();
         for (hypothesis, what, change) in [
             (
                 Hypothesis::ProductMissing,
@@ -249,47 +241,41 @@ impl Single<'_> {
             let text = format!("the product at k {}{more} {what}", names.join(" or "));
             found.push(Found::new(hypothesis, text).at(at));
         }
+        found
     }
 
-    fn c_elsewhere(&self, chain: &Chain, found: &mut Vec<Found>) {
-        let element = chain.element;
+    /// C left out or added last.
+    pub fn c_elsewhere(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        let Some(Chain { element, .. }) = self.chain else {
+            return found;
+        };
         let formats = element.formats();
-        let c = Value::of(formats.addend, element.c);
-        if c.is_zero() {
-            return;
+        if Value::of(formats.addend, element.c).is_zero() {
+            return found;
         }
         let without = element.finish_from(0, &element.start(0), None);
         if self.gives(without) {
             found.push(Found::new(Hypothesis::COmitted, "C was left out"));
         }
         let accumulator = formats.accumulator;
-        let added = if accumulator.is_integer() {
-            u64::from((without as u32).wrapping_add(element.c as u32))
-        } else {
-            let one = Unpacked {
-                class: Class::Finite,
-                negative: false,
-                significand: 1 << accumulator.fraction_bits(),
-                exponent: 0,
-            };
-            fma(
-                ([accumulator; 2], accumulator.unpack(without), one),
-                (formats.addend, formats.addend.unpack(element.c)),
-                Target::full(accumulator, Rounding::NearestEven),
-                quiet_nan(accumulator),
-            )
-        };
+        let added = sum(
+            (formats.addend, element.c),
+            (accumulator, without),
+            quiet_nan(accumulator),
+        );
         if self.gives(added) {
             let text = "C was added at the end, to the finished sum of products (RNE)";
             found.push(Found::new(Hypothesis::CAddedLast, text));
         }
+        found
     }
 
-    fn flipped_bit(&self, found: &mut Vec<Found>) {
+    fn flipped_bit(&self) -> Option<Found> {
         let Number { format, code } = self.given;
         let xor = self.reproduced.code ^ code;
         if xor.count_ones() != 1 {
-            return;
+            return None;
         }
         let bit = xor.trailing_zeros();
         let fraction = format.fraction_bits() + format.ignored_bits();
@@ -300,13 +286,14 @@ impl Single<'_> {
             _ => "of the exponent".into(),
         };
         let text = format!("bit {bit} of the result is flipped ({field})");
-        found.push(Found::new(Hypothesis::BitFlipped, text).at([bit as usize]));
+        Some(Found::new(Hypothesis::BitFlipped, text).at([bit as usize]))
     }
 
-    fn narrower(&self, found: &mut Vec<Found>) {
+    fn narrower(&self) -> Vec<Found> {
+        let mut found = Vec::new();
         let Number { format, code } = self.reproduced;
         if format.is_integer() || self.reproduced.value().finite().is_none() {
-            return;
+            return found;
         }
         let narrower = [
             Format::Fp32,
@@ -331,9 +318,11 @@ impl Single<'_> {
                 found.push(Found::new(Hypothesis::RoundedNarrower, text));
             }
         }
+        found
     }
 
-    fn references(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn references(&self, chain: &Chain) -> Vec<Found> {
+        let mut found = Vec::new();
         if let Some((format, code)) = chain.element.ieee_chain()
             && self.converted(&self.replay.arithmetic.step, format, code) == Some(self.given.code)
         {
@@ -356,9 +345,10 @@ impl Single<'_> {
                 found.push(Found::new(Hypothesis::ExactValue, text));
             }
         }
+        found
     }
 
-    fn other_models(&self, chain: &Chain, found: &mut Vec<Found>) {
+    fn other_models(&self, chain: &Chain) -> Option<Found> {
         let element = chain.element;
         let position = (self.at.batch, self.at.row, self.at.column);
         let ours = &element.arithmetic;
@@ -392,10 +382,8 @@ impl Single<'_> {
                 }
             }
         }
-        if !names.is_empty() {
-            let text = format!("D is the result of other models: {}", names.join(", "));
-            found.push(Found::new(Hypothesis::OtherModel, text));
-        }
+        let text = format!("D is the result of other models: {}", names.join(", "));
+        (!names.is_empty()).then(|| Found::new(Hypothesis::OtherModel, text))
     }
 }
 
@@ -410,7 +398,7 @@ pub fn stops(
         let range = element.range(step);
         let partial = range.start..count;
         let code = match (partial.is_empty(), step) {
-            // C of another format is not a D.
+            // C has another format than D.
             (true, 0) if element.formats().addend != element.formats().accumulator => {
                 return false;
             }
@@ -426,17 +414,11 @@ pub fn stops(
     })
 }
 
-/// How many places of a kind are named.
+/// Most places of a kind that are named.
 pub const MAX_NAMED: usize = 4;
 
 /// Consecutive numbers, as first and last.
 pub fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &n in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == n => *last = n,
-            _ => runs.push((n, n)),
-        }
-    }
-    runs
+    let runs = numbers.chunk_by(|x, y| x + 1 == *y);
+    runs.map(|run| (run[0], run[run.len() - 1])).collect()
 }

@@ -1,22 +1,22 @@
-//! What was stored is not what was computed: told by the codes alone.
+//! Causes that the codes of D show without another computation.
 
 use super::group::{Group, Shape};
 use super::trial::Stored;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::num::{Fields, Format, Rounding, convert_exact, decimal, result_code};
+use crate::num::{Fields, Format, decimal};
 use crate::report::grouped;
 
-/// What is tried of the codes.
-pub const ALIKE: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
+/// What reports call these tests.
+pub const SPECIALS: &str = "elements that are +0 or all equal, NaN payloads, signs of zero";
 pub const FLIPPED: &str = "a flipped bit of D";
 
-/// Elements of an area that are all looked at.
+/// Most elements of an area that are all read.
 const LOOKED_AT: u64 = 1 << 20;
 
-/// Elements of a larger one, or of what has no area, that are.
+/// Elements that are read of a larger area, or of a group without one.
 const SOME: usize = 1024;
 
-/// NaNs of other bits, or zeros of the other sign, and nothing else.
+/// Whether all mismatches are NaNs with other bits, or zeros of the other sign.
 pub fn specials(case: &Case) -> Option<Found> {
     let c = case.comparison;
     let all = grouped(c.mismatches);
@@ -32,7 +32,7 @@ pub fn specials(case: &Case) -> Option<Found> {
 }
 
 /// Every element of D is the same.
-pub fn all_alike(case: &Case) -> Option<Found> {
+pub fn constant(case: &Case) -> Option<Found> {
     let n = case.replay.problem.n;
     let seen = case.spread.different.iter().chain(&case.spread.equal);
     let mut codes = seen.map(|seen| seen.given);
@@ -60,7 +60,7 @@ pub fn all_alike(case: &Case) -> Option<Found> {
     same.then(|| Found::new(hypothesis, text))
 }
 
-/// What all of some elements are.
+/// Says that elements all have this code.
 fn of_code(what: &str, format: Format, code: u64) -> String {
     if code == 0 {
         return format!("{what} is +0, as if it had never been written");
@@ -70,13 +70,10 @@ fn of_code(what: &str, format: Format, code: u64) -> String {
 }
 
 /// Every element of the group's area is the same.
-pub fn alike(case: &Case, group: &Group) -> Option<Found> {
+pub fn constant_in(case: &Case, group: &Group) -> Option<Found> {
     let size = case.size();
     let area = group.area(size);
-    let whole = matches!(
-        group.shape,
-        Shape::Rows { .. } | Shape::Columns { .. } | Shape::Rectangle { .. }
-    );
+    let whole = matches!(group.shape, Shape::Lines { .. } | Shape::Rectangle { .. });
     if group.mismatches < 2 {
         return None;
     }
@@ -88,42 +85,37 @@ pub fn alike(case: &Case, group: &Group) -> Option<Found> {
     } else {
         Vec::new()
     };
-    let alike = if looked_at.is_empty() {
+    let constant = if looked_at.is_empty() {
         area_of(case, group).all(same)
     } else {
         looked_at.iter().copied().all(same)
     };
-    if !alike {
+    if !constant {
         return None;
     }
     let what = match looked_at.len() {
         SOME => format!("every one of {} tested elements", grouped(SOME as u64)),
-        // Of a large area only those were looked at.
+        // Of a large area only elements that differ were read.
         1.. if whole => "every element that differs".to_owned(),
         _ => "every element".to_owned(),
     };
     let text = of_code(&what, case.replay.format(), code);
-    // The same number of a few is not a sign of anything.
+    // A few equal numbers prove nothing.
     match code {
         0 => Some(Found::new(Hypothesis::Unwritten, text)),
         _ => (group.mismatches >= 8).then(|| Found::new(Hypothesis::Constant, text)),
     }
 }
 
-/// The elements of an area: rows counted on, and columns.
+/// The elements of an area: rows and columns.
 fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize; 2]> + 'a> {
     let size = case.size();
     match &group.shape {
-        Shape::Rows { lines, .. } => {
-            let row = move |&row: &usize| (0..size.n).map(move |column| [row, column]);
-            Box::new(lines.iter().flat_map(row))
-        }
-        Shape::Columns { lines, .. } => {
-            let column = move |&line: &usize| {
-                let rows = line / size.n * size.m..(line / size.n + 1) * size.m;
-                rows.map(move |row| [row, line % size.n])
+        Shape::Lines { side, lines, .. } => {
+            let line = move |&line: &usize| {
+                (0..size.length(*side)).map(move |along| size.element(*side, line, along))
             };
-            Box::new(lines.iter().flat_map(column))
+            Box::new(lines.iter().flat_map(line))
         }
         _ => {
             let [left, right] = group.columns;
@@ -133,7 +125,7 @@ fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize;
     }
 }
 
-/// The one bit that differs in all of these; what should be stored comes second.
+/// The one bit that differs in all of these pairs of a stored element and the code it should have.
 pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
     let (stored, reproduced) = all.first()?;
     let xor = stored.given ^ reproduced;
@@ -142,7 +134,7 @@ pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
     (one && all.iter().all(same)).then(|| xor.trailing_zeros())
 }
 
-/// The field of a bit.
+/// The field of a number that has this bit.
 pub fn field(format: Format, bit: u32) -> &'static str {
     let fields = Fields::differing(format, 0, 1 << bit);
     match (fields.sign, fields.exponent) {
@@ -151,12 +143,4 @@ pub fn field(format: Format, bit: u32) -> &'static str {
         _ if format.is_integer() => "value",
         _ => "significand",
     }
-}
-
-/// The way back from a narrower format that D was widened from: whether it is one.
-pub fn narrowed(format: Format, narrow: Format, code: u64) -> Option<u64> {
-    let nan = format.unpack(code).is_nan();
-    let rounded = result_code(format, code, narrow, Rounding::TowardZero);
-    let back = convert_exact(narrow, rounded, format);
-    (nan || back == Ok(code)).then_some(rounded)
 }

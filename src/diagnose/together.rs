@@ -1,18 +1,21 @@
-//! Another unit under another schedule.
+//! Another model under another schedule.
 
-use super::trial::{Tested, Trial, Work};
-use super::{Ask, Case, Hypothesis, computed};
-use crate::candidates::{Asked, Conditions, Guess, candidates, guesses, tells_zeros};
+use std::collections::BTreeMap;
+
+use super::schedule::{multiplied, searched};
+use super::trial::{SPENT, Tested, Trial, Work};
+use super::{Ask, Case, Hypothesis};
+use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
 use crate::emu::schedule::{Addend, Kernel, Values};
 use crate::emu::{Problem, Replay};
 
-/// What is tried.
+/// What reports call this test.
 pub const TRIED: &str = "another model together with another schedule";
 
-/// Multiply-adds that they may take.
+/// Most multiply-adds of this search.
 pub const WORK: u64 = 1 << 22;
 
-/// What setting a schedule up costs, in multiply-adds.
+/// The cost of setting up a schedule, in multiply-adds.
 const SETUP: u64 = 1024;
 
 /// The first other arithmetic of the catalogue that gives D under a schedule that `identify` searches.
@@ -20,7 +23,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     let own = &case.replay;
     let problem = own.problem;
     let arithmetic = own.arithmetic;
-    if own.kernel.is_some_and(super::schedule::multiplied) || arithmetic.scale.is_some() {
+    if own.kernel.is_some_and(multiplied) || arithmetic.scale.is_some() {
         return Err("sums are multiplied by numbers of one kernel");
     }
     if trial.is_weak() {
@@ -41,40 +44,23 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     let values = Values::default();
     let result = own.format();
     let zeros = tells_zeros(case.given);
-    let mut tried: Vec<&crate::emu::Arithmetic> = vec![arithmetic];
-    // Schedules follow from how many products a step has.
-    let mut lists: Vec<(usize, Vec<Guess>)> = Vec::new();
-    let mut pairs = Vec::new();
+    let mut others: Vec<&Candidate> = Vec::new();
+    // Schedules depend on the number of products of a step alone.
+    let mut lists: BTreeMap<usize, Vec<Guess>> = BTreeMap::new();
     for candidate in &all {
         let other = &candidate.arithmetic;
-        if tried.contains(&other) || other.accumulator != arithmetic.accumulator {
+        let known = other == arithmetic || others.iter().any(|one| one.arithmetic == *other);
+        if known || other.accumulator != arithmetic.accumulator {
             continue;
         }
-        tried.push(other);
-        let span = other.step.span();
-        if lists.iter().all(|(of, _)| *of != span) {
-            let asked = Asked {
-                arithmetic: other,
-                problem: &problem,
-                result,
-                scales: None,
-                zeros,
-            };
-            lists.push((span, guesses(&asked)));
-        }
+        others.push(candidate);
+        let list = lists.entry(other.step.span());
+        list.or_insert_with(|| searched(own, other, zeros));
     }
-    for candidate in &all {
-        if !tried[1..]
-            .iter()
-            .any(|one| std::ptr::eq(*one, &candidate.arithmetic))
-        {
-            continue;
-        }
-        let span = candidate.arithmetic.step.span();
-        let list = lists.iter().filter(|(of, _)| *of == span);
-        let guesses = list.flat_map(|(_, list)| list);
-        pairs.extend(guesses.map(|guess| (candidate, guess)));
-    }
+    let guesses = |candidate: &Candidate| &lists[&candidate.arithmetic.step.span()];
+    let pairs = others.into_iter();
+    let pairs = pairs.flat_map(|other| guesses(other).iter().map(move |guess| (other, guess)));
+    let mut pairs: Vec<(&Candidate, &Guess)> = pairs.collect();
     // The commonest kernels of all units first.
     pairs.sort_by_key(|(_, guess)| guess.rank);
     for (candidate, guess) in pairs {
@@ -92,7 +78,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             continue;
         }
         if !work.spend(SETUP + problem.k as u64) {
-            return Err(super::trial::SPENT);
+            return Err(SPENT);
         }
         let replay = Replay {
             arithmetic: &candidate.arithmetic,
@@ -100,7 +86,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             kernel: Some(Kernel::new(&guess.spec, &values, &problem)),
             ..*own
         };
-        if !trial.fits(&computed::replayed(&replay)) {
+        if !trial.fits_replay(&replay) {
             continue;
         }
         let Some(name) = candidate.names.first() else {

@@ -1,26 +1,26 @@
-//! The elements that hypotheses are tested on, and how much that may cost.
+//! The elements on which hypotheses are tested, and the work that this may take.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::{Found, Hypothesis};
-use crate::emu::Element;
+use crate::emu::{Element, Replay};
 use crate::num::Format;
 use crate::report::{Policy, grouped};
 
-/// Multiply-adds that all computations of a diagnosis together may take, and all schedules.
+/// Most multiply-adds of all computations of a diagnosis, and again of all schedules.
 pub const WORK: u64 = 1 << 26;
 
-/// Elements by which most wrong hypotheses fail.
+/// Elements that refute most wrong hypotheses.
 const FIRST: usize = 4;
 
-/// So few elements that tell two computations apart prove little where D has few bits.
+/// Fewer differing elements than this are weak evidence where D is narrow.
 const WEAK: usize = 16;
 
-/// Why a hypothesis was not tested that costs more than is left.
+/// Why a hypothesis was not tested that costs more than the work left.
 pub const SPENT: &str = "the work of a search is bounded";
 
-/// What became of the hypotheses: refuted on this D, or not put to the test, and why. Kept by all work of one diagnosis.
+/// Which hypotheses this D refutes, and which were not tested, and why. All work of one diagnosis shares it.
 #[derive(Debug, Default)]
 pub struct Ledger {
     refuted: RefCell<Vec<&'static str>>,
@@ -28,7 +28,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// It was computed, and does not give this D.
+    /// Notes a hypothesis that was computed and does not give this D.
     pub fn refute(&self, what: &'static str) {
         let mut refuted = self.refuted.borrow_mut();
         if !refuted.contains(&what) {
@@ -36,7 +36,7 @@ impl Ledger {
         }
     }
 
-    /// It may give this D.
+    /// Notes a hypothesis that was not tested.
     pub fn leave(&self, what: &'static str, why: &'static str) {
         let mut open = self.open.borrow_mut();
         if !open.contains(&(what, why)) {
@@ -44,8 +44,8 @@ impl Ledger {
         }
     }
 
-    /// What was refuted, wherever it was tested, and what was not tested, together with others for the same reason.
-    pub fn said(&self) -> (Vec<&'static str>, Vec<String>) {
+    /// What was refuted wherever it was tested, and what was not tested, one text for each reason.
+    pub fn outcome(&self) -> (Vec<&'static str>, Vec<String>) {
         let open = self.open.borrow();
         let mut refuted = self.refuted.borrow().clone();
         refuted.retain(|what| open.iter().all(|(left, _)| left != what));
@@ -56,13 +56,13 @@ impl Ledger {
                 None => reasons.push((why, vec![what])),
             }
         }
-        let said = reasons.into_iter();
-        let said = said.map(|(why, all)| format!("{} ({why})", all.join(", ")));
-        (refuted, said.collect())
+        let open = reasons.into_iter();
+        let open = open.map(|(why, all)| format!("{} ({why})", all.join(", ")));
+        (refuted, open.collect())
     }
 }
 
-/// What is left of the work that may be done, and what it found out.
+/// The work that is left, and the ledger of its results.
 #[derive(Debug)]
 pub struct Work {
     left: Cell<u64>,
@@ -71,18 +71,18 @@ pub struct Work {
 
 impl Work {
     pub fn new(most: u64) -> Work {
-        Work::noting(most, &Rc::default())
+        Work::with_ledger(most, &Rc::default())
     }
 
-    /// The same, with a ledger that others write into as well.
-    pub fn noting(most: u64, ledger: &Rc<Ledger>) -> Work {
+    /// The same with a shared ledger.
+    pub fn with_ledger(most: u64, ledger: &Rc<Ledger>) -> Work {
         Work {
             left: Cell::new(most),
             ledger: Rc::clone(ledger),
         }
     }
 
-    /// Whether this much was left; it is gone now.
+    /// Spends this much, if it is left.
     pub fn spend(&self, cost: u64) -> bool {
         let left = self.left.get();
         let enough = cost <= left;
@@ -93,8 +93,14 @@ impl Work {
     }
 }
 
-/// What fits; or why nothing was tested, where that is worth a word.
+/// What fits; or why nothing was tested, if that is worth reporting.
 pub type Tested = Result<Vec<Found>, &'static str>;
+
+/// What the first test that finds something finds.
+pub fn first_of(tests: &[&dyn Fn() -> Vec<Found>]) -> Vec<Found> {
+    let mut all = tests.iter().map(|test| test());
+    all.find(|found| !found.is_empty()).unwrap_or_default()
+}
 
 /// An element of D, as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +109,7 @@ pub struct Stored {
     pub given: u64,
 }
 
-/// What a hypothesis has to give.
+/// The elements that a hypothesis has to give.
 #[derive(Debug)]
 pub struct Trial<'w> {
     /// Those that differ, then those that do not.
@@ -113,32 +119,35 @@ pub struct Trial<'w> {
     k: usize,
     format: Format,
     policy: Policy,
-    /// D has fewer bits than what it was rounded from.
+    /// As [`is_narrow`].
     narrow: bool,
     work: &'w Work,
-    /// Computations that were compared with D, and those that would have taken too long.
-    asked: Cell<usize>,
+    /// How many computations were compared with D, and how many would have taken too long.
+    tested: Cell<usize>,
     skipped: Cell<usize>,
 }
 
-impl Stored {
-    /// The place in another row (side 0) or column (side 1).
-    pub fn moved(at: Element, side: usize, index: usize) -> Element {
-        match side {
-            0 => Element { row: index, ..at },
-            _ => Element {
-                column: index,
-                ..at
-            },
-        }
+/// The same element of another row (side 0) or column (side 1).
+pub fn relocated(at: Element, side: usize, index: usize) -> Element {
+    match side {
+        0 => Element { row: index, ..at },
+        _ => Element {
+            column: index,
+            ..at
+        },
     }
+}
+
+/// Whether D has fewer bits than the accumulator, so that much fits by chance.
+pub fn is_narrow(replay: &Replay) -> bool {
+    replay.format().bytes() < replay.arithmetic.accumulator.bytes()
 }
 
 impl<'w> Trial<'w> {
     pub fn new(
+        replay: &Replay,
         (different, equal): (&[Stored], &[Stored]),
-        (format, policy): (Format, Policy),
-        (k, narrow): (usize, bool),
+        policy: Policy,
         work: &'w Work,
     ) -> Trial<'w> {
         let all = || different.iter().chain(equal);
@@ -146,17 +155,17 @@ impl<'w> Trial<'w> {
             elements: all().map(|stored| stored.at).collect(),
             given: all().map(|stored| stored.given).collect(),
             differing: different.len(),
-            k,
-            format,
+            k: replay.problem.k,
+            format: replay.format(),
             policy,
-            narrow,
+            narrow: is_narrow(replay),
             work,
-            asked: Cell::new(0),
+            tested: Cell::new(0),
             skipped: Cell::new(0),
         }
     }
 
-    /// Those that differ.
+    /// The elements that differ.
     pub fn differing(&self) -> impl Iterator<Item = Stored> {
         self.elements().take(self.differing)
     }
@@ -167,12 +176,12 @@ impl<'w> Trial<'w> {
         all.map(|(&at, &given)| Stored { at, given })
     }
 
-    /// The same elements, for other work.
+    /// The same elements with other work.
     pub fn over<'o>(&self, work: &'o Work) -> Trial<'o> {
         Trial {
             elements: self.elements.clone(),
             given: self.given.clone(),
-            asked: Cell::new(0),
+            tested: Cell::new(0),
             skipped: Cell::new(0),
             work,
             ..*self
@@ -183,9 +192,9 @@ impl<'w> Trial<'w> {
         self.work
     }
 
-    /// Puts a hypothesis to the test, and notes what became of it.
+    /// Tests a hypothesis and notes the result in the ledger.
     pub fn test(&self, what: &'static str, test: impl FnOnce() -> Tested) -> Vec<Found> {
-        let [asked, skipped] = [self.asked.get(), self.skipped.get()];
+        let [tested, skipped] = [self.tested.get(), self.skipped.get()];
         let ledger = &self.work.ledger;
         let found = match test() {
             Ok(found) => found,
@@ -196,22 +205,28 @@ impl<'w> Trial<'w> {
         };
         if self.skipped.get() > skipped {
             ledger.leave(what, SPENT);
-        } else if found.is_empty() && self.asked.get() > asked {
+        } else if found.is_empty() && self.tested.get() > tested {
             ledger.refute(what);
         }
         found
     }
 
-    /// Whether so much work was left to compute something that is compared with D.
+    /// Spends work on a computation that is compared with D, if so much is left.
     pub fn affords(&self, cost: u64) -> bool {
         let enough = self.work.spend(cost);
-        let counter = if enough { &self.asked } else { &self.skipped };
+        let counter = if enough { &self.tested } else { &self.skipped };
         counter.set(counter.get() + 1);
         enough
     }
 
-    fn same(&self, computed: u64, given: u64) -> bool {
-        self.policy.accepts(self.format, computed, given)
+    /// Whether a replay gives every one of them.
+    pub fn fits_replay(&self, replay: &Replay) -> bool {
+        self.fits(&|at| replay.elements(at))
+    }
+
+    /// Whether a replay gives every one of them at another place.
+    pub fn fits_elsewhere(&self, replay: &Replay, place: &dyn Fn(&Element) -> Element) -> bool {
+        self.fits(&|at| replay.elements(&at.iter().map(place).collect::<Vec<_>>()))
     }
 
     /// Whether a hypothesis gives every one of them, bit for bit. Without enough work left it is not
@@ -234,7 +249,10 @@ impl<'w> Trial<'w> {
             let computed = compute(&self.elements[done..end]);
             debug_assert_eq!(computed.len(), end - done);
             let mut pairs = computed.iter().zip(&self.given[done..end]);
-            if !pairs.all(|(&computed, &given)| self.same(computed, given)) {
+            let same = |(&computed, &given): (&u64, &u64)| {
+                self.policy.accepts(self.format, computed, given)
+            };
+            if !pairs.all(same) {
                 return false;
             }
             done = end;
@@ -242,18 +260,18 @@ impl<'w> Trial<'w> {
         true
     }
 
-    /// Whether what fits may do so by chance.
+    /// Whether a hypothesis may fit by chance.
     pub fn is_weak(&self) -> bool {
         self.narrow && self.differing < WEAK
     }
 
-    /// A hypothesis that fits: what is so, and on how much that was tested.
+    /// A hypothesis that fits: its text, and on how many elements it was tested.
     pub fn found(&self, hypothesis: Hypothesis, what: impl std::fmt::Display) -> Found {
-        Found::new(hypothesis, format!("{what}: {}", self.words()))
+        Found::new(hypothesis, format!("{what}: {}", self.describe()))
     }
 
-    /// What a hypothesis that fits may say.
-    pub fn words(&self) -> String {
+    /// On how many elements a hypothesis that fits was tested.
+    pub fn describe(&self) -> String {
         let (all, differing) = (self.elements.len(), self.differing);
         let tested = match all - differing {
             0 => format!(
@@ -295,7 +313,7 @@ mod tests {
         ledger.refute("two");
         ledger.leave("one", "no time");
         ledger.leave("three", "no time");
-        let (refuted, open) = ledger.said();
+        let (refuted, open) = ledger.outcome();
         assert_eq!(refuted, ["two"]);
         assert_eq!(open, ["one, three (no time)"]);
     }

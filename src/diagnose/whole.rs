@@ -1,26 +1,26 @@
 //! One computation that explains all of D.
 
-use super::trial::{Trial, Work};
+use super::trial::{Trial, Work, first_of};
 use super::{
     Case, Found, computed, epilogue, matrices, missing, moved, narrow, partial, permuted, schedule,
     together,
 };
 
-/// One computation for all elements of a trial: its own work, and that of schedules.
+/// One computation that gives all elements of a trial. The two trials have the same elements, and different work.
 pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
-    // A lone mismatch of few bits is likelier another order of adding up than anything else.
+    // A few mismatches of few bits are most likely another order of additions.
     if computing.is_weak() {
         let mut found = schedule::schedules(case, scheduling);
         found.extend(computed::computations(case, computing));
         return found;
     }
-    // Of wide results, one element fits too many computations by chance, and none differs alone.
+    // In a wide D, one element fits too many computations by chance, and another computation changes more than one.
     if computing.differing().nth(1).is_none() {
         let what = "other computations of all of D";
         computing.work().ledger.leave(what, "one element differs");
         return Vec::new();
     }
-    let tests: [&dyn Fn() -> Vec<Found>; 9] = [
+    first_of(&[
         &|| computed::computations(case, computing),
         &|| epilogue::epilogues(case, computing),
         &|| schedule::schedules(case, scheduling),
@@ -34,19 +34,14 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
             })
         },
         &|| {
-            let work = Work::noting(together::WORK, &computing.work().ledger);
+            let work = Work::with_ledger(together::WORK, &computing.work().ledger);
             let trial = scheduling.over(&work);
             trial.test(together::TRIED, || together::together(case, &trial, &work))
         },
-    ];
-    tests
-        .iter()
-        .map(|test| test())
-        .find(|found| !found.is_empty())
-        .unwrap_or_default()
+    ])
 }
 
-/// Rows or columns of other places.
+/// Misplaced rows or columns.
 fn moved(case: &Case, trial: &Trial) -> Vec<Found> {
     let mut found = Vec::new();
     for side in [0, 1] {
@@ -54,7 +49,7 @@ fn moved(case: &Case, trial: &Trial) -> Vec<Found> {
             found = trial.test(permuted::TRIED[side], || {
                 let found = permuted::permuted(case, trial, side);
                 match found {
-                    // Some elements of it may still tell.
+                    // A search by some elements is still possible.
                     Err(_) => moved::moved(case, trial, side),
                     found => found,
                 }

@@ -68,10 +68,10 @@ impl Manifest {
         }
     }
 
-    /// Reads one, whatever cases it lists.
+    /// Reads a manifest, whatever cases it lists.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not a manifest.
     pub fn parse(text: &str) -> Result<Manifest, Fault> {
         let manifest: Manifest = crate::words::from_json(text).map_err(|error| {
             Fault::from(printable(&error)).within("is not a manifest of probes")
@@ -84,7 +84,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses one that does not list the cases of a suite, of the same formats.
+    /// Checks that it lists the cases of a suite of the same formats.
     ///
     /// # Errors
     /// If it lists others.
@@ -172,35 +172,35 @@ fn make(suite: &Suite, folder: &Path) -> Result<(), Fault> {
         let none = format!("there is no directory {}", parent.display());
         return Err(unwritable(io::Error::other(none)));
     }
-    let beside = Beside::make(parent).map_err(unwritable)?;
-    // Until they have moved: a signal just before would find a directory that is not empty.
-    let _guards = fill(suite, &beside.0).map_err(unwritable)?;
-    fs::rename(&beside.0, folder).map_err(unwritable)
+    let temporary = TemporaryFolder::make(parent).map_err(unwritable)?;
+    // Guards live until the files have moved: on a signal, the directory must be empty when it is removed.
+    let _guards = fill(suite, &temporary.0).map_err(unwritable)?;
+    fs::rename(&temporary.0, folder).map_err(unwritable)
 }
 
-/// The directory that becomes the suite's. What is left of it, if it does not, is removed.
-struct Beside(
+/// A temporary directory beside the suite's, which is removed unless it was renamed.
+struct TemporaryFolder(
     PathBuf,
     #[expect(dead_code, reason = "removes it upon a signal")] Fleeting,
 );
 
-impl Beside {
-    fn make(parent: &Path) -> io::Result<Beside> {
+impl TemporaryFolder {
+    fn make(parent: &Path) -> io::Result<TemporaryFolder> {
         let mut builder = tempfile::Builder::new();
         let made = builder.prefix(".tcverify-").make_in(parent, |path| {
-            // Before it is there, so that no moment is unguarded.
+            // The guard comes first, so that no moment is unguarded.
             let guard = Fleeting::new(path);
             fs::create_dir(path).map(|()| guard)
         });
         // The whole error would name the temporary directory, which means nothing to anyone.
         let (guard, path) = made.map_err(|e| io::Error::from(e.kind()))?.into_parts();
-        Ok(Beside(path.keep()?, guard))
+        Ok(TemporaryFolder(path.keep()?, guard))
     }
 }
 
-impl Drop for Beside {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // Nothing, if it has moved.
+        // If it has moved, there is nothing to remove.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -229,11 +229,11 @@ fn fill(suite: &Suite, folder: &Path) -> io::Result<Vec<Fleeting>> {
 /// The suite of a directory that [`write`](self::write()) made.
 ///
 /// # Errors
-/// If the directory holds anything else: the operands must be this version's for their formats, for
-/// what is concluded from an answer depends on the question.
+/// If the directory holds anything else: conclusions from answers depend on the operands, so these must be this
+/// version's for their formats.
 pub fn read(folder: &Path) -> Result<Suite, FileError> {
     let path = folder.join("manifest.json");
-    let suite = promised(&path).map_err(|fault| fault.of(&path))?;
+    let suite = described(&path).map_err(|fault| fault.of(&path))?;
     for (file, expected) in NAMES.into_iter().zip(operands(&suite)) {
         let path = folder.join(file);
         let (found, _) = codes(&path, expected.format(), expected.shape())?;
@@ -249,17 +249,9 @@ pub fn read(folder: &Path) -> Result<Suite, FileError> {
 const AGAIN: &str = "write the probes again with this version, and run them again";
 
 /// The suite that a manifest describes.
-fn promised(path: &Path) -> Result<Suite, Fault> {
+fn described(path: &Path) -> Result<Suite, Fault> {
     let text = read_text(path, "manifest of probes", MAX_DOCUMENT);
-    parsed(&text.map_err(|error| *error.fault)?)
-}
-
-/// The suite that the text of a manifest describes.
-///
-/// # Errors
-/// If it lists other cases than this version writes for its formats.
-pub fn parsed(text: &str) -> Result<Suite, Fault> {
-    let manifest = Manifest::parse(text)?;
+    let manifest = Manifest::parse(&text.map_err(|error| *error.fault)?)?;
     let suite = Suite::scaled(manifest.a, manifest.b, manifest.accumulator, manifest.scale);
     let suite = suite.map_err(Fault::from)?;
     manifest.confirm(&suite)?;

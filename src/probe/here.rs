@@ -1,12 +1,12 @@
-//! What this machine's processor answers.
+//! The answers of this machine's processor.
 
 use tcverify_kernels::{Lanes, Native};
 
 use super::Suite;
 use crate::num::Format;
 
-/// Answers of an instruction of this processor to the cases of a suite of its formats: a chain of it over K, from C.
-/// None where the processor does not have it.
+/// The answers of a chain of an instruction over K, from C, to the cases of a suite of its formats. None if this
+/// processor does not have it.
 pub fn answers(native: Native, suite: &Suite) -> Option<Vec<u64>> {
     debug_assert_eq!([suite.a, suite.b, suite.accumulator], native.formats());
     let mut answers = Vec::with_capacity(suite.cases.len());
@@ -29,7 +29,7 @@ pub fn answers(native: Native, suite: &Suite) -> Option<Vec<u64>> {
     Some(answers)
 }
 
-/// Operands of this format in a lane.
+/// How many operands of this format a lane has.
 fn span(format: Format) -> usize {
     32 / format.width() as usize
 }

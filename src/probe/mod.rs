@@ -6,16 +6,16 @@
 //! ```
 //!
 //! * [`number`]: codes of numbers given as integers, and products of a wanted value and exponent.
-//! * [`suite`]: cases; `desk` has the pen they are written with, `families` one file for each question.
+//! * [`suite`]: cases; `builder` builds them, `families` has one file for each question.
 //! * [`replay`]: what a model answers to a case.
 //! * [`here`]: the answers of this machine's CPU.
 //! * [`folder`]: a directory of probes, written and read back.
 //! * [`infer`]: from answers to the constants of a step.
 //! * [`features`]: from answers to a table.
 //!
-//! Nothing here knows a GPU: a suite depends on formats alone, and is the same on every run.
+//! Nothing here knows a GPU: a suite depends on its formats alone.
 
-mod desk;
+mod builder;
 mod families;
 pub mod features;
 pub mod folder;

@@ -1,4 +1,4 @@
-//! Codes of numbers given as integers: what probes are made of.
+//! Codes of numbers given as integers, for probes.
 
 use crate::num::{Class, Format};
 
@@ -29,6 +29,11 @@ pub fn code(format: Format, negative: bool, m: u64, e: i32) -> Option<u64> {
     (format.unpack(code).class == Class::Finite).then_some(code)
 }
 
+/// The code of 1.
+pub fn one(format: Format) -> u64 {
+    code(format, false, 1, 0).expect("every format has a one")
+}
+
 /// The exponent of a format's smallest number.
 pub fn lowest(format: Format) -> i32 {
     format.min_exponent() - format.fraction_bits() as i32
@@ -56,7 +61,7 @@ pub fn factors(
         return both(0);
     }
     let (lx, ly) = (mx.ilog2() as i32, my.ilog2() as i32);
-    // i for which both are normal, as far as exponents tell.
+    // Exponents i for which both are normal.
     let least = (a.min_exponent() - lx).max(e + ly - b.max_exponent());
     let most = (a.max_exponent() - lx).min(e + ly - b.min_exponent());
     let middle = e.div_euclid(2);
@@ -80,7 +85,7 @@ pub fn scale_powers(format: Format) -> Vec<(i32, u64)> {
     };
     let mut all: Vec<_> = (0..=format.max_code()).filter_map(power).collect();
     all.sort_unstable();
-    // Codes that differ in a bit that is ignored are one scale.
+    // Codes that differ in an ignored bit are one scale.
     all.dedup_by_key(|(exponent, _)| *exponent);
     all
 }

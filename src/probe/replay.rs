@@ -1,34 +1,41 @@
-//! What a model answers to a case.
+//! The answers of a model to cases.
 
 use super::Case;
 use crate::emu::Arithmetic;
 use crate::emu::step::{Carried, Formats, Step, scaled};
 use crate::num::{Class, Format, Unpacked};
 
-/// A case taken apart once, to be replayed by many models.
+/// A case unpacked once, for replays by many models.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// Up to the last that is not +0 times +0, or has scales other than 1.
-    a: Vec<Unpacked>,
-    b: Vec<Unpacked>,
-    scales: Option<Scales>,
-    c: u64,
+    pub(super) a: Vec<Unpacked>,
+    pub(super) b: Vec<Unpacked>,
+    pub(super) scales: Option<Scales>,
+    pub(super) c: u64,
     /// K, zeros included.
-    k: usize,
+    pub(super) k: usize,
 }
 
 /// Scales of operands.
 #[derive(Clone, Debug)]
-struct Scales {
+pub(super) struct Scales {
     /// Codes, one an operand.
-    codes: [Vec<u8>; 2],
-    /// The operands with the exponents that powers of two give them.
-    moved: [Vec<Unpacked>; 2],
+    pub codes: [Vec<u8>; 2],
+    /// The operands with the exponents that powers of two give them; none where scales have significands.
+    pub moved: [Vec<Unpacked>; 2],
 }
 
 impl Prepared {
     pub fn new(formats: Formats, case: &Case) -> Prepared {
-        let codes = scales_of_operands(formats, case);
+        // One an operand, if operands have some.
+        let codes = formats.scale.map(|scale| {
+            let of = |codes: &Vec<u64>| -> Vec<u8> {
+                let k = 0..case.a.len();
+                k.map(|k| codes[k / scale.block] as u8).collect()
+            };
+            case.scales.each_ref().map(of)
+        });
         let one = |code: &u8| {
             formats.scale.is_some_and(|scale| {
                 let x = scale.format.unpack((*code).into());
@@ -86,7 +93,7 @@ impl Prepared {
         let mut start = 0;
         while start < self.k {
             let before = step.finish(formats, &carried);
-            // What a step is not given is +0 times +0.
+            // A step takes missing products as +0 times +0.
             let given = start.min(active)..active.min(start + span);
             let scales = codes.map(|scales| {
                 let [of_a, of_b] = &scales.codes;
@@ -94,7 +101,7 @@ impl Prepared {
             });
             let (a, b) = (&a[given.clone()], &b[given]);
             step.run_scaled(formats, a, b, scales, &mut carried);
-            // A step of zeros that changes nothing will change nothing the next time either.
+            // A step of zeros that changes nothing never will.
             if start >= active && step.finish(formats, &carried) == before {
                 break;
             }
@@ -102,14 +109,6 @@ impl Prepared {
         }
         step.finish(formats, &carried)
     }
-}
-
-/// Codes of scales, one an operand, if operands have some.
-pub(super) fn scales_of_operands(formats: Formats, case: &Case) -> Option<[Vec<u8>; 2]> {
-    let block = formats.scale?.block;
-    let of =
-        |codes: &[u64]| -> Vec<u8> { (0..case.a.len()).map(|k| codes[k / block] as u8).collect() };
-    Some([of(&case.scales[0]), of(&case.scales[1])])
 }
 
 /// The answers of a model to some cases.

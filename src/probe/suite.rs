@@ -1,6 +1,7 @@
-//! Cases, and the suites of them.
+//! Suites of cases.
 
-pub use super::desk::{Case, Desk, INTEGER_K, K, Pen, Tag};
+use super::builder::SuiteBuilder;
+pub use super::builder::{Case, INTEGER_K, K, Tag};
 use super::families;
 use crate::emu::Scale;
 use crate::emu::step::Formats;
@@ -20,7 +21,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// The probes for products of `a` and `b` accumulated in `accumulator`: the same ones each time.
+    /// The probes for products of `a` and `b` accumulated in `accumulator`.
     ///
     /// # Errors
     /// If nothing accumulates in that format, or it multiplies no such pair.
@@ -84,9 +85,9 @@ impl Suite {
         let (k, cases) = if integers {
             (INTEGER_K, families::integers::all(a, b))
         } else {
-            let mut desk = Desk::new(a, b, accumulator, scale);
-            families::all(&mut desk);
-            (K, desk.cases)
+            let mut suite = SuiteBuilder::new(a, b, accumulator, scale);
+            families::all(&mut suite);
+            (K, suite.cases)
         };
         Ok(Suite {
             a,
@@ -105,8 +106,8 @@ impl Suite {
         format!("{}*{}{scale} -> {}", self.a, self.b, self.accumulator)
     }
 
-    /// As a step has them.
-    pub fn of_step(&self) -> Formats {
+    /// The formats of a step.
+    pub fn step_formats(&self) -> Formats {
         Formats {
             a: self.a,
             b: self.b,

@@ -1,5 +1,5 @@
-//! Scales of the sums of so many k, as kernels with scales of blocks have them: concluded by least squares from
-//! every row of D, then tested on every element.
+//! Scales of blocks of k, as block-scaled kernels have them: concluded by least squares from every row of D, then
+//! tested on every element.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::super::{Case, Found, Hypothesis};
 use super::points::{Point, Points};
 use super::solve::vary;
 use super::{FEW, listed};
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Element, Replay};
 
-/// k, and columns, that share a scale.
+/// Numbers of k, and of columns, that share a scale.
 const OF_K: [usize; 3] = [128, 64, 32];
 const COLUMNS: usize = 128;
 
-/// Blocks that one element has.
+/// Most blocks of an element.
 const MOST: usize = 16;
 
-/// The first length of blocks that gives D.
+/// Scales of the first length of blocks that gives D.
 pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
     let replay = case.replay;
     let problem = replay.problem;
@@ -37,9 +37,7 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
         let at: Vec<Element> = points.all.iter().map(|point| point.at).collect();
         let parts = (0..problem.k).step_by(of_k).map(|first| {
             let part = Replay {
-                problem: Problem {
-                    ..problem.part_k(first..(first + of_k).min(problem.k))
-                },
+                problem: problem.part_k(first..(first + of_k).min(problem.k)),
                 convert_to: None,
                 ..replay
             };
@@ -49,19 +47,18 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
                 .collect()
         });
         let parts: Vec<Vec<f64>> = parts.collect();
-        if let Some(found) = scaled(points, &parts, of_k, problem.m) {
+        if let Some(found) = scaled(points, &parts, of_k) {
             return Ok(vec![found]);
         }
     }
     Ok(Vec::new())
 }
 
-/// Solves each row, and the columns of it that share scales, by itself.
-fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<Found> {
+/// Solves the columns of each row that share scales by themselves.
+fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize) -> Option<Found> {
     let mut rows: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (i, point) in points.all.iter().enumerate() {
-        let row = point.at.batch * m + point.at.row;
-        rows.entry((row, point.at.column / COLUMNS))
+        rows.entry((point.row, point.at.column / COLUMNS))
             .or_default()
             .push(i);
     }
@@ -70,25 +67,21 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<
         let scales = least_squares(points, parts, members)?;
         more += members.len() as isize - scales.len() as isize;
         for &i in members {
-            let sum: f64 = parts
-                .iter()
-                .zip(&scales)
-                .map(|(part, scale)| part[i] * scale)
-                .sum();
-            let size: f64 = parts
-                .iter()
-                .zip(&scales)
-                .map(|(part, scale)| (part[i] * scale).abs())
-                .sum();
+            let terms = || {
+                parts
+                    .iter()
+                    .zip(&scales)
+                    .map(|(part, scale)| part[i] * scale)
+            };
+            let (sum, size) = (terms().sum(), terms().map(f64::abs).sum());
             exact += usize::from(gives(&points.all[i], sum, size)?);
         }
-        // Sums that are missing altogether have another cause.
+        // Scales of 0 are missing sums, which have another cause.
         let some = |scale: &f64| scale.abs() > 1e-3 && (scale - 1.0).abs() > 1e-3;
         varied |= vary(scales.iter().copied()) && scales.iter().any(some);
         first.get_or_insert(scales);
     }
-    // Elements beyond those that the numbers were concluded from. Rounded in another way, sums are nearly multiplied
-    // with 1.
+    // More elements are needed than numbers were concluded. Scales near 1 are another rounding.
     if more < 16 || more < rows.len() as isize || !varied {
         return None;
     }
@@ -104,14 +97,14 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize, m: usize) -> Option<
     Some(Found::new(Hypothesis::BlockScales, text).at([of_k]))
 }
 
-/// Whether a sum lies within the element's range; none if it is further away than rounding to f32 takes it.
+/// Whether a sum lies within the element's range; none if it is further away than rounding to f32 can move it.
 fn gives(point: &Point, sum: f64, size: f64) -> Option<bool> {
     let [low, high] = point.range?;
     let slack = 2f64.powi(-21) * size;
     (low - slack <= sum && sum <= high + slack).then_some(low <= sum && sum <= high)
 }
 
-/// The scales that come nearest to D in these elements.
+/// The scales with the least squared error in these elements.
 fn least_squares(points: &Points, parts: &[Vec<f64>], members: &[usize]) -> Option<Vec<f64>> {
     let n = parts.len();
     if members.len() < n + 2 {
@@ -120,7 +113,7 @@ fn least_squares(points: &Points, parts: &[Vec<f64>], members: &[usize]) -> Opti
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for &i in members {
         let [low, high] = points.all[i].range?;
-        // Large elements are known less well.
+        // The last bit of a large element is worth more.
         let weight = 1.0 / (high - low).max(1e-30).powi(2);
         for (row, part) in matrix.iter_mut().zip(parts) {
             for (cell, other) in row.iter_mut().zip(parts) {

@@ -1,4 +1,4 @@
-//! What an epilogue makes of a sum, and whether that is D.
+//! An epilogue, and whether it gives D.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::function::Function;
 use super::points::{Point, Points};
 use crate::num::{Format, Rounding, round_code};
 
-/// Numbers of rows, which count on from matrix to matrix, or of columns.
+/// A number for every row, counted over all matrices, or for every column.
 pub type Table = BTreeMap<usize, f32>;
 
 /// An epilogue: factors, scales, a bias and a function, in this order, each in f32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
-    /// Of the sum without C, which is added or left out; else of the sum as it was asked for.
+    /// It starts from the sum without C, which it adds or leaves out; else from the requested sum.
     pub bare: bool,
     pub alpha: f32,
     pub beta: Option<f32>,
@@ -22,18 +22,12 @@ pub struct Formula {
     pub columns: Option<Table>,
     pub bias: Option<Table>,
     pub function: Option<Function>,
-    /// The function is that of a number of D's format, as a kernel of its own computes it.
+    /// A kernel of its own applies the function, to numbers of D's format.
     pub stored: bool,
 }
 
-/// How many elements it gives bit for bit; the others except the last bits of what a function is computed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fit {
-    pub exact: usize,
-}
-
 impl Formula {
-    pub fn asked() -> Formula {
+    pub fn requested() -> Formula {
         Formula {
             bare: false,
             alpha: 1.0,
@@ -49,27 +43,26 @@ impl Formula {
     pub fn bare() -> Formula {
         Formula {
             bare: true,
-            ..Formula::asked()
+            ..Formula::requested()
         }
     }
 
-    /// Whether products of several scales may be rounded in another order than here.
+    /// Whether kernels may round products of several scales in another order.
     fn is_loose(&self) -> bool {
         self.rows.is_some() && self.columns.is_some()
     }
 
-    /// Before the function.
-    pub fn linear(&self, m: usize, point: &Point) -> f32 {
-        let sum = if self.bare { point.bare } else { point.asked };
+    /// The number before the function.
+    pub fn linear(&self, point: &Point) -> f32 {
+        let sum = point.sum(self.bare);
         let mut x = match self.beta {
             Some(beta) => self.alpha.mul_add(sum, beta * point.c),
             None if self.alpha == 1.0 => sum,
             None => self.alpha * sum,
         };
-        let row = point.at.batch * m + point.at.row;
         let of =
             |table: &Option<Table>, at: usize| table.as_ref().and_then(|t| t.get(&at).copied());
-        if let Some(scale) = of(&self.rows, row) {
+        if let Some(scale) = of(&self.rows, point.row) {
             x *= scale;
         }
         if let Some(scale) = of(&self.columns, point.at.column) {
@@ -81,26 +74,27 @@ impl Formula {
         x
     }
 
-    /// Whether it gives every element.
-    pub fn fits(&self, case: &Case, points: &Points) -> Option<Fit> {
-        let m = case.replay.problem.m;
+    /// If it gives every element: how many bit for bit. The others may differ in the last bits, which depend on how a
+    /// function is computed.
+    pub fn fits(&self, case: &Case, points: &Points) -> Option<usize> {
         let mut exact = 0;
         for point in &points.all {
-            let x = self.linear(m, point);
+            let x = self.linear(point);
             let x = if self.stored {
-                stored(x, points.format)
+                stored(x, case.replay.format())
             } else {
                 x
             };
-            exact += usize::from(self.gives(case, points.format, x, point)?);
+            exact += usize::from(self.gives(case, x, point)?);
         }
-        Some(Fit { exact })
+        Some(exact)
     }
 
-    /// Whether it gives the element bit for bit; none if not even nearly.
-    fn gives(&self, case: &Case, format: Format, x: f32, point: &Point) -> Option<bool> {
+    /// Whether it gives the element bit for bit; none if it is further away than the last bits of f32.
+    fn gives(&self, case: &Case, x: f32, point: &Point) -> Option<bool> {
         let same = |y: f32| {
             let code = case.replay.convert(u64::from(y.to_bits()));
+            let format = case.replay.format();
             case.policy.accepts(format, code, point.given)
         };
         let y = match self.function {

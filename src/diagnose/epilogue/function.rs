@@ -1,4 +1,4 @@
-//! Functions of every element, estimated in f64: which numbers they can come from, and what they give.
+//! Functions of every element in f64, and their inverses.
 
 use super::super::Hypothesis;
 
@@ -41,7 +41,7 @@ impl Function {
         }
     }
 
-    /// The result, where all that compute it give the same bits.
+    /// The result, if every implementation gives the same bits.
     pub fn exactly(self, x: f32) -> Option<f32> {
         let relu = if x > 0.0 { x } else { 0.0 };
         match self {
@@ -64,7 +64,7 @@ impl Function {
         }
     }
 
-    /// What it makes numbers in this range of; all of them where the range says nothing. None if it never gives one.
+    /// The range of arguments with values in this range; none if there is none. It may be too wide.
     pub fn before(self, [low, high]: [f64; 2]) -> Option<[f64; 2]> {
         let everything = [f64::NEG_INFINITY, f64::INFINITY];
         match self {
@@ -79,13 +79,13 @@ impl Function {
                 (high >= 0.0 && low <= top).then_some([low, above])
             }
             _ if high < self.least() => None,
-            // Below zero two numbers have the same.
+            // Below zero two arguments have the same value.
             _ if low <= 0.0 => Some(everything),
             _ => Some([self.inverse(low), self.inverse(high)]),
         }
     }
 
-    /// No more than its least value.
+    /// A lower bound of its values.
     fn least(self) -> f64 {
         match self {
             Function::Silu => -0.2786,
@@ -93,7 +93,7 @@ impl Function {
         }
     }
 
-    /// The positive number with this value.
+    /// The positive argument with this value.
     fn inverse(self, value: f64) -> f64 {
         let (mut low, mut high) = (0.0, 2.0 * value + 4.0);
         for _ in 0..80 {

@@ -1,5 +1,5 @@
 //! What a kernel does with finished sums: functions, factors, scales, a bias, C left out. Unknown numbers are
-//! concluded from D, then every element that was examined has to follow from them.
+//! concluded from D, then must give every element that was examined.
 
 mod blocks;
 mod formula;
@@ -12,19 +12,19 @@ use super::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{ActivationChoice, Overrides};
 use crate::num::F32;
 use crate::report::grouped;
-use formula::{Fit, Formula, Table};
+use formula::{Formula, Table};
 use function::Function;
 use points::Points;
 use solve::{Known, SOLVERS};
 
-/// Too much would fit.
+/// Why no numbers are concluded.
 const FEW: &str = "too few elements differ to determine so many numbers";
 const NEARLY: &str = "no numbers were found that give every bit; others might";
 
-/// Rows or columns whose numbers a sentence has.
+/// Most rows or columns whose numbers a sentence lists.
 const LISTED: usize = 4;
 
-/// The first that gives D.
+/// The first epilogue that gives D.
 pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
     let points = Points::of(case, trial);
     let points = points.as_ref().map_err(|why| *why);
@@ -52,12 +52,8 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
     found
 }
 
-/// Elements with the numbers that they are made of before a function; none if it never gives one of them.
-fn before<'p>(
-    case: &Case,
-    points: &'p Points,
-    function: Option<Function>,
-) -> Option<Vec<Known<'p>>> {
+/// Elements with the ranges of their numbers before a function; none if the function cannot give one of them.
+fn before(points: &Points, function: Option<Function>) -> Option<Vec<Known<'_>>> {
     let mut known = Vec::with_capacity(points.all.len());
     for point in &points.all {
         let Some(range) = point.range else { continue };
@@ -65,26 +61,25 @@ fn before<'p>(
             None => range,
             Some(function) => function.before(range)?,
         };
-        let row = point.at.batch * case.replay.problem.m + point.at.row;
-        known.push(Known { point, range, row });
+        known.push(Known { point, range });
     }
     Some(known)
 }
 
-/// Functions of the sum as it was asked for, and of that without C.
+/// Functions of the requested sum, and of the sum without C.
 fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
-    // Of examined elements that are all right, anything may be said that leaves them as they are.
+    // Where no examined element differs, every epilogue that changes nothing would fit.
     if points.all.iter().all(|point| !point.differs) {
         return Err("none of the elements examined for it differs");
     }
     trial.affords(0);
     let has_c = case.replay.problem.c.is_some();
-    let bases = [Some(Formula::asked()), has_c.then(Formula::bare)];
+    let bases = [Some(Formula::requested()), has_c.then(Formula::bare)];
     for base in bases.into_iter().flatten() {
         let none = base.bare.then_some(None);
         let all = none.into_iter().chain(Function::ALL.map(Some));
-        let mut fitting: Vec<(Formula, Fit)> = Vec::new();
-        for function in all.filter(|&function| before(case, points, function).is_some()) {
+        let mut fitting: Vec<(Formula, usize)> = Vec::new();
+        for function in all.filter(|&function| before(points, function).is_some()) {
             let formula = Formula {
                 function,
                 ..base.clone()
@@ -92,26 +87,26 @@ fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
             fitting.extend(fit(case, points, formula));
         }
         // What gives more of them; of equals the first.
-        fitting.sort_by_key(|(_, fit)| std::cmp::Reverse(fit.exact));
-        if let Some((first, fit)) = fitting.first() {
+        fitting.sort_by_key(|(_, exact)| std::cmp::Reverse(*exact));
+        if let Some((first, exact)) = fitting.first() {
             if points.all.len() < 8 {
                 return Err(FEW);
             }
-            let same = |(formula, other): &&(Formula, Fit)| {
-                other == fit && formula.function != first.function
+            let same = |(formula, other): &&(Formula, usize)| {
+                other == exact && formula.function != first.function
             };
             let others = fitting.iter().filter(same);
             let others: Vec<&str> = others
                 .filter_map(|(f, _)| Some(f.function?.name()))
                 .collect();
-            return Ok(vec![told(case, points, first, *fit, &others)]);
+            return Ok(vec![describe(case, points, first, *exact, &others)]);
         }
     }
     Ok(Vec::new())
 }
 
 /// The formula as it is, or with its function as a kernel of its own.
-fn fit(case: &Case, points: &Points, formula: Formula) -> Option<(Formula, Fit)> {
+fn fit(case: &Case, points: &Points, formula: Formula) -> Option<(Formula, usize)> {
     let narrow = case.is_narrow();
     let smooth = formula
         .function
@@ -122,10 +117,10 @@ fn fit(case: &Case, points: &Points, formula: Formula) -> Option<(Formula, Fit)>
     });
     let both = [Some(formula), alone].into_iter().flatten();
     let fitting = both.filter_map(|formula| {
-        let fit = formula.fits(case, points)?;
-        Some((formula, fit))
+        let exact = formula.fits(case, points)?;
+        Some((formula, exact))
     });
-    fitting.max_by_key(|(formula, fit)| (fit.exact, !formula.stored))
+    fitting.max_by_key(|(formula, exact)| (*exact, !formula.stored))
 }
 
 /// Numbers that a solver finds before each of the functions.
@@ -133,7 +128,7 @@ fn solved(case: &Case, points: &Points, solver: solve::Solver) -> Tested {
     let has_c = case.replay.problem.c.is_some();
     let mut nearly = false;
     for function in std::iter::once(None).chain(Function::ALL.map(Some)) {
-        let Some(known) = before(case, points, function) else {
+        let Some(known) = before(points, function) else {
             continue;
         };
         for formula in solver(&known, has_c).into_iter().flatten() {
@@ -141,43 +136,46 @@ fn solved(case: &Case, points: &Points, solver: solve::Solver) -> Tested {
             if !points.tell(formula.unknown()) {
                 continue;
             }
-            if let Some((formula, fit)) = fit(
-                case,
-                points,
-                Formula {
-                    function,
-                    ..formula
-                },
-            ) {
-                return Ok(vec![told(case, points, &formula, fit, &[])]);
+            let formula = Formula {
+                function,
+                ..formula
+            };
+            if let Some((formula, exact)) = fit(case, points, formula) {
+                return Ok(vec![describe(case, points, &formula, exact, &[])]);
             }
         }
     }
     if nearly { Err(NEARLY) } else { Ok(Vec::new()) }
 }
 
-/// What an epilogue that fits says.
-fn told(case: &Case, points: &Points, formula: &Formula, fit: Fit, others: &[&str]) -> Found {
+/// An epilogue that fits and gives so many elements exactly.
+fn describe(
+    case: &Case,
+    points: &Points,
+    formula: &Formula,
+    exact: usize,
+    others: &[&str],
+) -> Found {
     let has_c = case.replay.problem.c.is_some();
-    let mut said = formula.said(has_c);
+    let mut text = formula.describe(has_c);
     if !others.is_empty() {
-        said += &format!(
+        text += &format!(
             " (or {}: this D does not distinguish them)",
             others.join(" or ")
         );
     }
     let all = points.all.len();
-    let tested = match all - fit.exact {
+    let tested = match all - exact {
         0 => format!("it gives {}, bit for bit", points.named()),
         rest => format!(
             "it gives {} of {} bit for bit, and {} except for the last bits, which depend on how it is computed",
-            grouped(fit.exact as u64),
+            grouped(exact as u64),
             points.named(),
             grouped(rest as u64)
         ),
     };
-    let found = Found::new(formula.hypothesis(has_c), format!("{said}: {tested}"));
-    if fit.exact == all {
+    let found = Found::new(formula.hypothesis(has_c), format!("{text}: {tested}"));
+    if exact == all {
         found.asking(formula.ask(has_c))
     } else {
         found
@@ -230,39 +228,39 @@ impl Formula {
     }
 
     /// `the sum of products is multiplied by 0.3 (alpha), then ReLU is applied`
-    fn said(&self, has_c: bool) -> String {
-        let mut said = Vec::new();
+    fn describe(&self, has_c: bool) -> String {
+        let mut parts = Vec::new();
         if self.leaves_c_out(has_c) {
-            said.push("C is left out".to_owned());
+            parts.push("C is left out".to_owned());
         }
         let beta = self.beta.filter(|beta| *beta != 1.0);
         match (self.alpha != 1.0, beta) {
-            (_, Some(beta)) => said.push(format!(
+            (_, Some(beta)) => parts.push(format!(
                 "the sum of products is multiplied by {} (alpha) and C by {beta} (beta)",
                 self.alpha
             )),
-            (true, None) => said.push(format!(
+            (true, None) => parts.push(format!(
                 "the sum of products is multiplied by {} (alpha)",
                 self.alpha
             )),
             (false, None) => {}
         }
         for (what, table) in [("row", &self.rows), ("column", &self.columns)] {
-            said.extend(table.as_ref().map(|table| {
+            parts.extend(table.as_ref().map(|table| {
                 format!(
                     "every {what} is multiplied by its own scale ({})",
                     listed(what, table)
                 )
             }));
         }
-        said.extend(self.bias.as_ref().map(|table| match constant(table) {
+        parts.extend(self.bias.as_ref().map(|table| match constant(table) {
             Some(one) => format!("{one} is added to every element (a bias)"),
             None => format!(
                 "a bias is added, one number per column ({})",
                 listed("column", table)
             ),
         }));
-        said.extend(self.function.map(|function| {
+        parts.extend(self.function.map(|function| {
             if self.stored {
                 format!(
                     "{} is applied to the elements as D stores them",
@@ -272,7 +270,7 @@ impl Formula {
                 format!("{} is applied", function.name())
             }
         }));
-        said.join(", then ")
+        parts.join(", then ")
     }
 
     /// The check that asks for it, if there is one.

@@ -1,38 +1,46 @@
-//! Elements of D beside the sums that they may be made of.
+//! Elements of D beside the sums from which an epilogue may compute them.
 
+use super::super::Case;
 use super::super::estimate::value;
 use super::super::trial::{SPENT, Trial};
-use super::super::{Case, trial};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, convert_exact};
 
-/// Elements that are examined where D has more: rows and columns of them.
+/// Rows and columns whose elements are examined in a large D.
 const ROWS: usize = 24;
 const COLUMNS: usize = 96;
 
-/// D's elements, of which all are examined.
+/// Most elements of a D that are all examined.
 const ALL: usize = 4096;
 
-/// An element of D and what it may be made of, in f32.
+/// An element of D, and its sums and C in f32.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     pub at: Element,
-    /// The sum as it was asked for, and the one without C.
-    pub asked: f32,
+    /// The row, counted over all matrices.
+    pub row: usize,
+    /// The requested sum, and the one without C.
+    pub requested: f32,
     pub bare: f32,
     pub c: f32,
     pub given: u64,
-    /// Whether D holds another code than was asked for.
+    /// Whether D holds another code than the requested one.
     pub differs: bool,
-    /// The numbers that are rounded to it; none of what is not a number.
+    /// The numbers that round to the given code; none for infinities and NaN.
     pub range: Option<[f64; 2]>,
 }
 
-/// All that epilogues are searched for in, and how many multiply-adds one of them takes.
+impl Point {
+    /// The sum without C, or the requested one.
+    pub fn sum(&self, bare: bool) -> f32 {
+        if bare { self.bare } else { self.requested }
+    }
+}
+
+/// The elements in which epilogues are searched.
 pub struct Points {
     pub all: Vec<Point>,
-    pub format: Format,
     /// Whether every element of D is among them.
     pub whole: bool,
 }
@@ -69,36 +77,33 @@ impl Points {
         if !trial.affords(at.len() as u64 * each) {
             return Err(SPENT);
         }
-        let asked = Replay {
+        let requested = Replay {
             kernel,
             convert_to: None,
             ..replay
         };
-        let sums = asked.elements(&at);
+        let sums = requested.elements(&at);
         let bare = match problem.c {
             None => sums.clone(),
             Some(_) => Replay {
                 problem: Problem { c: None, ..problem },
-                ..asked
+                ..requested
             }
             .elements(&at),
         };
         let number = |code: u64| f32::from_bits(code as u32);
         let point = |((&at, sum), bare): ((&Element, u64), u64)| {
             let row = at.batch * problem.m + at.row;
-            let trial::Stored { given, .. } = case.stored([row, at.column]);
+            let given = case.stored([row, at.column]).given;
             let c = problem.c.map(|c| {
                 let code = c.plane(at.batch).code(at.row, at.column);
                 convert_exact(c.tensor().format(), code, Format::Fp32)
             });
-            let c = match c {
-                None => 0,
-                Some(Ok(code)) => code,
-                Some(Err(_)) => return None,
-            };
+            let c = c.transpose().ok()?.unwrap_or(0);
             Some(Point {
                 at,
-                asked: number(sum),
+                row,
+                requested: number(sum),
                 bare: number(bare),
                 c: number(c),
                 given,
@@ -110,12 +115,11 @@ impl Points {
         let all: Option<Vec<Point>> = pairs.map(point).collect();
         Ok(Points {
             all: all.ok_or("C is not representable in FP32")?,
-            format,
             whole,
         })
     }
 
-    /// Whether elements that differ say enough of so many unknown numbers.
+    /// Whether enough elements differ to determine so many unknown numbers.
     pub fn tell(&self, unknown: usize) -> bool {
         let differing = self.all.iter().filter(|point| point.differs).count();
         8 * differing >= self.all.len() && self.all.len() >= 2 * unknown + 8
@@ -129,7 +133,7 @@ impl Points {
     }
 }
 
-/// All of a small D; of a large one those where some rows and columns meet.
+/// All elements of a small D; in a large one those of some rows and columns.
 fn elements(problem: &Problem) -> (Vec<Element>, bool) {
     let (m, n) = (problem.m, problem.n);
     let rows = problem.batches() * m;
@@ -151,7 +155,7 @@ fn elements(problem: &Problem) -> (Vec<Element>, bool) {
     ((0..rows_of * columns_of).map(element).collect(), whole)
 }
 
-/// The numbers that a code is the nearest to.
+/// The numbers to which a code is the nearest.
 fn range(format: Format, code: u64) -> Option<[f64; 2]> {
     let sign = format.sign_mask();
     let magnitude = code & !sign;
@@ -170,7 +174,7 @@ fn range(format: Format, code: u64) -> Option<[f64; 2]> {
         2.0 * here - below
     };
     let [low, high] = [(below + here) / 2.0, (here + above) / 2.0];
-    // Before it was rounded to few bits it was rounded to FP32.
+    // A number was rounded to FP32 before it was rounded to fewer bits.
     let slack = match format {
         Format::Fp32 => 0.0,
         _ => here * 2f64.powi(-24),

@@ -1,21 +1,45 @@
-//! Numbers of an epilogue, concluded from D: guesses that only their test makes findings.
+//! Guesses at the numbers of an epilogue, concluded from D. Only their test makes them findings.
+
+use std::collections::BTreeMap;
 
 use super::formula::{Formula, Table};
 use super::points::Point;
 
-/// An element and the numbers that a function makes it of.
+/// An element and the range of its number before a function.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     pub point: &'a Point,
     pub range: [f64; 2],
-    /// The row, counted on from matrix to matrix.
-    pub row: usize,
 }
 
-/// How a solution is searched for: none if D refutes it.
+impl Known<'_> {
+    fn bounded(&self) -> bool {
+        self.range.iter().all(|end| end.is_finite())
+    }
+
+    fn middle(&self) -> f64 {
+        (self.range[0] + self.range[1]) / 2.0
+    }
+
+    fn width(&self) -> f64 {
+        self.range[1] - self.range[0]
+    }
+
+    /// The sum without C, or the requested one.
+    fn sum(&self, bare: bool) -> f64 {
+        f64::from(self.point.sum(bare))
+    }
+
+    /// Its row (side 0) or its column (side 1).
+    fn index(&self, side: usize) -> usize {
+        [self.point.row, self.point.at.column][side]
+    }
+}
+
+/// Formulas that D may follow, by whether there is a C; none if D refutes them all.
 pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
 
-/// Kinds of numbers, and whether they are told as `what` is.
+/// What is concluded, by which solver, and how many unknown numbers there are at least.
 pub const SOLVERS: [(&str, Solver, usize); 4] = [
     ("factors alpha and beta", factors, 2),
     ("a bias per column", bias, 0),
@@ -23,7 +47,7 @@ pub const SOLVERS: [(&str, Solver, usize); 4] = [
     ("scales of rows and columns together", both, 0),
 ];
 
-/// Numbers that may be tested.
+/// Most numbers that are tested.
 const GUESSES: usize = 12;
 
 const EVERYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -36,7 +60,7 @@ fn is_empty([low, high]: [f64; 2]) -> bool {
     low.is_nan() || high.is_nan() || low > high
 }
 
-/// What a number has to be multiplied by to come into a range.
+/// The factors that take a number into a range.
 fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
     match by {
         0.0 if low <= 0.0 && 0.0 <= high => EVERYTHING,
@@ -46,12 +70,18 @@ fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
     }
 }
 
-fn sum(known: &Known, bare: bool) -> f64 {
-    f64::from(if bare {
-        known.point.bare
-    } else {
-        known.point.asked
-    })
+/// The intersection of the ranges of all elements, for each row (side 0) or column (side 1).
+fn common<'a>(
+    known: impl IntoIterator<Item = &'a Known<'a>>,
+    side: usize,
+    range: impl Fn(&Known) -> [f64; 2],
+) -> BTreeMap<usize, [f64; 2]> {
+    let mut ranges = BTreeMap::new();
+    for one in known {
+        let common = ranges.entry(one.index(side)).or_insert(EVERYTHING);
+        *common = meet(*common, range(one));
+    }
+    ranges
 }
 
 /// `alpha * sum`, with `C` as it is, left out or multiplied.
@@ -62,7 +92,7 @@ fn factors(known: &[Known], has_c: bool) -> Option<Vec<Formula>> {
             let off = c * f64::from(one.point.c);
             meet(
                 range,
-                quotient(one.range.map(|end| end - off), sum(one, true)),
+                quotient(one.range.map(|end| end - off), one.sum(true)),
             )
         });
         let numbers = numbers(range).into_iter().filter(|x| *x != 1.0);
@@ -78,9 +108,9 @@ fn factors(known: &[Known], has_c: bool) -> Option<Vec<Formula>> {
         return (!all.is_empty()).then_some(all);
     }
     all.extend(alone(Some(1.0)));
-    for alpha in alphas(known, |one| (sum(one, true), f64::from(one.point.c))) {
+    for alpha in alphas(known) {
         let range = known.iter().fold(EVERYTHING, |range, one| {
-            let off = f64::from(alpha) * sum(one, true);
+            let off = f64::from(alpha) * one.sum(true);
             let c = f64::from(one.point.c);
             let slack = 2f64.powi(-24) * off.abs();
             meet(
@@ -98,20 +128,16 @@ fn factors(known: &[Known], has_c: bool) -> Option<Vec<Formula>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Factors of the first of two numbers, by least squares, the simple ones first.
-fn alphas(known: &[Known], pair: impl Fn(&Known) -> (f64, f64)) -> Vec<f32> {
+/// Factors of the sums beside a factor of C, by least squares, the simple ones first.
+fn alphas(known: &[Known]) -> Vec<f32> {
     let mut s = [0.0f64; 5];
     let mut widths = 0.0;
-    for one in known
-        .iter()
-        .filter(|one| one.range[0].is_finite() && one.range[1].is_finite())
-    {
-        let (x, z) = pair(one);
-        let y = (one.range[0] + one.range[1]) / 2.0;
-        let width = one.range[1] - one.range[0];
+    for one in known.iter().filter(|one| one.bounded()) {
+        let (x, z) = (one.sum(true), f64::from(one.point.c));
+        let y = one.middle();
         let add = [x * x, x * z, z * z, x * y, z * y];
         s.iter_mut().zip(add).for_each(|(s, add)| *s += add);
-        widths += width * width * x * x;
+        widths += one.width() * one.width() * x * x;
     }
     let [xx, xz, zz, xy, zy] = s;
     let determinant = xx * zz - xz * xz;
@@ -125,68 +151,68 @@ fn alphas(known: &[Known], pair: impl Fn(&Known) -> (f64, f64)) -> Vec<f32> {
     numbers
 }
 
-/// A constant for every column, of the sum as it was asked for, or of one that is multiplied.
+/// A constant for every column, added to the requested sum or to a multiple of the sum without C.
 fn bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let mut found = Vec::new();
-    for base in [Formula::asked(), Formula::bare()] {
+    for base in [Formula::requested(), Formula::bare()] {
         found.extend(with_bias(known, base));
     }
-    // Deviations from the mean of each column have no bias.
-    let mut means: std::collections::BTreeMap<usize, [f64; 3]> = Default::default();
-    let finite = |one: &&Known| one.range.iter().all(|end| end.is_finite());
-    for one in known.iter().filter(finite) {
+    // Deviations from the mean of each column are free of the bias.
+    let mut means: BTreeMap<usize, [f64; 3]> = Default::default();
+    let bounded = || known.iter().filter(|one| one.bounded());
+    for one in bounded() {
         let mean = means.entry(one.point.at.column).or_default();
-        let add = [sum(one, true), (one.range[0] + one.range[1]) / 2.0, 1.0];
+        let add = [one.sum(true), one.middle(), 1.0];
         mean.iter_mut()
             .zip(add)
             .for_each(|(mean, add)| *mean += add);
     }
     let (mut products, mut squares, mut widths) = (0.0, 0.0, 0.0);
-    for one in known.iter().filter(finite) {
+    for one in bounded() {
         let [x, y, count] = means[&one.point.at.column];
-        let x = sum(one, true) - x / count;
-        let width = one.range[1] - one.range[0];
-        products += x * ((one.range[0] + one.range[1]) / 2.0 - y / count);
+        let x = one.sum(true) - x / count;
+        products += x * (one.middle() - y / count);
         squares += x * x;
-        widths += width * width * x * x;
+        widths += one.width() * one.width() * x * x;
     }
     if found.is_empty() && squares > 0.0 {
         let (alpha, error) = (products / squares, 4.0 * widths.sqrt() / squares);
         let alphas = numbers([alpha - error - 1e-7, alpha + error + 1e-7]);
         for alpha in alphas.into_iter().filter(|x| *x != 1.0).take(GUESSES) {
-            found.extend(with_bias(
-                known,
-                Formula {
-                    alpha,
-                    ..Formula::bare()
-                },
-            ));
+            let base = Formula {
+                alpha,
+                ..Formula::bare()
+            };
+            found.extend(with_bias(known, base));
         }
     }
     (!found.is_empty()).then_some(found)
 }
 
+/// A number of every range.
+fn table(ranges: &BTreeMap<usize, [f64; 2]>) -> Option<Table> {
+    let numbers = ranges.iter();
+    numbers
+        .map(|(&index, &range)| Some((index, simple(range)?)))
+        .collect()
+}
+
 /// The same number for all columns if there is one, else one for each.
 fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
-    let mut ranges: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
-    let mut common = EVERYTHING;
-    for one in known {
-        // What the base is before the bias; a row is of no matter without scales of rows.
-        let x = f64::from(base.linear(1, one.point));
-        let off = one.range.map(|end| end - x);
-        let range = ranges.entry(one.point.at.column).or_insert(EVERYTHING);
-        *range = meet(*range, off);
-        common = meet(common, off);
-        if is_empty(*range) {
-            return None;
-        }
+    // The difference to the base.
+    let ranges = common(known, 1, |one| {
+        let x = f64::from(base.linear(one.point));
+        one.range.map(|end| end - x)
+    });
+    if ranges.values().any(|range| is_empty(*range)) {
+        return None;
     }
-    let table: Option<Table> = match numbers(common).first() {
+    let all = ranges
+        .values()
+        .fold(EVERYTHING, |all, range| meet(all, *range));
+    let table: Option<Table> = match numbers(all).first() {
         Some(&one) => Some(ranges.keys().map(|&column| (column, one)).collect()),
-        None => ranges
-            .iter()
-            .map(|(&column, &range)| Some((column, simple(range)?)))
-            .collect(),
+        None => table(&ranges),
     };
     Some(Formula {
         bias: Some(table?),
@@ -198,18 +224,11 @@ fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
 fn lines(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let mut found = Vec::new();
     for side in [0, 1] {
-        let mut ranges: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
-        for one in known {
-            let index = [one.row, one.point.at.column][side];
-            let range = ranges.entry(index).or_insert(EVERYTHING);
-            *range = meet(*range, quotient(one.range, sum(one, false)));
-        }
-        let table: Option<Table> = ranges
-            .iter()
-            .map(|(&index, &range)| Some((index, simple(range)?)))
-            .collect();
-        let Some(table) = table else { continue };
-        let formula = Formula::asked();
+        let ranges = common(known, side, |one| quotient(one.range, one.sum(false)));
+        let Some(table) = table(&ranges) else {
+            continue;
+        };
+        let formula = Formula::requested();
         found.push(match side {
             0 => Formula {
                 rows: Some(table),
@@ -227,35 +246,31 @@ fn lines(known: &[Known], _: bool) -> Option<Vec<Formula>> {
 /// A number for every row times one for every column: each in turn, as far as the others allow.
 fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     const ROUNDS: usize = 24;
-    let mut scales: [std::collections::BTreeMap<usize, f64>; 2] = Default::default();
-    let index = |one: &Known, side: usize| [one.row, one.point.at.column][side];
-    let strong = |one: &&Known| {
-        one.range.iter().all(|end| end.is_finite())
-            && one.range[0] * one.range[1] > 0.0
-            && sum(one, false) != 0.0
-    };
+    let mut scales: [BTreeMap<usize, f64>; 2] = Default::default();
+    let strong =
+        |one: &&Known| one.bounded() && one.range[0] * one.range[1] > 0.0 && one.sum(false) != 0.0;
     let known: Vec<&Known> = known.iter().filter(strong).collect();
     for one in &known {
         for (side, scales) in scales.iter_mut().enumerate() {
-            scales.insert(index(one, side), 1.0);
+            scales.insert(one.index(side), 1.0);
         }
     }
     for round in 0..3 * ROUNDS {
         let side = round % 2;
-        // Weighted by how well an element says it.
-        let mut means: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
-        let mut ends: std::collections::BTreeMap<usize, [f64; 2]> = Default::default();
+        let scaled = |one: &Known| one.sum(false) * scales[1 - side][&one.index(1 - side)];
+        // Elements of narrow ranges weigh more.
+        let mut means: BTreeMap<usize, [f64; 2]> = Default::default();
         for one in &known {
-            let other = scales[1 - side][&index(one, 1 - side)];
-            let x = sum(one, false) * other;
-            let width = (one.range[1] - one.range[0]) / x.abs();
+            let x = scaled(one);
+            let width = one.width() / x.abs();
             let weight = 1.0 / (width * width);
-            let mean = means.entry(index(one, side)).or_default();
+            let mean = means.entry(one.index(side)).or_default();
             mean[0] += weight * (one.range[0] + one.range[1]) / 2.0 / x;
             mean[1] += weight;
-            let range = ends.entry(index(one, side)).or_insert(EVERYTHING);
-            *range = meet(*range, quotient(one.range, x));
         }
+        let ends = common(known.iter().copied(), side, |one| {
+            quotient(one.range, scaled(one))
+        });
         for (at, [total, weight]) in means {
             // First the likeliest numbers, then ones in the middle of what all elements allow.
             let [low, high] = ends[&at];
@@ -272,7 +287,7 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     if !first.is_finite() || first == 0.0 {
         return None;
     }
-    // Rounded in another way, every sum is nearly multiplied by 1.
+    // Scales near 1 are another rounding.
     if !scales.iter().any(|side| vary(side.values().copied())) {
         return None;
     }
@@ -285,11 +300,11 @@ fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     Some(vec![Formula {
         rows: Some(table(0, first)),
         columns: Some(table(1, 1.0 / first)),
-        ..Formula::asked()
+        ..Formula::requested()
     }])
 }
 
-/// Whether numbers differ by more than roundings do.
+/// Whether numbers differ by more than by roundings.
 pub fn vary(numbers: impl Iterator<Item = f64> + Clone) -> bool {
     let first = numbers.clone().next().unwrap_or(1.0);
     numbers
@@ -334,7 +349,7 @@ pub fn numbers([low, high]: [f64; 2]) -> Vec<f32> {
             numbers.push(x);
         }
     };
-    // A power of two, then few digits. Of zero there is no logarithm; below and above there are no numbers.
+    // A power of two, then few digits. The clamp is for the logarithm of zero.
     add(middle.signum() * middle.abs().log2().round().exp2());
     let magnitude = middle.abs().log10().floor().clamp(-400.0, 400.0) as i32;
     for digits in 0..9 {

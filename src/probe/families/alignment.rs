@@ -1,13 +1,13 @@
 //! How far below the largest term a term still counts, and how it is rounded there (Hawkeye,
 //! Alg. 5 and 6): the largest term cancels, so that the small one is all that remains.
 
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 
 pub const TELLS: &str = "fraction bits, rounding of alignment";
 
-pub fn write(desk: &mut Desk) {
-    let big = desk.big;
-    let reach = big - desk.lowest_product().max(desk.lowest_result());
+pub fn write(set: &mut SuiteBuilder) {
+    let big = set.big;
+    let reach = big - set.lowest_product().max(set.lowest_result());
     for d in 1..=reach.min(70) {
         for (m, e) in [(1u64, big - d), (3, big - d - 1), (5, big - d - 2)] {
             for negative in [false, true] {
@@ -20,14 +20,14 @@ pub fn write(desk: &mut Desk) {
                     ("", "depth", "far", "depth-c")
                 };
                 let small = format!("{sign}{m} * 2^{e}");
-                desk.case(format!(
+                set.case(format!(
                     "2^{big} - 2^{big} + {small}, all products of the first step"
                 ))
                 .cancelling(0, 1, big)
                 .product(2, negative, m, e)
                 .tag(depth, m as i32, d)
                 .done();
-                desk.case(format!(
+                set.case(format!(
                     "2^{big} at k = 0, -2^{big} at k = 1, {small} at k = 4"
                 ))
                 .cancelling(0, 1, big)
@@ -37,18 +37,18 @@ pub fn write(desk: &mut Desk) {
                 if m != 1 {
                     continue;
                 }
-                desk.case(format!("C = 2^{big}, -2^{big} + {small}"))
+                set.case(format!("C = 2^{big}, -2^{big} + {small}"))
                     .product(0, true, 1, big)
                     .product(1, negative, m, e)
                     .c(false, 1, big)
                     .done();
-                desk.case(format!("2^{big} - 2^{big}, C = {small}"))
+                set.case(format!("2^{big} - 2^{big}, C = {small}"))
                     .cancelling(0, 1, big)
                     .c(negative, m, e)
                     .tag(depth_c, m as i32, d)
                     .done();
                 for (i, j, k) in [(0, 2, 5), (2, 3, 6), (1, 9, 17)] {
-                    desk.case(format!(
+                    set.case(format!(
                         "2^{big} at k = {i}, -2^{big} at k = {j}, {small} at k = {k}"
                     ))
                     .cancelling(i, j, big)
@@ -59,7 +59,7 @@ pub fn write(desk: &mut Desk) {
         }
     }
     // A C far below a product, of either sign: dropped, cut, or floored to one unit.
-    let lowest = desk.lowest_result();
+    let lowest = set.lowest_result();
     for d in (10..160)
         .step_by(5)
         .chain([22, 23, 24, 26, 27, 28, 29, 31, 32, 33])
@@ -69,7 +69,7 @@ pub fn write(desk: &mut Desk) {
                 if top - d < lowest {
                     continue;
                 }
-                desk.case(format!("2^{top} and C = 2^{} of either sign", top - d))
+                set.case(format!("2^{top} and C = 2^{} of either sign", top - d))
                     .product(0, false, 1, top)
                     .c(negative, 1, top - d)
                     .done();

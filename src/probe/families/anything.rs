@@ -3,7 +3,7 @@
 
 use super::mixed::Random;
 use crate::num::{Class, Format};
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "units of other kinds, anywhere";
 
@@ -32,8 +32,8 @@ fn number(random: &mut Random, format: Format, from: i32, to: i32) -> u64 {
     }
 }
 
-pub fn write(desk: &mut Desk) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let mut random = Random(0x7c15_9e37_79b9_7f4a);
     let field = |format: Format, exponent: i32| exponent + format.bias();
     let top = |format: Format| (1 << format.exponent_bits()) - 1;
@@ -76,11 +76,11 @@ pub fn write(desk: &mut Desk) {
                 let (x, y) = terms[from as usize];
                 terms[to as usize] = (x ^ a.sign_mask(), y);
             }
-            let pen = desk.case(format!(
+            let case = set.case(format!(
                 "{n} pseudo-random products, operands {what}, number {index}"
             ));
             let terms = terms.into_iter().enumerate();
-            let pen = terms.fold(pen, |pen, (i, (x, y))| {
+            let case = terms.fold(case, |case, (i, (x, y))| {
                 // At the end of K nothing aligns the last result again.
                 let from_end = index % 2 == 1;
                 let k = if from_end {
@@ -88,13 +88,13 @@ pub fn write(desk: &mut Desk) {
                 } else {
                     i * stride % K
                 };
-                pen.codes(k, (x, y))
+                case.codes(k, (x, y))
             });
             let c = match index % 5 {
                 0 => 0,
                 _ => number(&mut random, acc, of_c.0, of_c.1),
             };
-            pen.c_code(c).done();
+            case.c_code(c).done();
         }
     }
 }

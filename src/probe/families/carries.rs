@@ -2,7 +2,7 @@
 //! result's last bit: a tie, and one bit far below that breaks it. A unit that keeps some guard bits of the sum and
 //! no sticky bit takes the second for the first; one that rounds twice takes what is nearly a tie for one.
 
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 use crate::probe::number::ones;
 
 pub const TELLS: &str = "guard and sticky bits of the sum, rounding of the result";
@@ -13,10 +13,10 @@ const LARGE: [usize; 10] = [1, 2, 4, 7, 8, 14, 16, 30, 32, 62];
 /// Places below the tie at which the bit stands that breaks it.
 const BELOW: std::ops::RangeInclusive<i32> = 0..=12;
 
-pub fn write(desk: &mut Desk) {
-    let full = [desk.a, desk.b].map(ones);
+pub fn write(set: &mut SuiteBuilder) {
+    let full = [set.a, set.b].map(ones);
     // Sums of numbers of FP64 are too long for what follows.
-    let short = desk.a.fraction_bits() + desk.b.fraction_bits() <= 52;
+    let short = set.a.fraction_bits() + set.b.fraction_bits() <= 52;
     for count in LARGE {
         for (m, with) in [
             ([3, 3], Addend::None),
@@ -29,7 +29,7 @@ pub fn write(desk: &mut Desk) {
             for below in BELOW {
                 for odd in [false, true] {
                     let tail = Tail { below, odd };
-                    write_one(desk, count, (m, with), tail);
+                    write_one(set, count, (m, with), tail);
                 }
             }
         }
@@ -55,11 +55,11 @@ struct Tail {
     odd: bool,
 }
 
-fn write_one(desk: &mut Desk, count: usize, (m, with): ([u64; 2], Addend), tail: Tail) {
-    let p = desk.precision();
+fn write_one(set: &mut SuiteBuilder, count: usize, (m, with): ([u64; 2], Addend), tail: Tail) {
+    let p = set.precision();
     // Units of 2^unit: the last bit of the large products.
     let product = m[0] * m[1];
-    let exponent = (desk.big + desk.small) / 2;
+    let exponent = (set.big + set.small) / 2;
     let unit = exponent - (m[0].ilog2() + m[1].ilog2()) as i32;
     let sum = |c: u64| count as u64 * product + c;
     let c = match with {
@@ -89,22 +89,22 @@ fn write_one(desk: &mut Desk, count: usize, (m, with): ([u64; 2], Addend), tail:
     // What lies below as a part of C.
     let up = u32::try_from(unit - low).unwrap_or(u32::MAX);
     if let Some(large) = c.checked_shl(up).filter(|large| large >> up.min(63) == c) {
-        desk.case(name("in C"))
-            .each(0..count, |pen, k| pen.factors(k, negative, m, unit))
+        set.case(name("in C"))
+            .each(0..count, |case, k| case.factors(k, negative, m, unit))
             .c(negative, large + small as u64, low)
             .done();
     }
     // As products, before the large ones.
-    let pen = desk
+    let case = set
         .case(name("as products"))
         .product(0, negative, tie, half);
-    let pen = match bit {
-        0 => pen,
-        _ => pen.product(1, negative != odd, 1, low),
+    let case = match bit {
+        0 => case,
+        _ => case.product(1, negative != odd, 1, low),
     };
-    let pen = pen.each(2..2 + count, |pen, k| pen.factors(k, negative, m, unit));
+    let case = case.each(2..2 + count, |case, k| case.factors(k, negative, m, unit));
     match with {
-        Addend::None => pen.done(),
-        Addend::Large | Addend::Rest => pen.c(negative, c, unit).done(),
+        Addend::None => case.done(),
+        Addend::Large | Addend::Rest => case.c(negative, c, unit).done(),
     }
 }

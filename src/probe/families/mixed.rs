@@ -1,7 +1,7 @@
 //! Dense pseudo-random cases: what no directed case thought of contradicts a model here.
 
 use crate::num::{Class, Format};
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "everything at once";
 
@@ -37,8 +37,8 @@ impl Random {
     }
 }
 
-pub fn write(desk: &mut Desk) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for (what, n, centre, spread, cases) in [
         ("near 1", 64usize, 0, 1u64, 24),
@@ -51,7 +51,7 @@ pub fn write(desk: &mut Desk) {
     ] {
         for index in 0..cases {
             let of = |format: Format| centre.max(format.min_exponent());
-            let mut pen = desk.case(format!(
+            let mut case = set.case(format!(
                 "{n} pseudo-random products, operands {what}, number {index}"
             ));
             for k in 0..n {
@@ -59,14 +59,14 @@ pub fn write(desk: &mut Desk) {
                 let y = random.code(b, of(b), spread);
                 // At the end of K nothing aligns the last result again.
                 let at = if index % 2 == 1 { K - n + k } else { k };
-                pen = pen.codes(at, (x, y));
+                case = case.codes(at, (x, y));
             }
             let c = match index % 4 {
                 0 => 0,
                 _ if centre < -100 => random.code(acc, acc.min_exponent(), spread),
                 _ => random.code(acc, 2 * centre, 2 * spread),
             };
-            pen.c_code(c).done();
+            case.c_code(c).done();
         }
     }
 }

@@ -20,11 +20,11 @@ mod subnormals;
 mod zero_exponent;
 mod zeros;
 
-use super::desk::Desk;
+use super::builder::SuiteBuilder;
 pub use order::DEEP;
 
 /// The name of a family, what its answers tell apart, and what writes its cases.
-type Family = (&'static str, &'static str, fn(&mut Desk));
+type Family = (&'static str, &'static str, fn(&mut SuiteBuilder));
 
 /// In the order in which they are written.
 const FAMILIES: [Family; 17] = [
@@ -48,12 +48,12 @@ const FAMILIES: [Family; 17] = [
 ];
 
 /// Every case.
-pub fn all(desk: &mut Desk) {
+pub fn all(set: &mut SuiteBuilder) {
     for (family, tells, write) in FAMILIES {
-        (desk.family, desk.tells) = (family, tells);
-        write(desk);
+        (set.family, set.tells) = (family, tells);
+        write(set);
     }
-    if let Some(scale) = desk.scale {
-        scales::all(desk, scale);
+    if let Some(scale) = set.scale {
+        scales::all(set, scale);
     }
 }

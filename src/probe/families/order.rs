@@ -2,27 +2,27 @@
 //! once, so the small terms that survive are those that come before or after (Hawkeye, Alg. 4, and
 //! FPRev, with pairs instead of all subgroups).
 
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 /// Tag of pairs beside the smallest products that there are.
 pub const DEEP: &str = "swamp-deep";
 
 pub const TELLS: &str = "group, order of accumulation, position of C, halves";
 
-pub fn write(desk: &mut Desk) {
-    let (big, small) = (desk.big, desk.small);
-    pairs(desk, "swamp", small);
+pub fn write(set: &mut SuiteBuilder) {
+    let (big, small) = (set.big, set.small);
+    pairs(set, "swamp", small);
     // Of few exponents, a pair swallows nothing that is normal where many bits are kept.
-    let lowest = desk.lowest_product();
+    let lowest = set.lowest_product();
     if lowest < small && big - small < 34 {
-        pairs(desk, DEEP, lowest);
+        pairs(set, DEEP, lowest);
     }
     for j in 0..=K / 2 {
         let purpose = format!(
             "C = 2^{big} cancels with k = {j}, 2^{small} everywhere else: the survivors were added \
              before C or after the product"
         );
-        desk.case(purpose)
+        set.case(purpose)
             .powers((0..K).filter(|&k| k != j), false, small)
             .product(j, true, 1, big)
             .c(false, 1, big)
@@ -42,7 +42,7 @@ pub fn write(desk: &mut Desk) {
         let purpose = format!(
             "2^{big} at k = {i}, -2^{big} at {j}, C = 2^{small}: C survives if it is added apart"
         );
-        desk.case(purpose)
+        set.case(purpose)
             .cancelling(i, j, big)
             .c(false, 1, small)
             .tag("small-c", i as i32, j as i32)
@@ -59,7 +59,7 @@ pub fn write(desk: &mut Desk) {
         (5, 6),
         (16, 17),
     ] {
-        desk.case(format!(
+        set.case(format!(
             "2^{big} at k = 0, -2^{big} at k = 1, 2^{small} at k = {x} and {y} alone"
         ))
         .powers([x, y], false, small)
@@ -69,14 +69,14 @@ pub fn write(desk: &mut Desk) {
 }
 
 /// A pair that cancels, at many places, among small terms.
-fn pairs(desk: &mut Desk, tag: &'static str, small: i32) {
-    let big = desk.big;
+fn pairs(set: &mut SuiteBuilder, tag: &'static str, small: i32) {
+    let big = set.big;
     let mut pair = |i: usize, j: usize| {
         let purpose = format!(
             "2^{big} at k = {i}, -2^{big} at {j}, 2^{small} everywhere else: the survivors were \
              added apart from the pair"
         );
-        desk.case(purpose)
+        set.case(purpose)
             .powers((0..K).filter(|&k| k != i && k != j), false, small)
             .cancelling(i, j, big)
             .tag(tag, i as i32, j as i32)

@@ -1,17 +1,17 @@
 //! Two products that share a lane: which leads, and what exponent a cancelled or empty lane has.
 //! C, small enough to be lost beside that exponent, shows it.
 
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 use crate::probe::number::code;
 
 pub const TELLS: &str = "how two narrow products are added before the others";
 
-pub fn write(desk: &mut Desk) {
-    let (a, b) = (desk.a, desk.b);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b) = (set.a, set.b);
     if a.bytes() != 1 || b.bytes() != 1 {
         return;
     }
-    let smallest = desk.lowest_product();
+    let smallest = set.lowest_product();
     for d in 0..14 {
         for k in [0, 1] {
             // Zero times a large number beside the smallest product.
@@ -19,7 +19,7 @@ pub fn write(desk: &mut Desk) {
                 let Some(large) = code(b, false, 1, up) else {
                     continue;
                 };
-                desk.case(format!(
+                set.case(format!(
                     "0 * 2^{up} at k = {k}, the smallest product next to it, C small"
                 ))
                 .codes(k, (0, large))
@@ -27,7 +27,7 @@ pub fn write(desk: &mut Desk) {
                 .c(false, 1, smallest - d)
                 .done();
                 for e in [-4, 0] {
-                    desk.case(format!("0 * 2^{up} at k = {k}, 2^{e} next to it, C small"))
+                    set.case(format!("0 * 2^{up} at k = {k}, 2^{e} next to it, C small"))
                         .codes(k, (0, large))
                         .product(k ^ 1, false, 1, e)
                         .c(false, 1, e - 16 - d)
@@ -38,7 +38,7 @@ pub fn write(desk: &mut Desk) {
             let half = a.min_exponent() - 1;
             let (x, y) = (code(a, true, 1, half), code(b, false, 1, -half));
             if let (Some(x), Some(y)) = (x, y) {
-                desk.case(format!(
+                set.case(format!(
                     "1 * 1 at k = {k} and a subnormal product of -1 next to it, C small"
                 ))
                 .product(k, false, 1, 0)
@@ -46,7 +46,7 @@ pub fn write(desk: &mut Desk) {
                 .c(false, 1, -15 - d)
                 .done();
             }
-            desk.case("1 and -1 in one pair, C small")
+            set.case("1 and -1 in one pair, C small")
                 .product(k, false, 1, 0)
                 .product(k ^ 1, true, 1, 0)
                 .c(false, 1, -15 - d)

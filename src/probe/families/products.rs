@@ -1,28 +1,28 @@
 //! Whether products are exact, and whether they are normalised before they are aligned (Hawkeye,
 //! Alg. 3, 7 and 8).
 
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 use crate::probe::number::{code, lowest, ones};
 
 pub const TELLS: &str = "exactness of products, normalisation of products";
 
-pub fn write(desk: &mut Desk) {
-    let full = [ones(desk.a), ones(desk.b)];
-    let e = -((desk.a.fraction_bits() + desk.b.fraction_bits()) as i32);
+pub fn write(set: &mut SuiteBuilder) {
+    let full = [ones(set.a), ones(set.b)];
+    let e = -((set.a.fraction_bits() + set.b.fraction_bits()) as i32);
     for n in 1..=4usize {
         for negative in [false, true] {
-            desk.case(format!(
+            set.case(format!(
                 "{n} products of the largest significands: every bit is kept"
             ))
-            .each(0..n, |pen, k| pen.factors(k, negative, full, e))
+            .each(0..n, |case, k| case.factors(k, negative, full, e))
             .tag("all-ones", n as i32, negative.into())
             .done();
         }
     }
-    let big = desk.big - 1;
-    let reach = desk.big - desk.lowest_product().max(desk.lowest_result());
+    let big = set.big - 1;
+    let reach = set.big - set.lowest_product().max(set.lowest_result());
     for d in 1..=reach.min(70) {
-        desk.case(format!(
+        set.case(format!(
             "(1.5 * 1.5 - 1.5 * 1.5) * 2^{big} + 2^{}: 2.25 has the exponent 0 if products \
                      are not normalised",
             big - d
@@ -34,17 +34,17 @@ pub fn write(desk: &mut Desk) {
         .done();
     }
     // 2.25 as 1.5 * 1.5 and as 1 * 2.25, with small addends beside it.
-    let base = (desk.big + desk.small) / 2;
+    let base = (set.big + set.small) / 2;
     for d in 10..40 {
         for (x, y) in [([3u64, 3u64], "1.5 * 1.5"), ([1, 9], "1 * 2.25")] {
-            desk.case(format!("{y} * 2^{base} and three times 2^{}", base - d))
+            set.case(format!("{y} * 2^{base} and three times 2^{}", base - d))
                 .factors(0, false, x, base - 2)
                 .powers(1..4, false, base - d)
                 .done();
         }
     }
     // A subnormal operand: the product's exponent is that of the format's smallest normal number.
-    for (side, format, other) in [(0, desk.a, desk.b), (1, desk.b, desk.a)] {
+    for (side, format, other) in [(0, set.a, set.b), (1, set.b, set.a)] {
         if format.fraction_bits() == 0 {
             continue;
         }
@@ -57,7 +57,7 @@ pub fn write(desk: &mut Desk) {
             for d in (1..50).step_by(2) {
                 let value = lowest(format) + up_to;
                 let place = |x: u64| if side == 0 { (x, y) } else { (y, x) };
-                desk.case(format!(
+                set.case(format!(
                     "a subnormal times 2^{up} and its negative, and 2^{}: is the product \
                              normalised",
                     value - d

@@ -1,15 +1,15 @@
 //! Small terms beside a C of one: each alone is lost, several that are added at once are not. This
 //! works even where products span too few exponents to swallow one another.
 
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "group, fraction bits, precision, rounding, carries";
 
-pub fn write(desk: &mut Desk) {
-    let p = desk.precision();
+pub fn write(set: &mut SuiteBuilder) {
+    let p = set.precision();
     // C's exponent is chosen so that a crumb 2^(c - d) is a product in the middle of the range.
-    let middle = (desk.big + desk.small) / 2;
-    let top = desk.accumulator.max_exponent() - 2;
+    let middle = (set.big + set.small) / 2;
+    let top = set.accumulator.max_exponent() - 2;
     let at = |d: i32| (middle + d).min(top);
 
     for d in [p - 1, p, p + 1] {
@@ -19,7 +19,7 @@ pub fn write(desk: &mut Desk) {
                 "C = 2^{c}, 2^{} at k = {i} and {j}: kept only if both are added before a rounding",
                 c - d
             );
-            desk.case(purpose)
+            set.case(purpose)
                 .powers([i, j], false, c - d)
                 .c(false, 1, c)
                 .tag(
@@ -50,7 +50,7 @@ pub fn write(desk: &mut Desk) {
                     "C = 2^{c}, {sign}2^{} at the first {n} k: how deep a term next to C counts",
                     c - d
                 );
-                desk.case(purpose)
+                set.case(purpose)
                     .powers(0..n, negative, c - d)
                     .c(false, 1, c)
                     .done();

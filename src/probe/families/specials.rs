@@ -1,8 +1,8 @@
 //! Infinities, NaNs, and bits that a format ignores.
 
 use crate::num::Format;
-use crate::probe::desk::Desk;
-use crate::probe::number::code;
+use crate::probe::builder::SuiteBuilder;
+use crate::probe::number::{code, one};
 
 pub const TELLS: &str = "NaN codes, infinities, masked zeros, ignored bits";
 
@@ -31,19 +31,15 @@ fn odd(format: Format) -> Vec<(&'static str, u64)> {
     ];
     if format.ignored_bits() != 0 {
         all.push(("an infinity with an ignored bit", at(field) | 1));
-        all.push((
-            "one with all ignored bits",
-            code(format, false, 1, 0).unwrap_or(0) | (at(1) - 1),
-        ));
+        all.push(("one with all ignored bits", one(format) | (at(1) - 1)));
         all.push(("ignored bits alone", at(1) - 1));
         all.push(("a NaN with ignored bits", at(field | 1) | 5));
     }
     all
 }
 
-pub fn write(desk: &mut Desk) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
-    let one = |f| code(f, false, 1, 0).expect("every format has a one");
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let ones = (one(a), one(b));
     for (side, format) in [(0, a), (1, b)] {
         let other = [b, a][side];
@@ -64,18 +60,18 @@ pub fn write(desk: &mut Desk) {
                     if k > 1 && times != "1" {
                         continue;
                     }
-                    desk.case(format!(
+                    set.case(format!(
                         "{what} in {name} at k = {k}, times {times}, beside 1 * 1"
                     ))
                     .codes(k ^ 1, ones)
                     .codes(k, pair)
                     .done();
                 }
-                desk.case(format!("{what} in {name} times {times}, alone"))
+                set.case(format!("{what} in {name} times {times}, alone"))
                     .codes(0, pair)
                     .tag("special", side as i32, 0)
                     .done();
-                desk.case(format!("{what} in {name} times {times}, C = -Inf"))
+                set.case(format!("{what} in {name} times {times}, C = -Inf"))
                     .codes(2, pair)
                     .c_code(acc.infinity(true).unwrap_or(0))
                     .done();
@@ -89,7 +85,7 @@ pub fn write(desk: &mut Desk) {
                 };
                 let pair = if side == 0 { (x, 0) } else { (0, x) };
                 for k in [0, 1] {
-                    desk.case(format!(
+                    set.case(format!(
                         "{what} times 0 at k = {k}, 1.5 * 2^{up} next to it"
                     ))
                     .codes(k, pair)
@@ -113,12 +109,12 @@ pub fn write(desk: &mut Desk) {
     .into_iter()
     .enumerate()
     {
-        desk.case(format!("C = {what}, no product"))
+        set.case(format!("C = {what}, no product"))
             .c_code(c)
             .tag("special-c", index as i32, 0)
             .done();
         for negative in [false, true] {
-            desk.case(format!("C = {what}, products 1 and 2"))
+            set.case(format!("C = {what}, products 1 and 2"))
                 .c_code(c)
                 .product(0, negative, 1, 0)
                 .product(5, false, 1, 1)
@@ -127,23 +123,23 @@ pub fn write(desk: &mut Desk) {
     }
     if let (Some(plus), Some(minus)) = (a.infinity(false), a.infinity(true)) {
         for (i, j) in [(0, 1), (0, 2), (0, 9), (0, 70)] {
-            desk.case(format!("+Inf at k = {i}, -Inf at k = {j}"))
+            set.case(format!("+Inf at k = {i}, -Inf at k = {j}"))
                 .codes(i, (plus, ones.1))
                 .codes(j, (minus, ones.1))
                 .tag("inf-inf", i as i32, j as i32)
                 .done();
         }
         for c in [infinity(false), infinity(true)] {
-            desk.case("+Inf and an infinite C")
+            set.case("+Inf and an infinite C")
                 .codes(0, (plus, ones.1))
                 .c_code(c)
                 .done();
         }
-        desk.case("Inf times 0")
+        set.case("Inf times 0")
             .codes(0, (plus, 0))
             .tag("inf-zero", 0, 0)
             .done();
-        desk.case("Inf times 1")
+        set.case("Inf times 1")
             .codes(0, (plus, ones.1))
             .tag("inf-one", 0, 0)
             .done();

@@ -1,12 +1,12 @@
 //! Whether subnormal operands, addends and results count or are flushed (Fasi et al., 3.1.1).
 
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 use crate::probe::number::{code, lowest};
 
 pub const TELLS: &str = "flush of subnormal operands, of C, and of results";
 
-pub fn write(desk: &mut Desk) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     for negative in [false, true] {
         for (side, format, other) in [(0, a, b), (1, b, a)] {
             let smallest = 1u64 << format.ignored_bits();
@@ -20,16 +20,11 @@ pub fn write(desk: &mut Desk) {
                     let pair = if side == 0 { (x, y) } else { (y, x) };
                     let name = ["A", "B"][side];
                     let first = what == "smallest" && up >= 1;
-                    let tag = if first { "subnormal-in" } else { "" };
-                    desk.case(format!(
+                    set.case(format!(
                         "the {what} subnormal of {name}'s format times 2^{up}"
                     ))
                     .codes(0, pair)
-                    .tag(
-                        tag,
-                        if tag.is_empty() { 0 } else { side as i32 },
-                        if tag.is_empty() { 0 } else { up },
-                    )
+                    .tag_if(first, "subnormal-in", side as i32, up)
                     .done();
                 }
             }
@@ -47,14 +42,14 @@ pub fn write(desk: &mut Desk) {
         .into_iter()
         .enumerate()
         {
-            desk.case(format!(
+            set.case(format!(
                 "C = {c} times the smallest subnormal, no product: it passes"
             ))
             .c_code(c | acc.sign(negative))
             .tag("subnormal-c", index as i32, negative.into())
             .done();
             for k in [0, 1, 3, 15] {
-                desk.case(format!(
+                set.case(format!(
                     "C = {c} times the smallest subnormal, and twice that as product {k}"
                 ))
                 .c_code(c | acc.sign(negative))
@@ -64,14 +59,14 @@ pub fn write(desk: &mut Desk) {
         }
         // A subnormal result of normal terms, first through C.
         let least = acc.min_exponent();
-        desk.case("two normal numbers differ by a subnormal")
+        set.case("two normal numbers differ by a subnormal")
             .c(negative, 3, least - 1)
             .product(0, !negative, 1, least)
             .tag("subnormal-out", 0, negative.into())
             .done();
         for e in least - acc.fraction_bits() as i32 - 2..least + 2 {
             for m in [1u64, 3, 5] {
-                desk.case(format!(
+                set.case(format!(
                     "one product, {m} * 2^{e}, where results are subnormal"
                 ))
                 .product(0, negative, m, e)
@@ -81,7 +76,7 @@ pub fn write(desk: &mut Desk) {
                     negative.into(),
                 )
                 .done();
-                desk.case(format!(
+                set.case(format!(
                     "{m} * 2^{e} and a quarter of it, where results are subnormal"
                 ))
                 .product(0, negative, m, e)

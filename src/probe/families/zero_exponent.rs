@@ -1,13 +1,13 @@
 //! The exponent with which zeros take part: terms far below it are lost although nothing larger is
 //! there (Hawkeye, 7.2 and Alg. 11).
 
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 
 pub const TELLS: &str = "zero_exponent, rounding near the smallest results";
 
-pub fn write(desk: &mut Desk) {
-    let lowest = desk.lowest_product();
-    let result = desk.lowest_result();
+pub fn write(set: &mut SuiteBuilder) {
+    let lowest = set.lowest_product();
+    let result = set.lowest_result();
     // Where a result's last bit is at stake: the smallest results, and one exponent above.
     for base in [result - 1, result, result + 1, result + 6] {
         for d in 1..=60 {
@@ -16,7 +16,7 @@ pub fn write(desk: &mut Desk) {
             }
             for (first, second) in [(false, true), (true, false), (false, false)] {
                 let sign = |negative: bool| if negative { "-" } else { "+" };
-                desk.case(format!(
+                set.case(format!(
                     "{}2^{base} {} 2^{}: lost if zeros have a large exponent",
                     sign(first),
                     sign(second),
@@ -31,7 +31,7 @@ pub fn write(desk: &mut Desk) {
                 )
                 .done();
             }
-            desk.case(format!("C = 2^{base} and a product -2^{}", base - d))
+            set.case(format!("C = 2^{base} and a product -2^{}", base - d))
                 .c(false, 1, base)
                 .product(0, true, 1, base - d)
                 .done();
@@ -40,20 +40,20 @@ pub fn write(desk: &mut Desk) {
     // Cancellation leaves one bit, and no term has a larger exponent than the zeros.
     let from = lowest.max(result - 4);
     for e in (from..from + 60).chain((lowest..0).step_by(9)) {
-        desk.case(format!("one product of 2^{e}"))
+        set.case(format!("one product of 2^{e}"))
             .product(0, false, 1, e)
             .done();
-        desk.case(format!("16 products of -2^{e}"))
+        set.case(format!("16 products of -2^{e}"))
             .powers(0..16, true, e)
             .done();
     }
     // Many products, each below what zeros leave, add up to a result.
     for e in (result - 8..result).filter(|&e| e >= lowest) {
         for n in [2usize, 4, 8, 16, 32, 64] {
-            desk.case(format!("{n} products of 2^{e}"))
+            set.case(format!("{n} products of 2^{e}"))
                 .powers(0..n, false, e)
                 .done();
-            desk.case(format!(
+            set.case(format!(
                 "{n} products of 2^{e} and no zero beside C = 2^{result}"
             ))
             .powers(0..n, false, e)
@@ -62,10 +62,10 @@ pub fn write(desk: &mut Desk) {
         }
     }
     // A zero C beside products of every size, and a zero exponent above theirs.
-    let normal = desk.a.min_exponent() + desk.b.min_exponent();
+    let normal = set.a.min_exponent() + set.b.min_exponent();
     for e in [0, 3, 8, 16, 24].map(|up| normal.max(-60) + up) {
         for d in 1..=45 {
-            desk.case(format!("2^{e} - 2^{e} + 2^{} with a C of zero", e - d))
+            set.case(format!("2^{e} - 2^{e} + 2^{} with a C of zero", e - d))
                 .cancelling(0, 1, e)
                 .product(2, false, 1, e - d)
                 .done();

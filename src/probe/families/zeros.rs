@@ -1,44 +1,43 @@
 //! Signs of zeros.
 
-use crate::probe::desk::{Desk, K};
-use crate::probe::number::code;
+use crate::probe::builder::{K, SuiteBuilder};
+use crate::probe::number::one;
 
 pub const TELLS: &str = "sign of zero results";
 
-pub fn write(desk: &mut Desk) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
-    let one = |f| code(f, false, 1, 0).expect("every format has a one");
+pub fn write(set: &mut SuiteBuilder) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let (one_a, one_b) = (one(a), one(b));
     let negative = |f: crate::num::Format| f.zero(true);
     for (index, c) in [acc.zero(false), acc.zero(true)].into_iter().enumerate() {
         let sign = ["+0", "-0"][index];
-        desk.case(format!("all zero, C = {sign}"))
+        set.case(format!("all zero, C = {sign}"))
             .c_code(c)
             .tag("zero", 0, index as i32)
             .done();
         if negative(a) != a.zero(false) && negative(b) != b.zero(false) {
-            desk.case(format!("every product -0, C = {sign}"))
+            set.case(format!("every product -0, C = {sign}"))
                 .c_code(c)
-                .each(0..K, |pen, k| pen.codes(k, (negative(a), one_b)))
+                .each(0..K, |case, k| case.codes(k, (negative(a), one_b)))
                 .tag("zero", 1, index as i32)
                 .done();
             for n in [1, 2, 4, 8, 16] {
-                desk.case(format!("{n} products -0, C = {sign}"))
-                    .each(0..n, |pen, k| pen.codes(k, (one_a, negative(b))))
+                set.case(format!("{n} products -0, C = {sign}"))
+                    .each(0..n, |case, k| case.codes(k, (one_a, negative(b))))
                     .c_code(c)
                     .done();
             }
-            desk.case(format!("-0 times -0, C = {sign}"))
+            set.case(format!("-0 times -0, C = {sign}"))
                 .codes(0, (negative(a), negative(b)))
                 .c_code(c)
                 .done();
         }
-        desk.case(format!("1 - 1, C = {sign}"))
+        set.case(format!("1 - 1, C = {sign}"))
             .cancelling(0, 1, 0)
             .c_code(c)
             .tag("zero", 2, index as i32)
             .done();
-        desk.case(format!("-1 + 1, C = {sign}"))
+        set.case(format!("-1 + 1, C = {sign}"))
             .product(0, true, 1, 0)
             .product(1, false, 1, 0)
             .c_code(c)
@@ -46,18 +45,18 @@ pub fn write(desk: &mut Desk) {
     }
     for k in [0, 1, 7, 20] {
         for sign in [false, true] {
-            desk.case(format!("C cancels with product {k}"))
+            set.case(format!("C cancels with product {k}"))
                 .product(k, !sign, 1, 0)
                 .c(sign, 1, 0)
                 .done();
         }
     }
-    let (lowest, result) = (desk.lowest_product(), desk.lowest_result());
+    let (lowest, result) = (set.lowest_product(), set.lowest_result());
     for e in (lowest..result).rev().take(12) {
-        desk.case(format!("-2^{e}, below every result: which zero"))
+        set.case(format!("-2^{e}, below every result: which zero"))
             .product(0, true, 1, e)
             .done();
-        desk.case(format!(
+        set.case(format!(
             "-2^{e} at the end of K, below every result: which zero"
         ))
         .product(K - 1, true, 1, e)
@@ -69,13 +68,15 @@ pub fn write(desk: &mut Desk) {
     let least = acc.min_exponent();
     if negative(b) != b.zero(false) {
         for k in (1..K - 1).filter(|k| k % 2 == 1 || *k > 100) {
-            desk.case(format!(
+            set.case(format!(
                 "a negative subnormal sum at k = {k}, then -0 to the end"
             ))
             .tells("flush of C between instructions")
             .c(false, 1, least)
             .product(k, true, 3, least - 1)
-            .each(k + 1..K, |pen, k| pen.codes(k, (0, one_b | b.sign_mask())))
+            .each(k + 1..K, |case, k| {
+                case.codes(k, (0, one_b | b.sign_mask()))
+            })
             .done();
         }
     }

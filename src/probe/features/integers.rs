@@ -1,8 +1,8 @@
-//! The table of integers: where their sums end.
+//! The table of integers. One function a row.
 
-use super::{Answers, Feature, Row};
+use super::{Answers, Row};
 
-const ROWS: [Row; 6] = [
+pub(super) const ROWS: [Row; 6] = [
     ("products", "products", products),
     ("sums", "sums of products", sums),
     ("range", "numbers of C and D", range),
@@ -12,10 +12,6 @@ const ROWS: [Row; 6] = [
 ];
 
 const TOP: i64 = i32::MAX as i64;
-
-pub(super) fn all(answers: &Answers) -> Vec<Feature> {
-    super::table(&ROWS, answers)
-}
 
 fn all_of(x: &Answers, name: &'static str) -> Vec<(i32, i32, i64)> {
     let all = x.all(name).into_iter();
@@ -71,7 +67,7 @@ fn overflow(x: &Answers) -> Option<String> {
     })
 }
 
-/// Whether what leads out of the range and what leads back were added apart, by their places.
+/// For pairs of places, whether the product that leads out of the range and the one that leads back were added apart.
 fn apart(x: &Answers, name: &'static str) -> Option<Vec<(i32, i32, bool)>> {
     let pairs = all_of(x, name).into_iter();
     let pairs = pairs.map(|(i, j, d)| match TOP - d {
@@ -82,7 +78,7 @@ fn apart(x: &Answers, name: &'static str) -> Option<Vec<(i32, i32, bool)>> {
     pairs.collect()
 }
 
-/// The size of consecutive groups, if pairs are apart just where such groups part them.
+/// The size of consecutive groups, if pairs are apart just where such groups separate them.
 fn groups(pairs: &[(i32, i32, bool)]) -> Option<i32> {
     let parted = pairs.iter().filter(|(i, _, apart)| *i == 0 && *apart);
     let size = parted.map(|(_, j, _)| *j).min()?;
@@ -97,7 +93,7 @@ fn group(x: &Answers) -> Option<String> {
 }
 
 fn order(x: &Answers) -> Option<String> {
-    // What wraps around shows no order, nor what cannot come back.
+    // Sums that wrap around show no order, nor do formats without negative products.
     if overflow(x)? != "saturate" || x.all("pair").is_empty() {
         return None;
     }

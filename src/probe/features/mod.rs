@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Suite;
-use super::desk::Tag;
+use super::builder::Tag;
 use crate::num::{Class, Format};
 
 /// One row for one machine.
@@ -33,11 +33,17 @@ pub struct Feature {
 pub fn features(suite: &Suite, answers: &[u64]) -> Vec<Feature> {
     assert_eq!(suite.cases.len(), answers.len());
     let answers = Answers { suite, answers };
-    if suite.integers() {
-        integers::all(&answers)
+    let rows: &[Row] = if suite.integers() {
+        &integers::ROWS
     } else {
-        rows::all(&answers)
-    }
+        &rows::ROWS
+    };
+    let read = |&(key, title, read): &Row| Feature {
+        key,
+        title,
+        value: read(&answers).unwrap_or_else(|| "-".to_owned()),
+    };
+    rows.iter().map(read).collect()
 }
 
 // The table as data. `docs/probing.md` is its contract.
@@ -93,17 +99,8 @@ impl FeatureTable {
     }
 }
 
-/// Key and title of a row, and what reads it.
+/// Key and title of a row, and its function.
 type Row = (&'static str, &'static str, fn(&Answers) -> Option<String>);
-
-fn table(rows: &[Row], answers: &Answers) -> Vec<Feature> {
-    let read = |&(key, title, read): &Row| Feature {
-        key,
-        title,
-        value: read(answers).unwrap_or_else(|| "-".to_owned()),
-    };
-    rows.iter().map(read).collect()
-}
 
 /// Answers by tag.
 struct Answers<'a> {
@@ -138,7 +135,7 @@ impl Answers<'_> {
     /// The exact sum of a tagged case, as near as FP64 gets.
     fn exact(&self, name: &'static str, x: i32, y: i32) -> Option<f64> {
         let case = &self.suite.cases[self.suite.find(Tag(name, x, y))?];
-        // Neumaier's sum: what a large term swallows is kept beside.
+        // Neumaier's sum.
         let (mut sum, mut lost) = (value(self.format(), case.c)?, 0.0);
         for (a, b) in case.a.iter().zip(&case.b) {
             let term = value(self.suite.a, *a)? * value(self.suite.b, *b)?;
@@ -161,7 +158,7 @@ fn value(format: Format, code: u64) -> Option<f64> {
         return None;
     }
     let exponent = n.exponent - format.fraction_bits() as i32;
-    // Two factors, for one alone may leave FP64's range.
+    // In two factors, as one alone may leave FP64's range.
     let scaled =
         n.significand as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
     Some(if n.negative { -scaled } else { scaled })

@@ -1,11 +1,11 @@
-//! One function a row.
+//! The table of floating-point numbers. One function a row.
 
-use super::{Answers, Feature, Row};
+use super::{Answers, Row};
 use crate::num::{Class, Format};
-use crate::probe::desk::{K, Tag};
+use crate::probe::builder::{K, Tag};
 use crate::probe::number::lowest;
 
-const ROWS: [Row; 22] = [
+pub(super) const ROWS: [Row; 22] = [
     ("subnormals_in", "subnormal A and B", subnormals_in),
     ("subnormals_c", "subnormal C", subnormals_c),
     ("subnormals_out", "subnormal results", subnormals_out),
@@ -46,10 +46,6 @@ const ROWS: [Row; 22] = [
     ("infinity", "Inf * 0, Inf - Inf", infinity),
 ];
 
-pub(super) fn all(answers: &Answers) -> Vec<Feature> {
-    super::table(&ROWS, answers)
-}
-
 fn kept(all: impl Iterator<Item = bool>) -> Option<String> {
     let all: Vec<bool> = all.collect();
     let kept = all.iter().filter(|kept| **kept).count();
@@ -66,7 +62,7 @@ fn is_zero(format: Format, code: u64) -> bool {
 }
 
 fn subnormals_in(x: &Answers) -> Option<String> {
-    // Where the product itself is a result.
+    // Only cases whose product is not subnormal itself.
     let all = x.all("subnormal-in").into_iter().filter(|&(side, up, _)| {
         let exact = x.exact("subnormal-in", side, up);
         let least = x.format().min_exponent();
@@ -84,7 +80,7 @@ fn subnormals_c(x: &Answers) -> Option<String> {
         .filter_map(|(index, negative, d)| {
             let case = x.suite.find(Tag("subnormal-c", index, negative))?;
             let c = x.suite.cases[case].c;
-            // The largest ones: a result of few bits has room for no others.
+            // Only the largest ones: a narrow result has no room for others.
             let magnitude = c & (format.sign_mask() - 1);
             (magnitude < below && magnitude > below / 4).then_some(!is_zero(format, d))
         });
@@ -115,10 +111,10 @@ fn products(x: &Answers) -> Option<String> {
     Some(if same { "exact" } else { "rounded" }.into())
 }
 
-/// Products that are aligned together, seen from k = 0.
+/// The number of products that are aligned together, from k = 0 on.
 fn group(x: &Answers) -> Option<usize> {
     match lost(x, 0, 1) {
-        // All but the pair, if the formats have one that swallows others.
+        // The pair swallows all others of its group, if the formats have such a pair.
         Some(lost) if lost > 0 => Some(lost + 2),
         _ => {
             let depth = [1, 0].into_iter().find(|&d| {
@@ -146,7 +142,7 @@ fn group_text(x: &Answers) -> Option<String> {
     Some(group.to_string())
 }
 
-/// How a pair that cancels, next to each other or not, treats the others.
+/// How products are added, as seen from a large pair that cancels.
 #[derive(PartialEq)]
 enum Adding {
     /// Nothing is ever lost.
@@ -156,7 +152,7 @@ enum Adding {
     ExactGroups,
     /// Neighbours first.
     Pairs,
-    /// To the largest term, or nothing that these formats can show.
+    /// Aligned to the largest term, or in a way that these formats cannot show.
     Aligned,
 }
 
@@ -177,7 +173,7 @@ fn adding(x: &Answers) -> Option<Adding> {
 /// The first k that is not added exactly with those before it.
 fn first_apart(x: &Answers) -> Option<i32> {
     let half = K as i32 / 2;
-    // Of pairs further apart there are no cases, but of neighbours.
+    // Of pairs further apart only neighbours have cases.
     let pairs = (1..=half).map(|j| (0, j));
     let mut all = pairs.chain((half + 1..K as i32).map(|j| (j - 1, j)));
     all.find(|&(i, j)| lost(x, i, j) != Some(0)).map(|(_, j)| j)
@@ -206,7 +202,7 @@ fn order(x: &Answers) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Fasi, 3.1.2: the one large term among five may stand anywhere.
+/// Fasi, 3.1.2: one large term among five, in every place.
 fn largest_first(x: &Answers) -> Option<String> {
     let places = |d| (0..5).map(move |place| x.get("fasi-order", d, place));
     let mut depths = (8..=60)
@@ -239,7 +235,7 @@ fn depth_at(x: &Answers) -> Option<(i32, &'static str, &'static str)> {
     if adding(x)? != Adding::Aligned {
         return None;
     }
-    // Next to the pair, or where units that deal products to halves put the same half.
+    // Next to the pair, or at a distance at which units with halves use the same half.
     [("depth", "depth-negative"), ("far", "far-negative")]
         .into_iter()
         .find_map(|(name, negative)| {
@@ -251,7 +247,7 @@ fn depth_at(x: &Answers) -> Option<(i32, &'static str, &'static str)> {
                 .map(|(_, d, _)| *d)
                 .max()
                 .filter(|last| *last < deepest)?;
-            // Rounded up, half a bit survives too, as a whole one.
+            // Half of the last bit survives if it is rounded up to a whole one.
             let half = x.number(name, 1, last)? == x.exact(name, 1, last - 1)?;
             Some((if half { last - 1 } else { last }, name, negative))
         })
@@ -273,7 +269,7 @@ fn alignment_rounding(x: &Answers) -> Option<String> {
     Some(mode(seen).to_owned())
 }
 
-/// From whether half a unit and three quarters are rounded away from zero, positive and negative.
+/// The rounding, by whether half a unit and three quarters are rounded away from zero, positive and negative.
 fn mode(up: (bool, bool, bool, bool)) -> &'static str {
     match up {
         (false, false, false, false) => "RZ",
@@ -301,8 +297,8 @@ fn sum_normalised(x: &Answers) -> Option<String> {
     if adding(x)? != Adding::Aligned || addend(x)? != "with the products" {
         return None;
     }
-    // Fasi, 3.1.4: small addends that one still has room for below it reach past one together; were the sum
-    // normalised on the way, those after that were lost.
+    // Fasi, 3.1.4: small addends below a sum just under 1 take it past 1; if it is normalised there, later ones are
+    // lost.
     let (bits, group) = (depth(x)?, group_text(x)?.parse::<i32>().ok()?);
     let unit = 2f64.powi(-(x.format().fraction_bits() as i32));
     let (got, _) = [4, 8, 16, 32]
@@ -316,7 +312,7 @@ fn sum_normalised(x: &Answers) -> Option<String> {
     Some(if got >= 1.0 + unit { "no" } else { "yes" }.into())
 }
 
-/// The most products of full significands whose sum with C came out right, of one step.
+/// The most products of full significands in a step whose sum with C is right.
 fn carries(x: &Answers) -> Option<String> {
     let group = group_text(x)?.parse::<i32>().ok();
     let mut sums = x.all("carries");
@@ -352,7 +348,7 @@ fn rounding(x: &Answers) -> Option<String> {
     /// The tag of the last bit that a result of full precision keeps of a sum just above 4.
     const FULL: i32 = 5;
     let name = |negative| if negative { "below-negative" } else { "below" };
-    // Above the power of two that the case starts from?
+    // Whether the result is above the power of two below the exact sum, and whether it is exact.
     let above = |m, at, negative| {
         let got = x.number(name(negative), m, at)?.abs();
         let exact = x.exact(name(negative), m, at)?.abs();
@@ -372,7 +368,7 @@ fn rounding(x: &Answers) -> Option<String> {
         up(3, last - 2, true)?,
     );
     let bits = p + FULL - last;
-    // Terms up to 1 that add up to 4: what they all lack, the result cannot show.
+    // Terms up to 1 add up to 4, so the result cannot show bits that all terms lack.
     if depth(x).is_some_and(|depth| bits >= depth + 3) {
         return Some(format!("at least {bits} bits, all that the terms have"));
     }

@@ -1,4 +1,4 @@
-//! What was inferred, as an architecture file.
+//! An inferred model as an architecture file.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::emu::model::SCHEMA;
 use crate::emu::{Architecture, Evidence, Instruction, KnownBy, Rule};
 use crate::probe::Suite;
 
-/// What people call the machine and its answers.
+/// Names of the machine and its answers.
 #[derive(Clone, Debug)]
 pub struct Describe {
     pub name: String,
@@ -101,7 +101,7 @@ fn known(evidence: Evidence, note: String) -> KnownBy {
 }
 
 impl Finding {
-    /// On which cases the constant rests, or what else it can be.
+    /// The cases that refute other values of the constant, or the values that it can have.
     pub fn rests_on(&self, suite: &Suite) -> String {
         let mut nearest: Vec<&Refuted> = self.refuted.iter().collect();
         if let Some(value) = self.value.as_i64() {

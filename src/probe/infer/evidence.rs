@@ -1,10 +1,10 @@
-//! Hypotheses against answers: which they give, and which cases refute them.
+//! Tests of hypotheses against answers.
 
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use super::quick::{Quick, Zeros};
+use super::quick::{Quick, ZeroExponents};
 use crate::emu::Arithmetic;
 use crate::emu::step::{Code, Formats, Step};
 use crate::probe::suite::{INTEGER_K, K};
@@ -18,7 +18,7 @@ pub struct Mismatch {
     pub answered: u64,
 }
 
-/// Families of many cases that are much alike.
+/// Families of many similar cases.
 const MANY: [&str; 7] = [
     "distances",
     "excursions",
@@ -34,7 +34,7 @@ pub struct Evidence<'a> {
     pub formats: Formats,
     answers: &'a [u64],
     pub(super) cases: Vec<Prepared>,
-    /// The same where a quick adder knows them.
+    /// The same for a quick adder, where it can answer.
     quick: Vec<Option<Quick>>,
     /// Cases that have refuted something move forward.
     pub(super) order: RefCell<Vec<usize>>,
@@ -46,13 +46,13 @@ impl<'a> Evidence<'a> {
     pub fn new(suite: &Suite, answers: &'a [u64]) -> Evidence<'a> {
         let (formats, cases) = prepare(suite);
         let n = cases.len();
-        let quick = suite.cases.iter();
-        let quick = quick.map(|case| Quick::new(formats, case)).collect();
-        // Far apart in the suite: neighbours ask the same question.
+        let quick = cases.iter().map(|case| Quick::new(formats, case));
+        let quick = quick.collect();
+        // A stride through the suite, as neighbours ask the same question.
         let stride = (n * 5 / 13..).find(|&s| gcd(s, n) == 1).unwrap_or(1);
         let strided = (0..n).map(|i| i * stride % n);
-        // A search goes by the first ones: those that ask one question each. The many that only look for
-        // other kinds refute what is left.
+        // A search counts the first ones, each of which asks another question. The many similar ones refute what is
+        // left.
         let many = |case: &usize| MANY.contains(&suite.cases[*case].family);
         let (last, mut order): (Vec<_>, Vec<_>) = strided.partition(many);
         order.extend(last);
@@ -73,8 +73,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether the engine can run this step.
-    pub fn possible(&self, step: &Step) -> bool {
+    /// A step with the formats of the cases.
+    pub fn arithmetic(&self, step: Step) -> Arithmetic {
         let Formats {
             a,
             b,
@@ -82,8 +82,15 @@ impl<'a> Evidence<'a> {
             scale,
             ..
         } = self.formats;
-        let plain = Arithmetic::plain([a, b], accumulator, step.clone());
-        Arithmetic { scale, ..plain }.check().is_ok()
+        Arithmetic {
+            scale,
+            ..Arithmetic::plain([a, b], accumulator, step)
+        }
+    }
+
+    /// Whether the engine can run this step.
+    pub fn possible(&self, step: &Step) -> bool {
+        self.arithmetic(step.clone()).check().is_ok()
     }
 
     /// What a step answers to a case.
@@ -93,57 +100,58 @@ impl<'a> Evidence<'a> {
         code.unwrap_or_else(|| self.cases[case].answer(self.formats, step))
     }
 
-    /// If a step does not give the answer to a case: exponents of zeros with which it would not, either.
-    /// `with` makes the step of exponents, `zero` is its own.
+    /// If a step does not give the answer to a case: exponents of zeros with which it does not give it, either.
+    /// `with` makes the step for an exponent, `zero` is that of `step`.
     fn refuted(
         &self,
         (zero, step): (i32, &Step),
         with: &dyn Fn(i32) -> Step,
         case: usize,
-    ) -> Option<Zeros> {
+    ) -> Option<ZeroExponents> {
         let quick = self.quick[case].as_ref();
         let answer = quick.and_then(|quick| quick.answer_and_zeros(step));
         let (code, zeros) = answer.unwrap_or_else(|| {
             let exact = |step: &Step| self.cases[case].answer(self.formats, step);
             let code = exact(step);
-            // What both ends agree on has nothing to do with zeros.
-            let ends = [Zeros::LOWEST, Zeros::HIGHEST].map(with);
+            // If both ends agree, zeros take no part.
+            let ends = [ZeroExponents::LOWEST, ZeroExponents::HIGHEST].map(with);
             if code != self.answers[case] && ends.iter().all(|end| exact(end) == code) {
-                (code, Zeros::ANY)
+                (code, ZeroExponents::ANY)
             } else {
-                (code, Zeros::only(zero))
+                (code, ZeroExponents::only(zero))
             }
         });
         (code != self.answers[case]).then_some(zeros)
     }
 
-    /// The exponent of zeros with which a step gives every answer: of those that show, the one nearest to
-    /// `likely`, then one below all.
+    /// A step with an exponent of zeros that gives every answer: the one nearest to `likely` among those that show,
+    /// else one below all.
     pub fn with_zeros(&self, likely: i32, with: &dyn Fn(i32) -> Step) -> Option<Step> {
-        let lowest = with(Zeros::LOWEST);
+        let lowest = with(ZeroExponents::LOWEST);
         if !self.possible(&lowest) {
             return None;
         }
-        // One case often refutes all: where zeros take no part.
-        let mut below = Zeros::LOWEST - 1;
+        // A case in which zeros take no part often refutes all.
+        let mut below = ZeroExponents::LOWEST - 1;
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
-            let refuted = self.refuted((Zeros::LOWEST, &lowest), with, order[at]);
+            let refuted = self.refuted((ZeroExponents::LOWEST, &lowest), with, order[at]);
             let Some(zeros) = refuted else { continue };
             if zeros.to > below {
                 below = zeros.to;
                 order.swap(at, at / 2);
             }
-            if below >= Zeros::HIGHEST {
+            if below >= ZeroExponents::HIGHEST {
                 return None;
             }
         }
         drop(order);
         let least = self.formats.accumulator.min_exponent() - 140;
-        let mut left: Vec<i32> = (least.max(below.saturating_add(1))..=Zeros::HIGHEST).collect();
+        let mut left: Vec<i32> =
+            (least.max(below.saturating_add(1))..=ZeroExponents::HIGHEST).collect();
         left.sort_by_key(|zero| zero.abs_diff(likely));
-        if below < Zeros::LOWEST {
-            left.push(Zeros::LOWEST);
+        if below < ZeroExponents::LOWEST {
+            left.push(ZeroExponents::LOWEST);
         }
         while let Some(&zero) = left.first() {
             let step = with(zero);
@@ -163,11 +171,7 @@ impl<'a> Evidence<'a> {
         self.answer(step, case) == self.answers[case]
     }
 
-    /// The number of answers that a step does not give, counted no further than one above `limit`.
-    pub fn misses(&self, step: &Step, limit: usize) -> usize {
-        self.count(step, limit, self.cases.len())
-    }
-
+    /// The number of the first `cases` answers that a step does not give, counted no further than one above `limit`.
     pub(super) fn count(&self, step: &Step, limit: usize, cases: usize) -> usize {
         let mut order = self.order.borrow_mut();
         let mut misses = 0;
@@ -197,7 +201,12 @@ impl<'a> Evidence<'a> {
         Some(case)
     }
 
-    /// Whether a step gives every answer, by the exact engine.
+    /// Whether a step gives every answer.
+    pub fn fits(&self, step: &Step) -> bool {
+        self.first_miss(step).is_none()
+    }
+
+    /// The same by the exact engine alone.
     pub fn confirms(&self, step: &Step) -> bool {
         let mut answers = self.cases.iter().zip(self.answers);
         answers.all(|(case, answer)| case.answer(self.formats, step) == *answer)
@@ -214,19 +223,63 @@ impl<'a> Evidence<'a> {
     }
 
     /// The first of some steps that gives every answer.
-    pub fn first_exact(&self, steps: &[Step]) -> Option<Step> {
-        let exact = |step: &&Step| self.possible(step) && self.misses(step, 0) == 0;
-        steps.iter().find(exact).cloned()
+    pub fn first_exact(&self, steps: impl IntoIterator<Item = Step>) -> Option<Step> {
+        let exact = |step: &Step| self.possible(step) && self.fits(step);
+        steps.into_iter().find(exact)
     }
 
-    /// The plausible values of a constant other than its own.
-    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
-        values(name, step, self.formats, &self.nans)
-    }
-
-    /// A step with another value of a constant, if the engine can run it.
+    /// A step with another value of a constant (and of those that follow from it), if the engine can run it.
     pub fn with(&self, step: &Step, name: &str, value: &Value) -> Option<Step> {
-        with(step, name, value).filter(|step| self.possible(step))
+        let mut changed = serde_json::to_value(step).expect("a step is plain data");
+        let mut path = name.split('.');
+        *path.try_fold(&mut changed, |at, key| at.get_mut(key))? = value.clone();
+        let mut step: Step = serde_json::from_value(changed).ok()?;
+        step.follow(name);
+        self.possible(&step).then_some(step)
+    }
+
+    /// The plausible values of a constant, even those that are impossible beside its other constants.
+    pub fn values(&self, step: &Step, name: &str) -> Vec<Value> {
+        let acc = self.formats.accumulator;
+        let bare = name.rsplit('.').next().unwrap_or(name);
+        let k = if acc.is_integer() { INTEGER_K } else { K };
+        if let Some(values) = step.values(bare, k) {
+            return values;
+        }
+        let numbers =
+            |all: &mut dyn Iterator<Item = i64>| all.map(|n| json!(n)).collect::<Vec<_>>();
+        match bare {
+            "nan" | "operand" | "invalid" => {
+                let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
+                let ones = acc.sign_mask() - 1;
+                let mut codes = vec![quiet, ones, quiet | acc.sign_mask(), ones | acc.sign_mask()];
+                codes.extend(&self.nans);
+                codes.sort_unstable();
+                codes.dedup();
+                codes.into_iter().map(|c| json!(Code(c))).collect()
+            }
+            "alignment" => ["rz", "rne", "rna", "rd"].map(|r| json!(r)).into(),
+            "rounding" | "closing" => ["rz", "rne"].map(|r| json!(r)).into(),
+            "overflow" => ["wrap", "saturate"].map(|o| json!(o)).into(),
+            "group" | "span" | "sums" => numbers(&mut (1..=K as i64 / 2)),
+            "fraction_bits" | "sum_fraction_bits" | "result_fraction_bits" | "width" => {
+                numbers(&mut (0..=64).chain([72, 80, 96]))
+            }
+            "addend_window" => [numbers(&mut (0..=80).chain([4096])), vec![Value::Null]].concat(),
+            "sum_bits" => [numbers(&mut (1..=80)), vec![Value::Null]].concat(),
+            "zero_exponent" => numbers(&mut (-4096..=20)),
+            "precision" => numbers(&mut (1..=i64::from(acc.fraction_bits()) + 1)),
+            "part" => numbers(&mut (1..=32)),
+            "scaling" => ["lane_exponent", "mxfp4", "nvfp4"].map(|s| json!(s)).into(),
+            "lanes" => numbers(&mut [4, 8].into_iter()),
+            "addend" => ["value", "hidden_bit"].map(|a| json!(a)).into(),
+            "pair" => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),
+            "sparse_mask" | "ieee_top" | "minus_zero" | "plus_zero" => {
+                vec![json!(false), json!(true)]
+            }
+            "period" => numbers(&mut [2, 4, 8, 16, 32, 64].into_iter()),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -236,62 +289,8 @@ fn gcd(a: usize, b: usize) -> usize {
 
 /// The cases of a suite, ready to be replayed.
 pub(super) fn prepare(suite: &Suite) -> (Formats, Vec<Prepared>) {
-    let formats = suite.of_step();
+    let formats = suite.step_formats();
     let cases = suite.cases.iter();
     let prepared = cases.map(|case| Prepared::new(formats, case));
     (formats, prepared.collect())
-}
-
-/// A step with another value of one constant (and of what hangs on it).
-fn with(step: &Step, name: &str, value: &Value) -> Option<Step> {
-    let mut changed = serde_json::to_value(step).expect("a step is plain data");
-    let mut path = name.split('.');
-    *path.try_fold(&mut changed, |at, key| at.get_mut(key))? = value.clone();
-    let mut step: Step = serde_json::from_value(changed).ok()?;
-    step.follow(name);
-    Some(step)
-}
-
-/// The plausible values of a constant, those that make no sense beside the others included.
-fn values(name: &str, step: &Step, formats: Formats, nans: &[u64]) -> Vec<Value> {
-    let numbers = |all: &mut dyn Iterator<Item = i64>| all.map(|n| json!(n)).collect::<Vec<_>>();
-    let full = i64::from(formats.accumulator.fraction_bits()) + 1;
-    let longest = (K / 2) as i64;
-    let bare = name.rsplit('.').next().unwrap_or(name);
-    let integers = formats.accumulator.is_integer();
-    let k = if integers { INTEGER_K } else { K };
-    if let Some(values) = step.values(bare, k) {
-        return values;
-    }
-    match bare {
-        "nan" | "operand" | "invalid" => {
-            let acc = formats.accumulator;
-            let quiet = acc.infinity(false).unwrap_or(0) | 1 << (acc.fraction_bits() - 1);
-            let ones = acc.sign_mask() - 1;
-            let mut codes = vec![quiet, ones, quiet | acc.sign_mask(), ones | acc.sign_mask()];
-            codes.extend(nans);
-            codes.sort_unstable();
-            codes.dedup();
-            codes.into_iter().map(|c| json!(Code(c))).collect()
-        }
-        "alignment" => ["rz", "rne", "rna", "rd"].map(|r| json!(r)).into(),
-        "rounding" | "closing" => ["rz", "rne"].map(|r| json!(r)).into(),
-        "overflow" => ["wrap", "saturate"].map(|o| json!(o)).into(),
-        "group" | "span" | "sums" => numbers(&mut (1..=longest)),
-        "fraction_bits" | "sum_fraction_bits" | "result_fraction_bits" | "width" => {
-            numbers(&mut (0..=64).chain([72, 80, 96]))
-        }
-        "addend_window" => [numbers(&mut (0..=80).chain([4096])), vec![Value::Null]].concat(),
-        "sum_bits" => [numbers(&mut (1..=80)), vec![Value::Null]].concat(),
-        "zero_exponent" => numbers(&mut (-4096..=20)),
-        "precision" => numbers(&mut (1..=full)),
-        "part" => numbers(&mut (1..=32)),
-        "scaling" => ["lane_exponent", "mxfp4", "nvfp4"].map(|s| json!(s)).into(),
-        "lanes" => numbers(&mut [4, 8].into_iter()),
-        "addend" => ["value", "hidden_bit"].map(|a| json!(a)).into(),
-        "pair" => ["tfr", "tfr-565bd0f1", "drl"].map(|p| json!(p)).into(),
-        "sparse_mask" | "ieee_top" | "minus_zero" | "plus_zero" => vec![json!(false), json!(true)],
-        "period" => numbers(&mut [2, 4, 8, 16, 32, 64].into_iter()),
-        _ => Vec::new(),
-    }
 }

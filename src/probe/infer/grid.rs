@@ -1,6 +1,6 @@
-//! Combinations of constants near what was read off the answers, all of them. Constants make up for one
-//! another, so that a search which changes one at a time can end where none helps; here each combination
-//! stands for itself and is dropped at the first answer that it does not give.
+//! All combinations of constants near what was read off the answers. Constants compensate one another, so a search
+//! that changes one at a time can end where no change helps. Here each combination is tested by itself, up to the
+//! first answer that it does not give.
 
 use std::ops::RangeInclusive;
 
@@ -12,12 +12,12 @@ use crate::emu::step::{
 use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
 use crate::probe::Suite;
 
-/// Fraction bits that are tried where the answers show none.
+/// Fraction bits that are tried if the answers show none.
 const DEPTHS: RangeInclusive<u32> = 5..=48;
 
 pub const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
 
-/// Bits of a sum beyond the result's that its rounding may see where it does not see all.
+/// How many bits of a sum beyond the result's its rounding may see, if not all.
 const GUARDS: RangeInclusive<u32> = 0..=12;
 
 /// A step that gives every answer.
@@ -53,7 +53,7 @@ impl Grid<'_, '_> {
     /// `guards`: bits of the sum beyond the result's that its rounding sees.
     fn fused(&self, depths: &[u32], guards: &[Option<u32>]) -> Option<Step> {
         let reading = self.reading;
-        // C may have been cut among the terms, and not by the rounding of the result.
+        // C may have been cut by the alignment, not by the rounding of the result.
         let mut shown = reading.depths[..reading.depths_shown].iter();
         let most = if shown.any(|depth| *depth <= reading.kept) {
             self.full()
@@ -83,7 +83,7 @@ impl Grid<'_, '_> {
         } = self.reading.halves.as_ref()?;
         let before = span / period * first.len();
         [NearestEven, TowardZero].into_iter().find_map(|closing| {
-            // C is added in full, so that it says nothing of the sums' widths.
+            // C is added in full, so it does not show the sums' widths.
             let group = before.max(span - before);
             self.adders(group, depths, 1..=self.full(), false, &|half| {
                 Step::FusedHalves(FusedHalves {
@@ -99,7 +99,7 @@ impl Grid<'_, '_> {
 
     /// Products that are added before they are scaled.
     fn blocks(&self, suite: &Suite, depths: &[u32]) -> Option<Step> {
-        // Wide sums first: they are the ones that there are.
+        // Wide sums first, as known units have them.
         let depths: Vec<u32> = depths.iter().rev().copied().collect();
         let groups = [64, 32, 16, 128, 48, 96];
         groups.into_iter().find_map(|group| {
@@ -167,7 +167,7 @@ impl Grid<'_, '_> {
     }
 }
 
-/// Units that add groups of products to C, of other widths than those that are known.
+/// Known kinds of units that add groups of products to C, with other widths.
 fn widths(evidence: &Evidence, starts: &[Vec<Step>]) -> Option<Step> {
     let with = |step: &Step, product_bits, leading_bits| match step {
         Step::ComplementDot(step) => Some(Step::from(ComplementDot {
@@ -182,15 +182,13 @@ fn widths(evidence: &Evidence, starts: &[Vec<Step>]) -> Option<Step> {
         })),
         _ => None,
     };
-    let mut all = starts.iter().flatten().flat_map(|step| {
+    evidence.first_exact(starts.iter().flatten().flat_map(|step| {
         let bits = (18..=30).flat_map(|product| (18..=32).map(move |leading| [product, leading]));
         bits.map_while(move |[product, leading]| with(step, product, leading))
-    });
-    let exact = |step: &Step| evidence.possible(step) && evidence.first_miss(step).is_none();
-    all.find(exact)
+    }))
 }
 
-/// What is kept of the products' sum, of C and of the total.
+/// Fused floors, by the bits that they keep of the products' sum, of C and of the total.
 fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
     let accumulator = evidence.formats.accumulator;
     let least = accumulator.fraction_bits();
@@ -198,7 +196,8 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
     for &group in &reading.groups {
         for sums in [1, 2, 4, 8].into_iter().filter(|sums| *sums <= group) {
             for &fraction_bits in depths {
-                let with = |addend_window, sum_fraction_bits, result_fraction_bits, rounding| {
+                let step = |all: Combination| {
+                    let (addend_window, sum_fraction_bits, result_fraction_bits, rounding) = all;
                     Step::FusedFloor(FusedFloor {
                         group,
                         sums,
@@ -212,25 +211,17 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
                     })
                 };
                 let first = fraction_bits.saturating_sub(2);
-                let windows: Vec<_> = (first..fraction_bits + 8).map(Some).collect();
-                let windows: Vec<_> = windows.into_iter().chain([None]).collect();
+                let windows = (first..fraction_bits + 8).map(Some).chain([None]);
+                let windows: Vec<Option<u32>> = windows.collect();
                 let sum_bits: Vec<u32> = (fraction_bits..fraction_bits + 12).collect();
                 let result_bits: Vec<u32> = (least..fraction_bits.max(least) + 12).collect();
-                let all = combinations(
-                    &windows,
-                    &sum_bits,
-                    &result_bits,
-                    &[NearestEven, TowardZero],
-                );
-                let step = |(window, sum, result, rounding)| with(window, sum, result, rounding);
                 let (window, sum, result) = (ends(&windows), ends(&sum_bits), ends(&result_bits));
-                let corners = combinations(&window, &sum, &result, &[NearestEven, TowardZero]);
-                if hopeless(evidence, &corners.map(step).collect::<Vec<_>>()) {
+                let corners = combinations(&window, &sum, &result).map(step);
+                if hopeless(evidence, &corners.collect::<Vec<_>>()) {
                     continue;
                 }
-                let exact =
-                    |step: &Step| evidence.possible(step) && evidence.first_miss(step).is_none();
-                let found = all.map(step).find(exact);
+                let all = combinations(&windows, &sum_bits, &result_bits).map(step);
+                let found = evidence.first_exact(all);
                 if found.is_some() {
                     return found;
                 }
@@ -240,7 +231,7 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
     None
 }
 
-/// Whether one answer contradicts all of these alike, as what they differ in has no part in it.
+/// Whether one answer contradicts all of these, because it does not depend on their differences.
 fn hopeless(evidence: &Evidence, steps: &[Step]) -> bool {
     let possible: Vec<&Step> = steps.iter().filter(|s| evidence.possible(s)).collect();
     let refuted = possible.first().and_then(|step| evidence.first_miss(step));
@@ -262,14 +253,12 @@ fn combinations<'a>(
     windows: &'a [Option<u32>],
     sums: &'a [u32],
     results: &'a [u32],
-    roundings: &'a [Rounding],
 ) -> impl Iterator<Item = Combination> + 'a {
     windows.iter().flat_map(move |&window| {
         sums.iter().flat_map(move |&sum| {
-            let rest = results.iter();
-            rest.flat_map(move |&result| {
-                let rest = roundings.iter();
-                rest.map(move |&rounding| (window, sum, result, rounding))
+            results.iter().flat_map(move |&result| {
+                let roundings = [NearestEven, TowardZero].into_iter();
+                roundings.map(move |rounding| (window, sum, result, rounding))
             })
         })
     })

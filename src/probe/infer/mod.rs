@@ -2,18 +2,17 @@
 //! one answer that it does not give.
 //!
 //! 1. `reading`: a few readings of the answers (which terms survive, how deep a term counts) and
-//!    common constants make first hypotheses of every kind.
-//!    Of integers all there are: sizes of groups, and whether sums wrap around or saturate.
+//!    common constants make first hypotheses of every kind. For integers these are all that there are: sizes of
+//!    groups, and whether sums wrap around or saturate.
 //! 2. `grid`: all combinations of constants near what was read, each dropped at its first wrong answer.
-//! 3. `search`: constants are changed one at a time for as long as fewer answers contradict.
-//! 4. What no answer contradicts is the model. Each constant is then varied on its own: it is
+//! 3. `search`: constants are changed one at a time as long as fewer answers contradict.
+//! 4. A step that no answer contradicts is the model. Each constant is then varied on its own: it is
 //!    determined only if every other value that is tried is contradicted, and by which case is kept.
 //!
-//! `evidence` tests hypotheses; it asks `quick` adders where they can answer, and the exact engine elsewhere and
-//! of what is found.
+//! `evidence` tests hypotheses by `quick` adders where they can answer, else by the exact engine, which also confirms
+//! what is found.
 //!
-//! What the search does not find is not thereby impossible: "no known kind explains this" means
-//! that no hypothesis tried does.
+//! The search is not complete: "no known kind explains this" means that no tested hypothesis does.
 
 mod architecture;
 mod coverage;
@@ -27,7 +26,7 @@ mod search;
 use serde_json::Value;
 
 use super::Suite;
-use crate::emu::step::Step;
+use crate::emu::step::{Constant, Step};
 use crate::emu::{Arithmetic, Catalogue};
 
 pub use architecture::{Describe, architecture};
@@ -56,7 +55,7 @@ pub struct Explained {
     pub also: Vec<Step>,
 }
 
-/// What is known of one constant, the others being as they were found.
+/// What the answers say of one constant, if the others are as found.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub name: String,
@@ -70,12 +69,12 @@ pub struct Finding {
 #[derive(Clone, Debug)]
 pub struct Contradicted {
     pub arithmetic: Arithmetic,
-    /// Case, what the hypothesis expects, what was answered.
+    /// The answers that it does not give.
     pub cases: Vec<Mismatch>,
-    /// Hypotheses at which searches ended, this one among them.
+    /// The number of hypotheses at which searches ended, this one included.
     pub hypotheses: usize,
-    /// Few cases that refute all of those between them, the simplest there are: each case, and how many it
-    /// refutes that the ones before do not.
+    /// A few simple cases that together refute all hypotheses: each case, and how many it refutes that those before
+    /// do not.
     pub witnesses: Vec<(usize, usize)>,
 }
 
@@ -148,8 +147,8 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
             suite.formats()
         ));
     }
-    let kinds = starts.iter().filter_map(|kind| evidence.first_exact(kind));
-    let mut exact: Vec<Step> = kinds.collect();
+    let of_kind = |kind: &Vec<Step>| evidence.first_exact(kind.iter().cloned());
+    let mut exact: Vec<Step> = starts.iter().filter_map(of_kind).collect();
     if let (true, Some(reading)) = (exact.is_empty(), &reading) {
         exact.extend(grid::search(suite, &evidence, reading, &starts));
     }
@@ -161,7 +160,7 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
                 cases: evidence.mismatches(&ends[0]),
                 hypotheses: ends.len(),
                 witnesses: evidence.witnesses(suite, &ends),
-                arithmetic: arithmetic(suite, ends.swap_remove(0)),
+                arithmetic: evidence.arithmetic(ends.swap_remove(0)),
             })));
         }
         exact.push(ends.swap_remove(0));
@@ -169,100 +168,79 @@ pub fn infer(suite: &Suite, answers: &[u64]) -> Result<Verdict, String> {
     let step = exact.remove(0);
     Ok(Verdict::Explained(Box::new(Explained {
         constants: findings(&evidence, &step),
-        arithmetic: arithmetic(suite, step),
+        arithmetic: evidence.arithmetic(step),
         also: exact,
     })))
 }
 
-fn arithmetic(suite: &Suite, step: Step) -> Arithmetic {
-    Arithmetic {
-        scale: suite.scale,
-        ..Arithmetic::plain([suite.a, suite.b], suite.accumulator, step)
-    }
-}
-
 fn findings(evidence: &Evidence, step: &Step) -> Vec<Finding> {
-    let constants = step.constants();
-    constants
-        .into_iter()
-        .map(|constant| {
-            let values = evidence.values(step, &constant.name);
-            let finding = Finding {
-                name: constant.name,
-                value: constant.value,
-                others: Vec::new(),
-                refuted: Vec::new(),
-            };
-            match finding.value.as_i64() {
-                Some(value) => integer(evidence, step, finding, value, &values),
-                None => each(evidence, step, finding, &values),
+    let find = |constant: Constant| {
+        let values = evidence.values(step, &constant.name);
+        let mut finding = Finding {
+            name: constant.name,
+            value: constant.value,
+            others: Vec::new(),
+            refuted: Vec::new(),
+        };
+        let integer = finding.value.as_i64();
+        if let Some(value) = integer {
+            finding.try_integers(evidence, step, value, &values);
+        }
+        for value in values {
+            if integer.is_none() || value.as_i64().is_none() {
+                finding.try_value(evidence, step, value);
             }
-        })
-        .collect()
+        }
+        finding
+    };
+    step.constants().into_iter().map(find).collect()
 }
 
-/// Tries every value.
-fn each(evidence: &Evidence, step: &Step, mut finding: Finding, values: &[Value]) -> Finding {
-    for value in values.iter().filter(|&value| *value != finding.value) {
-        let Some(candidate) = evidence.with(step, &finding.name, value) else {
-            continue;
+impl Finding {
+    /// Tests another value, and notes whether the answers allow it.
+    fn try_value(&mut self, evidence: &Evidence, step: &Step, value: Value) {
+        if value == self.value {
+            return;
+        }
+        let Some(candidate) = evidence.with(step, &self.name, &value) else {
+            return;
         };
         match evidence.first_miss(&candidate) {
-            None => finding.others.push(value.clone()),
-            Some(case) => finding.refuted.push(Refuted {
-                value: value.clone(),
-                case,
-            }),
+            None => self.others.push(value),
+            Some(case) => self.refuted.push(Refuted { value, case }),
         }
     }
-    finding
-}
 
-/// Integers that give all answers are taken to lie in one run about the value found, whose ends are
-/// searched for by halving; values outside are tried too: all of up to 1,000, of more those near the run and
-/// some further away.
-fn integer(
-    evidence: &Evidence,
-    step: &Step,
-    mut finding: Finding,
-    value: i64,
-    values: &[Value],
-) -> Finding {
-    let name = finding.name.clone();
-    let with = |n: i64| evidence.with(step, &name, &Value::from(n));
-    let mut possible: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
-    possible.push(value);
-    possible.sort_unstable();
-    possible.dedup();
-    if possible.len() < 1000 {
-        possible.retain(|&n| n == value || with(n).is_some());
-    }
-    let holds = |n: i64| with(n).is_some_and(|step| evidence.first_miss(&step).is_none());
-    let at = possible.partition_point(|&n| n < value);
-    let first = end(|back| holds(possible[at - back]), at);
-    let last = end(|on| holds(possible[at + on]), possible.len() - 1 - at);
-    let run = at - first..=at + last;
-    for (i, &n) in possible.iter().enumerate() {
-        let distance = i.abs_diff(*run.start()).min(i.abs_diff(*run.end()));
-        if n == value {
-        } else if run.contains(&i) {
-            finding.others.push(Value::from(n));
-        } else if possible.len() < 1000 || distance <= 40 || distance % 61 == 0 {
-            let Some(candidate) = with(n) else { continue };
-            match evidence.first_miss(&candidate) {
-                None => finding.others.push(Value::from(n)),
-                Some(case) => finding.refuted.push(Refuted {
-                    value: Value::from(n),
-                    case,
-                }),
+    /// The search assumes that the integers that give all answers are one run about the value found, and finds its
+    /// ends by halving. It also tests values outside: all of up to 1,000 values, else those near the run and some
+    /// further away.
+    fn try_integers(&mut self, evidence: &Evidence, step: &Step, value: i64, values: &[Value]) {
+        let with = |n: i64| evidence.with(step, &self.name, &Value::from(n));
+        let mut possible: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
+        possible.push(value);
+        possible.sort_unstable();
+        possible.dedup();
+        if possible.len() < 1000 {
+            possible.retain(|&n| n == value || with(n).is_some());
+        }
+        let holds = |n: i64| with(n).is_some_and(|step| evidence.fits(&step));
+        let at = possible.partition_point(|&n| n < value);
+        let first = end(|back| holds(possible[at - back]), at);
+        let last = end(|on| holds(possible[at + on]), possible.len() - 1 - at);
+        let run = at - first..=at + last;
+        for (i, &n) in possible.iter().enumerate() {
+            let distance = i.abs_diff(*run.start()).min(i.abs_diff(*run.end()));
+            if n == value {
+            } else if run.contains(&i) {
+                self.others.push(Value::from(n));
+            } else if possible.len() < 1000 || distance <= 40 || distance % 61 == 0 {
+                self.try_value(evidence, step, Value::from(n));
             }
         }
     }
-    let texts = values.iter().filter(|v| v.as_i64().is_none()).cloned();
-    each(evidence, step, finding, &texts.collect::<Vec<_>>())
 }
 
-/// The largest step up to `most` for which `holds`, if it holds for a first run of steps only.
+/// The largest number up to `most` for which `holds`, if it holds up to some number and not beyond.
 fn end(holds: impl Fn(usize) -> bool, most: usize) -> usize {
     if most == 0 || holds(most) {
         return most;
@@ -304,7 +282,7 @@ pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<KnownRul
                     && rule.addend.is_none()
                     && rule.accumulator == suite.accumulator
                     && rule.operands.contains(&[suite.a, suite.b])
-                    && evidence.misses(&rule.step, 0) == 0
+                    && evidence.fits(&rule.step)
             });
             all.extend(rules.map(|rule| KnownRule {
                 architecture: architecture.name.clone(),

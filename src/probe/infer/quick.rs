@@ -1,10 +1,9 @@
-//! Fused dot-adds in the integers of the machine: a search asks for millions of them. The exact engine is the
-//! specification; where operands are special or numbers too wide, it answers.
+//! Fused dot-adds in machine integers, for the millions that a search needs. The exact engine is the specification,
+//! and answers where operands are special or numbers too wide.
 
-use crate::emu::step::{Formats, Fused, FusedHalves, Step, scaled};
+use crate::emu::step::{Formats, Fused, FusedHalves, Step};
 use crate::num::{Class, Format, Rounding, Unpacked};
-use crate::probe::Case;
-use crate::probe::replay::scales_of_operands;
+use crate::probe::Prepared;
 
 /// A finite product, `value * 2^(exponent - fraction bits)`.
 #[derive(Clone, Copy, Debug)]
@@ -15,10 +14,10 @@ struct Product {
     low: i32,
 }
 
-/// A case whose numbers are all finite, its products made once.
+/// A case whose numbers are all finite, with its products.
 #[derive(Clone, Debug)]
 pub struct Quick {
-    /// Up to the last that is not +0 times +0.
+    /// Up to the last that is not zero.
     products: Vec<Product>,
     c: u64,
     /// K, zeros included.
@@ -27,25 +26,25 @@ pub struct Quick {
     accumulator: Format,
 }
 
-/// Exponents of zeros with which an answer is the same.
+/// A range of exponents of zeros that give the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zeros {
+pub struct ZeroExponents {
     pub from: i32,
     pub to: i32,
 }
 
-impl Zeros {
-    /// Below any that shows, and above any that zeros have.
+impl ZeroExponents {
+    /// Below every exponent that shows, and above every one that zeros have.
     pub const LOWEST: i32 = -4000;
     pub const HIGHEST: i32 = 20;
 
-    pub const ANY: Zeros = Zeros {
+    pub const ANY: ZeroExponents = ZeroExponents {
         from: i32::MIN,
         to: i32::MAX,
     };
 
-    pub fn only(exponent: i32) -> Zeros {
-        Zeros {
+    pub fn only(exponent: i32) -> ZeroExponents {
+        ZeroExponents {
             from: exponent,
             to: exponent,
         }
@@ -58,63 +57,54 @@ impl Zeros {
 
 impl Quick {
     /// None if a number is special, an integer, or a product too wide.
-    pub fn new(formats: Formats, case: &Case) -> Option<Quick> {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        let fraction_bits = (a.fraction_bits() + b.fraction_bits()) as i32;
+    pub fn new(formats: Formats, case: &Prepared) -> Option<Quick> {
+        let accumulator = formats.accumulator;
+        let fraction_bits = (formats.a.fraction_bits() + formats.b.fraction_bits()) as i32;
         if accumulator.is_integer()
             || fraction_bits > 60
             || accumulator.unpack(case.c).class != Class::Finite
         {
             return None;
         }
-        let pairs = || case.a.iter().zip(&case.b);
-        let scales = formats.scale.zip(scales_of_operands(formats, case));
-        let moved = |k: usize, side: usize, x: Unpacked| match &scales {
-            Some((scale, codes)) => scaled(x, scale.format.unpack(codes[side][k].into())),
-            None => x,
-        };
-        if let Some((scale, codes)) = &scales {
-            // Significands are not added here, nor NaN, which spoils zeros as well.
-            let mut all = codes.iter().flatten();
-            if scale.format != Format::Ue8m0 || all.any(|&code| code == 0xff) {
-                return None;
+        let [a, b] = match &case.scales {
+            None => [&case.a, &case.b],
+            Some(scales) => {
+                // The adder has no significands of scales, nor NaN, which affects zeros as well.
+                let mut codes = scales.codes.iter().flatten();
+                if formats.scale?.format != Format::Ue8m0 || codes.any(|&code| code == 0xff) {
+                    return None;
+                }
+                scales.moved.each_ref()
             }
-        }
-        let active = pairs()
-            .rposition(|(a, b)| a | b != 0)
-            .map_or(0, |last| last + 1);
-        let product = |(k, (&x, &y)): (usize, (&u64, &u64))| {
-            let (x, y) = (moved(k, 0, a.unpack(x)), moved(k, 1, b.unpack(y)));
-            let finite = x.class == Class::Finite && y.class == Class::Finite;
-            finite.then(|| product(x, y, fraction_bits))
         };
+        let product = |(x, y): (&Unpacked, &Unpacked)| {
+            let finite = x.class == Class::Finite && y.class == Class::Finite;
+            finite.then(|| product(*x, *y, fraction_bits))
+        };
+        let mut products: Vec<Product> = a.iter().zip(b).map(product).collect::<Option<_>>()?;
+        let last = products.iter().rposition(|product| product.value != 0);
+        products.truncate(last.map_or(0, |last| last + 1));
         Some(Quick {
-            products: pairs()
-                .enumerate()
-                .take(active)
-                .map(product)
-                .collect::<Option<_>>()?,
+            products,
             c: case.c,
-            k: case.a.len(),
+            k: case.k,
             fraction_bits,
             accumulator,
         })
     }
 
-    /// The code that a step returns, if it is of a kind that is added here.
+    /// The code that a step returns, if the adder has its kind.
     pub fn answer(&self, step: &Step) -> Option<u64> {
         Some(self.run::<false>(step)?.0)
     }
 
-    /// The same, and with which other exponents of zeros the step returns it, too.
-    pub fn answer_and_zeros(&self, step: &Step) -> Option<(u64, Zeros)> {
+    /// The same, and other exponents of zeros with which the step returns it.
+    pub fn answer_and_zeros(&self, step: &Step) -> Option<(u64, ZeroExponents)> {
         self.run::<true>(step)
     }
 
-    fn run<const ZEROS: bool>(&self, step: &Step) -> Option<(u64, Zeros)> {
-        let mut all = Zeros::ANY;
+    fn run<const ZEROS: bool>(&self, step: &Step) -> Option<(u64, ZeroExponents)> {
+        let mut all = ZeroExponents::ANY;
         let code = match step {
             Step::Fused(fused) if self.fits(fused) => {
                 let adder = Adder::new(self, fused);
@@ -141,7 +131,7 @@ impl Quick {
         while start < self.k {
             let given = start.min(active)..active.min(start + span);
             let next = add(&self.products[given], c);
-            // Zeros that change nothing will change nothing the next time either.
+            // A step of zeros that changes nothing never will.
             if start >= active && next == c {
                 break;
             }
@@ -151,7 +141,7 @@ impl Quick {
         c
     }
 
-    fn halves<const ZEROS: bool>(&self, halves: &FusedHalves, all: &mut Zeros) -> u64 {
+    fn halves<const ZEROS: bool>(&self, halves: &FusedHalves, all: &mut ZeroExponents) -> u64 {
         let adder = Adder::new(self, &halves.half);
         let belongs: Vec<bool> = (0..halves.period)
             .map(|k| halves.first.contains(&k))
@@ -185,7 +175,7 @@ fn product(a: Unpacked, b: Unpacked, fraction_bits: i32) -> Product {
     }
 }
 
-/// A fused step with what its formats fix.
+/// A fused step with constants of its formats.
 struct Adder<'s> {
     step: &'s Fused,
     /// Fraction bits of products and of the accumulator, whose exponents are biased.
@@ -211,9 +201,9 @@ impl<'s> Adder<'s> {
         }
     }
 
-    /// [`Fused`] of products and a C that is not a NaN; `ZEROS`: leaves in `all` those exponents of zeros with
-    /// which it would be the same.
-    fn add<const ZEROS: bool>(&self, products: &[Product], c: u64, all: &mut Zeros) -> u64 {
+    /// [`Fused`] for products and a C that is not a NaN. With `ZEROS`, `all` keeps only exponents of zeros that give
+    /// the same result.
+    fn add<const ZEROS: bool>(&self, products: &[Product], c: u64, all: &mut ZeroExponents) -> u64 {
         let negative = c & self.negative_zero != 0;
         let magnitude = c & (self.negative_zero - 1);
         let field = (magnitude >> self.fraction_bits) as i32;

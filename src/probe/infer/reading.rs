@@ -1,4 +1,4 @@
-//! What can be read off the answers, if the unit is of the kind that the reading assumes.
+//! Constants read off the answers, if the unit is of the kind that a reading assumes.
 
 use crate::emu::step::{Clues, Code, ScaleUse, Step};
 use crate::num::{Class, Format};
@@ -6,33 +6,33 @@ use crate::probe::Suite;
 use crate::probe::families::DEEP;
 use crate::probe::suite::{K, Tag};
 
-/// Constants that some answers show, likely ones behind them.
+/// Constants that some answers show, followed by likely ones.
 #[derive(Debug)]
 pub struct Reading {
-    /// Products that met a large pair.
+    /// Numbers of products that a step may add at once.
     pub groups: Vec<usize>,
     /// The deepest term that survived, and one less for roundings that round it up.
     pub depths: Vec<u32>,
-    /// How many of `depths` answers show.
+    /// How many of `depths` come from answers.
     pub depths_shown: usize,
-    /// The format's, and those of narrower results that are known.
+    /// That of the format, and those of known narrower results.
     pub precisions: Vec<u32>,
     /// Significant bits that a C keeps beside nothing but zeros.
     pub kept: u32,
     pub zero_exponent: i32,
-    /// How products are dealt to two sums, if they are.
+    /// How products are divided among two sums, if they are.
     pub halves: Option<Halves>,
     /// Whether any answer is -0.
     pub minus_zero: bool,
     /// Whether infinity times zero is not a number.
     pub infinities: bool,
-    /// The code of NaN among the answers, or the commonest.
+    /// The code of NaN among the answers, else the usual one.
     pub nan: Code,
-    /// What a NaN operand gives, and infinity times zero, where a NaN C keeps its payload.
+    /// The results of a NaN operand, and of infinity times zero, if a NaN C keeps its payload.
     pub nans: Option<[Code; 2]>,
 }
 
-/// Of `span` products those with `k mod period` in `first` are added before the others.
+/// Of `span` products, those with `k mod period` in `first` are added before the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Halves {
     pub span: usize,
@@ -55,7 +55,7 @@ impl Reading {
             let survivors = survivors.and_then(|(code, unit)| count(acc, code, unit));
             groups.extend(survivors.and_then(|n| K.checked_sub(n)));
         }
-        // The first place whose crumb is not added to that of place 0.
+        // The first place whose small addend is not added to that of place 0.
         let kept = |j: i32, d: i32| {
             let one = answer(Tag("small_addends", 1, d))?;
             Some(answer(Tag("small_addends", j, d))? == one)
@@ -92,7 +92,7 @@ impl Reading {
             depths_shown,
             precisions,
             kept: kept_of_c(suite, answers),
-            // As deep below the smallest result as every unit known has it, fraction bits aside.
+            // As far from the smallest result as in every known unit, apart from fraction bits.
             zero_exponent: acc.min_exponent() + 18,
             halves: ["swamp", DEEP].into_iter().find_map(|name| {
                 let unit = smallest(suite, name)?;
@@ -106,11 +106,11 @@ impl Reading {
     }
 }
 
-/// First hypotheses by kind, simpler kinds first: a few readings, combined with constants that units have; of integers
-/// nothing has to be read.
+/// First hypotheses by kind, simpler kinds first: readings, combined with constants of known units. Integers need no
+/// reading.
 pub fn starts(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
     let clues = Clues {
-        formats: suite.of_step(),
+        formats: suite.step_formats(),
         k: suite.k,
         groups: reading.map_or(&[0][..], |reading| &reading.groups),
         depths: reading.map_or(&[][..], |reading| &reading.depths),
@@ -133,7 +133,7 @@ pub fn starts(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
     all
 }
 
-/// The codes of NaN that are not C's, of a unit that hands C's on, made quiet.
+/// The codes of NaN that do not come from C, if the unit returns a NaN of C made quiet.
 fn payloads(suite: &Suite, answers: &[u64]) -> Option<[Code; 2]> {
     let (a, b, acc) = (suite.a, suite.b, suite.accumulator);
     let quiet = 1 << (acc.fraction_bits() - 1);
@@ -152,7 +152,7 @@ fn payloads(suite: &Suite, answers: &[u64]) -> Option<[Code; 2]> {
     (handed_on && all).then(|| codes.map(Code))
 }
 
-/// The most significant bits of a C that comes back as it was, of those that meet no product.
+/// The most significant bits of a C that a case without products returns unchanged.
 fn kept_of_c(suite: &Suite, answers: &[u64]) -> u32 {
     let alone = suite.cases.iter().zip(answers).filter(|(case, answer)| {
         let products = case.a.iter().zip(&case.b);
@@ -169,14 +169,14 @@ fn kept_of_c(suite: &Suite, answers: &[u64]) -> u32 {
     bits.max().unwrap_or(1)
 }
 
-/// A pair at two places of the first half swallows that half alone; at any others of a step, all of it.
+/// The halves of a step: a pair at two places of the first half swallows that half alone, any other pair all of it.
 fn halves(survivors: &dyn Fn(usize, usize) -> Option<usize>) -> Option<Halves> {
     let lost = |i, j| K.checked_sub(survivors(i, j)?);
     // A pair that lies in two steps swallows both; none before has swallowed more than one.
     let one = |j: usize| (1..j).all(|i| lost(0, i).is_some_and(|lost| lost <= j));
     let span = (2..=K / 2).find(|&j| lost(0, j) == Some(2 * j) && one(j))?;
     let pairs = (0..span).flat_map(|i| (i + 1..span).map(move |j| (i, j)));
-    // Whether both are of the first half, where that was asked.
+    // For every pair with a case, whether both are in the first half.
     let both: Vec<_> = pairs
         .filter_map(|(i, j)| Some((i, j, lost(i, j)? < span)))
         .collect();
@@ -184,8 +184,7 @@ fn halves(survivors: &dyn Fn(usize, usize) -> Option<usize>) -> Option<Halves> {
     for &(i, j, _) in both.iter().filter(|(.., both)| *both) {
         (seen[i], seen[j]) = (true, true);
     }
-    // Of places far from the beginning only neighbours were asked about: the shortest pattern that says the
-    // same of all.
+    // Far from the beginning only neighbours have cases, so take the shortest pattern that agrees with all.
     let explains = |period: &usize| {
         let is = |k: usize| seen[k % period];
         span.is_multiple_of(*period) && both.iter().all(|&(i, j, both)| both == (is(i) && is(j)))

@@ -1,4 +1,4 @@
-//! Constants changed one at a time, or some together, for as long as fewer answers contradict.
+//! Changes of constants, one at a time or some together, as long as fewer answers contradict.
 
 use std::cmp::Reverse;
 
@@ -8,10 +8,10 @@ use crate::emu::step::{Fused, Step};
 use crate::probe::Suite;
 
 impl Evidence<'_> {
-    /// Steps that miss few answers, from the most promising starts of every kind: the best one first, and
-    /// where others ended.
+    /// Steps that miss few answers, found from the most promising starts of every kind: the best one, then the other
+    /// ends of searches.
     pub fn best(&self, kinds: &[Vec<Step>]) -> Vec<Step> {
-        /// Cases that rank starts, and those that a first descent goes by.
+        /// Cases that rank starts, and those of a first and of a second descent.
         const GLANCE: usize = 80;
         const SAMPLE: usize = 240;
         const MORE: usize = 700;
@@ -37,7 +37,7 @@ impl Evidence<'_> {
         }
         ranked.sort_by_key(|(misses, kind, _)| (*misses, *kind));
         let n = self.cases.len();
-        // A few wrong answers of a machine that is known otherwise need no search.
+        // A known machine with a few wrong answers needs no search.
         let near = ranked
             .iter()
             .map(|(.., step)| (self.count(step, n / 50, n), *step));
@@ -62,7 +62,7 @@ impl Evidence<'_> {
                 0 => step,
                 _ => self.descend(self.together(step, SAMPLE), SAMPLE).1,
             };
-            let misses = self.misses(&step, n);
+            let misses = self.count(&step, n, n);
             found.push((misses, step));
             if misses == 0 {
                 break;
@@ -70,7 +70,7 @@ impl Evidence<'_> {
         }
         found.sort_by_key(|(misses, _)| *misses);
         let ends: Vec<Step> = found.iter().map(|(_, step)| step.clone()).collect();
-        // Nothing near: a longer look makes no difference to what is refused.
+        // If nothing is near, a longer search would not change the verdict.
         let nearest = found.first().map_or(0, |(misses, _)| *misses);
         found.truncate(if nearest > n / 3 { 1 } else { SECOND });
         if nearest > n / 3 {
@@ -78,7 +78,7 @@ impl Evidence<'_> {
         }
         let again = found.into_iter().map(|(_, step)| {
             let (_, step) = self.descend(step, MORE);
-            let misses = self.misses(&step, n);
+            let misses = self.count(&step, n, n);
             if misses <= n / 50 {
                 self.descend(step, n)
             } else {
@@ -91,8 +91,8 @@ impl Evidence<'_> {
         all
     }
 
-    /// Few cases that refute all of these steps between them, the simplest there are, and how many steps each
-    /// refutes.
+    /// A few simple cases that together refute all of these steps: each case, and how many it refutes that those
+    /// before do not.
     pub fn witnesses(&self, suite: &Suite, steps: &[Step]) -> Vec<(usize, usize)> {
         let size = |case: usize| {
             let case = &suite.cases[case];
@@ -119,8 +119,8 @@ impl Evidence<'_> {
         witnesses
     }
 
-    /// The best of a fused step's roundings and widths, all combinations of them: they make up for one
-    /// another, so that changing one at a time can end where no single change helps.
+    /// The best combination of a fused step's roundings and widths. They compensate one another, so changing one at a
+    /// time can end where no single change helps.
     fn together(&self, step: Step, cases: usize) -> Step {
         let Step::Fused(start) = &step else {
             return step;
@@ -150,7 +150,7 @@ impl Evidence<'_> {
         best.step
     }
 
-    /// Changes one constant at a time for as long as fewer of the first `cases` answers are missed.
+    /// Changes one constant at a time as long as fewer of the first `cases` answers are missed.
     fn descend(&self, step: Step, cases: usize) -> (usize, Step) {
         /// More are never needed where constants show on their own.
         const SWEEPS: usize = 4;
@@ -163,7 +163,7 @@ impl Evidence<'_> {
                     if best.misses == 0 {
                         return (0, best.step);
                     }
-                    // Zeros far below all terms are much alike, except a few answers.
+                    // Exponents of zeros far below all terms differ in few answers.
                     if best.misses > FEW
                         && value
                             .as_i64()
@@ -187,13 +187,13 @@ impl Evidence<'_> {
     }
 }
 
-/// The best step so far, by some of the answers.
+/// The step that misses the fewest of some answers so far.
 struct Best<'e, 'a> {
     evidence: &'e Evidence<'a>,
     step: Step,
     misses: usize,
-    /// Cases by which it is judged. Those that it misses come first: most steps miss them as well, and are
-    /// done with soonest there.
+    /// The cases that count. Those that it misses come first: most other steps miss them, too, and are refuted
+    /// soonest there.
     cases: Vec<usize>,
 }
 

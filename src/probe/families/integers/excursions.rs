@@ -1,13 +1,13 @@
 //! Sums that cross a limit, return and cross it again, in runs of many lengths: an order or a group that
 //! no pair shows.
 
-use super::random::{drawn, operand};
-use super::{BOTTOM, Desk, K, TOP};
+use super::random::drawn;
+use super::{BOTTOM, K, SuiteBuilder, TOP};
 use crate::probe::families::mixed::Random;
 
 pub const TELLS: &str = "order, groups and number of accumulators, anywhere";
 
-pub fn write(desk: &mut Desk) {
+pub fn write(set: &mut SuiteBuilder) {
     let mut random = Random(0x51af_7c15_3e77_b92d);
     let lengths = [
         1, 1, 2, 2, 3, 4, 5, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 200,
@@ -29,7 +29,7 @@ pub fn write(desk: &mut Desk) {
             for at in k..(k + n).min(K) {
                 // Toward the limit, or away from it.
                 let wanted = if out { -inward } else { inward };
-                let pair = (0..12).map(|_| drawn(&mut random, desk));
+                let pair = (0..12).map(|_| drawn(&mut random, set));
                 let mut pairs = pair.filter(|(x, y)| x * y * wanted > 0);
                 if let Some(pair) = pairs.next() {
                     run_sum += pair.0 * pair.1;
@@ -45,7 +45,7 @@ pub fn write(desk: &mut Desk) {
             0 | 1 => random.below(200) as i64,
             _ => random.below(run_sum.unsigned_abs().max(40_000)) as i64,
         };
-        desk.case(format!(
+        set.case(format!(
             "runs of pseudo-random products about {limit}, number {index}"
         ))
         .terms(terms)
@@ -61,17 +61,14 @@ pub fn write(desk: &mut Desk) {
         for (i, &at) in places.iter().enumerate() {
             for k in at..(at + 1 + random.below(8) as usize).min(K) {
                 let sign = if i % 2 == 0 { outward } else { -outward };
-                let wanted = (0..12).map(|_| {
-                    let x = operand(&mut random, desk.a);
-                    (x, operand(&mut random, desk.b))
-                });
+                let wanted = (0..12).map(|_| drawn(&mut random, set));
                 let mut wanted = wanted.filter(|(x, y)| x * y * sign > 0);
                 terms.extend(wanted.next().map(|pair| (k, pair)));
             }
         }
         terms.sort_by_key(|(k, _)| *k);
         terms.dedup_by_key(|(k, _)| *k);
-        desk.case(format!("four runs beside {limit}, number {index}"))
+        set.case(format!("four runs beside {limit}, number {index}"))
             .terms(terms)
             .c(limit - outward * random.below(60_000) as i64)
             .done();

@@ -1,12 +1,12 @@
 //! The numbers that an accumulator holds, and what becomes of a sum just beyond them.
 
-use super::{BOTTOM, Desk, K, TOP};
+use super::{BOTTOM, K, SuiteBuilder, TOP};
 
 pub const TELLS: &str = "width of the accumulator, wrap or saturation, and where";
 
-pub fn write(desk: &mut Desk) {
+pub fn write(set: &mut SuiteBuilder) {
     for (i, c) in [TOP, BOTTOM, TOP - 1, BOTTOM + 1].into_iter().enumerate() {
-        desk.case(format!("C = {c} and no product"))
+        set.case(format!("C = {c} and no product"))
             .c(c)
             .tag("alone", i as i32, 0)
             .done();
@@ -15,7 +15,7 @@ pub fn write(desk: &mut Desk) {
         for beyond in -9..=9i64 {
             for product in 1..=9i64 {
                 let (c, product) = (limit - step * (product - beyond), step * product);
-                desk.case(format!("C = {c} and {product}: {beyond} beyond the limit"))
+                set.case(format!("C = {c} and {product}: {beyond} beyond the limit"))
                     .c(c)
                     .product(0, product)
                     .tag("beyond", side, (beyond * 10 + product.abs()) as i32)
@@ -24,11 +24,11 @@ pub fn write(desk: &mut Desk) {
         }
         // The same at the end of K, and with the products farthest from zero.
         for k in [0, K - 1] {
-            for factors in desk.extremes() {
+            for factors in set.extremes() {
                 let product = factors.0 * factors.1;
                 for beyond in [-2, -1, 0, 1, 2] {
                     let c = limit + step * beyond - product;
-                    desk.case(format!(
+                    set.case(format!(
                         "C = {c} and {product} at k = {k}: {beyond} beyond the limit"
                     ))
                     .c(c)
@@ -42,7 +42,7 @@ pub fn write(desk: &mut Desk) {
     for n in 0..31 {
         for c in [(1 << n) - 1, 1 << n, -(1 << n), -(1 << n) - 1i64] {
             for product in [0, 1, -1, 2, -2, 7] {
-                desk.case(format!("C = {c} and {product}"))
+                set.case(format!("C = {c} and {product}"))
                     .c(c)
                     .product(0, product)
                     .done();

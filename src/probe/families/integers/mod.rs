@@ -12,13 +12,13 @@ use std::collections::HashSet;
 
 use crate::num::Format;
 use crate::probe::Case;
-use crate::probe::desk::{INTEGER_K as K, Tag};
+use crate::probe::builder::{INTEGER_K as K, Tag};
 
 /// The ends of what an accumulator holds.
 const TOP: i64 = i32::MAX as i64;
 const BOTTOM: i64 = i32::MIN as i64;
 
-type Family = (&'static str, &'static str, fn(&mut Desk));
+type Family = (&'static str, &'static str, fn(&mut SuiteBuilder));
 
 /// In the order in which they are written.
 const FAMILIES: [Family; 7] = [
@@ -37,16 +37,16 @@ const FAMILIES: [Family; 7] = [
 
 /// Every case.
 pub fn all(a: Format, b: Format) -> Vec<Case> {
-    let mut desk = Desk::new(a, b);
+    let mut set = SuiteBuilder::new(a, b);
     for (family, tells, write) in FAMILIES {
-        (desk.family, desk.tells) = (family, tells);
-        write(&mut desk);
+        (set.family, set.tells) = (family, tells);
+        write(&mut set);
     }
-    desk.cases
+    set.cases
 }
 
 /// Where families put their cases, with the numbers that the formats have.
-struct Desk {
+struct SuiteBuilder {
     family: &'static str,
     tells: &'static str,
     /// Least and greatest operands.
@@ -60,10 +60,10 @@ struct Desk {
 /// Places and codes of products, and C.
 type Operands = (Vec<(usize, u64, u64)>, u64);
 
-impl Desk {
-    fn new(a: Format, b: Format) -> Desk {
+impl SuiteBuilder {
+    fn new(a: Format, b: Format) -> SuiteBuilder {
         let range = |f: Format| [true, false].map(|negative| f.integer(f.max_finite(negative)));
-        Desk {
+        SuiteBuilder {
             family: "",
             tells: "",
             a: range(a),
@@ -106,8 +106,8 @@ impl Desk {
         pairs.into_iter().find(fits)
     }
 
-    /// A new case; it is kept by [`Pen::done`].
-    fn case(&mut self, purpose: impl Into<String>) -> Pen<'_> {
+    /// A new case; it is kept by [`CaseBuilder::done`].
+    fn case(&mut self, purpose: impl Into<String>) -> CaseBuilder<'_> {
         let case = Case {
             family: self.family,
             purpose: purpose.into(),
@@ -118,8 +118,8 @@ impl Desk {
             c: 0,
             scales: Default::default(),
         };
-        Pen {
-            desk: self,
+        CaseBuilder {
+            set: self,
             case,
             terms: Vec::new(),
             possible: true,
@@ -128,19 +128,19 @@ impl Desk {
 }
 
 /// A case being written. What the formats cannot express makes the whole case impossible, and
-/// [`Pen::done`] drops it.
+/// [`CaseBuilder::done`] drops it.
 #[must_use]
-struct Pen<'a> {
-    desk: &'a mut Desk,
+struct CaseBuilder<'a> {
+    set: &'a mut SuiteBuilder,
     case: Case,
     terms: Vec<(usize, u64, u64)>,
     possible: bool,
 }
 
-impl Pen<'_> {
+impl CaseBuilder<'_> {
     /// x times y as product `k`.
     fn term(mut self, k: usize, (x, y): (i64, i64)) -> Self {
-        let [a, b] = self.desk.formats;
+        let [a, b] = self.set.formats;
         match (a.integer_code(x), b.integer_code(y)) {
             (Some(x), Some(y)) if k < K => self.terms.push((k, x, y)),
             _ => self.possible = false,
@@ -150,12 +150,12 @@ impl Pen<'_> {
 
     fn terms(self, terms: impl IntoIterator<Item = (usize, (i64, i64))>) -> Self {
         let terms = terms.into_iter();
-        terms.fold(self, |pen, (k, factors)| pen.term(k, factors))
+        terms.fold(self, |case, (k, factors)| case.term(k, factors))
     }
 
     /// A small number as product `k`.
     fn product(mut self, k: usize, product: i64) -> Self {
-        match self.desk.factors(product) {
+        match self.set.factors(product) {
             Some(factors) => self.term(k, factors),
             None => {
                 self.possible = false;
@@ -179,8 +179,8 @@ impl Pen<'_> {
 
     /// Keeps the case if the formats can express it and no other has the same operands.
     fn done(self) {
-        let Pen {
-            desk,
+        let CaseBuilder {
+            set,
             mut case,
             terms,
             possible,
@@ -192,8 +192,8 @@ impl Pen<'_> {
         for &(k, x, y) in &terms {
             (case.a[k], case.b[k]) = (x, y);
         }
-        if desk.seen.insert((terms, case.c)) {
-            desk.cases.push(case);
+        if set.seen.insert((terms, case.c)) {
+            set.cases.push(case);
         }
     }
 }

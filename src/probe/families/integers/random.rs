@@ -1,10 +1,10 @@
 //! Pseudo-random operands: what no directed case thought of.
 
-use super::{BOTTOM, Desk, K, TOP};
+use super::{BOTTOM, K, SuiteBuilder, TOP};
 use crate::probe::families::mixed::Random;
 
 /// A number of a format, often at an end of it or about zero.
-pub fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
+fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
     match random.below(8) {
         0 => least,
         1 => greatest,
@@ -15,9 +15,9 @@ pub fn operand(random: &mut Random, [least, greatest]: [i64; 2]) -> i64 {
 }
 
 /// Factors of a product.
-pub fn drawn(random: &mut Random, desk: &Desk) -> (i64, i64) {
-    let x = operand(random, desk.a);
-    (x, operand(random, desk.b))
+pub fn drawn(random: &mut Random, set: &SuiteBuilder) -> (i64, i64) {
+    let x = operand(random, set.a);
+    (x, operand(random, set.b))
 }
 
 /// Any C.
@@ -26,7 +26,7 @@ fn any(random: &mut Random) -> i64 {
 }
 
 /// Dense cases.
-pub fn mixed(desk: &mut Desk) {
+pub fn mixed(set: &mut SuiteBuilder) {
     let mut random = Random(0x6a09_e667_f3bc_c909);
     for (n, cases) in [(K, 70), (200, 60), (64, 60), (17, 80), (5, 80)] {
         for index in 0..cases {
@@ -36,7 +36,7 @@ pub fn mixed(desk: &mut Desk) {
                 _ => random.below((K - n + 1) as u64) as usize,
             };
             let terms: Vec<_> = (from..from + n)
-                .map(|k| (k, drawn(&mut random, desk)))
+                .map(|k| (k, drawn(&mut random, set)))
                 .collect();
             let sum: i64 = terms.iter().map(|(_, (x, y))| x * y).sum();
             let c = match index % 5 {
@@ -46,7 +46,7 @@ pub fn mixed(desk: &mut Desk) {
                 3 => BOTTOM - sum + random.below(9) as i64 - 4,
                 _ => any(&mut random) >> random.below(31),
             };
-            desk.case(format!(
+            set.case(format!(
                 "{n} pseudo-random products from k = {from}, number {index}"
             ))
             .terms(terms)
@@ -57,14 +57,14 @@ pub fn mixed(desk: &mut Desk) {
 }
 
 /// Few products anywhere, and a C as far from a limit as they can reach.
-pub fn anything(desk: &mut Desk) {
+pub fn anything(set: &mut SuiteBuilder) {
     let mut random = Random(0xbb67_ae85_84ca_a73b);
     for index in 0..700 {
         let n = 1 + random.below(if index % 4 == 0 { 60 } else { 12 }) as usize;
         let mut terms: Vec<_> = (0..n)
             .map(|_| {
                 let k = random.below(K as u64) as usize;
-                (k, drawn(&mut random, desk))
+                (k, drawn(&mut random, set))
             })
             .collect();
         terms.sort_by_key(|(k, _)| *k);
@@ -76,7 +76,7 @@ pub fn anything(desk: &mut Desk) {
             2 | 3 => BOTTOM + room,
             _ => any(&mut random),
         };
-        desk.case(format!("{n} pseudo-random products, number {index}"))
+        set.case(format!("{n} pseudo-random products, number {index}"))
             .terms(terms)
             .c(c)
             .done();

@@ -2,11 +2,11 @@
 //! and which products are added before they are cut.
 
 use crate::emu::Scale;
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "group, alignment and order of scaled terms; sums before they are scaled";
 
-pub fn write(desk: &mut Desk, scale: Scale) {
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
     let (block, blocks) = (scale.block, K / scale.block);
     // As far as scales of any format reach.
     let big = 12;
@@ -14,31 +14,33 @@ pub fn write(desk: &mut Desk, scale: Scale) {
         for j in 0..blocks {
             // Beside the pair smaller terms are lost by their group; C takes the place of one.
             for small in [-4, -12] {
-                let mut pen = desk.case(format!(
+                let mut case = set.case(format!(
                     "2^{big} in block {i}, -2^{big} in block {j}, 2^{small} in every other"
                 ));
                 for other in (0..blocks).filter(|other| *other != i && *other != j) {
-                    pen = pen.product(other * block, false, 1, 0).scaled(other, small);
+                    case = case
+                        .product(other * block, false, 1, 0)
+                        .scaled(other, small);
                 }
-                pen = pen.product(i * block, false, 1, 0).scaled(i, big);
-                pen = if i == j {
-                    pen.c(true, 1, big)
+                case = case.product(i * block, false, 1, 0).scaled(i, big);
+                case = if i == j {
+                    case.c(true, 1, big)
                 } else {
-                    pen.product(j * block + block / 2, true, 1, 0)
+                    case.product(j * block + block / 2, true, 1, 0)
                         .scaled(j, big)
                 };
-                pen.tag("block-swamp", i as i32, (j as i32) * 100 - small)
+                case.tag("block-swamp", i as i32, (j as i32) * 100 - small)
                     .done();
             }
         }
     }
-    depths(desk, block);
-    parts(desk, block);
+    depths(set, block);
+    parts(set, block);
 }
 
 /// A term of another block, and of C, at every depth below a pair.
-fn depths(desk: &mut Desk, block: usize) {
-    let (least, most) = desk.scale_reach();
+fn depths(set: &mut SuiteBuilder, block: usize) {
+    let (least, most) = set.scale_reach();
     for d in 1..=70 {
         // Between the ends of the scales' range.
         let small = (-d / 2).max(2 * least);
@@ -51,28 +53,28 @@ fn depths(desk: &mut Desk, block: usize) {
                 "block-depth"
             };
             for (i, other) in [(0, 1), (1, 0), (0, 2), (0, 3), (2, 3)] {
-                let pen = desk.case(format!(
+                let case = set.case(format!(
                     "C = 2^{top}, -2^{top} in block {i}, {sign}{m} * 2^{small} in block {other}"
                 ));
-                pen.c(false, 1, top)
+                case.c(false, 1, top)
                     .large(i * block, true, top)
                     .product(other * block + 1, negative, m, 0)
                     .scaled(other, small)
                     .tag(name, m as i32, 100 * (4 * i + other) as i32 + d)
                     .done();
-                let pen = desk.case(format!(
+                let case = set.case(format!(
                     "-2^{top} and 2^{top} in blocks {i} and {other}, C = {sign}{m} * 2^{small}"
                 ));
-                pen.c(negative, m, small)
+                case.c(negative, m, small)
                     .large(i * block, true, top)
                     .large(other * block, false, top)
                     .done();
             }
             if top <= 2 * most {
-                let pen = desk.case(format!(
+                let case = set.case(format!(
                     "2^{top} and -2^{top} in block 0, C = {sign}{m} * 2^{small}"
                 ));
-                pen.c(negative, m, small)
+                case.c(negative, m, small)
                     .product(0, true, 1, 0)
                     .product(1, false, 1, 0)
                     .scaled(0, top)
@@ -83,8 +85,8 @@ fn depths(desk: &mut Desk, block: usize) {
 }
 
 /// Two small terms, each of which is lost alone, at two places of a block.
-fn parts(desk: &mut Desk, block: usize) {
-    let (least, _) = desk.scale_reach();
+fn parts(set: &mut SuiteBuilder, block: usize) {
+    let (least, _) = set.scale_reach();
     for d in 20..=44 {
         let small = (-d / 2).max(2 * least);
         let top = small + d;
@@ -96,11 +98,11 @@ fn parts(desk: &mut Desk, block: usize) {
             for other in [0, 1] {
                 let pair = 1 - other;
                 let base = other * block + first;
-                let pen = desk.case(format!(
+                let case = set.case(format!(
                     "C = 2^{top}, -2^{top} in block {pair}, 2^{small} at k = {base} and {}",
                     base + j
                 ));
-                pen.c(false, 1, top)
+                case.c(false, 1, top)
                     .large(pair * block, true, top)
                     .powers([base, base + j], false, 0)
                     .scaled(other, small)

@@ -1,30 +1,30 @@
 //! Which products a scale belongs to, and whose: every block has another.
 
 use crate::emu::Scale;
-use crate::probe::desk::{Desk, K, Pen};
+use crate::probe::builder::{CaseBuilder, K, SuiteBuilder};
 
 pub const TELLS: &str = "size and order of blocks, scales of A and of B";
 
 /// Every block has scales that no other has.
-fn all_differ(mut pen: Pen, scale: Scale, reach: i32) -> Pen {
+fn all_differ(mut case: CaseBuilder, scale: Scale, reach: i32) -> CaseBuilder {
     for block in 0..K / scale.block {
         let i = block as i32;
         let (x, y) = (i % (reach + 1) - reach / 2, i / (reach + 1) - 1);
-        pen = pen.scale_exponents(block, [x, y]);
+        case = case.scale_exponents(block, [x, y]);
     }
-    pen
+    case
 }
 
-pub fn write(desk: &mut Desk, scale: Scale) {
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
     for k in 0..K {
-        let pen = desk.case(format!("1 at k = {k} alone, other scales in every block"));
-        all_differ(pen.product(k, false, 1, 0), scale, 5).done();
+        let case = set.case(format!("1 at k = {k} alone, other scales in every block"));
+        all_differ(case.product(k, false, 1, 0), scale, 5).done();
     }
     for stride in [1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33] {
-        let pen = desk.case(format!(
+        let case = set.case(format!(
             "1 at every {stride}th k, other scales in every block"
         ));
-        let pen = pen.powers((0..K).step_by(stride), false, 0);
-        all_differ(pen, scale, 5).done();
+        let case = case.powers((0..K).step_by(stride), false, 0);
+        all_differ(case, scale, 5).done();
     }
 }

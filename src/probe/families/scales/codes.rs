@@ -2,13 +2,13 @@
 
 use crate::emu::Scale;
 use crate::num::Class;
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 
 pub const TELLS: &str = "what codes of scales mean, NaN and zero among them";
 
-pub fn write(desk: &mut Desk, scale: Scale) {
-    specials(desk, scale);
-    let one = desk.scale_code(0).expect("1 is a scale");
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
+    specials(set, scale);
+    let one = set.scale_code(0).expect("1 is a scale");
     let blocks = K / scale.block;
     for code in 0..=scale.format.max_code() {
         for [a, b] in [[code, one], [one, code], [code, code], [code, 255 - code]] {
@@ -17,15 +17,15 @@ pub fn write(desk: &mut Desk, scale: Scale) {
                 if c.is_some() && a != one && b != one {
                     continue;
                 }
-                let pen = desk.case(format!(
+                let case = set.case(format!(
                     "1 at the beginning of block {block}, whose scales are {a:02x} and {b:02x}"
                 ));
-                let pen = pen
+                let case = case
                     .product(block * scale.block, false, 1, 0)
                     .scales(block, [a, b]);
                 match c {
-                    Some(e) => pen.c(true, 1, e).done(),
-                    None => pen.done(),
+                    Some(e) => case.c(true, 1, e).done(),
+                    None => case.done(),
                 }
             }
         }
@@ -35,14 +35,14 @@ pub fn write(desk: &mut Desk, scale: Scale) {
         }
         for [a, b] in [[code, one], [one, code]] {
             for (block, beside) in [(0, None), (0, Some(1)), (1, Some(0)), (blocks - 1, Some(0))] {
-                let pen = desk
+                let case = set
                     .case(format!(
                         "zeros in block {block}, whose scales are {a:02x} and {b:02x}"
                     ))
                     .scales(block, [a, b]);
                 match beside {
-                    Some(other) => pen.product(other * scale.block, false, 1, 0).done(),
-                    None => pen.done(),
+                    Some(other) => case.product(other * scale.block, false, 1, 0).done(),
+                    None => case.done(),
                 }
             }
         }
@@ -50,13 +50,13 @@ pub fn write(desk: &mut Desk, scale: Scale) {
 }
 
 /// Infinities and NaN, of operands and of C, beside scales at the ends.
-fn specials(desk: &mut Desk, scale: Scale) {
-    let one = desk.scale_code(0).expect("1 is a scale");
-    let acc = desk.accumulator;
-    let special = |code: &u64| desk.a.unpack(*code).class != Class::Finite;
-    let operands: Vec<u64> = (0..=desk.a.max_code()).filter(special).collect();
+fn specials(set: &mut SuiteBuilder, scale: Scale) {
+    let one = set.scale_code(0).expect("1 is a scale");
+    let acc = set.accumulator;
+    let special = |code: &u64| set.a.unpack(*code).class != Class::Finite;
+    let operands: Vec<u64> = (0..=set.a.max_code()).filter(special).collect();
     let (unit_b, infinity) = (
-        crate::probe::number::code(desk.b, false, 1, 0),
+        crate::probe::number::code(set.b, false, 1, 0),
         acc.infinity(false),
     );
     let (Some(unit_b), Some(infinity)) = (unit_b, infinity) else {
@@ -67,7 +67,7 @@ fn specials(desk: &mut Desk, scale: Scale) {
         for [x, y] in [[code, one], [one, code], [code, code]] {
             for &operand in &operands {
                 for (k, b) in [(0, unit_b), (scale.block, unit_b), (1, 0)] {
-                    desk.case(format!(
+                    set.case(format!(
                         "the operand {operand:02x} at k = {k}, scales {x:02x} and {y:02x}"
                     ))
                     .codes(k, (operand, b))
@@ -83,13 +83,13 @@ fn specials(desk: &mut Desk, scale: Scale) {
                 1,
             ] {
                 for product in [0, 1] {
-                    let pen = desk.case(format!(
+                    let case = set.case(format!(
                         "C = {c:x}, {product} in block 0, scales {x:02x} and {y:02x}"
                     ));
-                    let pen = pen.c_code(c).scales(0, [x, y]);
+                    let case = case.c_code(c).scales(0, [x, y]);
                     match product {
-                        0 => pen.done(),
-                        _ => pen.product(0, true, 1, 0).done(),
+                        0 => case.done(),
+                        _ => case.product(0, true, 1, 0).done(),
                     }
                 }
             }

@@ -9,9 +9,9 @@ mod random;
 mod windows;
 
 use crate::emu::Scale;
-use crate::probe::desk::Desk;
+use crate::probe::builder::SuiteBuilder;
 
-type Family = (&'static str, &'static str, fn(&mut Desk, Scale));
+type Family = (&'static str, &'static str, fn(&mut SuiteBuilder, Scale));
 
 /// In the order in which they are written.
 const FAMILIES: [Family; 6] = [
@@ -24,9 +24,9 @@ const FAMILIES: [Family; 6] = [
 ];
 
 /// Every case.
-pub fn all(desk: &mut Desk, scale: Scale) {
+pub fn all(set: &mut SuiteBuilder, scale: Scale) {
     for (family, tells, write) in FAMILIES {
-        (desk.family, desk.tells) = (family, tells);
-        write(desk, scale);
+        (set.family, set.tells) = (family, tells);
+        write(set, scale);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::emu::Scale;
 use crate::num::{Class, Format};
-use crate::probe::desk::{Desk, K};
+use crate::probe::builder::{K, SuiteBuilder};
 use crate::probe::families::mixed::Random;
 
 pub const TELLS: &str = "units of other kinds, anywhere";
@@ -16,10 +16,10 @@ fn operand(random: &mut Random, format: Format) -> u64 {
     }
 }
 
-pub fn write(desk: &mut Desk, scale: Scale) {
-    let (a, b, acc) = (desk.a, desk.b, desk.accumulator);
+pub fn write(set: &mut SuiteBuilder, scale: Scale) {
+    let (a, b, acc) = (set.a, set.b, set.accumulator);
     let (block, blocks) = (scale.block, K / scale.block);
-    let (least, most) = desk.scale_reach();
+    let (least, most) = set.scale_reach();
     let mut random = Random(0x3c6e_f372_fe94_f82b);
     for index in 0..1300 {
         let between = |random: &mut Random, from: i32, to: i32| {
@@ -37,7 +37,7 @@ pub fn write(desk: &mut Desk, scale: Scale) {
                 0 if index % 3 == 0 => random.next() & scale.format.max_code(),
                 _ => {
                     let e = between(&mut random, middle - spread, middle + spread);
-                    let code = desk.scale_code(e.clamp(least, most));
+                    let code = set.scale_code(e.clamp(least, most));
                     let code = code.expect("within reach");
                     // Any significand there is.
                     match random.below(2) {
@@ -83,14 +83,14 @@ pub fn write(desk: &mut Desk, scale: Scale) {
             1 => random.code(acc, size.clamp(-140, 120), 30),
             _ => random.code(acc, size.clamp(-140, 120), 4),
         };
-        let pen = desk.case(format!(
+        let case = set.case(format!(
             "{n} pseudo-random products and scales, number {index}"
         ));
-        let pen = terms
+        let case = terms
             .into_iter()
-            .fold(pen, |pen, (k, x, y)| pen.codes(k, (x, y)));
+            .fold(case, |case, (k, x, y)| case.codes(k, (x, y)));
         let codes = codes.into_iter().enumerate();
-        let pen = codes.fold(pen, |pen, (block, codes)| pen.scales(block, codes));
-        pen.c_code(c).done();
+        let case = codes.fold(case, |case, (block, codes)| case.scales(block, codes));
+        case.c_code(c).done();
     }
 }

@@ -1,11 +1,11 @@
-//! The exact engine and the quick one.
+//! The quick adder against the exact engine.
 
 use super::*;
 use crate::emu::Scale;
 use crate::emu::step::Code;
+use crate::probe::Suite;
 use crate::probe::infer::evidence::prepare;
 use crate::probe::infer::grid::MODES;
-use crate::probe::{Prepared, Suite};
 use crate::random::SplitMix64;
 
 fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
@@ -47,7 +47,7 @@ fn step(random: &mut SplitMix64, accumulator: Format, scale: Option<Scale>) -> S
     })
 }
 
-/// Every answer, and those with other exponents of zeros that are said to be the same.
+/// Every answer, and those with other exponents of zeros that should be the same.
 #[test]
 fn answers_are_those_of_the_exact_engine() {
     use Format::*;
@@ -69,7 +69,7 @@ fn answers_are_those_of_the_exact_engine() {
         let (formats, exact): (_, Vec<Prepared>) = prepare(&suite);
         let mut known = 0;
         for (case, exact) in suite.cases.iter().zip(&exact) {
-            let Some(quick) = Quick::new(formats, case) else {
+            let Some(quick) = Quick::new(formats, exact) else {
                 continue;
             };
             for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! Cases, where those of floating-point numbers are written, and the pen.
+//! Cases, and the builders of those of floating-point numbers.
 
 use std::collections::HashSet;
 
@@ -11,33 +11,33 @@ use crate::num::Format;
 pub struct Case {
     /// The question it belongs to.
     pub family: &'static str,
-    /// What it is, in one sentence.
+    /// The operands in one sentence.
     pub purpose: String,
     /// What its answer tells apart.
     pub tells: &'static str,
-    /// By which features find it.
+    /// Its name for features.
     pub tag: Tag,
     pub a: Vec<u64>,
     pub b: Vec<u64>,
     pub c: u64,
-    /// Of blocks of A and of B; none where a suite has no scales.
+    /// Codes of blocks of A and of B; empty where a suite has no scales.
     pub scales: [Vec<u64>; 2],
 }
 
-/// A name and up to two numbers; cases that no feature reads share the empty name.
+/// A name and up to two numbers; cases that no feature reads have the empty name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tag(pub &'static str, pub i32, pub i32);
 
 /// K of cases of floats: a multiple of the K of every instruction in use, and twice that of the longest, so
-/// that groups of up to 128 products end within.
+/// that groups of up to 128 products show their end.
 pub const K: usize = 256;
 
-/// K of cases of integers: groups of up to 256, and sums of as many bits as a dense case can reach.
+/// K of cases of integers: it shows groups of up to 256, and sums of as many bits as a dense case can reach.
 pub const INTEGER_K: usize = 512;
 
-/// Where families put their cases, with the sizes of numbers that the formats allow.
-pub struct Desk {
-    /// The family that writes, and what its answers tell apart.
+/// The cases of a suite so far, and the sizes of numbers that its formats allow.
+pub struct SuiteBuilder {
+    /// The current family, and what its answers tell apart.
     pub(super) family: &'static str,
     pub(super) tells: &'static str,
     pub a: Format,
@@ -57,8 +57,13 @@ pub struct Desk {
 
 type Operands = (Vec<u64>, Vec<u64>, u64, [Vec<u64>; 2]);
 
-impl Desk {
-    pub(super) fn new(a: Format, b: Format, accumulator: Format, scale: Option<Scale>) -> Desk {
+impl SuiteBuilder {
+    pub(super) fn new(
+        a: Format,
+        b: Format,
+        accumulator: Format,
+        scale: Option<Scale>,
+    ) -> SuiteBuilder {
         let normal = (
             a.min_exponent() + b.min_exponent(),
             a.max_exponent() + b.max_exponent(),
@@ -70,7 +75,7 @@ impl Desk {
         let middle = 0.clamp(bottom, top);
         let big = top.min(middle + reach / 2);
         let small = bottom.max(big - reach);
-        Desk {
+        SuiteBuilder {
             family: "",
             tells: "",
             a,
@@ -90,7 +95,7 @@ impl Desk {
         self.accumulator.fraction_bits() as i32 + 1
     }
 
-    /// The lowest bit of any product and of any accumulator.
+    /// The exponent of the lowest bit of any product.
     pub fn lowest_product(&self) -> i32 {
         lowest(self.a) + lowest(self.b)
     }
@@ -111,8 +116,8 @@ impl Desk {
         found.map(|(_, code)| *code)
     }
 
-    /// A new case; it is kept by [`Pen::done`].
-    pub fn case(&mut self, purpose: impl Into<String>) -> Pen<'_> {
+    /// A new case; it is kept by [`CaseBuilder::done`].
+    pub fn case(&mut self, purpose: impl Into<String>) -> CaseBuilder<'_> {
         let case = Case {
             family: self.family,
             purpose: purpose.into(),
@@ -126,8 +131,8 @@ impl Desk {
                 None => Vec::new(),
             }),
         };
-        Pen {
-            desk: self,
+        CaseBuilder {
+            set: self,
             case,
             possible: true,
         }
@@ -135,15 +140,15 @@ impl Desk {
 }
 
 /// A case being written. What the formats cannot express makes the whole case impossible, and
-/// [`Pen::done`] drops it.
+/// [`CaseBuilder::done`] drops it.
 #[must_use]
-pub struct Pen<'a> {
-    desk: &'a mut Desk,
+pub struct CaseBuilder<'a> {
+    set: &'a mut SuiteBuilder,
     case: Case,
     possible: bool,
 }
 
-impl Pen<'_> {
+impl CaseBuilder<'_> {
     /// `±m * 2^e` as product `k`, the other factor a power of two.
     pub fn product(self, k: usize, negative: bool, m: u64, e: i32) -> Self {
         self.factors(k, negative, [m, 1], e)
@@ -151,9 +156,9 @@ impl Pen<'_> {
 
     /// `±mx * my * 2^e` as product `k`.
     pub fn factors(mut self, k: usize, negative: bool, m: [u64; 2], e: i32) -> Self {
-        let found = factors([self.desk.a, self.desk.b], negative, m, e).or_else(|| {
+        let found = factors([self.set.a, self.set.b], negative, m, e).or_else(|| {
             let swapped = [m[1], m[0]];
-            factors([self.desk.a, self.desk.b], negative, swapped, e)
+            factors([self.set.a, self.set.b], negative, swapped, e)
         });
         match found {
             Some((x, y)) if k < K => (self.case.a[k], self.case.b[k]) = (x, y),
@@ -164,7 +169,7 @@ impl Pen<'_> {
 
     /// `±2^e` as each of these products.
     pub fn powers(self, k: impl IntoIterator<Item = usize>, negative: bool, e: i32) -> Self {
-        self.each(k, |pen, k| pen.product(k, negative, 1, e))
+        self.each(k, |case, k| case.product(k, negative, 1, e))
     }
 
     /// What `product` writes for each `k`.
@@ -189,7 +194,7 @@ impl Pen<'_> {
 
     /// `±m * 2^e` as C.
     pub fn c(mut self, negative: bool, m: u64, e: i32) -> Self {
-        match code(self.desk.accumulator, negative, m, e) {
+        match code(self.set.accumulator, negative, m, e) {
             Some(c) => self.case.c = c,
             None => self.possible = false,
         }
@@ -214,7 +219,7 @@ impl Pen<'_> {
 
     /// `2^x` and `2^y` as the scales of a block.
     pub fn scale_exponents(mut self, block: usize, exponents: [i32; 2]) -> Self {
-        match exponents.map(|e| self.desk.scale_code(e)) {
+        match exponents.map(|e| self.set.scale_code(e)) {
             [Some(x), Some(y)] => self.scales(block, [x, y]),
             _ => {
                 self.possible = false;
@@ -225,43 +230,57 @@ impl Pen<'_> {
 
     /// Scales whose product is `2^e` for a block.
     pub fn scaled(self, block: usize, e: i32) -> Self {
-        let (least, most) = self.desk.scale_reach();
+        let (least, most) = self.set.scale_reach();
         let x = e.div_euclid(2).clamp(least, most);
         self.scale_exponents(block, [x, e - x])
     }
 
-    /// `±2^e` in the block of `k`, from there on: of one product if there is one so large.
+    /// `±2^e` in the block of `k`, as one product from `k` on, or as several where none is so large.
     pub fn large(self, k: usize, negative: bool, e: i32) -> Self {
-        let block = self.desk.scale.map_or(K, |scale| scale.block);
-        let scale = e.min(2 * self.desk.scale_reach().1);
-        let largest = self.desk.a.max_exponent() + self.desk.b.max_exponent();
+        let block = self.set.scale.map_or(K, |scale| scale.block);
+        let scale = e.min(2 * self.set.scale_reach().1);
+        let largest = self.set.a.max_exponent() + self.set.b.max_exponent();
         let each = (e - scale).min(largest);
         let count = 1usize << (e - scale - each).min(30);
-        let mut pen = self.scaled(k / block, scale);
-        pen.possible &= count <= block - k % block;
-        if pen.possible {
-            pen.powers(k..k + count, negative, each)
+        let mut case = self.scaled(k / block, scale);
+        case.possible &= count <= block - k % block;
+        if case.possible {
+            case.powers(k..k + count, negative, each)
         } else {
-            pen
+            case
         }
     }
 
-    /// What the answer tells apart, where it is not what the family's tell.
+    /// `±m * 2^e` as product `k`, with the smallest scales of its block for which there is such a product.
+    pub fn small(self, k: usize, negative: bool, m: u64, e: i32) -> Self {
+        let block = self.set.scale.map_or(K, |scale| scale.block);
+        let scale = e.max(2 * self.set.scale_reach().0);
+        self.product(k, negative, m, e - scale)
+            .scaled(k / block, scale)
+    }
+
+    /// What the answer tells apart, if it differs from the family's.
     pub fn tells(mut self, what: &'static str) -> Self {
         self.case.tells = what;
         self
     }
 
-    pub fn tag(mut self, name: &'static str, x: i32, y: i32) -> Self {
-        self.case.tag = Tag(name, x, y);
+    pub fn tag(self, name: &'static str, x: i32, y: i32) -> Self {
+        self.tag_if(true, name, x, y)
+    }
+
+    pub fn tag_if(mut self, tagged: bool, name: &'static str, x: i32, y: i32) -> Self {
+        if tagged {
+            self.case.tag = Tag(name, x, y);
+        }
         self
     }
 
     /// Keeps the case if the formats can express it and no other has the same operands, or if a
     /// feature looks for it.
     pub fn done(self) {
-        let Pen {
-            desk,
+        let CaseBuilder {
+            set,
             case,
             possible,
         } = self;
@@ -269,9 +288,9 @@ impl Pen<'_> {
             return;
         }
         let operands = (case.a.clone(), case.b.clone(), case.c, case.scales.clone());
-        let new = desk.seen.insert(operands);
+        let new = set.seen.insert(operands);
         if new || case.tag != Tag::default() {
-            desk.cases.push(case);
+            set.cases.push(case);
         }
     }
 }
