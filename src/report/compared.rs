@@ -89,6 +89,13 @@ pub enum Side {
 impl Side {
     pub const BOTH: [Side; 2] = [Side::Left, Side::Right];
 
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Side::Left => "left",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Report, Verdict, grouped};
+use super::view::{counted, grouped};
 use crate::sign::PublicKey;
 
 /// The parts of a merged report, counted from 0, by what is known of them. Each is in one of the lists at least.
@@ -89,35 +89,18 @@ impl Merged {
             let all: Vec<_> = shown.chain(more).collect();
             format!("{} ({})", grouped(parts.len() as u64), all.join(", "))
         };
-        let mut said = Vec::new();
+        let mut kinds = Vec::new();
         if !self.run_again.is_empty() {
-            said.push(format!("{} run again", list(&self.run_again)));
+            kinds.push(format!("{} run again", list(&self.run_again)));
         }
         for SignedParts { key, parts } in &self.signed {
-            said.push(format!("{} signed by {key}", list(parts)));
+            kinds.push(format!("{} signed by {key}", list(parts)));
         }
         if !self.trusted.is_empty() {
-            said.push(format!("{} trusted", list(&self.trusted)));
+            kinds.push(format!("{} trusted", list(&self.trusted)));
         }
-        let parts = match self.parts {
-            1 => "1 part".to_owned(),
-            n => format!("{} parts", grouped(n)),
-        };
-        format!("from {parts}: {}", said.join(", "))
-    }
-}
-
-impl Report {
-    /// The same, put together from parts: of all of D only as far as somebody vouches for them.
-    #[must_use]
-    pub fn merged(mut self, merged: Merged) -> Report {
-        if self.verdict == Verdict::Identical && !merged.trusted.is_empty() {
-            self.verdict = Verdict::IdenticalInPart;
-        }
-        // What computed the parts is not known here.
-        self.engine = None;
-        self.merged = Some(merged);
-        self
+        let parts = counted(self.parts, "part");
+        format!("from {parts}: {}", kinds.join(", "))
     }
 }
 

@@ -2,7 +2,6 @@
 //! renders.
 
 mod batch;
-mod chain;
 mod classes;
 mod compared;
 mod compared_runs;
@@ -25,10 +24,9 @@ mod stored;
 pub mod view;
 
 pub use batch::{
-    BATCH, Batch, BatchCase, CaseVerdict, Coverage, Covered, KeptCase, LeftOut, Policed, Summary,
-    Totals,
+    BATCH, Batch, BatchCase, CaseVerdict, Chain, Coverage, Covered, KeptCase, LeftOut, Link,
+    Policed, Summary, Totals,
 };
-pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
 pub use compared::{
     Answer, By, COMPARED, Compared, CorrectlyRounded, Differing, Explained, KernelsCompared,
@@ -40,9 +38,9 @@ pub use compared_runs::{
 };
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn,
-    EngineUsed, Input, LowBits, Missed, Model, ModelFile, Place, Product, Report, Reproduced,
-    ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
+    Alike, Cause, CauseArea, Committed, Conversion, Discrimination, Drawn, EngineUsed, Input,
+    LowBits, Missed, Place, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool,
+    Unit, Verdict,
 };
 pub use form::{Layout, page, wrapped};
 pub use identification::{
@@ -54,9 +52,11 @@ pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
 pub use outcome::Outcome;
 pub use piece::Piece;
-pub use rule::{MultipliedBy, Planned, ProductRule, Rule, VariantRule};
+pub use rule::{
+    Chosen, Constant, Model, ModelFile, MultipliedBy, Product, ProductRule, Rule, VariantRule,
+};
 pub use scheduled::{Factor, Factors, KernelSetting, KernelWords, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
 pub use stored::{Store, Stored};
-pub use view::{PageOf, Pictured, View, capital, grouped, of};
+pub use view::{PageOf, Pictured, Planned, View, capital, grouped, of};

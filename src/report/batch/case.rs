@@ -6,11 +6,51 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 
-use super::CaseVerdict;
 use crate::emu::Evidence;
 use crate::io::from_hex;
 use crate::report::view::{Case, View};
 use crate::report::{Report, Store, Stored, Verdict, write_json};
+
+/// From the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CaseVerdict {
+    Identical,
+    IdenticalInPart,
+    Different,
+    Unjudged,
+}
+
+impl From<Verdict> for CaseVerdict {
+    fn from(verdict: Verdict) -> CaseVerdict {
+        match verdict {
+            Verdict::Identical => CaseVerdict::Identical,
+            Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
+            Verdict::Different => CaseVerdict::Different,
+        }
+    }
+}
+
+impl CaseVerdict {
+    pub(in crate::report) fn title(self) -> &'static str {
+        match self {
+            CaseVerdict::Identical => Verdict::Identical.title(),
+            CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
+            CaseVerdict::Different => Verdict::Different.title(),
+            CaseVerdict::Unjudged => "Unjudged",
+        }
+    }
+
+    pub(in crate::report) fn name(self) -> &'static str {
+        match self {
+            CaseVerdict::Identical => "identical",
+            CaseVerdict::IdenticalInPart => "identical_in_part",
+            CaseVerdict::Different => "different",
+            CaseVerdict::Unjudged => "unjudged",
+        }
+    }
+}
 
 /// One of them.
 #[derive(Clone, Debug, Serialize)]
@@ -122,11 +162,7 @@ impl BatchCase {
         write_json(report, &mut json)?;
         Ok(BatchCase {
             name: name.to_owned(),
-            verdict: match report.verdict {
-                Verdict::Identical => CaseVerdict::Identical,
-                Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
-                Verdict::Different => CaseVerdict::Different,
-            },
+            verdict: report.verdict.into(),
             error: None,
             summary: Some(Summary {
                 title: view.title(),

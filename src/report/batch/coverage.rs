@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, CaseVerdict};
 use crate::report::view::{counted, grouped};
 
 /// What a recording saw of a program. A call that may hold products counts as one product.
@@ -50,7 +49,7 @@ pub struct Covered {
     pub left_out: Vec<LeftOut>,
     /// Recorded ones that no case is of: somebody took it out.
     #[serde(skip)]
-    absent: u64,
+    pub(super) absent: u64,
 }
 
 impl Coverage {
@@ -97,25 +96,20 @@ impl Covered {
         missed(&self.left_out)
     }
 
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.judged >= self.seen
     }
 
     /// `24 of 25 products judged`.
     pub(in crate::report) fn sentence(&self) -> String {
-        let (judged, seen) = (grouped(self.judged), grouped(self.seen));
-        let noun = if self.seen == 1 {
-            "product"
-        } else {
-            "products"
-        };
-        format!("{judged} of {seen} {noun} judged")
+        let seen = counted(self.seen, "product");
+        format!("{} of {seen} judged", grouped(self.judged))
     }
 
     /// What was left out, a line each.
     pub(in crate::report) fn lines(&self) -> impl Iterator<Item = String> {
         let absent = (self.absent > 0).then(|| {
-            let absent = counted(self.absent as usize, "product");
+            let absent = counted(self.absent, "product");
             format!("recorded, but not among the cases: {absent}")
         });
         let left_out = self.left_out.iter().map(|one| {
@@ -138,37 +132,6 @@ impl Covered {
             format!("{word}: {op}{calls}{place}: {why}")
         });
         left_out.chain(absent)
-    }
-}
-
-impl Batch {
-    /// The same, as the verdict on a recording. `products` are the cases, in their order, that are products.
-    pub fn cover(&mut self, coverage: Coverage, products: &[bool]) {
-        let cases = products.iter().filter(|product| **product).count();
-        let judged = self.cases.iter().zip(products);
-        let judged =
-            judged.filter(|(case, product)| **product && case.verdict != CaseVerdict::Unjudged);
-        let Coverage {
-            seen,
-            recorded,
-            left_out,
-        } = coverage;
-        let covered = Covered {
-            judged: judged.count() as u64,
-            seen,
-            recorded,
-            left_out,
-            absent: recorded.saturating_sub(cases as u64),
-        };
-        if !covered.is_whole() {
-            self.verdict = self.verdict.max(CaseVerdict::IdenticalInPart);
-        }
-        self.coverage = Some(covered);
-    }
-
-    /// Products that ran, are not a case, and nobody asked to pass over.
-    pub fn missed(&self) -> u64 {
-        self.coverage.as_ref().map_or(0, Covered::missed)
     }
 }
 

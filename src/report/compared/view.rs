@@ -2,11 +2,12 @@
 
 use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
 use crate::emu::shape_text;
-use crate::report::view::said::{all, card, percent};
+use crate::report::view::sentences::{all, card};
 use crate::report::view::{
-    self, Differences, Digest, Fact, Section, Tone, View, capital, differences, grouped, of,
+    Differences, Digest, Fact, Section, Tone, View, capital, counted, differences, grouped, of,
+    percent,
 };
-use crate::report::{Bucket, Cause, Identified};
+use crate::report::{Bucket, Cause, Identified, IdentifiedSchedule};
 
 impl Compared {
     /// What it says.
@@ -39,7 +40,7 @@ impl Compared {
             about: vec![self.compared()],
             causes: differences::causes(self.causes()),
             next: self.next.clone(),
-            figures: self.figures(),
+            figures: differences::counts(&self.comparison),
             differences: self.drawn(),
             sections: vec![self.results(), self.inputs()],
             proves: self.proves(),
@@ -137,27 +138,11 @@ impl Compared {
         known.map_or(&[], |side| &side.causes)
     }
 
-    fn figures(&self) -> Vec<(String, String)> {
-        let d = &self.differences;
-        let mut figures = vec![
-            ("elements compared".to_owned(), grouped(d.elements)),
-            ("differ".to_owned(), grouped(self.mismatch_count)),
-        ];
-        if self.mismatch_count > 0 {
-            figures.push(("rows touched".to_owned(), of(d.rows_touched, d.rows)));
-            figures.push((
-                "columns touched".to_owned(),
-                of(d.columns_touched, d.columns),
-            ));
-        }
-        figures
-    }
-
     fn drawn(&self) -> Option<Differences> {
         let shape = &self.left.input.shape;
-        let told = ("the left result", self.format, shape.as_slice());
+        let of = ("the left result", self.format, shape.as_slice());
         let mut drawn =
-            differences::of_comparison(&self.comparison, (self.causes(), &self.places), told)?;
+            differences::of_comparison(&self.comparison, (self.causes(), &self.places), of)?;
         drawn.names = ["left", "right"];
         drawn.map = self.map.clone();
         Some(drawn)
@@ -179,21 +164,15 @@ impl Compared {
         }
         facts.extend(self.kernels());
         for (side, found) in self.sides() {
-            facts.extend(found.said(self.whole(found)).map(|said| {
-                let mut lines = said.into_iter();
-                let first = lines.next().unwrap_or_default();
-                Fact::new(side.name(), first).and(lines)
-            }));
+            let lines = found.described(all(&found.input.shape));
+            facts.extend(Fact::several(side.name(), lines));
         }
         facts.extend(
             self.relation
                 .map(|relation| Fact::new("why", self.why(relation))),
         );
         if let Some(wrong) = self.wrong {
-            let other = match wrong {
-                Side::Left => Side::Right,
-                Side::Right => Side::Left,
-            };
+            let other = wrong.other();
             facts.push(Fact::caution(
                 "wrong",
                 format!(
@@ -213,10 +192,7 @@ impl Compared {
         facts.extend(self.parted());
         facts.extend(self.steps());
         facts.extend(self.exact());
-        let mut lines = self.pattern.iter().cloned();
-        if let Some(first) = lines.next() {
-            facts.push(Fact::new("pattern", first).and(lines));
-        }
+        facts.extend(Fact::several("pattern", self.pattern.iter().cloned()));
         Section {
             id: "results",
             heading: "Results".to_owned(),
@@ -227,11 +203,6 @@ impl Compared {
 
     fn sides(&self) -> [(Side, &ResultFound); 2] {
         [(Side::Left, &self.left), (Side::Right, &self.right)]
-    }
-
-    /// Elements of a side's whole result.
-    fn whole(&self, found: &ResultFound) -> u64 {
-        all(&found.input.shape)
     }
 
     fn why(&self, relation: Relation) -> String {
@@ -366,17 +337,13 @@ impl Compared {
             let role = pair.role.to_uppercase();
             let [left, right] = &pair.payload_sha256;
             if pair.same {
-                section.digests.push(Digest {
-                    of: role,
-                    part: "data",
-                    sha256: left.clone(),
-                    about: "the same on both sides".to_owned(),
-                });
+                let digest = Digest::new(&role, left).part("data");
+                section.digests.push(digest.about("the same on both sides"));
             } else {
-                section.facts.push(Fact::caution(
-                    role.clone(),
-                    format!("{role} differs between left and right: {left} and {right} (SHA-256 of the elements)"),
-                ));
+                let text = format!(
+                    "{role} differs between left and right: {left} and {right} (SHA-256 of the elements)"
+                );
+                section.facts.push(Fact::caution(role, text));
             }
         }
         section
@@ -428,9 +395,11 @@ impl Compared {
 const MAX_GAP: usize = 36;
 
 impl ResultFound {
-    /// What gives it, and what was searched; none where nothing was.
-    fn said(&self, elements: u64) -> Option<Vec<String>> {
-        let searched = self.searched.as_ref()?;
+    /// What gives it, and what was searched; nothing where nothing was.
+    fn described(&self, elements: u64) -> Vec<String> {
+        let Some(searched) = &self.searched else {
+            return Vec::new();
+        };
         let untested = match searched.untested {
             0 => String::new(),
             n => format!("; {} exceeded the budget", grouped(n as u64)),
@@ -441,35 +410,31 @@ impl ResultFound {
             grouped(searched.schedules as u64)
         );
         let Some(by) = &self.by else {
-            return Some(vec![format!("nothing in the search gives it: {tried}")]);
+            return vec![format!("nothing in the search gives it: {tried}")];
         };
-        let mut lines = vec![by.said(elements)];
+        let mut lines = vec![by.described(elements)];
         if searched.fits > 1 {
             let others = searched.fits - 1;
-            let (s, give) = if others == 1 {
-                ("", "gives")
-            } else {
-                ("s", "give")
-            };
+            let give = if others == 1 { "gives" } else { "give" };
             let more = match others - searched.others.len() {
                 0 => "",
                 _ => " ...",
             };
             lines.push(format!(
-                "{} other{s} also {give} it, so no single kernel is identified: {}{more}",
-                grouped(others as u64),
+                "{} also {give} it, so no single kernel is identified: {}{more}",
+                counted(others as u64, "other"),
                 searched.others.join(", ")
             ));
         }
         let schedule = by.model.schedule.iter();
-        lines.extend(schedule.flat_map(crate::report::IdentifiedSchedule::omits));
-        Some(lines)
+        lines.extend(schedule.flat_map(IdentifiedSchedule::omits));
+        lines
     }
 }
 
 impl By {
     /// `ampere mma under cutlass-sm80 (...): gives all 4,096 elements`
-    fn said(&self, elements: u64) -> String {
+    fn described(&self, elements: u64) -> String {
         let gives = if self.in_full {
             format!("all {} elements", grouped(elements))
         } else {
@@ -504,7 +469,7 @@ fn median(histogram: &[Bucket], all: u64) -> Option<String> {
         so_far += bucket.count;
         if 2 * so_far >= all {
             let to = u64::try_from(bucket.to);
-            return Some(to.map_or(bucket.to.to_string(), view::grouped));
+            return Some(to.map_or(bucket.to.to_string(), grouped));
         }
     }
     None

@@ -3,8 +3,7 @@
 use super::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
-use crate::report::view::said::{percent, some};
-use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped, of};
+use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped, of, percent, some};
 
 /// Names of steps that are shown.
 const SHOWN: usize = 5;
@@ -61,7 +60,7 @@ impl ComparedRuns {
                 }
                 (RunsVerdict::Different, _) => format!(
                     "no common step differs, but {} {} in only one run",
-                    counted(alone, "step"),
+                    counted(alone as u64, "step"),
                     if alone == 1 { "occurs" } else { "occur" }
                 ),
                 (RunsVerdict::Incomplete, _) => format!(
@@ -101,13 +100,13 @@ impl ComparedRuns {
         for (side, run) in [("left", &self.left), ("right", &self.right)] {
             facts.push(Fact::new(
                 side,
-                format!("{}: {}", run.path, counted(run.steps, "step")),
+                format!("{}: {}", run.path, counted(run.steps as u64, "step")),
             ));
             facts.extend(run.alone(side));
             if run.missed > 0 {
                 let missed = format!(
                     "{} that ran on the {side} were not recorded, so nothing is known about them",
-                    counted(run.missed as usize, "product")
+                    counted(run.missed, "product")
                 );
                 facts.push(Fact::caution("missing", missed));
             }
@@ -122,7 +121,7 @@ impl ComparedRuns {
                 "linked",
                 format!(
                     "{} by their operands, because their names differ",
-                    counted(n, "step")
+                    counted(n as u64, "step")
                 ),
             )),
         }
@@ -148,23 +147,21 @@ impl ComparedRuns {
             0 => {}
             n => lines.push(format!(
                 "{} with different operands and a different result",
-                counted(n, "step")
+                counted(n as u64, "step")
             )),
         }
         match of_result(StepResult::Equal).count() {
             0 => {}
-            n => lines.push(format!("{} with the same bits", counted(n, "step"))),
+            n => lines.push(format!("{} with the same bits", counted(n as u64, "step"))),
         }
         if !begins.is_empty() {
             lines.push(format!(
                 "{} with the same operands but a different result: {}",
-                counted(begins.len(), "step"),
+                counted(begins.len() as u64, "step"),
                 some(&begins, SHOWN)
             ));
         }
-        let mut lines = lines.into_iter();
-        let head = lines.next()?;
-        Some(Fact::new("after it", head).and(lines))
+        Fact::several("after it", lines)
     }
 
     /// What gives the results of steps that were searched.
@@ -221,7 +218,7 @@ impl RunCompared {
     fn alone(&self, side: &str) -> Option<Fact> {
         let said = format!(
             "{} only in the {side} run: {}",
-            counted(self.alone.len(), "step"),
+            counted(self.alone.len() as u64, "step"),
             some(&self.alone, SHOWN)
         );
         (!self.alone.is_empty()).then(|| Fact::caution("alone", said))
@@ -260,11 +257,8 @@ impl ComparedStep {
         }
         said.push_str(&list("operands", &self.differing_operands));
         said.push_str(&list("fields", &self.differing_fields));
-        for from in &self.from {
-            said = format!("{said}; {from}");
-        }
-        if let Some(reason) = &self.reason {
-            said = format!("{said}; {reason}");
+        for more in self.from.iter().chain(&self.reason) {
+            said = format!("{said}; {more}");
         }
         said
     }

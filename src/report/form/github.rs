@@ -23,12 +23,10 @@ impl View {
         }
         said.extend(self.tried.clone());
         said.extend(self.next.iter().map(|next| format!("next: {next}")));
-        let how = self
-            .differences
-            .iter()
-            .flat_map(|d| d.how.iter().chain(&d.place));
-        let facts = how.chain(self.facts()).chain(&self.ambiguity);
-        said.extend(facts.map(|fact| format!("{}: {}", fact.label, fact.lines.join("; "))));
+        said.extend(
+            self.summary()
+                .map(|fact| format!("{}: {}", fact.label, fact.lines.join("; "))),
+        );
         let cards = self.sections.iter().flat_map(|section| &section.cards);
         said.extend(cards.map(|card| format!("{}: {}", card.name, card.path)));
         if let Some(differences) = &self.differences {
@@ -44,22 +42,12 @@ impl View {
             if case.tone == Tone::Good && case.qualified.is_empty() {
                 continue;
             }
-            let tone = match case.tone {
-                Tone::Good => Tone::Part,
-                tone => tone,
-            };
-            let word = format!("{}{}", case.word, case.qualified).to_lowercase();
-            let title = format!("tcverify: {}: {word}", case.name);
-            let cause = case
-                .cause
-                .as_ref()
-                .map(|cause| format!("likely cause: {cause}"));
-            let next = case.next.as_ref().map(|next| format!("next: {next}"));
-            let said: Vec<_> = [Some(case.said.clone()), cause, next]
-                .into_iter()
-                .flatten()
-                .collect();
-            annotation(tone, &title, &said, out)?;
+            let title = format!("tcverify: {}: {}", case.name, case.title().to_lowercase());
+            let mut said = vec![case.said.clone()];
+            let cause = case.cause.iter();
+            said.extend(cause.map(|cause| format!("likely cause: {cause}")));
+            said.extend(case.next.iter().map(|next| format!("next: {next}")));
+            annotation(case.tone.min(Tone::Part), &title, &said, out)?;
         }
         Ok(())
     }

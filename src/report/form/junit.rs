@@ -96,13 +96,7 @@ fn tested(case: &Case, body: impl FnOnce() -> io::Result<String>) -> io::Result<
     // What agrees in part, or by what was accepted, passes and says so.
     let part = case.tone == Tone::Part || !case.qualified.is_empty();
     if passed && part && case.state != "skipped" {
-        let Case {
-            word,
-            qualified,
-            said,
-            ..
-        } = case;
-        test.set_system_out(line(&format!("{word}{qualified}: {said}")));
+        test.set_system_out(line(&format!("{}: {}", case.title(), case.said)));
     }
     test.set_classname(line(&case.class));
     Ok(test)

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::html::rank;
 use crate::io::{escaped as line, without_commands};
 use crate::report::Tool;
 use crate::report::view::{Differences, Fact, Item, Tone, View, capital, grouped};
@@ -43,16 +42,8 @@ impl View {
         if !self.cases.is_empty() {
             self.case_rows(out)?;
         }
-        let how = self
-            .differences
-            .iter()
-            .flat_map(|d| d.how.iter().chain(&d.place));
-        table(how.chain(self.facts()).chain(&self.ambiguity), out)?;
-        for section in self
-            .sections
-            .iter()
-            .filter(|section| !section.outline.is_empty())
-        {
+        table(self.summary(), out)?;
+        for section in self.outlined() {
             writeln!(out, "\n### {}\n", escaped(&section.heading))?;
             outline(&section.outline, 0, out)?;
         }
@@ -89,16 +80,11 @@ impl View {
             }
         }
         writeln!(out, "\n| case | verdict | | model |\n|---|---|---|---|")?;
-        let mut cases: Vec<_> = self.cases.iter().collect();
-        cases.sort_by_key(|case| rank(case.tone));
-        for case in cases {
-            let cause = case
-                .cause
-                .as_ref()
-                .map_or(String::new(), |cause| format!(": {cause}"));
-            let verdict = format!("{}{}", case.word, case.qualified);
+        for (_, case) in self.worst_first() {
+            let cause = case.cause.as_ref();
+            let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
             let said = format!("{}{cause}", case.said);
-            let cells = [&case.name, &verdict, &said, &case.by].map(|text| escaped(text));
+            let cells = [&case.name, &case.title(), &said, &case.by].map(|text| escaped(text));
             writeln!(out, "| {} |", cells.join(" | "))?;
         }
         Ok(())
@@ -147,10 +133,7 @@ fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> 
             escaped(&m.given_value)
         )?;
     }
-    match differences
-        .count
-        .saturating_sub(differences.first.len() as u64)
-    {
+    match differences.besides(differences.first.len()) {
         0 => Ok(()),
         hidden => writeln!(out, "\n\u{2026} and {} more", grouped(hidden)),
     }

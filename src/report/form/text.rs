@@ -98,16 +98,12 @@ impl View {
             writeln!(page.out)?;
         }
         page.facts(self.facts().chain(&self.ambiguity))?;
-        let outlined = self
-            .sections
-            .iter()
-            .filter(|section| !section.outline.is_empty());
-        for section in outlined.clone() {
+        for section in self.outlined() {
             writeln!(page.out, "{}", section.heading)?;
             page.outline(&section.outline, 2)?;
             writeln!(page.out)?;
         }
-        if outlined.count() > 0 {
+        if self.outlined().next().is_some() {
             return Ok(());
         }
         if layout.digests {
@@ -149,19 +145,12 @@ impl View {
         writeln!(out, "{style}{}{style:#}  {}", self.head(), escaped(&said))?;
         for case in &self.cases {
             let style = case.tone.style();
-            let title = format!("{}{}", case.word.to_uppercase(), case.qualified);
-            let by = if case.by.is_empty() {
-                String::new()
-            } else {
-                format!("; {}", case.by)
-            };
-            let said = format!("{}: {}{by}", case.name, case.said);
-            writeln!(
-                out,
-                "{style}{}{style:#}  {}",
-                escaped(&title),
-                escaped(&said)
-            )?;
+            let head = escaped(&format!("{}{}", case.word.to_uppercase(), case.qualified));
+            let mut said = format!("{}: {}", case.name, case.said);
+            if !case.by.is_empty() {
+                said += &format!("; {}", case.by);
+            }
+            writeln!(out, "{style}{head}{style:#}  {}", escaped(&said))?;
         }
         Ok(())
     }
@@ -305,7 +294,7 @@ impl Page<'_> {
             let codes = format!("0x{}  0x{}  0x{}", m.reproduced, m.given, m.xor);
             writeln!(self.out, "  {index:<index_width$}  {codes}{last}")?;
         }
-        match differences.count.saturating_sub(rows.len() as u64) {
+        match differences.besides(rows.len()) {
             0 => Ok(()),
             hidden => {
                 let text = format!("  ... and {} more (--max-mismatches)", grouped(hidden));
@@ -394,8 +383,7 @@ impl Page<'_> {
             );
             writeln!(self.out, "  {}", row.trim_end())?;
             if !case.qualified.is_empty() && !case.is_bad() {
-                let title = format!("{}{}", case.word, case.qualified);
-                writeln!(self.out, "  {:words$}  {}", "", escaped(&title))?;
+                writeln!(self.out, "  {:words$}  {}", "", escaped(&case.title()))?;
             }
         }
         if many {
@@ -427,11 +415,8 @@ impl Page<'_> {
         if !group.heading.ends_with(&case.said) {
             self.row("", Style::new(), &case.said)?;
         }
-        if let Some(cause) = case
-            .cause
-            .as_ref()
-            .filter(|cause| !group.heading.ends_with(*cause))
-        {
+        let cause = case.cause.as_ref();
+        if let Some(cause) = cause.filter(|cause| !group.heading.ends_with(*cause)) {
             self.row("cause", Style::new(), cause)?;
         }
         let facts = case.card.iter().flat_map(|card| &card.facts);

@@ -4,6 +4,7 @@
 use super::{Identification, Identified, IdentifiedSchedule, Named};
 use crate::emu::schedule::Overrides;
 use crate::report::KernelWords;
+use crate::report::view::listed;
 
 /// Arithmetics for the same formats that fit under the same kernels.
 pub struct Tie<'a> {
@@ -193,10 +194,7 @@ fn runs(numbers: &[usize]) -> String {
             few => few.iter().map(usize::to_string).collect(),
         })
         .collect();
-    match runs.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => runs.concat(),
-    }
+    listed(&runs)
 }
 
 #[cfg(test)]

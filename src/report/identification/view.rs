@@ -26,7 +26,7 @@ impl Identification {
         let mut sections = vec![section("evidence", "Evidence", self.strength())];
         sections.push(section("fits", "What fits", self.shown(limit)));
         if !self.others.is_empty() {
-            let first = counted(self.sample.first, "sampled element");
+            let first = counted(self.sample.first as u64, "sampled element");
             let heading = format!(
                 "Others, ordered by agreement in the first {first}; each count is of the elements tested"
             );
@@ -62,11 +62,11 @@ impl Identification {
         } else {
             format!(" of {}", self.architectures.join(", "))
         };
-        let models = counted(self.plain, "model");
+        let models = counted(self.plain as u64, "model");
         let Some(searched) = &self.schedules else {
             return format!("{models}{of}; schedules were not searched");
         };
-        let under = counted(searched.tested, "candidate");
+        let under = counted(searched.tested as u64, "candidate");
         match (self.tried_alone(), self.kernel.is_some()) {
             (_, true) => format!("{under}{of} that the kernel text allows"),
             (true, false) => format!("{models} alone and {under} under schedules of kernels{of}"),
@@ -78,14 +78,14 @@ impl Identification {
     fn fitting(&self) -> String {
         let under = |fit: &&Fit| fit.model.schedule.is_some();
         let scheduled = self.fits.iter().filter(under).count();
-        let models = counted(self.fits.len() - scheduled, "model");
+        let models = counted((self.fits.len() - scheduled) as u64, "model");
         match (&self.schedules, self.tried_alone()) {
             (None, _) => format!("{models} alone"),
             (Some(_), true) => format!(
                 "{models} alone and {} under schedules",
                 grouped(scheduled as u64)
             ),
-            (Some(_), false) => counted(scheduled, "candidate"),
+            (Some(_), false) => counted(scheduled as u64, "candidate"),
         }
     }
 
@@ -143,7 +143,7 @@ impl Identification {
         };
         let mut items = vec![Item::new(format!(
             "of a sample of {}{order}, {} distinguish candidates",
-            counted(self.sample.most, "element"),
+            counted(self.sample.most as u64, "element"),
             grouped(self.telling as u64)
         ))];
         if self.is_weak() && !self.fits.is_empty() {
@@ -282,7 +282,7 @@ impl Identification {
         }
         let untested = |count, what, of| {
             let were = if count == 1 { "was" } else { "were" };
-            format!("{}{of} {were} not tested", counted(count, what))
+            format!("{}{of} {were} not tested", counted(count as u64, what))
         };
         if self.untested > 0 {
             left.push(untested(self.untested, "model", ""));

@@ -1,9 +1,9 @@
 //! The view of many checks, and what groups of cases have in common.
 
-use super::said::grouped;
+use super::phrase::{counted, grouped};
 use super::{Case, Fact, Section, Tone, View};
 use crate::io::escaped_name;
-use crate::report::{Batch, BatchCase, CaseVerdict, Covered};
+use crate::report::{Batch, BatchCase, CaseVerdict, Chain, Covered, Verdict};
 
 /// Cases that went wrong in the same way.
 pub struct Group<'a> {
@@ -22,29 +22,19 @@ impl Batch {
             (CaseVerdict::IdenticalInPart, _) if self.missed() > 0 => {
                 (Tone::Unsure, CaseVerdict::IdenticalInPart.title())
             }
-            (verdict, _) => (verdict.tone(), verdict.title()),
+            (verdict, _) => (verdict.into(), verdict.title()),
         };
-        let mut facts = Vec::new();
-        facts.extend(self.policy.as_ref().map(|policy| {
-            Fact::new(
-                "policy",
-                format!("{} (sha256 {})", policy.name, policy.sha256),
-            )
-        }));
+        let policy = self.policy.iter().map(|policy| {
+            let text = format!("{} (sha256 {})", policy.name, policy.sha256);
+            Fact::new("policy", text)
+        });
         let left_out: Vec<String> = self.coverage.iter().flat_map(Covered::lines).collect();
-        if !left_out.is_empty() {
-            facts.push(Fact {
-                lines: left_out.clone(),
-                ..Fact::caution("left out", "")
-            });
-        }
-        if let Some(chain) = &self.chain {
-            let lines = chain.sentences();
-            facts.push(Fact {
-                lines,
-                ..Fact::new("layer", "")
-            });
-        }
+        let out = Fact::several("left out", left_out.iter().cloned());
+        let layer = self.chain.iter().flat_map(Chain::sentences);
+        let facts = policy
+            .chain(out.map(|fact| fact.caution_if(true)))
+            .chain(Fact::several("layer", layer))
+            .collect();
         let figures = [
             ("cases", totals.cases),
             ("identical", totals.identical),
@@ -52,9 +42,9 @@ impl Batch {
             ("different", totals.different),
             ("unjudged", totals.unjudged),
         ];
-        let figures = figures
-            .into_iter()
-            .filter(|(name, count)| *count > 0 || *name == "different");
+        let figures = figures.into_iter();
+        let figures = figures.filter(|(name, count)| *count > 0 || *name == "different");
+        let cases = self.cases.iter().enumerate();
         View {
             schema: self.schema.to_string(),
             tone,
@@ -69,12 +59,7 @@ impl Batch {
                 facts,
                 ..Section::default()
             }],
-            cases: self
-                .cases
-                .iter()
-                .enumerate()
-                .map(|(i, case)| shown(case, page(i)))
-                .collect(),
+            cases: cases.map(|(i, case)| shown(case, page(i))).collect(),
             noun: "case",
             uncovered: self.uncovered(&left_out),
             test: ["tcverify".to_owned(), "tcverify".to_owned(), String::new()],
@@ -103,9 +88,9 @@ impl Batch {
     }
 }
 
-impl CaseVerdict {
-    fn tone(self) -> Tone {
-        match self {
+impl From<CaseVerdict> for Tone {
+    fn from(verdict: CaseVerdict) -> Tone {
+        match verdict {
             CaseVerdict::Identical => Tone::Good,
             CaseVerdict::IdenticalInPart => Tone::Part,
             CaseVerdict::Different => Tone::Bad,
@@ -114,28 +99,30 @@ impl CaseVerdict {
     }
 }
 
+impl From<Verdict> for Tone {
+    fn from(verdict: Verdict) -> Tone {
+        CaseVerdict::from(verdict).into()
+    }
+}
+
 fn shown(case: &BatchCase, page: Option<String>) -> Case {
     let word = case.verdict.title();
+    let qualified = case.title().strip_prefix(word).unwrap_or_default();
     let summary = case.summary.as_ref();
     let cause = summary.and_then(|summary| summary.cause.clone());
     let group = match case.verdict {
         CaseVerdict::Unjudged => case.said().to_owned(),
-        _ => cause
-            .as_ref()
-            .map_or("no cause was found".to_owned(), |cause| {
-                cause.kind.replace('_', " ")
-            }),
+        _ => match &cause {
+            Some(cause) => cause.kind.replace('_', " "),
+            None => "no cause was found".to_owned(),
+        },
     };
     Case {
         name: escaped_name(&case.name),
-        tone: case.verdict.tone(),
+        tone: case.verdict.into(),
         state: case.verdict.name().to_owned(),
         word: word.to_owned(),
-        qualified: case
-            .title()
-            .strip_prefix(word)
-            .unwrap_or_default()
-            .to_owned(),
+        qualified: qualified.to_owned(),
         said: case.said().to_owned(),
         by: case.model().to_owned(),
         class: match case.model() {
@@ -152,6 +139,11 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
 }
 
 impl Case {
+    /// The verdict, how much of a result it is about, and what it lets pass.
+    pub fn title(&self) -> String {
+        format!("{}{}", self.word, self.qualified)
+    }
+
     /// Whether something is wrong with it.
     pub fn is_bad(&self) -> bool {
         matches!(self.tone, Tone::Bad | Tone::Unsure)
@@ -191,7 +183,6 @@ impl View {
 /// `18 cases different: bit flipped`
 fn heading(cases: &[&Case], noun: &str) -> String {
     let first = cases[0];
-    let s = if cases.len() == 1 { "" } else { "s" };
     let word = first.word.to_lowercase();
     let same = |of: fn(&Case) -> Option<&str>| {
         let said = of(first);
@@ -201,5 +192,5 @@ fn heading(cases: &[&Case], noun: &str) -> String {
     let why = same(|case| case.cause.as_deref()).or(group);
     let why = why.or_else(|| same(|case| Some(&case.said)));
     let why = why.map_or(String::new(), |why| format!(": {why}"));
-    format!("{} {noun}{s} {word}{why}", grouped(cases.len() as u64))
+    format!("{} {word}{why}", counted(cases.len() as u64, noun))
 }

@@ -1,10 +1,10 @@
 //! Which elements differ, how, and which group of mismatches each belongs to.
 
-use super::said::{grouped, of, signed};
+use super::phrase::{grouped, of, signed};
 use super::{Cause, Differences, Fact, Mark};
 use crate::emu::layout::Units;
 use crate::num::Format;
-use crate::report::{self, Bucket, Comparison, Mismatch, Outcome};
+use crate::report::{self, Comparison, Kind, Mismatch};
 
 /// Mismatches so few that each is pointed at.
 const FEW: u64 = 8;
@@ -19,18 +19,16 @@ pub fn of_comparison(
         return None;
     }
     let areas = areas(causes, places);
-    let kinds = classes(c);
-    let named: Vec<_> = kinds
-        .iter()
+    let classes = classes(c);
+    let named = classes.iter();
+    let named: Vec<_> = named
         .map(|(what, count)| format!("{} {what}", grouped(*count)))
         .collect();
     let mut how = vec![Fact::new("how", named.join(", "))];
-    if let Some(largest) = &c.largest {
-        how.push(Fact::new(
-            "largest",
-            format!("{:+} ulp at {:?}", largest.ulp, largest.index),
-        ));
-    }
+    how.extend(c.largest.as_ref().map(|largest| {
+        let text = format!("{:+} ulp at {:?}", largest.ulp, largest.index);
+        Fact::new("largest", text)
+    }));
     let (rows, columns) = (of(c.rows_touched, c.rows), of(c.columns_touched, c.columns));
     let lines = places.iter().map(|place| place.sentence.clone());
     let mut place = vec![Fact::new("where", format!("{rows} rows, {columns} columns")).and(lines)];
@@ -39,43 +37,32 @@ pub fn of_comparison(
             .as_ref()
             .map(|units| Fact::new("tiles", touched(units))),
     );
+    let distances = c.histogram.iter().map(|bucket| {
+        let range = match (bucket.from, bucket.to) {
+            (from, to) if from == to => format!("{from}"),
+            (from, to) => format!("{from} to {to}"),
+        };
+        (range, bucket.count)
+    });
+    let first = c.first.iter();
+    let first = first.map(|m| (group_of(m, shape, &areas), m.clone()));
     Some(Differences {
         result: result.to_owned(),
         names: ["reproduced", "given"],
         format,
         how,
         place,
-        classes: kinds,
-        distances: c
-            .histogram
-            .iter()
-            .map(|bucket| (range(bucket), bucket.count))
-            .collect(),
-        first: c
-            .first
-            .iter()
-            .map(|m| (group_of(m, shape, &areas), m.clone()))
-            .collect(),
+        classes,
+        distances: distances.collect(),
+        first: first.collect(),
         count: c.mismatches,
         map: None,
         marks: marks(&areas, c, shape),
     })
 }
 
-/// The comparison, if elements were compared.
-pub fn compared(outcome: &Outcome) -> Option<&Comparison> {
-    match outcome {
-        Outcome::Elements { comparison, .. } => Some(comparison),
-        Outcome::Digest { .. } => None,
-    }
-}
-
-/// Figures of what came out.
-pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
-    let figure = |name: &str, value: String| (name.to_owned(), value);
-    let Some(c) = compared(outcome) else {
-        return vec![figure("elements reproduced", grouped(computed))];
-    };
+/// How many elements were compared, how many differ, and in how many rows and columns.
+pub fn counts(c: &Comparison) -> Vec<(String, String)> {
     let mut figures = vec![
         figure("elements compared", grouped(c.elements)),
         figure("differ", grouped(c.mismatches)),
@@ -84,6 +71,19 @@ pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
         figures.push(figure("rows touched", of(c.rows_touched, c.rows)));
         figures.push(figure("columns touched", of(c.columns_touched, c.columns)));
     }
+    figures
+}
+
+fn figure(name: &str, value: String) -> (String, String) {
+    (name.to_owned(), value)
+}
+
+/// Figures of what came out.
+pub fn figures(compared: Option<&Comparison>, computed: u64) -> Vec<(String, String)> {
+    let Some(c) = compared else {
+        return vec![figure("elements reproduced", grouped(computed))];
+    };
+    let mut figures = counts(c);
     if let Some(largest) = &c.largest {
         figures.push(figure("largest, in ulps", signed(largest.ulp)));
     }
@@ -119,44 +119,36 @@ pub fn nothing(
         "D" => "this D",
         _ => "this result",
     };
-    let not = match untried {
-        [] => String::new(),
-        _ => format!(". Not tried: {}", untried.join("; ")),
-    };
+    let (refuted, open) = (tried.join("; "), untried.join("; "));
     match (tried, untried) {
         ([], []) => None,
-        ([], _) => Some(format!("not tried: {}", untried.join("; "))),
+        ([], _) => Some(format!("not tried: {open}")),
+        (_, []) => Some(format!(
+            "none of the hypotheses tried gives {this}: {refuted}"
+        )),
         _ => Some(format!(
-            "none of the hypotheses tried gives {this}: {}{not}",
-            tried.join("; ")
+            "none of the hypotheses tried gives {this}: {refuted}. Not tried: {open}"
         )),
     }
 }
 
-/// Mismatches by class, in words; classes without any are left out.
+/// Mismatches by class, described; classes without any are left out.
 fn classes(c: &Comparison) -> Vec<(String, u64)> {
-    let classes = [
-        ("only in the sign of zero", c.classes.zero_sign),
-        ("only in the NaN's bits", c.classes.nan_payload),
-        ("NaN against a number", c.classes.nan_against_number),
-        (
-            "infinity against a finite number",
-            c.classes.infinity_against_finite,
-        ),
-        ("in the sign of infinity", c.classes.infinity_sign),
-        ("in sign", c.classes.sign),
-        ("in exponent", c.classes.exponent),
-        ("in significand only", c.classes.significand),
-    ];
-    let some = classes.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(what, count)| (what.to_owned(), count)).collect()
+    let all = Kind::ALL.map(|kind| (described(kind).to_owned(), c.classes.of(kind)));
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// The distances of a bucket.
-fn range(bucket: &Bucket) -> String {
-    match (bucket.from, bucket.to) {
-        (from, to) if from == to => format!("{from}"),
-        (from, to) => format!("{from} to {to}"),
+/// In which way elements of a class differ.
+fn described(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ZeroSign => "only in the sign of zero",
+        Kind::NanPayload => "only in the NaN's bits",
+        Kind::NanAgainstNumber => "NaN against a number",
+        Kind::InfinityAgainstFinite => "infinity against a finite number",
+        Kind::InfinitySign => "in the sign of infinity",
+        Kind::Sign => "in sign",
+        Kind::Exponent => "in exponent",
+        Kind::Significand => "in significand only",
     }
 }
 

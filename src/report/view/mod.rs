@@ -2,15 +2,18 @@
 
 mod batch;
 pub(super) mod differences;
+mod phrase;
 mod report;
 mod rule;
-pub(super) mod said;
+pub(super) mod sentences;
 
-use super::{Mismatch, MismatchMap, Stored, Verdict};
+use super::{Mismatch, MismatchMap, Stored};
 use crate::num::Format;
 
 pub use batch::Group;
-pub use said::{capital, counted, evidence_fact, grouped, odds, of, proves, signed};
+pub use phrase::{capital, counted, grouped, listed, of, percent, signed, some};
+pub use rule::Planned;
+pub use sentences::{evidence_fact, odds, proves};
 
 /// Everything that a form may show.
 #[derive(Clone, Debug, Default)]
@@ -55,26 +58,16 @@ pub struct View {
     pub test: [String; 3],
 }
 
-/// What to think of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What to think of it, the worst first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
-    Good,
-    /// Good as far as it goes.
-    Part,
     Bad,
     /// Nothing is known.
     #[default]
     Unsure,
-}
-
-impl From<Verdict> for Tone {
-    fn from(verdict: Verdict) -> Tone {
-        match verdict {
-            Verdict::Identical => Tone::Good,
-            Verdict::IdenticalInPart => Tone::Part,
-            Verdict::Different => Tone::Bad,
-        }
-    }
+    /// Good as far as it goes.
+    Part,
+    Good,
 }
 
 /// A label, and lines of what is so.
@@ -118,6 +111,23 @@ impl Fact {
         }
     }
 
+    /// One of several lines; none if there are none.
+    pub fn several(
+        label: impl Into<String>,
+        lines: impl IntoIterator<Item = String>,
+    ) -> Option<Fact> {
+        let mut lines = lines.into_iter();
+        let first = lines.next()?;
+        Some(Fact::new(label, first).and(lines))
+    }
+
+    /// The same, as a caution if this is so.
+    #[must_use]
+    pub fn caution_if(self, so: bool) -> Fact {
+        let weight = if so { Weight::Caution } else { self.weight };
+        Fact { weight, ..self }
+    }
+
     /// The same with more lines.
     #[must_use]
     pub fn and(mut self, lines: impl IntoIterator<Item = String>) -> Fact {
@@ -147,6 +157,19 @@ impl Digest {
             sha256: sha256.to_owned(),
             about: String::new(),
         }
+    }
+
+    /// The same with what else is known.
+    #[must_use]
+    pub fn about(self, about: impl Into<String>) -> Digest {
+        let about = about.into();
+        Digest { about, ..self }
+    }
+
+    /// The same of a part.
+    #[must_use]
+    pub fn part(self, part: &'static str) -> Digest {
+        Digest { part, ..self }
     }
 }
 
@@ -260,6 +283,13 @@ pub struct Differences {
     pub marks: Vec<Mark>,
 }
 
+impl Differences {
+    /// How many there are besides so many that are shown.
+    pub fn besides(&self, shown: usize) -> u64 {
+        self.count.saturating_sub(shown as u64)
+    }
+}
+
 /// Something that the map points at: first, and one past the last; rows count on from matrix to matrix.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Mark {
@@ -361,12 +391,32 @@ impl View {
         View { next, ..self }
     }
 
+    /// Sections of lines with others under them.
+    pub fn outlined(&self) -> impl Iterator<Item = &Section> {
+        let sections = self.sections.iter();
+        sections.filter(|section| !section.outline.is_empty())
+    }
+
     /// All digests, section by section.
     pub fn digests(&self) -> impl Iterator<Item = &Digest> {
         self.sections.iter().flat_map(|section| {
             let cards = section.cards.iter().flat_map(|card| &card.digests);
             cards.chain(&section.digests)
         })
+    }
+
+    /// All cases and their positions, those first that went wrong.
+    pub fn worst_first(&self) -> Vec<(usize, &Case)> {
+        let mut cases: Vec<_> = self.cases.iter().enumerate().collect();
+        cases.sort_by_key(|(_, case)| case.tone);
+        cases
+    }
+
+    /// What forms without a page's sections say: how and where results differ, all facts, and what is ambiguous.
+    pub fn summary(&self) -> impl Iterator<Item = &Fact> {
+        let differences = self.differences.iter();
+        let how = differences.flat_map(|d| d.how.iter().chain(&d.place));
+        how.chain(self.facts()).chain(&self.ambiguity)
     }
 
     /// What every form but a page says, section by section.

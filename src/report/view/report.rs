@@ -1,7 +1,8 @@
 //! The view of a report.
 
-use super::said::{all, bare, card, grouped, low_bits, proves, reproduced, sampled, some};
-use super::{Digest, Fact, Section, Trace, View, Weight, differences};
+use super::phrase::{grouped, listed, some};
+use super::sentences::{all, bare, card, low_bits, proves, sampled};
+use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
@@ -21,7 +22,7 @@ impl Report {
         let sample = produced.sample.as_ref();
         let shape = produced.shape.as_slice();
         let computed = sample.map_or(all(shape), |sample| sample.elements);
-        let mut figures = differences::figures(&self.outcome, computed);
+        let mut figures = differences::figures(self.comparison(), computed);
         if let Rule::Product(rule) = &self.rule {
             let work = computed.saturating_mul(rule.product.k as u64);
             figures.push(("multiply-adds replayed".to_owned(), grouped(work)));
@@ -66,9 +67,9 @@ impl Report {
             causes: differences::causes(&self.causes),
             tried: differences::nothing(&self.tried, &self.untried, result),
             figures,
-            differences: differences::compared(&self.outcome).and_then(|comparison| {
-                let told = (result, produced.format, shape);
-                differences::of_comparison(comparison, (&self.causes, &self.places), told)
+            differences: self.comparison().and_then(|comparison| {
+                let of = (result, produced.format, shape);
+                differences::of_comparison(comparison, (&self.causes, &self.places), of)
             }),
             trace: Some(Trace {
                 text: String::new(),
@@ -130,22 +131,17 @@ impl Report {
     /// `d.npy = a.npy * b.npy + c.npy`; of an operation its result.
     fn equation(&self) -> String {
         let path = |role| self.inputs.get(&role).map(|input| input.path.as_str());
-        let given = path(self.result());
         let (Some(a), Some(b)) = (path(Role::A), path(Role::B)) else {
             let last = self.inputs.last_key_value();
             let last = last.map(|(_, input)| input.path.as_str());
             return last.unwrap_or(self.called()).to_owned();
         };
-        let d = match (given, &self.outcome) {
-            (Some(d), _) => d,
-            (
-                None,
-                Outcome::Digest {
-                    expected_payload_sha256,
-                },
-            ) => expected_payload_sha256,
-            (None, Outcome::Elements { .. }) => "D",
-        };
+        let d = path(self.result()).unwrap_or(match &self.outcome {
+            Outcome::Digest {
+                expected_payload_sha256,
+            } => expected_payload_sha256,
+            Outcome::Elements { .. } => "D",
+        });
         let addend = path(Role::C).map_or(String::new(), |c| format!(" + {c}"));
         format!("{d} = {a} * {b}{addend}")
     }
@@ -162,27 +158,19 @@ impl Report {
         if let Some(commitment) = &self.commitment {
             let text = format!("{}: {all} are the committed ones", commitment.path);
             facts.push(Fact::detail("commitment", text));
-            let digest = |part, sha256: &str, about: String| Digest {
-                part,
-                about,
-                ..Digest::new("commitment", sha256)
-            };
-            let tree = format!("of the Merkle tree over {}", self.called());
-            digests.push(digest(
-                "file",
-                &commitment.file_sha256,
-                commitment.path.clone(),
-            ));
-            digests.push(digest("root", &commitment.root, tree));
+            let file = Digest::new("commitment", &commitment.file_sha256).part("file");
+            let root = Digest::new("commitment", &commitment.root).part("root");
+            digests.push(file.about(&commitment.path));
+            digests.push(root.about(format!("of the Merkle tree over {}", self.called())));
         }
         let product = self.rule.product().map(|rule| &rule.product);
         let cards = self.inputs.iter().map(|(role, input)| {
-            let turned = product.is_some_and(|product| match role {
+            let transposed = product.is_some_and(|product| match role {
                 Role::A => product.transpose_a,
                 Role::B => product.transpose_b,
                 _ => false,
             });
-            card(role.symbol(), turned, input)
+            card(role.symbol(), transposed, input)
         });
         Section {
             id: "inputs",
@@ -198,12 +186,32 @@ impl Report {
         let produced = &self.reproduced;
         let contents = format!("{} {}", shape_text(&produced.shape), produced.format);
         let sample = produced.sample.as_ref();
-        let (mut facts, mut digests) = reproduced(
-            (produced.output.as_deref().unwrap_or("D"), &contents),
-            produced.payload_sha256.as_ref(),
-            &self.outcome,
-            sample,
-        );
+        let name = produced.output.as_deref().unwrap_or("D");
+        let mut facts = vec![Fact::detail("contents", &contents)];
+        let mut digests = Vec::new();
+        match &self.outcome {
+            Outcome::Digest {
+                expected_payload_sha256,
+            } => digests.push(Digest::new("wanted", expected_payload_sha256)),
+            // Which bits need not agree.
+            Outcome::Elements { nan, zero, .. } => {
+                let rule = |name: &str, any, exact| {
+                    format!("{name}: {}", if name == "any" { any } else { exact })
+                };
+                let nan = rule(nan, "all NaNs count as equal", "every bit counts");
+                let zero = rule(zero, "+0 and -0 count as equal", "signs count");
+                facts.push(Fact::detail("NaN", nan));
+                facts.push(Fact::detail("zero", zero));
+            }
+        }
+        if let Some(sha256) = &produced.payload_sha256 {
+            let about = format!("reproduced {name} ({contents})");
+            digests.push(Digest::new("replay", sha256).about(about));
+        }
+        if let Some(sample) = sample {
+            let about = format!("{} reproduced elements of {name}", grouped(sample.elements));
+            digests.push(Digest::new("replay", &sample.sha256).about(about));
+        }
         facts.extend(produced.conversion.as_ref().map(|c| {
             let text = format!(
                 "from {} to {}, {}, once per element",
@@ -213,20 +221,15 @@ impl Report {
         }));
         facts.extend(sample.map(|sample| sampled(sample, result)));
         facts.extend(self.merged.as_ref().map(|merged| {
-            if merged.trusted.is_empty() {
-                Fact::new("merged", merged.sentence())
-            } else {
-                Fact::caution("merged", merged.sentence())
-            }
+            Fact::new("merged", merged.sentence()).caution_if(!merged.trusted.is_empty())
         }));
         let engine = self.engine.as_ref();
         facts.extend(engine.map(|engine| Fact::new("engine", of_gpu(engine))));
-        digests.extend(produced.tree.as_ref().map(|tree| Digest {
-            about: format!(
+        digests.extend(produced.tree.as_ref().map(|tree| {
+            Digest::new("root", &tree.root).about(format!(
                 "root of the reproduced D in blocks of {} rows ({contents})",
                 tree.block_rows
-            ),
-            ..Digest::new("root", &tree.root)
+            ))
         }));
         let bare = bare(result);
         Section {
@@ -258,16 +261,6 @@ impl Report {
         } else {
             format!("{}, which share this arithmetic", listed(&units))
         };
-        let weigh = |fact: Fact| {
-            if alone && same == 0 {
-                fact
-            } else {
-                Fact {
-                    weight: Weight::Caution,
-                    ..fact
-                }
-            }
-        };
         let rest = match (others, same) {
             (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
             (1, 0) => format!(
@@ -293,10 +286,8 @@ impl Report {
                 )
             }
         };
-        Some(weigh(Fact::new(
-            "alike",
-            format!("Same bits from {whose}; {rest}."),
-        )))
+        let fact = Fact::new("alike", format!("Same bits from {whose}; {rest}."));
+        Some(fact.caution_if(!alone || same > 0))
     }
 }
 
@@ -339,14 +330,6 @@ fn named(alike: &[Alike], rule: &ProductRule) -> String {
         names.push(format!("{} others", alike.len() - NAMED));
     }
     listed(&names)
-}
-
-/// `one, another and a third`
-fn listed(names: &[String]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
 }
 
 /// The GPU that computed, and how far it was checked.

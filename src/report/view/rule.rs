@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::said::{constants, evidence_fact, evidence_of_rule, value};
-use super::{Constant, Digest, Fact, Section};
+use serde::Serialize;
+
+use super::sentences::{constants, evidence_fact, evidence_of_rule, value};
+use super::{Constant, Digest, Fact, Section, Tone, View};
 use crate::emu::{Evidence, shape_text};
 use crate::num::Format;
 use crate::report::{
-    Conversion, Factor, KernelWords, Model, Product, Rule, Scheduled, ScheduledConstant,
-    VariantRule, Verdict,
+    Conversion, Factor, KernelWords, Model, Product, ProductRule, Rule, Scheduled,
+    ScheduledConstant, Tool, VariantRule, Verdict,
 };
 
 impl Rule {
@@ -172,27 +174,17 @@ impl Scheduled {
             } else {
                 Fact::detail("factors", text)
             });
-            facts.extend(
-                factors
-                    .scale_result
-                    .as_ref()
-                    .map(|scale| Fact::new("scale of D", shown(scale))),
-            );
-            facts.extend(
-                factors
-                    .repeated()
-                    .map(|repeated| Fact::new("scales", repeated)),
-            );
+            let scale = factors.scale_result.as_ref();
+            facts.extend(scale.map(|scale| Fact::new("scale of D", shown(scale))));
+            let repeated = factors.repeated();
+            facts.extend(repeated.map(|repeated| Fact::new("scales", repeated)));
         }
-        let given: BTreeSet<_> = self
-            .constants
-            .iter()
-            .filter_map(|c| c.given_by.as_deref())
-            .collect();
-        let given: Vec<_> = given.into_iter().collect();
+        let given = self.constants.iter().filter_map(|c| c.given_by.as_deref());
+        let given: BTreeSet<_> = given.collect();
         let given = if given.is_empty() {
             String::new()
         } else {
+            let given: Vec<_> = given.into_iter().collect();
             format!(", changed by {}", given.join(" "))
         };
         let text = format!(
@@ -234,11 +226,76 @@ fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
         "assumed" | "UNKNOWN" => Fact::caution(how, what),
         _ => Fact::new(how, what),
     }));
-    facts.extend(
-        kernel
-            .defect
-            .as_ref()
-            .map(|defect| Fact::caution("defect", defect)),
-    );
+    let defect = kernel.defect.as_ref();
+    facts.extend(defect.map(|defect| Fact::caution("defect", defect)));
     facts
+}
+
+/// By which rule a product would be judged, before anything is computed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Planned {
+    pub tool: Tool,
+    /// The lower of the model's and the schedule's.
+    pub evidence: Evidence,
+    pub rule: ProductRule,
+    /// D's.
+    pub shape: Vec<usize>,
+    pub format: Format,
+    /// Whether C is added.
+    pub with_c: bool,
+    pub conversion: Option<Conversion>,
+}
+
+impl Planned {
+    /// What it says.
+    pub fn view(&self) -> View {
+        let ProductRule {
+            model: unit,
+            schedule,
+            product,
+            ..
+        } = &self.rule;
+        let model = unit.line(self.conversion.as_ref());
+        let product = product.line(self.with_c);
+        let order = match schedule {
+            Some(schedule) => format!("{}: {}", schedule.name, schedule.title),
+            None => "one chain over K".to_owned(),
+        };
+        let mut figures = vec![("model".to_owned(), unit.evidence.to_string())];
+        let schedule = match schedule {
+            Some(schedule) => {
+                figures.push(("order of sums".to_owned(), schedule.evidence.to_string()));
+                schedule.section()
+            }
+            None => Section {
+                facts: vec![Fact::caution(
+                    "order",
+                    "one chain over K, because no kernel was named; a library's kernel may split K or add in another \
+                    order",
+                )],
+                ..Section::default()
+            },
+        };
+        let about = Section {
+            facts: vec![
+                Fact::new("product", &product),
+                Fact::new("D", format!("{} {}", shape_text(&self.shape), self.format)),
+            ],
+            ..Section::default()
+        };
+        View {
+            tone: Tone::Unsure,
+            word: "Plan".to_owned(),
+            sentence: format!(
+                "D would be judged by {} {}, {order}; the weakest evidence is {}",
+                unit.architecture, unit.instruction, self.evidence
+            ),
+            about: vec![model.clone(), product, order],
+            evidence: self.evidence.to_string(),
+            figures,
+            sections: vec![about, unit.section(model, None), schedule],
+            proves: "Nothing was computed or compared.".to_owned(),
+            ..View::default()
+        }
+    }
 }

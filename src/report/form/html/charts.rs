@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::markup::{LINE, text};
+use super::page::{LINE, text};
 use crate::report::view::{Picture, grouped};
 
 /// A table whose last column draws it.

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::markup::{LINE, json_in_script, text};
+use super::page::{LINE, json_in_script, text};
 use crate::report::view::{Differences, Mark, grouped};
 use crate::report::{Gathered, Margin, MismatchMap};
 

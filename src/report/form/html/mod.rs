@@ -3,22 +3,19 @@
 mod charts;
 mod elements;
 mod map;
-mod markup;
 pub mod page;
 
 use std::io::{self, Write};
 
 use maud::{Markup, html};
 
-use self::markup::LINE;
-use self::page::{Page, section};
+use self::page::{LINE, Page, lines, section, text};
 use crate::report::view::{
     Card, Case, Constant, Differences, Digest, Fact, Item, Section, Tone, View, Weight, capital,
     grouped,
 };
 
 pub(super) use self::map::plain as plain_map;
-pub(super) use self::markup::{lines, text};
 
 const MAPPED: &str = include_str!("report.js");
 const LISTED: &str = include_str!("index.js");
@@ -173,8 +170,6 @@ impl View {
                 None => states.push((&case.state, &case.word, 1)),
             }
         }
-        let mut cases: Vec<_> = self.cases.iter().enumerate().collect();
-        cases.sort_by_key(|(_, case)| rank(case.tone));
         section(
             "cases",
             &format!("{}s", capital(self.noun)),
@@ -192,7 +187,7 @@ impl View {
                 table.cases {
                     thead { tr { th scope="col" { (self.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
                         th scope="col" { (self.by()) } } } (LINE)
-                    tbody { (LINE) @for (place, case) in cases { (row(place, case)) (LINE) } }
+                    tbody { (LINE) @for (place, case) in self.worst_first() { (row(place, case)) (LINE) } }
                 }
             },
         )
@@ -265,16 +260,6 @@ pub(super) fn class(tone: Tone) -> &'static str {
         Tone::Part => "part",
         Tone::Unsure => "unsure",
         Tone::Bad => "bad",
-    }
-}
-
-/// Those first that went wrong.
-pub(super) fn rank(tone: Tone) -> u8 {
-    match tone {
-        Tone::Bad => 0,
-        Tone::Unsure => 1,
-        Tone::Part => 2,
-        Tone::Good => 3,
     }
 }
 
@@ -384,7 +369,7 @@ fn row(place: usize, case: &Case) -> Markup {
     // How much of D it is about, and what it lets pass.
     let more = case.qualified.trim_start_matches([',', ' ']);
     html! {
-        tr class=(text(&case.state)) data-rank=(rank(case.tone)) data-place=(place) {
+        tr class=(text(&case.state)) data-rank=(case.tone as u8) data-place=(place) {
             th scope="row" { (linked(case)) }
             td { span class={ "verdict " (class(case.tone)) } { (text(&case.word)) }
                 @if !more.is_empty() { " " span.more { (text(more)) } } }

@@ -1,98 +1,29 @@
 //! Sentences about results that views of products and of operations share.
 
-use super::{Card, Constant, Digest, Fact, Weight};
+use super::phrase::{counted, grouped, of, percent, share};
+use super::{Card, Constant, Digest, Fact};
 use crate::emu::{Evidence, shape_text};
-use crate::report::{
-    self, Comparison, Input, Missed, ModelFile, Outcome, Report, Sampled, Verdict,
-};
-
-/// A sentence that begins one.
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
-}
-
-/// `1 model`, `1,024 models`.
-pub fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", grouped(count as u64))
-}
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// With a sign and thousands.
-pub fn signed(n: i128) -> String {
-    let sign = if n < 0 { '\u{2212}' } else { '+' };
-    let n = n.unsigned_abs();
-    // More than 64 bits no distance of a format has.
-    let digits = u64::try_from(n).map_or(n.to_string(), grouped);
-    sign.to_string() + &digits
-}
-
-/// `3 of 1,024`
-pub fn of(part: u64, all: u64) -> String {
-    format!("{} of {}", grouped(part), grouped(all))
-}
-
-/// The share of elements that differ, if any do.
-pub fn percent(percent: f64) -> String {
-    // Six decimals would show a lone mismatch among billions as none.
-    match percent {
-        0.0 => "< 0.000001 %".to_owned(),
-        percent => format!("{percent} %"),
-    }
-}
+use crate::report::{self, Comparison, Input, Missed, ModelFile, Report, Sampled, Verdict};
 
 /// How many elements an array of this shape has.
 pub fn all(shape: &[usize]) -> u64 {
     shape.iter().map(|&n| n as u64).product()
 }
 
-/// A part in percent; less than all is never 100, more than nothing never 0.
-fn share(part: u64, all: u64) -> String {
-    if part == all {
-        return "100 %".to_owned();
-    }
-    let percent = 100.0 * part as f64 / all as f64;
-    let decimals = (1..=6).find(|&decimals| percent >= 10.0 * 10f64.powi(-decimals));
-    let Some(decimals) = decimals else {
-        return "less than 0.00001 %".to_owned();
-    };
-    let unit = 10f64.powi(decimals);
-    format!(
-        "{:.*} %",
-        decimals as usize,
-        (percent * unit).floor() / unit
-    )
-}
-
 impl Report {
     /// How much of a result the verdict is about, and what it lets pass, to follow it.
     pub(super) fn qualified(&self) -> String {
         let mut title = String::new();
-        let Outcome::Elements { comparison, .. } = &self.outcome else {
+        let Some(comparison) = self.comparison() else {
             return title;
         };
         if self.reproduced.sample.is_some() {
             let part = share(comparison.elements, all(&self.reproduced.shape));
             title += &format!(", {part} of {} compared", self.called());
         }
-        match comparison.accepted {
-            0 => {}
-            1 => title += ", 1 element accepted by tolerance",
-            n => title += &format!(", {} elements accepted by tolerance", grouped(n)),
+        if comparison.accepted > 0 {
+            let accepted = counted(comparison.accepted, "element");
+            title += &format!(", {accepted} accepted by tolerance");
         }
         title
     }
@@ -100,16 +31,13 @@ impl Report {
     /// What came out, without the verdict itself.
     pub(super) fn sentence(&self) -> String {
         let result = self.called();
-        let comparison = match &self.outcome {
-            Outcome::Digest { .. } => {
-                let what = if self.verdict == Verdict::Identical {
-                    "the expected"
-                } else {
-                    "a different"
-                };
-                return format!("the reproduced {} has {what} digest", bare(result));
-            }
-            Outcome::Elements { comparison, .. } => comparison,
+        let Some(comparison) = self.comparison() else {
+            let what = if self.verdict == Verdict::Identical {
+                "the expected"
+            } else {
+                "a different"
+            };
+            return format!("the reproduced {} has {what} digest", bare(result));
         };
         let (which, whose) = match &self.reproduced.sample {
             None => ("", format!("of {result}")),
@@ -183,47 +111,30 @@ pub fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &s
 
 /// The same as a fact: a caution, unless hardware proves it.
 pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
-    Fact {
-        weight: match evidence {
-            Evidence::Captured => Weight::Plain,
-            _ => Weight::Caution,
-        },
-        ..Fact::new("evidence", words)
-    }
+    Fact::new("evidence", words).caution_if(evidence != Evidence::Captured)
 }
 
 /// What is known of one array.
-pub fn card(name: &str, turned: bool, input: &Input) -> Card {
+pub fn card(name: &str, transposed: bool, input: &Input) -> Card {
     let order = if input.fortran_order {
         ", Fortran order"
     } else {
         ""
     };
-    let turned = if turned { ", taken transposed" } else { "" };
+    let transposed = if transposed { ", taken transposed" } else { "" };
     let contents = format!(
-        "{} {}{turned} (stored as {}{order})",
+        "{} {}{transposed} (stored as {}{order})",
         shape_text(&input.shape),
         input.format,
         input.descr
     );
-    let digest = |part, sha256: &str, about| Digest {
-        of: name.to_owned(),
-        part,
-        sha256: sha256.to_owned(),
-        about,
-    };
+    let file = Digest::new(name, &input.file_sha256).part("file");
+    let data = Digest::new(name, &input.payload_sha256).part("data");
     Card {
         name: name.to_owned(),
         path: input.path.clone(),
-        facts: vec![Fact::detail("contents", contents.clone())],
-        digests: vec![
-            digest(
-                "file",
-                &input.file_sha256,
-                format!("{}: {contents}", input.path),
-            ),
-            digest("data", &input.payload_sha256, String::new()),
-        ],
+        digests: vec![file.about(format!("{}: {contents}", input.path)), data],
+        facts: vec![Fact::detail("contents", contents)],
         ..Card::default()
     }
 }
@@ -234,20 +145,14 @@ pub fn low_bits(name: &str, input: &Input) -> Option<Fact> {
         .tf32_low_bits
         .as_ref()
         .filter(|bits| bits.elements > 0)?;
-    let (weight, done) = match bits.treatment.as_str() {
-        "nearest" => (Weight::Caution, "rounded to TF32 (nearest, ties away)"),
-        "parts" => (Weight::Plain, "multiplied as a second part (see schedule)"),
-        _ => (
-            Weight::Caution,
-            "ignored by the unit (low 13 bits of the register)",
-        ),
+    let done = match bits.treatment.as_str() {
+        "nearest" => "rounded to TF32 (nearest, ties away)",
+        "parts" => "multiplied as a second part (see schedule)",
+        _ => "ignored by the unit (low 13 bits of the register)",
     };
     let count = grouped(bits.elements as u64);
     let text = format!("{count} elements of {name} had more bits than TF32: {done}");
-    Some(Fact {
-        weight,
-        ..Fact::new("tf32", text)
-    })
+    Some(Fact::new("tf32", text).caution_if(bits.treatment != "parts"))
 }
 
 /// The part that was compared of a result, and what that proves.
@@ -256,11 +161,12 @@ pub fn sampled(sample: &Sampled, result: &str) -> Fact {
         Some(seed) => ("sample", format!(", seed {seed}")),
         None => ("part", String::new()),
     };
-    let mut lines = vec![format!(
+    let place = format!(
         "{} elements of {}{seed}. The rest of {result} was not examined.",
         of(sample.elements, sample.population),
         sample.place()
-    )];
+    );
+    let mut lines = Vec::new();
     if let Some(from) = &sample.seed_from {
         lines.push(format!("the seed begins {}", from.draw_sha256));
         lines.push(format!("of commitment {}", from.commitment_sha256));
@@ -282,11 +188,7 @@ pub fn sampled(sample: &Sampled, result: &str) -> Fact {
             grouped(caught)
         )
     }));
-    Fact {
-        label: label.into(),
-        lines,
-        weight: Weight::Caution,
-    }
+    Fact::caution(label, place).and(lines)
 }
 
 /// How likely a draw misses so many elements, as far as that is likely.
@@ -296,55 +198,6 @@ pub fn odds(missed: &[Missed]) -> String {
         .map(|m| format!("{} {:.4} %", grouped(m.tampered), 100.0 * m.probability))
         .collect();
     missed.join(", ")
-}
-
-/// The reproduced result: what it is, its digests, and which bits need not agree.
-pub fn reproduced(
-    (name, contents): (&str, &str),
-    sha256: Option<&String>,
-    outcome: &Outcome,
-    sample: Option<&Sampled>,
-) -> (Vec<Fact>, Vec<Digest>) {
-    let mut facts = vec![Fact::detail("contents", contents)];
-    let digest = |of: &str, sha256: &str, about: String| Digest {
-        of: of.to_owned(),
-        part: "",
-        sha256: sha256.to_owned(),
-        about,
-    };
-    let mut digests = Vec::new();
-    match outcome {
-        Outcome::Digest {
-            expected_payload_sha256,
-        } => {
-            digests.push(digest("wanted", expected_payload_sha256, String::new()));
-        }
-        Outcome::Elements { nan, zero, .. } => {
-            let rule = |name: &str, any, exact| {
-                format!("{name}: {}", if name == "any" { any } else { exact })
-            };
-            facts.push(Fact::detail(
-                "NaN",
-                rule(nan, "all NaNs count as equal", "every bit counts"),
-            ));
-            facts.push(Fact::detail(
-                "zero",
-                rule(zero, "+0 and -0 count as equal", "signs count"),
-            ));
-        }
-    }
-    if let Some(sha256) = sha256 {
-        digests.push(digest(
-            "replay",
-            sha256,
-            format!("reproduced {name} ({contents})"),
-        ));
-    }
-    if let Some(sample) = sample {
-        let about = format!("{} reproduced elements of {name}", grouped(sample.elements));
-        digests.push(digest("replay", &sample.sha256, about));
-    }
-    (facts, digests)
 }
 
 /// Constants of a report as rows.
@@ -364,15 +217,6 @@ pub fn value(value: &serde_json::Value) -> String {
     value.to_string().trim_matches('"').to_owned()
 }
 
-/// Some names, and how many more there are.
-pub fn some(names: &[String], most: usize) -> String {
-    let shown = names[..names.len().min(most)].join(", ");
-    match names.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown} and {} more", grouped(more as u64)),
-    }
-}
-
 /// What a verdict proves, and what it does not, of a rule that captured results prove or not; `drawn` of elements that
 /// nobody chose.
 pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
@@ -388,7 +232,11 @@ pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
              every rule."
         ),
         Verdict::IdenticalInPart => {
-            let others = if drawn { "the odds of the draw are the only evidence, and only if nobody could predict the draw" } else { "this verdict says nothing" };
+            let others = if drawn {
+                "the odds of the draw are the only evidence, and only if nobody could predict the draw"
+            } else {
+                "this verdict says nothing"
+            };
             format!(
                 "The compared elements follow from these inputs by the rule named above{unproven}. About the others, \
                  {others}."
@@ -398,30 +246,5 @@ pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
                                The cause may be another order of sums, another unit, another version of a library or \
                                a damaged result."
             .to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{grouped, share, signed};
-
-    #[test]
-    fn less_than_all_is_never_all() {
-        assert_eq!(share(4_096_000, 16_777_216), "24.4 %");
-        assert_eq!(share(16_777_215, 16_777_216), "99.9 %");
-        assert_eq!(share(1, 16_777_216), "less than 0.00001 %");
-        assert_eq!(share(100_000, 1 << 26), "0.14 %");
-        assert_eq!(share(3, 3), "100 %");
-        assert_eq!(share(1, 1_000_000), "0.00010 %");
-    }
-
-    #[test]
-    fn thousands() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(12_345_678), "12,345,678");
-        assert_eq!(signed(-1_234_567), "\u{2212}1,234,567");
-        assert_eq!(signed(1), "+1");
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::batch::{BatchCase, CaseVerdict};
-use super::view::grouped;
+use super::case::{BatchCase, CaseVerdict};
+use crate::report::view::grouped;
 
 /// What is known of steps that follow from each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -96,39 +96,32 @@ impl Chain {
 
     /// The sentences that say it.
     pub fn sentences(&self) -> Vec<String> {
-        let names = |names: &[String]| names.join(", ");
-        let mut said = vec![format!(
-            "{} of other steps; {} linked {} identical",
+        let linked = format!(
+            "{} of other steps; {} identical",
             match self.links.len() {
                 1 => "1 array is a result".to_owned(),
                 n => format!("{} arrays are results", grouped(n as u64)),
             },
-            grouped(self.identical.len() as u64),
-            if self.identical.len() == 1 {
-                "step is"
-            } else {
-                "steps are"
+            match self.identical.len() {
+                1 => "1 linked step is".to_owned(),
+                n => format!("{} linked steps are", grouped(n as u64)),
             }
-        )];
-        if !self.identical_in_part.is_empty() {
-            let part = names(&self.identical_in_part);
-            said.push(format!(
-                "compared only in part, and identical there: {part}"
-            ));
-        }
-        if !self.first_different.is_empty() {
-            said.push(format!("differs first: {}", names(&self.first_different)));
-        }
-        if !self.different_after.is_empty() {
-            let after = names(&self.different_after);
-            said.push(format!(
-                "also differ, after a step that differs or was not judged: {after}"
-            ));
-        }
-        if !self.unjudged.is_empty() {
-            said.push(format!("not judged: {}", names(&self.unjudged)));
-        }
-        said
+        );
+        let others = [
+            (
+                "compared only in part, and identical there",
+                &self.identical_in_part,
+            ),
+            ("differs first", &self.first_different),
+            (
+                "also differ, after a step that differs or was not judged",
+                &self.different_after,
+            ),
+            ("not judged", &self.unjudged),
+        ];
+        let others = others.into_iter().filter(|(_, names)| !names.is_empty());
+        let others = others.map(|(what, names)| format!("{what}: {}", names.join(", ")));
+        std::iter::once(linked).chain(others).collect()
     }
 }
 
