@@ -7,9 +7,8 @@
 //!
 //! * `request`: the type; `results`: two arrays as codes of one format; `stored`: whether two arrays hold the same;
 //!   `pattern`: what the positions of the differences tell.
-//! * `kernels`: what two libraries say of their kernels; `side`: a search for what gives one of them; `relation`:
-//!   what separates two findings; `exact`: which one is correctly rounded; `traces`: the first difference, step by
-//!   step.
+//! * `kernels`: what two libraries say of their kernels; `side`: a search for what gives one of them, and what
+//!   separates two findings; `exact`: which one is correctly rounded; `traces`: the first difference, step by step.
 //! * `run`: all of it in order.
 //!
 //! * `runs`: two runs of a program, one comparison per step.
@@ -19,7 +18,6 @@
 mod exact;
 mod kernels;
 mod pattern;
-mod relation;
 mod request;
 mod results;
 mod run;

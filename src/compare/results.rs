@@ -29,7 +29,7 @@ pub struct Read {
 pub struct Pair {
     pub read: [Read; 2],
     /// Both in the narrower format of the two.
-    alike: [Tensor; 2],
+    in_one_format: [Tensor; 2],
     /// The side that was rounded for that, to nearest even.
     pub rounded: Option<usize>,
     /// The wide type that holds nothing but numbers of this narrower format, in both files.
@@ -90,7 +90,7 @@ impl Pair {
             });
         }
         let read: [Read; 2] = read.try_into().ok().expect("two were read");
-        let shapes = [0, 1].map(|side: usize| read[side].tensor.shape());
+        let shapes = read.each_ref().map(|read| read.tensor.shape());
         if shapes[0] != shapes[1] {
             return Err(CheckError::Shapes {
                 names: format!(
@@ -106,7 +106,7 @@ impl Pair {
             let reason = format!("{}: it has no elements to compare", shape_text(shapes[0]));
             return Err(CheckError::array(FIELDS[0], name, reason));
         }
-        let formats = [0, 1].map(|side: usize| read[side].tensor.format());
+        let formats = read.each_ref().map(|read| read.tensor.format());
         if formats[0].is_integer() != formats[1].is_integer() {
             let [left, right] = formats;
             let reason = format!(
@@ -114,40 +114,26 @@ impl Pair {
             );
             return Err(CheckError::request("d_dtype", reason));
         }
-        let (alike, rounded) = Pair::alike(&read);
+        let (in_one_format, rounded) = in_one_format(&read);
         Ok(Pair {
             read,
-            alike,
+            in_one_format,
             rounded,
             stored_wide,
         })
     }
 
-    /// Both in the format of fewer bits: what a kernel rounds comes from sums of more.
-    fn alike(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
-        let tensors = || [read[0].tensor.clone(), read[1].tensor.clone()];
-        let formats = [0, 1].map(|side: usize| read[side].tensor.format());
-        if formats[0] == formats[1] {
-            return (tensors(), None);
-        }
-        let wide = usize::from(formats[1].bytes() > formats[0].bytes());
-        let [from, to] = [formats[wide], formats[1 - wide]];
-        let mut both = tensors();
-        both[wide] = converted(&both[wide], from, to);
-        (both, Some(wide))
-    }
-
     pub fn format(&self) -> Format {
-        self.alike[0].format()
+        self.in_one_format[0].format()
     }
 
     pub fn shape(&self) -> &[usize] {
-        self.alike[0].shape()
+        self.in_one_format[0].shape()
     }
 
     /// Every element of the left beside that of the right.
     pub fn compare(&self, keep: usize) -> Conclusion {
-        let [left, right] = &self.alike;
+        let [left, right] = &self.in_one_format;
         let mut differ = Differ::new(right, Policy::default(), keep).mapping(true);
         let row = left.planes().columns() * left.format().bytes();
         let mut first_row = 0;
@@ -160,8 +146,8 @@ impl Pair {
 
     /// Codes of an element by its position in C order: left, right.
     pub fn codes(&self, position: usize) -> [u64; 2] {
-        [0, 1].map(|side: usize| {
-            let planes = self.alike[side].planes();
+        self.in_one_format.each_ref().map(|tensor| {
+            let planes = tensor.planes();
             let [m, n] = [planes.rows(), planes.columns()];
             let row = position / n;
             planes.plane(row / m).code(row % m, position % n)
@@ -170,12 +156,12 @@ impl Pair {
 
     /// Which files these are; both digests are of all of a file, whichever rows are compared.
     pub fn inputs(&self) -> [Input; 2] {
-        [0, 1].map(|side: usize| self.read[side].array.describe())
+        self.read.each_ref().map(|read| read.array.describe())
     }
 
     /// Whether one is the other transposed, if their shapes allow it and it is not the same.
     pub fn is_transposed(&self) -> bool {
-        let [left, right] = &self.alike;
+        let [left, right] = &self.in_one_format;
         let [left, right] = [left.planes(), right.planes().transposed()];
         let square = left.rows() == right.rows() && left.rows() > 1;
         square
@@ -223,8 +209,21 @@ pub fn part(tensor: &Tensor, rows: &Span) -> Result<Tensor, String> {
     Ok(planes.gather(&rows))
 }
 
+/// Both in the format of fewer bits, and which was rounded: what a kernel rounds comes from sums of more.
+fn in_one_format(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
+    let mut both = read.each_ref().map(|read| read.tensor.clone());
+    let [left, right] = both.each_ref().map(Tensor::format);
+    if left == right {
+        return (both, None);
+    }
+    let wide = usize::from(right.bytes() > left.bytes());
+    both[wide] = converted(&both[wide], both[1 - wide].format());
+    (both, Some(wide))
+}
+
 /// The same numbers, rounded to nearest even.
-fn converted(tensor: &Tensor, from: Format, to: Format) -> Tensor {
+fn converted(tensor: &Tensor, to: Format) -> Tensor {
+    let from = tensor.format();
     let width = from.bytes();
     let mut payload = Vec::with_capacity(tensor.len() * to.bytes());
     tensor.for_each_payload_chunk(|chunk| {

@@ -3,29 +3,24 @@
 use super::pattern;
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
-use super::side::{Side as Found, is_faulty, judged, prepared};
+use super::side::{self, Side as Found, is_faulty, judged, prepared};
 use super::stored::Stored;
-use super::{exact, kernels, relation, results, traces};
+use super::{exact, kernels, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose;
 use crate::identify::IdentifyError;
 use crate::io;
 use crate::num::Format;
 use crate::report::{
-    Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report,
-    ResultFound, Searched, Side, Tool,
+    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report, Side,
+    Tool,
 };
 use crate::role::Role;
-
-/// Other explanations that are named.
-const OTHERS: usize = 3;
 
 /// What two searches found, and what their fits have to do with each other.
 #[derive(Default)]
 struct Sides {
     found: [Option<Found>; 2],
-    /// The fit of each side that is told.
-    told: [Option<usize>; 2],
     relation: Option<Relation>,
 }
 
@@ -78,7 +73,8 @@ impl Compare {
             None => None,
         };
         let [left, right] = pair.inputs();
-        let mut result = |side: usize, input| sides.result(side, input, reports[side].take());
+        let mut result =
+            |at: usize, input| side::result(sides.found[at].as_ref(), input, reports[at].take());
         let (left, right) = (result(0, left), result(1, right));
         let places = places(&pair, &found);
         let size = size(&pair);
@@ -133,26 +129,15 @@ impl Compare {
         progress: &dyn Progress,
     ) -> Result<Sides, IdentifyError> {
         let side = |side: usize| Found::searched(self, side, held, progress);
-        let found = [side(0)?, side(1)?];
-        let nearest = match &found {
-            [Some(left), Some(right)] => {
-                relation::nearest(left.fits(), right.fits(), inputs_differ)
-            }
-            _ => None,
-        };
-        let first = |side: usize| {
-            let fits = found[side].as_ref()?.fits();
-            (!fits.is_empty()).then_some(0)
-        };
-        let told = match nearest {
-            Some((pair, _)) => pair.map(Some),
-            None => [first(0), first(1)],
-        };
-        Ok(Sides {
-            told,
-            relation: nearest.map(|(_, relation)| relation),
-            found,
-        })
+        let mut found = [side(0)?, side(1)?];
+        let mut relation = None;
+        if let [Some(left), Some(right)] = &mut found
+            && let Some((pair, nearest)) = side::nearest(left.fits(), right.fits(), inputs_differ)
+        {
+            [left.chosen, right.chosen] = pair.map(Some);
+            relation = Some(nearest);
+        }
+        Ok(Sides { found, relation })
     }
 
     /// What the rule of the side that is explained says of the other one, whose format this is if its file does not
@@ -181,7 +166,7 @@ impl Compare {
         }
     }
 
-    /// The checks of what is told, read.
+    /// The checks of what is reported, read.
     fn prepared(&self, sides: &Sides, held: &Held) -> Result<[Option<Prepared>; 2], CheckError> {
         let of_side = |side: usize| {
             let check = sides.check(side);
@@ -273,35 +258,17 @@ impl Sides {
         if self.found.iter().all(Option::is_none) {
             return None;
         }
-        Some(match self.told {
-            [Some(_), Some(_)] => Explained::Both,
-            [Some(_), None] => Explained::Left,
-            [None, Some(_)] => Explained::Right,
-            [None, None] => Explained::Neither,
+        let fits = |side: &Option<Found>| side.as_ref().is_some_and(|side| side.chosen.is_some());
+        Some(match self.found.each_ref().map(fits) {
+            [true, true] => Explained::Both,
+            [true, false] => Explained::Left,
+            [false, true] => Explained::Right,
+            [false, false] => Explained::Neither,
         })
     }
 
     fn check(&self, side: usize) -> Option<&Check> {
-        self.found[side].as_ref()?.checks.get(self.told[side]?)
-    }
-
-    fn by(&self, side: usize) -> Option<By> {
-        let fit = self.found[side].as_ref()?.fits().get(self.told[side]?)?;
-        Some(By {
-            model: fit.model.clone(),
-            in_full: fit.in_full,
-            tested: fit.tested,
-        })
-    }
-
-    /// Some of what gives a result beside what is told.
-    fn others(&self, side: usize) -> Vec<String> {
-        let fits = self.found[side].iter().flat_map(Found::fits).enumerate();
-        let others = fits.filter(|(at, _)| Some(*at) != self.told[side]);
-        others
-            .take(OTHERS)
-            .map(|(_, fit)| fit.model.in_words())
-            .collect()
+        self.found[side].as_ref()?.check()
     }
 
     /// The side that only a kernel gives which leaves products out, where the other one has all of them.
@@ -318,27 +285,6 @@ impl Sides {
             [Some(true), Some(false)] => Some(0),
             [Some(false), Some(true)] => Some(1),
             _ => None,
-        }
-    }
-
-    fn result(
-        &self,
-        side: usize,
-        input: crate::report::Input,
-        judged: Option<Report>,
-    ) -> ResultFound {
-        let found = self.found[side].as_ref().map(|side| &side.found);
-        ResultFound {
-            input,
-            searched: found.map(|found| Searched {
-                models: found.plain,
-                schedules: found.schedules.as_ref().map_or(0, |of| of.tested),
-                untested: found.untested + found.schedules.as_ref().map_or(0, |of| of.untested),
-                fits: found.fits.len(),
-                others: self.others(side),
-            }),
-            by: self.by(side),
-            causes: judged.map_or_else(Vec::new, |report| report.causes),
         }
     }
 }

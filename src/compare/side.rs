@@ -1,18 +1,25 @@
-//! What gives one of the two results.
+//! What gives one of the two results, and what separates two such findings.
 
 use super::request::{Compare, Held};
 use crate::check::{Check, CheckError, Claim, Prepared, Progress, Source, Tensors};
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
 use crate::io::{self, Files};
-use crate::report::{Fit, Identification, Outcome, Report};
+use crate::report::{
+    By, Fit, Identification, Identified, Input, Relation, Report, ResultFound, Searched,
+};
 use crate::role::{ByRole, Role};
+
+/// Other explanations that are named.
+const OTHERS: usize = 3;
 
 /// What was found of one result.
 pub struct Side {
-    pub found: Identification,
+    found: Identification,
     /// Of every fit the check that it is.
-    pub checks: Vec<Check>,
+    checks: Vec<Check>,
+    /// The position of the fit that is reported.
+    pub chosen: Option<usize>,
 }
 
 impl Side {
@@ -30,11 +37,57 @@ impl Side {
         let mut of_side = |field: &str| held[side].get(&Role::of_field(field)?).cloned();
         let prepared = search.prepare_with(&mut of_side)?;
         let (found, checks) = prepared.choose(progress)?;
-        Ok(Some(Side { found, checks }))
+        Ok(Some(Side {
+            chosen: (!found.fits.is_empty()).then_some(0),
+            found,
+            checks,
+        }))
     }
 
     pub fn fits(&self) -> &[Fit] {
         &self.found.fits
+    }
+
+    /// The check of the fit that is reported.
+    pub fn check(&self) -> Option<&Check> {
+        self.checks.get(self.chosen?)
+    }
+
+    fn by(&self) -> Option<By> {
+        let fit = self.fits().get(self.chosen?)?;
+        Some(By {
+            model: fit.model.clone(),
+            in_full: fit.in_full,
+            tested: fit.tested,
+        })
+    }
+
+    fn searched_for(&self) -> Searched {
+        let found = &self.found;
+        let [tested, untested] = match &found.schedules {
+            Some(of) => [of.tested, of.untested],
+            None => [0, 0],
+        };
+        let others = found.fits.iter().enumerate();
+        let others = others.filter(|(at, _)| Some(*at) != self.chosen);
+        let others = others.map(|(_, fit)| fit.model.in_words());
+        Searched {
+            models: found.plain,
+            schedules: tested,
+            untested: found.untested + untested,
+            fits: found.fits.len(),
+            others: others.take(OTHERS).collect(),
+        }
+    }
+}
+
+/// What is reported of a result: what a search found, and what the other side's rule says of it.
+pub fn result(side: Option<&Side>, input: Input, judged: Option<Report>) -> ResultFound {
+    ResultFound {
+        input,
+        searched: side.map(Side::searched_for),
+        by: side.and_then(Side::by),
+        causes: judged.map_or_else(Vec::new, |report| report.causes),
     }
 }
 
@@ -75,9 +128,46 @@ pub fn judged(
 pub fn is_faulty(report: &Report) -> bool {
     let causes = &report.causes;
     let explained: u64 = causes.iter().map(|cause| cause.mismatches).sum();
-    let Outcome::Elements { comparison, .. } = &report.outcome else {
+    let Some(comparison) = report.comparison() else {
         return false;
     };
     let all = causes.iter().all(|cause| is_fault(&cause.kind));
     !causes.is_empty() && explained >= comparison.mismatches && all
+}
+
+/// Fits of a side that are examined.
+const LOOKED_AT: usize = 256;
+
+/// The pair of fits, one of each side, that has most in common, and what it has not: a position in each list.
+///
+/// Of equal operands, a computation that fits both results by the elements it was tested on separates nothing.
+pub fn nearest(left: &[Fit], right: &[Fit], inputs_differ: bool) -> Option<([usize; 2], Relation)> {
+    let mut best: Option<(Relation, usize, [usize; 2])> = None;
+    for (i, one) in left.iter().take(LOOKED_AT).enumerate() {
+        for (j, other) in right.iter().take(LOOKED_AT).enumerate() {
+            let relation = between(&one.model, &other.model);
+            if relation == Relation::Same && !inputs_differ {
+                continue;
+            }
+            let rank = (relation, i + j, [i, j]);
+            if best.is_none_or(|best| rank < best) {
+                best = Some(rank);
+            }
+        }
+    }
+    best.map(|(relation, _, pair)| (pair, relation))
+}
+
+fn between(one: &Identified, other: &Identified) -> Relation {
+    let schedule = |model: &Identified| model.schedule.as_ref().map(|of| of.sha256.clone());
+    let unit = one.sha256 == other.sha256;
+    let order = schedule(one) == schedule(other);
+    let rounding = one.rounded_to == other.rounded_to;
+    match (unit, order) {
+        (true, true) if rounding => Relation::Same,
+        (true, true) => Relation::Rounding,
+        (true, false) => Relation::Order,
+        (false, true) => Relation::Unit,
+        (false, false) => Relation::UnitAndOrder,
+    }
 }

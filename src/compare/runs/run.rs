@@ -114,7 +114,7 @@ impl CompareRuns {
         link: &Link,
         made: &BTreeMap<[String; 2], String>,
     ) -> ComparedStep {
-        let (one, other) = (left.asked(), right.asked());
+        let (one, other) = (left.fields(), right.fields());
         let fields = one
             .keys()
             .chain(other.keys().filter(|field| !one.contains_key(*field)));
@@ -176,12 +176,10 @@ impl CompareRuns {
         } else {
             StepResult::Inherits
         };
-        let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
+        let Some(request) = of_results(both) else {
             let reason = "only the digest of a result is recorded".to_owned();
             return (differs, None, Some(reason));
         };
-        let mut request = Compare::new([left, right]);
-        request.formats = [left_format, right_format];
         match Pair::read(&request, &Held::default()) {
             Err(error) => (StepResult::Unknown, None, Some(error.to_string())),
             Ok(pair) => {
@@ -220,13 +218,9 @@ impl CompareRuns {
             }
             _ => return Ok(None),
         };
-        let (Some((left, left_format)), Some((right, right_format))) =
-            (left.array(), right.array())
-        else {
+        let Some(mut request) = of_results([left, right]) else {
             return Ok(None);
         };
-        let mut request = Compare::new([left, right]);
-        request.formats = [left_format, right_format];
         request.operands = Some([one.operands.clone(), other.operands.clone()]);
         request.operand_formats = [Some(one.model.dtype), one.model.dtype_b];
         let hints = |check: &crate::check::Check| Hints {
@@ -249,12 +243,23 @@ fn interrupted() -> RunsError {
     IdentifyError::Operands(CheckError::Interrupted).into()
 }
 
+/// The comparison of two results, where more than their digests is recorded.
+fn of_results(both: [&Step; 2]) -> Option<Compare> {
+    let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
+        return None;
+    };
+    Some(Compare {
+        formats: [left_format, right_format],
+        ..Compare::new([left, right])
+    })
+}
+
 /// The variants of an operation that give its result.
-fn variants(asked: &Operation) -> Result<Vec<String>, CheckError> {
-    if asked.y.is_none() {
+fn variants(operation: &Operation) -> Result<Vec<String>, CheckError> {
+    if operation.y.is_none() {
         return Ok(Vec::new());
     }
-    let found = asked.prepare()?.identify()?;
+    let found = operation.prepare()?.identify()?;
     let whole = found.into_iter().filter(|(_, fit)| fit.is_whole());
     Ok(whole.map(|(variant, _)| variant.name.clone()).collect())
 }

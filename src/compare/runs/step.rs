@@ -30,17 +30,14 @@ impl Step {
     /// # Errors
     /// If an array cannot be read.
     pub fn of(case: Case, digests: &mut Digests) -> Result<Step, CheckError> {
-        let said = match &case.request {
-            Request::Product(check) => check.d_dtype,
-            Request::Operation(_) => None,
-        };
+        let format = result_format(&case.request);
         let result = match case.request.claimed()? {
             Claimed::Digest(sha256) => Stored {
                 sha256,
                 shape: None,
-                format: said,
+                format,
             },
-            Claimed::Array(role, source) => digests.of(role, &source, said)?,
+            Claimed::Array(role, source) => digests.of(role, &source, format)?,
             Claimed::Nothing => unreachable!("a case has a result"),
         };
         let mut operands = ByRole::new();
@@ -64,12 +61,12 @@ impl Step {
     pub fn kind(&self) -> &str {
         match &self.case.request {
             Request::Product(_) => "product",
-            Request::Operation(asked) => asked.operation.as_deref().unwrap_or("operation"),
+            Request::Operation(operation) => operation.operation.as_deref().unwrap_or("operation"),
         }
     }
 
-    /// What is asked except the arrays: fields of the case.
-    pub fn asked(&self) -> Map<String, Value> {
+    /// The fields of the case except its arrays.
+    pub fn fields(&self) -> Map<String, Value> {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&self.case.request) else {
             return Map::new();
         };
@@ -81,24 +78,28 @@ impl Step {
 
     /// The result, where there is more than its digest.
     pub fn array(&self) -> Option<(Source, Option<Format>)> {
-        let format = match &self.case.request {
-            Request::Product(check) => check.d_dtype,
-            Request::Operation(_) => None,
-        };
         match self.case.request.claimed() {
-            Ok(Claimed::Array(_, source)) => Some((source, format)),
+            Ok(Claimed::Array(_, source)) => Some((source, result_format(&self.case.request))),
             _ => None,
         }
     }
 }
 
+/// The format that a request gives its result.
+fn result_format(request: &Request) -> Option<Format> {
+    match request {
+        Request::Product(check) => check.d_dtype,
+        Request::Operation(_) => None,
+    }
+}
+
 impl Digests {
-    /// The format of codes is what is `said` of them.
+    /// `requested` is the format of codes, where their file does not say it.
     fn of(
         &mut self,
         role: Role,
         source: &Source,
-        said: Option<Format>,
+        requested: Option<Format>,
     ) -> Result<Stored, CheckError> {
         let Some(path) = source.path() else {
             return Ok(Stored {
@@ -114,7 +115,7 @@ impl Digests {
         // Integers of an operand are the codes that its product says they are.
         let numbers = numbers.filter(|_| role.is_result());
         Ok(Stored {
-            format: stored.format.or(said).or(numbers),
+            format: stored.format.or(requested).or(numbers),
             ..stored
         })
     }
