@@ -1,6 +1,4 @@
-//! What `compare` found, as data and as a view. `docs/comparing.md` is its contract.
-
-mod view;
+//! What `compare` found, as data. `docs/comparing.md` is its contract.
 
 use serde::Serialize;
 

@@ -1,6 +1,4 @@
-//! What `compare` found of two runs, as data and as a view. `docs/comparing.md` is its contract.
-
-mod view;
+//! What `compare` found of two runs, as data. `docs/comparing.md` is its contract.
 
 use serde::Serialize;
 

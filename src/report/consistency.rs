@@ -58,7 +58,7 @@ impl Report {
             shape.len() >= 2 && elements.is_some(),
             &format!("no D has the shape {shape:?}"),
         );
-        let Outcome::Elements { comparison: c, .. } = &self.outcome else {
+        let Some(c) = self.comparison() else {
             return wrong;
         };
         unless(

@@ -1,7 +1,4 @@
-//! What `identify` found, as data and as text. `docs/identifying.md` is its contract.
-
-mod ties;
-mod view;
+//! What `identify` found, as data. `docs/identifying.md` is its contract.
 
 use serde::Serialize;
 
@@ -234,7 +231,7 @@ impl IdentifiedSchedule {
 }
 
 impl Identified {
-    fn result(&self) -> Format {
+    pub(super) fn result(&self) -> Format {
         self.rounded_to.unwrap_or(self.arithmetic.accumulator)
     }
 }

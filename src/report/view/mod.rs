@@ -1,17 +1,21 @@
 //! What a report says, in the order in which people need it. Every form renders a view; none reads a report.
 
 mod batch;
-pub(super) mod differences;
+mod compared;
+mod compared_runs;
+mod differences;
+mod identification;
 mod phrase;
 mod report;
 mod rule;
-pub(super) mod sentences;
+mod sentences;
+mod ties;
 
 use super::{Mismatch, MismatchMap, Stored};
 use crate::num::Format;
 
 pub use batch::Group;
-pub use phrase::{capital, counted, grouped, listed, of, percent, signed, some};
+pub use phrase::{capital, counted, grouped, of, signed};
 pub use rule::Planned;
 pub use sentences::{evidence_fact, odds, proves};
 

@@ -1,10 +1,9 @@
 //! Fits that this D cannot tell apart, by what they have in common: arithmetics that fit under the same kernels are one
 //! tie, and a kernel's fits one line.
 
-use super::{Identification, Identified, IdentifiedSchedule, Named};
+use super::phrase::listed;
 use crate::emu::schedule::Overrides;
-use crate::report::KernelWords;
-use crate::report::view::listed;
+use crate::report::{Identification, Identified, IdentifiedSchedule, KernelWords, Named};
 
 /// Arithmetics for the same formats that fit under the same kernels.
 pub struct Tie<'a> {

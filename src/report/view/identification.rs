@@ -1,11 +1,11 @@
 //! The view of a search: what was searched, what fits and how much that proves, and what was not searched.
 
+use super::phrase::{counted, grouped};
 use super::ties::{Line, Tie, ties};
-use super::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
+use super::{Item, Section, Tone, View};
 use crate::emu::step::Step;
 use crate::num::decimal;
-use crate::report::KernelWords;
-use crate::report::view::{Item, Section, Tone, View, counted, grouped};
+use crate::report::{Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelWords};
 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
@@ -313,10 +313,7 @@ impl Identification {
     fn separation(&self, apart: &Apart, alone: bool) -> String {
         let named = |position: usize| {
             let model = &self.fits[apart.between[position]].model;
-            match &model.schedule {
-                None => model.best_name().to_string(),
-                Some(schedule) => format!("{} under {schedule}", model.best_name()),
-            }
+            format!("{}{}", model.best_name(), model.under())
         };
         let (first, here) = (named(0), named(1));
         // Of a line with one fit it is plain who differs.
@@ -393,9 +390,23 @@ impl Identified {
             1 => String::new(),
             n => format!(" and {} with the same arithmetic", n - 1),
         };
+        format!("{}{more}{}", self.best_name(), self.under())
+    }
+
+    /// The schedule, to follow a name.
+    fn under(&self) -> String {
         let schedule = self.schedule.as_ref();
-        let schedule = schedule.map_or(String::new(), |schedule| format!(" under {schedule}"));
-        format!("{}{more}{schedule}", self.best_name())
+        schedule.map_or(String::new(), |schedule| format!(" under {schedule}"))
+    }
+
+    /// `ampere mma under cutlass-sm80 (tile_k 64)`
+    pub fn in_words(&self) -> String {
+        let chain = if self.schedule.is_none() {
+            ", one chain over K"
+        } else {
+            ""
+        };
+        format!("{}{}{chain}", self.best_name(), self.under())
     }
 
     /// `fp16*fp16 -> fp32, rounded to bf16`.

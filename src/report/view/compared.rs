@@ -1,13 +1,13 @@
 //! What a comparison of two results says.
 
-use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
+use super::phrase::{capital, counted, grouped, of, percent};
+use super::sentences::{all, card};
+use super::{Differences, Digest, Fact, Section, Tone, View, differences};
 use crate::emu::shape_text;
-use crate::report::view::sentences::{all, card};
-use crate::report::view::{
-    Differences, Digest, Fact, Section, Tone, View, capital, counted, differences, grouped, of,
-    percent,
+use crate::report::{
+    Answer, Bucket, By, Cause, Compared, Explained, IdentifiedSchedule, Relation, ResultFound,
+    Side, Sum,
 };
-use crate::report::{Bucket, Cause, Identified, IdentifiedSchedule};
 
 impl Compared {
     /// What it says.
@@ -448,16 +448,6 @@ impl By {
             None => String::new(),
         };
         format!("{}{rounded} gives {gives}", self.model.in_words())
-    }
-}
-
-impl Identified {
-    /// `ampere mma under cutlass-sm80 (tile_k 64)`
-    pub fn in_words(&self) -> String {
-        let schedule = self.schedule.as_ref();
-        let schedule =
-            schedule.map_or(", one chain over K".to_owned(), |of| format!(" under {of}"));
-        format!("{}{schedule}", self.best_name())
     }
 }
 

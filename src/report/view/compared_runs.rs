@@ -1,9 +1,10 @@
 //! What a comparison of two runs says.
 
-use super::{
+use super::phrase::{counted, grouped, of, percent, some};
+use super::{Case, Fact, Section, Tone, View};
+use crate::report::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
-use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped, of, percent, some};
 
 /// Names of steps that are shown.
 const SHOWN: usize = 5;
