@@ -173,9 +173,9 @@ impl Pair {
     }
 }
 
-/// The format of a result, where its file or somebody says it.
-fn format(source: &io::Source, said: Option<Format>) -> Option<Format> {
-    said.or_else(|| source.header().descr.number_format())
+/// The format of a result, where its file or the request says it.
+fn format(source: &io::Source, requested: Option<Format>) -> Option<Format> {
+    requested.or_else(|| source.header().descr.number_format())
 }
 
 /// The one narrower format whose numbers two arrays of FP32 hold and nothing else: a dump that was widened.
@@ -239,7 +239,7 @@ fn converted(tensor: &Tensor, to: Format) -> Tensor {
 
 /// Why two shapes cannot be laid beside each other, and what can be done.
 fn unlike([left, right]: [&[usize]; 2]) -> String {
-    let said = format!(
+    let shapes = format!(
         "left is {}, right is {}",
         shape_text(left),
         shape_text(right)
@@ -252,5 +252,5 @@ fn unlike([left, right]: [&[usize]; 2]) -> String {
         ([m, n], [p, q]) if [m, n] == [q, p] => "; is one of them transposed?".into(),
         _ => "; only results of the same shape can be compared".into(),
     };
-    said + &hint
+    shapes + &hint
 }

@@ -39,9 +39,9 @@ pub fn side_by_side(
     };
     let sums = [common(&left, &right), common(&right, &left)];
     let [one, other] = &sums;
-    let alike = one.iter().zip(other);
-    let alike = alike.take_while(|(a, b)| a.what == b.what && a.number.code == b.number.code);
-    let equal = alike.count();
+    let equal = one.iter().zip(other);
+    let equal = equal.take_while(|(a, b)| a.what == b.what && a.number.code == b.number.code);
+    let equal = equal.count();
     // The last one that is equal, and those after it.
     let from = equal.saturating_sub(1);
     let shown = sums.each_ref().map(|sums| {

@@ -246,7 +246,7 @@ impl BatchCase {
     }
 
     /// What came out, in one line.
-    pub(in crate::report) fn said(&self) -> &str {
+    pub(in crate::report) fn sentence(&self) -> &str {
         let summary = self.summary.as_ref();
         let summary = summary.map(|summary| summary.sentence.as_str());
         self.error.as_deref().or(summary).unwrap_or_default()

@@ -141,16 +141,16 @@ impl View {
             Some(rule) => format!("; {rule} ({})", self.evidence),
             None => String::new(),
         };
-        let said = format!("{}{by}", self.sentence);
-        writeln!(out, "{style}{}{style:#}  {}", self.head(), escaped(&said))?;
+        let sentence = escaped(&format!("{}{by}", self.sentence));
+        writeln!(out, "{style}{}{style:#}  {sentence}", self.head())?;
         for case in &self.cases {
             let style = case.tone.style();
             let head = escaped(&format!("{}{}", case.word.to_uppercase(), case.qualified));
-            let mut said = format!("{}: {}", case.name, case.said);
+            let mut sentence = format!("{}: {}", case.name, case.said);
             if !case.by.is_empty() {
-                said += &format!("; {}", case.by);
+                sentence += &format!("; {}", case.by);
             }
-            writeln!(out, "{style}{head}{style:#}  {}", escaped(&said))?;
+            writeln!(out, "{style}{head}{style:#}  {}", escaped(&sentence))?;
         }
         Ok(())
     }

@@ -186,7 +186,7 @@ fn a_piece_that_cannot_be_is_refused() {
     assert_eq!(honest["found"]["mismatches"], 4);
     let mut others = Vec::new();
     let fourth = json!([14, 0x3f80_00e0, 0x3f80_00e5]);
-    for (place, value, said) in [
+    for (place, value, expected) in [
         (
             "/compared",
             json!(14),
@@ -253,7 +253,7 @@ fn a_piece_that_cannot_be_is_refused() {
             .pointer_mut(place)
             .unwrap_or_else(|| panic!("{place}")) = value.clone();
         let found = join(&mut differ(&d, UNITS), &forged, 0..CUT);
-        if found != said {
+        if found != expected {
             others.push((place, value, found));
         }
     }

@@ -111,7 +111,7 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
     let summary = case.summary.as_ref();
     let cause = summary.and_then(|summary| summary.cause.clone());
     let group = match case.verdict {
-        CaseVerdict::Unjudged => case.said().to_owned(),
+        CaseVerdict::Unjudged => case.sentence().to_owned(),
         _ => match &cause {
             Some(cause) => cause.kind.replace('_', " "),
             None => "no cause was found".to_owned(),
@@ -123,7 +123,7 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
         state: case.verdict.name().to_owned(),
         word: word.to_owned(),
         qualified: qualified.to_owned(),
-        said: case.said().to_owned(),
+        said: case.sentence().to_owned(),
         by: case.model().to_owned(),
         class: match case.model() {
             "" => "tcverify".to_owned(),
@@ -185,8 +185,8 @@ fn heading(cases: &[&Case], noun: &str) -> String {
     let first = cases[0];
     let word = first.word.to_lowercase();
     let same = |of: fn(&Case) -> Option<&str>| {
-        let said = of(first);
-        said.filter(|_| cases.iter().all(|case| of(case) == said))
+        let text = of(first);
+        text.filter(|_| cases.iter().all(|case| of(case) == text))
     };
     let group = (first.group != word).then_some(&*first.group);
     let why = same(|case| case.cause.as_deref()).or(group);

@@ -245,7 +245,7 @@ impl Compared {
     /// What the libraries' words alone say.
     fn kernels(&self) -> Option<Fact> {
         let kernels = self.kernels.as_ref()?;
-        let said = match (&kernels.undecided, &kernels.differing[..]) {
+        let text = match (&kernels.undecided, &kernels.differing[..]) {
             (Some(reason), _) => format!("the two texts cannot be compared: {reason}"),
             (None, []) => {
                 "the two texts mean the same order of additions: the kernel is not the difference"
@@ -253,7 +253,7 @@ impl Compared {
             }
             (None, all) => format!("the two texts differ: {}", all.join("; ")),
         };
-        Some(Fact::new("kernels", said))
+        Some(Fact::new("kernels", text))
     }
 
     /// The sums of the first difference, left and right.
@@ -350,7 +350,7 @@ impl Compared {
     }
 
     fn proves(&self) -> String {
-        let said = match (self.verdict, self.explained) {
+        let text = match (self.verdict, self.explained) {
             (Answer::Equal, _) => {
                 let held = match (&self.rows, self.rounded) {
                     (None, None) => "Both files hold the same bits.".to_owned(),
@@ -387,7 +387,7 @@ impl Compared {
                 "The files differ. Without A and B, this does not show which is correct, or why."
             }
         };
-        said.to_owned()
+        text.to_owned()
     }
 }
 

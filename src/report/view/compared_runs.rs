@@ -180,13 +180,13 @@ impl ComparedRuns {
                         .collect()
                 }
                 Explanations::Variants([left, right]) => {
-                    let said = |all: &[String]| match all {
+                    let given = |all: &[String]| match all {
                         [] => "no variant in the catalogue gives it".to_owned(),
                         all => format!("given by {}", all.join(", ")),
                     };
                     vec![
-                        Fact::new("left", said(left)),
-                        Fact::new("right", said(right)),
+                        Fact::new("left", given(left)),
+                        Fact::new("right", given(right)),
                     ]
                 }
             };
@@ -217,12 +217,12 @@ impl ComparedRuns {
 
 impl RunCompared {
     fn alone(&self, side: &str) -> Option<Fact> {
-        let said = format!(
+        let text = format!(
             "{} only in the {side} run: {}",
             counted(self.alone.len() as u64, "step"),
             some(&self.alone, SHOWN)
         );
-        (!self.alone.is_empty()).then(|| Fact::caution("alone", said))
+        (!self.alone.is_empty()).then(|| Fact::caution("alone", text))
     }
 }
 
@@ -238,8 +238,8 @@ impl ComparedStep {
         }
     }
 
-    fn said(&self) -> String {
-        let mut said = match (self.result, &self.differences) {
+    fn described(&self) -> String {
+        let mut text = match (self.result, &self.differences) {
             (StepResult::Equal, _) => "the same bits".to_owned(),
             (StepResult::Unknown, _) => "not compared".to_owned(),
             (_, Some(d)) => format!(
@@ -254,14 +254,14 @@ impl ComparedStep {
             all => format!("; {what} differ: {}", all.join(", ")),
         };
         if self.result.begins() {
-            said.push_str("; its operands are equal");
+            text.push_str("; its operands are equal");
         }
-        said.push_str(&list("operands", &self.differing_operands));
-        said.push_str(&list("fields", &self.differing_fields));
+        text.push_str(&list("operands", &self.differing_operands));
+        text.push_str(&list("fields", &self.differing_fields));
         for more in self.from.iter().chain(&self.reason) {
-            said = format!("{said}; {more}");
+            text = format!("{text}; {more}");
         }
-        said
+        text
     }
 
     fn case(&self) -> Case {
@@ -280,7 +280,7 @@ impl ComparedStep {
             tone,
             state: self.result.name().to_owned(),
             word: word.to_owned(),
-            said: self.said(),
+            said: self.described(),
             by: self.kind.clone(),
             class: format!("tcverify.{}", self.kind),
             group: word.to_lowercase(),

@@ -206,9 +206,9 @@ impl Identification {
     /// A kernel's fits; the command is that of the first.
     fn line(&self, line: &Line) -> Item {
         let first = &self.fits[line.fits[0]];
-        let words = line.words();
-        let words = words.iter().flat_map(KernelWords::lines);
-        let mut under: Vec<_> = words
+        let kernel = line.kernel();
+        let kernel = kernel.iter().flat_map(KernelWords::lines);
+        let mut under: Vec<_> = kernel
             .map(|(how, what)| Item::new(format!("{how}: {what}")))
             .collect();
         let schedule = first.model.schedule.iter();

@@ -45,7 +45,7 @@ impl Report {
             }
         };
         sections.extend([self.inputs_section(&about), self.replay_section(result)]);
-        let said = self.sentence();
+        let sentence = self.sentence();
         let proven = evidence == Evidence::Captured;
         let trusted = self.trusted();
         View {
@@ -59,8 +59,8 @@ impl Report {
                 trusted.map_or(String::new(), Merged::qualified)
             ),
             sentence: match trusted {
-                Some(_) => format!("parts report that {said}"),
-                None => said,
+                Some(_) => format!("parts report that {sentence}"),
+                None => sentence,
             },
             about: vec![by, about],
             evidence: evidence.to_string(),
@@ -270,18 +270,18 @@ impl Report {
                 "all {n} other arithmetics in the catalogue for these operands differ somewhere among {looked}"
             ),
             (n, _) => {
-                let told =
+                let rest =
                     match n - same {
                         0 => "no other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
                         1 => "1 other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
-                        told => format!(
-                            "{told} other arithmetics in the catalogue for these operands differ"
+                        n => format!(
+                            "{n} other arithmetics in the catalogue for these operands differ"
                         ),
                     };
                 format!(
-                    "{} give them, too, on {looked}; {told}",
+                    "{} give them, too, on {looked}; {rest}",
                     named(&found.same, rule)
                 )
             }

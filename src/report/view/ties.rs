@@ -16,7 +16,7 @@ pub struct Line<'a> {
     /// None is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
     /// What a library says of the kernel, except the number of slices if that was found.
-    words: Option<KernelWords>,
+    kernel: Option<KernelWords>,
     variants: Vec<Variant>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
     pub fits: Vec<usize>,
@@ -63,13 +63,13 @@ impl<'a> Tie<'a> {
         let schedule = model.schedule.as_ref();
         let mut rest = schedule.map_or(Overrides::default(), |of| of.overrides.clone());
         let slices = rest.split_k.take();
-        let words = schedule.and_then(|of| of.kernel.as_ref());
-        let words = words.map(without_slices);
-        let same = |line: &Line| line.has(schedule, words.as_ref());
+        let kernel = schedule.and_then(|of| of.kernel.as_ref());
+        let kernel = kernel.map(without_slices);
+        let same = |line: &Line| line.has(schedule, kernel.as_ref());
         let at = self.lines.iter().position(same).unwrap_or_else(|| {
             self.lines.push(Line {
                 schedule,
-                words,
+                kernel,
                 variants: Vec::new(),
                 fits: Vec::new(),
             });
@@ -111,25 +111,25 @@ impl<'a> Tie<'a> {
 
 impl Line<'_> {
     /// What a library says of the kernel: each setting as it is known, and the numbers of slices that were found.
-    pub fn words(&self) -> Option<KernelWords> {
-        let mut words = self.schedule?.kernel.clone()?;
+    pub fn kernel(&self) -> Option<KernelWords> {
+        let mut kernel = self.schedule?.kernel.clone()?;
         let slices = self.variants.iter().flat_map(|variant| &variant.slices);
         let slices: Vec<usize> = slices.copied().collect();
-        for setting in &mut words.settings {
+        for setting in &mut kernel.settings {
             if setting.is_found("slices") && slices.len() > 1 {
                 setting.value = runs(&slices);
             }
         }
-        Some(words)
+        Some(kernel)
     }
 
-    fn has(&self, schedule: Option<&IdentifiedSchedule>, words: Option<&KernelWords>) -> bool {
+    fn has(&self, schedule: Option<&IdentifiedSchedule>, kernel: Option<&KernelWords>) -> bool {
         let name = |schedule: &IdentifiedSchedule| schedule.name.clone();
-        self.schedule.map(name) == schedule.map(name) && self.words.as_ref() == words
+        self.schedule.map(name) == schedule.map(name) && self.kernel.as_ref() == kernel
     }
 
     fn is_like(&self, other: &Line) -> bool {
-        self.has(other.schedule, other.words.as_ref()) && self.variants == other.variants
+        self.has(other.schedule, other.kernel.as_ref()) && self.variants == other.variants
     }
 }
 
@@ -174,11 +174,13 @@ impl Identified {
 }
 
 /// The same for kernels that differ in a number of slices that was found.
-fn without_slices(words: &KernelWords) -> KernelWords {
-    let mut words = words.clone();
-    words.order.clear();
-    words.settings.retain(|setting| !setting.is_found("slices"));
-    words
+fn without_slices(kernel: &KernelWords) -> KernelWords {
+    let mut kernel = kernel.clone();
+    kernel.order.clear();
+    kernel
+        .settings
+        .retain(|setting| !setting.is_found("slices"));
+    kernel
 }
 
 /// `2 to 5, 8 and 10`.

@@ -62,7 +62,7 @@ impl View {
             @if !self.proves.is_empty() {
                 (section("proves", "What this proves", html! {
                     p { (text(&self.proves)) }
-                    @if let Some(told) = &self.ambiguity { @for line in &told.lines { p { (text(line)) } } }
+                    @if let Some(fact) = &self.ambiguity { @for line in &fact.lines { p { (text(line)) } } }
                     @if let Some(command) = &self.repeat { p.hint { "To repeat this:" } (shell(command)) }
                 }))
             }
