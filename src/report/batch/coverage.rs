@@ -81,13 +81,9 @@ impl Coverage {
     }
 }
 
-fn missing(all: &[LeftOut]) -> impl Iterator<Item = &LeftOut> {
-    all.iter().filter(|one| !one.on_request)
-}
-
 fn missed(all: &[LeftOut]) -> u64 {
-    let calls = missing(all).map(|one| one.calls);
-    calls.fold(0, u64::saturating_add)
+    let missed = all.iter().filter(|one| !one.on_request);
+    missed.fold(0, |sum, one| sum.saturating_add(one.calls))
 }
 
 impl Covered {

@@ -133,7 +133,7 @@ fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> 
             escaped(&m.given_value)
         )?;
     }
-    match differences.besides(differences.first.len()) {
+    match differences.hidden(differences.first.len()) {
         0 => Ok(()),
         hidden => writeln!(out, "\n\u{2026} and {} more", grouped(hidden)),
     }

@@ -42,7 +42,7 @@ impl View {
         let rows: Vec<_> = first.map(|(_, mismatch)| mismatch).collect();
         let names = self.differences.as_ref().map_or([""; 2], |d| d.names);
         let differences = self.differences.as_ref();
-        let more = differences.map_or(0, |d| d.besides(rows.len()));
+        let more = differences.map_or(0, |d| d.hidden(rows.len()));
         let page = html! {
             div class={ "tcverify-report " (class(self.tone)) } {
                 style { (PreEscaped(STYLE)) } "\n"

@@ -294,7 +294,7 @@ impl Page<'_> {
             let codes = format!("0x{}  0x{}  0x{}", m.reproduced, m.given, m.xor);
             writeln!(self.out, "  {index:<index_width$}  {codes}{last}")?;
         }
-        match differences.besides(rows.len()) {
+        match differences.hidden(rows.len()) {
             0 => Ok(()),
             hidden => {
                 let text = format!("  ... and {} more (--max-mismatches)", grouped(hidden));

@@ -139,7 +139,7 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
 }
 
 impl Case {
-    /// The verdict, how much of a result it is about, and what it lets pass.
+    /// The verdict, how much it covers, and what it accepts.
     pub fn title(&self) -> String {
         format!("{}{}", self.word, self.qualified)
     }

@@ -1,6 +1,6 @@
 //! The view of a search: what was searched, what fits and how much that proves, and what was not searched.
 
-use super::phrase::{counted, grouped};
+use super::phrase::{counted, grouped, some};
 use super::ties::{Line, Tie, ties};
 use super::{Item, Section, Tone, View};
 use crate::emu::step::Step;
@@ -211,18 +211,12 @@ impl Identification {
         let mut under: Vec<_> = kernel
             .map(|(how, what)| Item::new(format!("{how}: {what}")))
             .collect();
-        let schedule = first.model.schedule.iter();
-        under.extend(
-            schedule
-                .flat_map(IdentifiedSchedule::omits)
-                .map(Item::caution),
-        );
+        let omits = first.model.schedule.iter();
+        let omits = omits.flat_map(IdentifiedSchedule::omits);
+        under.extend(omits.map(Item::caution));
         under.push(Item::command(&first.model.best_name().command));
-        let partly = line
-            .fits
-            .iter()
-            .map(|&i| &self.fits[i])
-            .filter(|fit| !fit.in_full);
+        let fits = line.fits.iter().map(|&i| &self.fits[i]);
+        let partly = fits.filter(|fit| !fit.in_full);
         if let Some(tested) = partly.map(|fit| fit.tested as u64).min() {
             under.push(Item::caution(format!(
                 "tested on only {} elements",
@@ -255,9 +249,7 @@ impl Identification {
             let schedule = other.model.schedule.as_ref();
             let schedule = schedule.map_or(String::new(), |schedule| format!("; {schedule}"));
             Item::new(format!(
-                "{agreement:<14} {} {}{more}: {}{schedule}",
-                name.architecture,
-                name.instruction,
+                "{agreement:<14} {name}{more}: {}{schedule}",
                 other.model.formats()
             ))
         });
@@ -367,13 +359,9 @@ fn heading(tie: &Tie, limit: usize) -> Item {
         let names: Vec<_> = names
             .map(|name| format!("{name} ({})", name.evidence))
             .collect();
-        let more = match names.len().saturating_sub(NAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = names[..names.len().min(NAMES)].join(", ");
-        item.under
-            .push(Item::new(format!("{shown}{more}: {}", model.summary)));
+        let names = some(&names, NAMES);
+        let line = format!("{names}: {}", model.summary);
+        item.under.push(Item::new(line));
     }
     if tie.models.len() > limit {
         let more = tie.models.len() - limit;

@@ -26,18 +26,18 @@ pub struct View {
     pub tone: Tone,
     /// The verdict in a word or two, which every title begins with.
     pub word: String,
-    /// How much of a result it is about, and what it lets pass: follows the word.
+    /// How much of the result the verdict covers, and which differences it accepts; follows the word.
     pub qualified: String,
-    /// What came out, without capital and full stop.
+    /// The outcome as a sentence, without capital and full stop.
     pub sentence: String,
-    /// By which rule, and of what.
+    /// The rule, and what it was applied to.
     pub about: Vec<String>,
     /// How the rule is known, in a word.
     pub evidence: String,
     pub causes: Vec<Cause>,
-    /// What is said where nothing that was tried gives the result.
+    /// What was tried, if none of it gives the result.
     pub tried: Option<String>,
-    /// The commands that tell more.
+    /// Commands that show more.
     pub next: Vec<String>,
     /// Numbers at a glance.
     pub figures: Vec<(String, String)>,
@@ -45,16 +45,17 @@ pub struct View {
     /// The first mismatch in full.
     pub trace: Option<Trace>,
     pub sections: Vec<Section>,
-    /// How far the data tell the rule from others.
+    /// Which other rules give the same bits.
     pub ambiguity: Option<Fact>,
     /// What the verdict proves, and what it does not.
     pub proves: String,
-    /// The command that asks for the report.
+    /// The command that repeats the check.
     pub repeat: Option<String>,
-    /// Of a batch or a fleet, and what one of them is called.
+    /// The cases of a batch, the steps of a run, or the GPUs of a fleet.
     pub cases: Vec<Case>,
+    /// What one of them is called.
     pub noun: &'static str,
-    /// What ran and is not a case of them.
+    /// Products that ran, but are not among the cases.
     pub uncovered: Option<Case>,
     /// The page of which this is one case.
     pub within: Option<PageOf>,
@@ -62,19 +63,19 @@ pub struct View {
     pub test: [String; 3],
 }
 
-/// What to think of it, the worst first.
+/// How good an outcome is, the worst first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     Bad,
-    /// Nothing is known.
+    /// Unknown.
     #[default]
     Unsure,
-    /// Good as far as it goes.
+    /// Good, but in part or under conditions.
     Part,
     Good,
 }
 
-/// A label, and lines of what is so.
+/// A label, and lines about it.
 #[derive(Clone, Debug)]
 pub struct Fact {
     pub label: String,
@@ -115,7 +116,7 @@ impl Fact {
         }
     }
 
-    /// One of several lines; none if there are none.
+    /// A fact of several lines; none if there are no lines.
     pub fn several(
         label: impl Into<String>,
         lines: impl IntoIterator<Item = String>,
@@ -125,10 +126,10 @@ impl Fact {
         Some(Fact::new(label, first).and(lines))
     }
 
-    /// The same, as a caution if this is so.
+    /// The same, but a caution if `limits` is true.
     #[must_use]
-    pub fn caution_if(self, so: bool) -> Fact {
-        let weight = if so { Weight::Caution } else { self.weight };
+    pub fn caution_if(self, limits: bool) -> Fact {
+        let weight = if limits { Weight::Caution } else { self.weight };
         Fact { weight, ..self }
     }
 
@@ -145,7 +146,7 @@ impl Fact {
 pub struct Digest {
     /// `A`, `model`
     pub of: String,
-    /// `file`, `data`; empty if there is but one.
+    /// `file`, `data`; empty if there is only one.
     pub part: &'static str,
     pub sha256: String,
     /// What else is known of it.
@@ -153,7 +154,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Of all of something, about which there is no more to say.
+    /// A digest without a part or a description.
     pub fn new(of: &str, sha256: &str) -> Digest {
         Digest {
             of: of.to_owned(),
@@ -163,14 +164,14 @@ impl Digest {
         }
     }
 
-    /// The same with what else is known.
+    /// The same with a description.
     #[must_use]
     pub fn about(self, about: impl Into<String>) -> Digest {
         let about = about.into();
         Digest { about, ..self }
     }
 
-    /// The same of a part.
+    /// The same, of one part.
     #[must_use]
     pub fn part(self, part: &'static str) -> Digest {
         Digest { part, ..self }
@@ -193,12 +194,12 @@ pub struct Section {
     pub sources: Vec<(String, String)>,
 }
 
-/// A line, and what belongs to it.
+/// A line, and the lines under it.
 #[derive(Clone, Debug)]
 pub struct Item {
     pub text: String,
     pub weight: Weight,
-    /// Whether it is to be copied.
+    /// Whether it is a command to copy.
     pub command: bool,
     pub under: Vec<Item>,
 }
@@ -237,7 +238,7 @@ pub struct Card {
     pub pictures: Vec<Picture>,
 }
 
-/// A constant and how it is known.
+/// A constant, and its evidence.
 #[derive(Clone, Debug)]
 pub struct Constant {
     pub name: String,
@@ -253,11 +254,11 @@ pub struct Cause {
     /// The number of its group on the map and in the list.
     pub group: Option<usize>,
     pub sentence: String,
-    /// The command that tests it.
+    /// The command that tests it on the whole result.
     pub command: Option<String>,
 }
 
-/// The first mismatch as a command tells it.
+/// The first mismatch, as a command explains it.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub text: String,
@@ -268,12 +269,12 @@ pub struct Trace {
 /// Which elements differ, and how.
 #[derive(Clone, Debug)]
 pub struct Differences {
-    /// What the elements are those of.
+    /// What sentences call the result.
     pub result: String,
     /// What the two codes of an element are called.
     pub names: [&'static str; 2],
     pub format: Format,
-    /// In which way, and how far.
+    /// By class, and the largest distance.
     pub how: Vec<Fact>,
     pub place: Vec<Fact>,
     /// Counts by class and by distance in ulps.
@@ -281,20 +282,20 @@ pub struct Differences {
     pub distances: Vec<(String, u64)>,
     /// The first ones, with the number of their group.
     pub first: Vec<(Option<usize>, Mismatch)>,
-    /// All of them.
+    /// How many mismatches there are.
     pub count: u64,
     pub map: Option<MismatchMap>,
     pub marks: Vec<Mark>,
 }
 
 impl Differences {
-    /// How many there are besides so many that are shown.
-    pub fn besides(&self, shown: usize) -> u64 {
+    /// How many mismatches are not shown, if `shown` of them are.
+    pub fn hidden(&self, shown: usize) -> u64 {
         self.count.saturating_sub(shown as u64)
     }
 }
 
-/// Something that the map points at: first, and one past the last; rows count on from matrix to matrix.
+/// A rectangle that the map points at: first, and one past the last; rows count on from matrix to matrix.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Mark {
     pub label: String,
@@ -318,7 +319,7 @@ pub enum Picture {
     },
 }
 
-/// One of many.
+/// One of many: a case, a step or a GPU.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
     pub name: String,
@@ -337,7 +338,7 @@ pub struct Case {
     pub group: String,
     pub cause: Option<String>,
     pub next: Option<String>,
-    /// Its page, beside the one of all.
+    /// The file of its own page.
     pub page: Option<String>,
     /// What else is known of it.
     pub card: Option<Card>,
@@ -345,15 +346,15 @@ pub struct Case {
     pub report: Option<Stored>,
 }
 
-/// A case among others.
+/// Which case a page is of.
 #[derive(Clone, Debug)]
 pub struct PageOf {
     pub case: String,
-    /// The page that lists all of them, beside this one.
+    /// The file of the page that lists all cases.
     pub index: String,
 }
 
-/// What a page shows beside the report: it needs the arrays.
+/// What a page shows beyond the report; computed from the arrays.
 #[derive(Clone, Debug, Default)]
 pub struct Pictured {
     /// Where mismatches lie, if there are any.
@@ -363,12 +364,12 @@ pub struct Pictured {
 }
 
 impl View {
-    /// The verdict, how much it is about, and what it lets pass.
+    /// The verdict, how much it covers, and what it accepts.
     pub fn title(&self) -> String {
         format!("{}{}", self.word, self.qualified)
     }
 
-    /// The same view with what the report does not hold.
+    /// The same view, with what is not in the report.
     #[must_use]
     pub fn pictured(mut self, with: &Pictured) -> View {
         if let Some(differences) = &mut self.differences {
@@ -380,7 +381,7 @@ impl View {
         self
     }
 
-    /// The same as the page of one of many.
+    /// The same view, as the page of one case.
     #[must_use]
     pub fn within(self, all: PageOf) -> View {
         View {
@@ -389,13 +390,13 @@ impl View {
         }
     }
 
-    /// The same with the commands that tell more.
+    /// The same view, with commands that show more.
     #[must_use]
     pub fn then(self, next: Vec<String>) -> View {
         View { next, ..self }
     }
 
-    /// Sections of lines with others under them.
+    /// Sections that have an outline.
     pub fn outlined(&self) -> impl Iterator<Item = &Section> {
         let sections = self.sections.iter();
         sections.filter(|section| !section.outline.is_empty())
@@ -409,21 +410,21 @@ impl View {
         })
     }
 
-    /// All cases and their positions, those first that went wrong.
+    /// All cases with their positions, the worst first.
     pub fn worst_first(&self) -> Vec<(usize, &Case)> {
         let mut cases: Vec<_> = self.cases.iter().enumerate().collect();
         cases.sort_by_key(|(_, case)| case.tone);
         cases
     }
 
-    /// What forms without a page's sections say: how and where results differ, all facts, and what is ambiguous.
+    /// How and where results differ, all facts but details, and the ambiguity.
     pub fn summary(&self) -> impl Iterator<Item = &Fact> {
         let differences = self.differences.iter();
         let how = differences.flat_map(|d| d.how.iter().chain(&d.place));
         how.chain(self.facts()).chain(&self.ambiguity)
     }
 
-    /// What every form but a page says, section by section.
+    /// All facts but details, section by section.
     pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         let facts = self.sections.iter().flat_map(|section| &section.facts);
         facts.filter(|fact| fact.weight != Weight::Detail)
