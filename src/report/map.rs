@@ -60,10 +60,8 @@ impl Gathered {
     /// `480 of 500 mismatches lie at row mod 8 = 3`
     pub fn in_words(&self, mismatches: u64) -> String {
         let counts = &self.counts;
-        let mut named: Vec<_> = (0..self.period)
-            .filter(|&i| counts[i] * self.period as u64 >= 4 * mismatches)
-            .collect();
-        named.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
+        let mut named = largest(counts, self.period);
+        named.retain(|&i| counts[i] * self.period as u64 >= 4 * mismatches);
         let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
         let more = if named.len() > 4 { ", \u{2026}" } else { "" };
         format!(
@@ -103,16 +101,6 @@ impl MismatchMap {
                 ((rows[1] - rows[0]) * (columns[1] - columns[0])) as u64
             }
         }
-    }
-
-    /// The bins with most mismatches, the first of equals first.
-    pub fn densest(&self, most: usize) -> Vec<usize> {
-        let mut bins: Vec<_> = (0..self.bins.len())
-            .filter(|&bin| self.bins[bin] > 0)
-            .collect();
-        bins.sort_by_key(|&bin| (std::cmp::Reverse(self.bins[bin]), bin));
-        bins.truncate(most);
-        bins
     }
 
     /// Counts by position within 8, 16, 32, 64 and 128 rows or columns: of each side the period in
@@ -178,6 +166,14 @@ impl MismatchMap {
         periods.dedup();
         periods.len() >= 3 || (periods.len() == 2 && length < 3 * period)
     }
+}
+
+/// The positions of the largest counts, the first of equals first; none that is 0.
+pub(super) fn largest(counts: &[u64], most: usize) -> Vec<usize> {
+    let mut positions: Vec<_> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
+    positions.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
+    positions.truncate(most);
+    positions
 }
 
 /// A map that is being filled, by many threads at once.
@@ -333,6 +329,6 @@ mod tests {
         filling.mark(1, 1);
         let map = filling.finish();
         assert_eq!((map.elements(5), map.elements(0)), (1, 0));
-        assert_eq!(map.densest(3), [5]);
+        assert_eq!(largest(&map.bins, 3), [5]);
     }
 }

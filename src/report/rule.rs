@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Scheduled;
+use super::scheduled::cited;
 use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
 
 /// By what a result is computed.
@@ -239,8 +240,7 @@ impl Model {
         }));
         let constants: Vec<_> = constants.collect();
         let known = sparse.map_or(rule.evidence, |sparse| rule.evidence.min(sparse.evidence));
-        let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
-        let sources = architecture.sources.iter().filter(|(key, _)| cited(key));
+        let keys = constants.iter().flat_map(|constant| &constant.source);
         Model {
             architecture: architecture.name.clone(),
             title: architecture.title.clone(),
@@ -258,7 +258,7 @@ impl Model {
             summary: choice.arithmetic.step.summary(),
             arithmetic: choice.arithmetic.clone(),
             sha256: choice.arithmetic.sha256(),
-            sources: sources.map(|(k, v)| (k.clone(), v.clone())).collect(),
+            sources: cited(&architecture.sources, keys),
             constants,
         }
     }

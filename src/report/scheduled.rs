@@ -160,8 +160,7 @@ impl Scheduled {
             }
         });
         let constants: Vec<_> = constants.collect();
-        let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
-        let sources = schedule.sources.iter().filter(|(key, _)| cited(key));
+        let keys = constants.iter().flat_map(|constant| &constant.source);
         Scheduled {
             name: schedule.name.clone(),
             title: schedule.title.clone(),
@@ -170,15 +169,24 @@ impl Scheduled {
             summary: schedule.spec.summary(),
             spec: schedule.spec.clone(),
             sha256: schedule.spec.sha256(),
-            sources: sources
-                .map(|(key, text)| (key.clone(), text.clone()))
-                .collect(),
+            sources: cited(&schedule.sources, keys),
             omitted_k: Vec::new(),
             constants,
             factors: None,
             kernel: None,
         }
     }
+}
+
+/// The sources that have one of these keys.
+pub(super) fn cited<'k>(
+    sources: &BTreeMap<String, String>,
+    keys: impl Iterator<Item = &'k String>,
+) -> BTreeMap<String, String> {
+    let cited = keys.filter_map(|key| sources.get_key_value(key));
+    cited
+        .map(|(key, text)| (key.clone(), text.clone()))
+        .collect()
 }
 
 /// A text about a kernel, and what was made of it.

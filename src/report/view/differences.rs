@@ -4,6 +4,7 @@ use super::phrase::{grouped, of, signed};
 use super::{Cause, Differences, Fact, Mark};
 use crate::emu::layout::Units;
 use crate::num::Format;
+use crate::report::map::largest;
 use crate::report::{self, Comparison, Kind, Mismatch};
 
 /// Mismatches so few that each is pointed at.
@@ -155,21 +156,16 @@ fn described(kind: Kind) -> &'static str {
 /// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, and the condition under which that is so.
 fn touched(units: &Units) -> String {
     const LISTED: usize = 4;
-    let mut touched: Vec<_> = units
-        .counts
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n > 0)
-        .collect();
-    let (count, all) = (touched.len(), units.counts.len());
+    let counts = &units.counts;
+    let count = counts.iter().filter(|n| **n > 0).count();
+    let all = counts.len();
     let [m, n] = units.layout.tile();
     let unit = &units.unit;
     let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
     if count < all {
-        touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-        let named = touched.iter().take(LISTED);
+        let named = largest(counts, LISTED).into_iter();
         let named: Vec<_> = named
-            .map(|(i, n)| format!("{unit} {i}: {}", grouped(**n)))
+            .map(|i| format!("{unit} {i}: {}", grouped(counts[i])))
             .collect();
         text += &format!(", {}", named.join(", "));
         if count > LISTED {

@@ -4,6 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::page::{LINE, json_in_script, text};
+use crate::report::map::largest;
 use crate::report::view::{Differences, Mark, grouped};
 use crate::report::{Gathered, Margin, MismatchMap};
 
@@ -203,13 +204,11 @@ fn period(gathered: &Gathered, all: u64) -> Markup {
 fn densest(map: &MismatchMap) -> Markup {
     if map.bin == [1, 1] {
         let counts = &map.by_row.counts;
-        let mut rows: Vec<_> = (0..counts.len()).filter(|&row| counts[row] > 0).collect();
-        rows.sort_by_key(|&row| (std::cmp::Reverse(counts[row]), row));
         // The mismatches themselves are listed further down.
         return html! {
             details #map-words { summary { "The map in words: the rows with most mismatches" }
                 table { thead { tr { th scope="col" { "row" } th.count scope="col" { "mismatches" } } }
-                    tbody { @for &row in rows.iter().take(LISTED) {
+                    tbody { @for row in largest(counts, LISTED) {
                         tr { th scope="row" { (row) } td.count { (grouped(counts[row])) } } (LINE)
                     } } }
             }
@@ -219,7 +218,7 @@ fn densest(map: &MismatchMap) -> Markup {
         details #map-words { summary { "The map in words: the cells with most mismatches" }
             table { thead { tr { th scope="col" { "rows" } th scope="col" { "columns" } th.count scope="col" { "mismatches" }
                     th.count scope="col" { "of" } } }
-                tbody { @for bin in map.densest(LISTED) {
+                tbody { @for bin in largest(&map.bins, LISTED) {
                     @let [rows, columns] = map.span(bin);
                     tr { th scope="row" { (rows[0]) "\u{2013}" (rows[1] - 1) } td { (columns[0]) "\u{2013}" (columns[1] - 1) }
                         td.count { (grouped(map.bins[bin])) } td.count { (grouped(map.elements(bin))) } } (LINE)
