@@ -392,16 +392,6 @@ pub struct Missed {
 }
 
 impl Sampled {
-    /// `rows 0 to 63, columns 0 to 63`: of which part.
-    pub(super) fn place(&self) -> String {
-        let ([top, bottom], [left, right]) = (self.rows, self.columns);
-        format!(
-            "rows {top} to {}, columns {left} to {}",
-            bottom - 1,
-            right - 1
-        )
-    }
-
     /// Figures for a sample of a region of what messages call `result`.
     pub fn of(
         (region, result): (&Region, &str),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{KernelWords, Tool};
-use crate::emu::schedule::{Overrides, Parts, ScheduleSpec, SliceLength};
+use crate::emu::schedule::{Overrides, ScheduleSpec};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::Format;
 
@@ -206,27 +206,6 @@ impl std::fmt::Display for IdentifiedSchedule {
             (true, false) => write!(f, "{} ({})", self.name, self.overrides),
             (true, true) => f.write_str(&self.name),
         }
-    }
-}
-
-impl IdentifiedSchedule {
-    /// What it leaves out of D, in words.
-    pub(super) fn omits(&self) -> Vec<String> {
-        let slices = self.spec.split.as_ref().map(|split| &split.parts);
-        let length = SliceLength::CeilOfFloor;
-        let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
-        let text = |&[first, end]: &[usize; 2]| {
-            if defect {
-                format!(
-                    "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
-            66)",
-                    end - first
-                )
-            } else {
-                format!("omits k {first} to {}", end - 1)
-            }
-        };
-        self.omitted_k.iter().map(text).collect()
     }
 }
 

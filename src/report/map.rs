@@ -4,8 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
-use super::view::of;
-
 /// Bins along either side, at most.
 const BINS: usize = 256;
 /// Bins of a margin, at most: finer, since there are only two.
@@ -54,24 +52,6 @@ pub struct Gathered {
     pub held: u64,
     /// Mismatches by position within the period.
     pub counts: Vec<u64>,
-}
-
-impl Gathered {
-    /// `480 of 500 mismatches lie at row mod 8 = 3`
-    pub fn in_words(&self, mismatches: u64) -> String {
-        let counts = &self.counts;
-        let mut named = largest(counts, self.period);
-        named.retain(|&i| counts[i] * self.period as u64 >= 4 * mismatches);
-        let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
-        let more = if named.len() > 4 { ", \u{2026}" } else { "" };
-        format!(
-            "{} mismatches lie at {} mod {} = {}{more}",
-            of(self.held, mismatches),
-            ["row", "column"][self.side],
-            self.period,
-            listed.join(", ")
-        )
-    }
 }
 
 impl MismatchMap {

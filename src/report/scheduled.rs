@@ -89,19 +89,6 @@ impl Factor {
     }
 }
 
-impl Factors {
-    /// For people: of which operands one scale stands for all rows or columns.
-    pub fn repeated(&self) -> Option<String> {
-        let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
-        Some(match (has("a"), has("b")) {
-            (true, true) => "one scale for all rows of A and one for all columns of B".into(),
-            (true, false) => "one scale for all rows of A".into(),
-            (false, true) => "one scale for all columns of B".into(),
-            (false, false) => return None,
-        })
-    }
-}
-
 impl Scheduled {
     /// A schedule that `given` options have changed, and the numbers it worked with.
     pub fn of(schedule: &Schedule, given: &BTreeMap<String, String>, values: &Values) -> Scheduled {
@@ -250,27 +237,5 @@ impl KernelWords {
             setting.how = "found".into();
             setting.from.clear();
         }
-    }
-
-    /// Which part was stated, given, assumed: one line each.
-    pub fn lines(&self) -> Vec<(&str, String)> {
-        let mut lines: Vec<(&str, String)> = Vec::new();
-        for setting in &self.settings {
-            let text = format!("{} {}", setting.name, setting.value);
-            match lines.iter_mut().find(|(how, _)| *how == setting.how) {
-                Some((_, line)) => {
-                    line.push_str(", ");
-                    line.push_str(&text);
-                }
-                None => lines.push((&setting.how, text)),
-            }
-        }
-        lines.extend(self.assumed.iter().map(|what| ("assumed", what.clone())));
-        if !self.unknown.is_empty() {
-            let words = self.unknown.join(", ");
-            lines.push(("UNKNOWN", format!("{words}: may affect the result")));
-        }
-        lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
-        lines
     }
 }

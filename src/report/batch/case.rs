@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 
 use crate::emu::Evidence;
 use crate::io::from_hex;
-use crate::report::view::{Case, View};
 use crate::report::{Report, Store, Stored, Verdict, write_json};
 
 /// From the best to the worst.
@@ -260,18 +259,5 @@ impl BatchCase {
 
     pub(in crate::report) fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
-    }
-}
-
-impl Case {
-    /// The view of its report, if it has one.
-    ///
-    /// # Errors
-    /// Those of the file that it is in.
-    pub fn opened(&self) -> io::Result<Option<View>> {
-        let text = self.report.as_ref().map(Stored::text).transpose()?;
-        let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
-        let view = report.map(|report| report.view());
-        Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
     }
 }

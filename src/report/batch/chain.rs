@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::case::{BatchCase, CaseVerdict};
-use crate::report::view::grouped;
 
 /// What is known of steps that follow from each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -92,36 +91,6 @@ impl Chain {
         };
         chain.links = links.into_iter().map(link).collect();
         Some(chain)
-    }
-
-    /// The sentences that say it.
-    pub fn sentences(&self) -> Vec<String> {
-        let linked = format!(
-            "{} of other steps; {} identical",
-            match self.links.len() {
-                1 => "1 array is a result".to_owned(),
-                n => format!("{} arrays are results", grouped(n as u64)),
-            },
-            match self.identical.len() {
-                1 => "1 linked step is".to_owned(),
-                n => format!("{} linked steps are", grouped(n as u64)),
-            }
-        );
-        let others = [
-            (
-                "compared only in part, and identical there",
-                &self.identical_in_part,
-            ),
-            ("differs first", &self.first_different),
-            (
-                "also differ, after a step that differs or was not judged",
-                &self.different_after,
-            ),
-            ("not judged", &self.unjudged),
-        ];
-        let others = others.into_iter().filter(|(_, names)| !names.is_empty());
-        let others = others.map(|(what, names)| format!("{what}: {}", names.join(", ")));
-        std::iter::once(linked).chain(others).collect()
     }
 }
 

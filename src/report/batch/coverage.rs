@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::view::{counted, grouped};
-
 /// What a recording saw of a program. A call that may hold products counts as one product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -49,7 +47,7 @@ pub struct Covered {
     pub left_out: Vec<LeftOut>,
     /// Recorded ones that no case is of: somebody took it out.
     #[serde(skip)]
-    pub(super) absent: u64,
+    pub(in crate::report) absent: u64,
 }
 
 impl Coverage {
@@ -94,40 +92,6 @@ impl Covered {
 
     pub(super) fn is_whole(&self) -> bool {
         self.judged >= self.seen
-    }
-
-    /// `24 of 25 products judged`.
-    pub(in crate::report) fn sentence(&self) -> String {
-        let seen = counted(self.seen, "product");
-        format!("{} of {seen} judged", grouped(self.judged))
-    }
-
-    /// What was left out, a line each.
-    pub(in crate::report) fn lines(&self) -> impl Iterator<Item = String> {
-        let absent = (self.absent > 0).then(|| {
-            let absent = counted(self.absent, "product");
-            format!("recorded, but not among the cases: {absent}")
-        });
-        let left_out = self.left_out.iter().map(|one| {
-            let LeftOut {
-                op, module, why, ..
-            } = one;
-            let word = if one.on_request {
-                "left out on request"
-            } else {
-                "not recorded"
-            };
-            let calls = match one.calls {
-                1 => String::new(),
-                n => format!(" ({} calls)", grouped(n)),
-            };
-            let place = match module.as_str() {
-                "" => String::new(),
-                module => format!(" in {module}"),
-            };
-            format!("{word}: {op}{calls}{place}: {why}")
-        });
-        left_out.chain(absent)
     }
 }
 

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Tool;
-use super::view::{counted, grouped};
 use crate::io::EscapedJson;
 
 pub use case::{BatchCase, CaseVerdict, KeptCase, Summary};
@@ -123,32 +122,5 @@ impl Batch {
         serde_json::to_writer_pretty(&mut escaped, self)?;
         escaped.write_all(b"\n")?;
         escaped.flush()
-    }
-
-    /// The totals as a sentence.
-    pub(in crate::report) fn sentence(&self) -> String {
-        let Totals {
-            cases,
-            identical,
-            identical_in_part,
-            different,
-            unjudged,
-        } = self.totals;
-        let part = match identical_in_part {
-            0 => String::new(),
-            n => format!("{} identical in part, ", grouped(n)),
-        };
-        let covered = self
-            .coverage
-            .as_ref()
-            .map(|covered| covered.sentence() + "; ");
-        format!(
-            "{}{}: {} identical, {part}{} different, {} could not be judged",
-            covered.unwrap_or_default(),
-            counted(cases, "case"),
-            grouped(identical),
-            grouped(different),
-            grouped(unjudged)
-        )
     }
 }

@@ -234,16 +234,12 @@ impl Page<'_> {
     fn histogram(&mut self, differences: &Differences) -> io::Result<()> {
         let rows = &differences.distances;
         let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        let ranges = rows.iter().map(|(range, _)| range.len()).max().unwrap_or(0);
-        let counts = rows
-            .iter()
-            .map(|(_, count)| grouped(*count).len())
-            .max()
-            .unwrap_or(0);
+        let ranges = longest(rows.iter().map(|(range, _)| range.len()));
+        let counts = longest(rows.iter().map(|(_, count)| grouped(*count).len()));
         let room = self.width.saturating_sub(INDENT + ranges + counts + 4);
-        let longest = room.clamp(1, BAR) as u64;
+        let full = room.clamp(1, BAR) as u64;
         for (i, (range, count)) in rows.iter().enumerate() {
-            let bar = (u128::from(*count) * u128::from(longest)).div_ceil(most.into());
+            let bar = (u128::from(*count) * u128::from(full)).div_ceil(most.into());
             let text = format!(
                 "{range:>ranges$}  {:>counts$}  {}",
                 grouped(*count),
@@ -266,14 +262,9 @@ impl Page<'_> {
             (format!("{:?}", m.index), m, ulp, values)
         });
         let rows: Vec<_> = rows.collect();
-        let index_width = rows
-            .iter()
-            .map(|(index, ..)| index.len())
-            .max()
-            .unwrap_or(0)
-            .max(5);
-        let values_width = rows.iter().map(|(.., values)| values.len()).max();
-        let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width.unwrap_or(0);
+        let index_width = longest(rows.iter().map(|(index, ..)| index.len())).max(5);
+        let values_width = longest(rows.iter().map(|(.., values)| values.len()));
+        let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width;
         let narrow = one_line > self.width;
         let last = if narrow {
             format!("\n  {:index_width$}  values", "")
@@ -307,11 +298,7 @@ impl Page<'_> {
     fn digests(&mut self, view: &View) -> io::Result<()> {
         writeln!(self.out, "\n  SHA-256")?;
         let name = |of: &str, part: &str| escaped(format!("{of} {part}").trim_end());
-        let width = view
-            .digests()
-            .map(|d| name(&d.of, d.part).chars().count())
-            .max()
-            .unwrap_or(0);
+        let width = longest(view.digests().map(|d| name(&d.of, d.part).chars().count()));
         for digest in view.digests() {
             let (name, about) = (name(&digest.of, digest.part), escaped(&digest.about));
             let mut line = format!("    {name:<width$}  {}", escaped(&digest.sha256));
@@ -367,14 +354,8 @@ impl Page<'_> {
         let shown: Vec<&Case> = view.cases.iter().filter(plain).collect();
         let most = if many { CASES } else { usize::MAX };
         let names: Vec<_> = shown.iter().map(|case| escaped(&case.name)).collect();
-        let width = names
-            .iter()
-            .map(|name| name.chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(48);
-        let words = shown.iter().map(|case| case.word.chars().count());
-        let words = words.max().unwrap_or(0).max(9);
+        let width = longest(names.iter().map(|name| name.chars().count())).min(48);
+        let words = longest(shown.iter().map(|case| case.word.chars().count())).max(9);
         for (case, name) in shown.iter().zip(&names).take(most) {
             let (style, word) = (case.tone.style(), case.word.to_uppercase());
             let row = format!(
@@ -433,6 +414,11 @@ impl Report {
     pub fn text(&self) -> String {
         self.view().plain_text(Layout::default())
     }
+}
+
+/// The longest of some lengths; 0 if there are none.
+fn longest(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.max().unwrap_or(0)
 }
 
 /// A text in lines that are not wider, cut at spaces alone: a longer word has a line of its own. At least

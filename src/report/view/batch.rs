@@ -1,9 +1,13 @@
 //! The view of many checks, and what groups of cases have in common.
 
+use std::io;
+
 use super::phrase::{counted, grouped};
 use super::{Case, Fact, Section, Tone, View};
 use crate::io::escaped_name;
-use crate::report::{Batch, BatchCase, CaseVerdict, Chain, Covered, Verdict};
+use crate::report::{
+    Batch, BatchCase, CaseVerdict, Chain, Covered, LeftOut, Report, Stored, Totals, Verdict,
+};
 
 /// Cases that went wrong in the same way.
 pub struct Group<'a> {
@@ -66,9 +70,34 @@ impl Batch {
             ..View::default()
         }
     }
-}
 
-impl Batch {
+    /// The totals as a sentence.
+    fn sentence(&self) -> String {
+        let Totals {
+            cases,
+            identical,
+            identical_in_part,
+            different,
+            unjudged,
+        } = self.totals;
+        let part = match identical_in_part {
+            0 => String::new(),
+            n => format!("{} identical in part, ", grouped(n)),
+        };
+        let covered = self
+            .coverage
+            .as_ref()
+            .map(|covered| covered.sentence() + "; ");
+        format!(
+            "{}{}: {} identical, {part}{} different, {} could not be judged",
+            covered.unwrap_or_default(),
+            counted(cases, "case"),
+            grouped(identical),
+            grouped(different),
+            grouped(unjudged)
+        )
+    }
+
     /// Products that are not a case: what a test that could not run to its end is to a CI server, or one that was skipped.
     fn uncovered(&self, left_out: &[String]) -> Option<Case> {
         let covered = self.coverage.as_ref().filter(|_| !left_out.is_empty())?;
@@ -85,6 +114,74 @@ impl Batch {
             said: format!("{}: {}", covered.sentence(), left_out.join("; ")),
             ..Case::default()
         })
+    }
+}
+
+impl Covered {
+    /// `24 of 25 products judged`.
+    fn sentence(&self) -> String {
+        let seen = counted(self.seen, "product");
+        format!("{} of {seen} judged", grouped(self.judged))
+    }
+
+    /// What was left out, a line each.
+    fn lines(&self) -> impl Iterator<Item = String> {
+        let absent = (self.absent > 0).then(|| {
+            let absent = counted(self.absent, "product");
+            format!("recorded, but not among the cases: {absent}")
+        });
+        let left_out = self.left_out.iter().map(|one| {
+            let LeftOut {
+                op, module, why, ..
+            } = one;
+            let word = if one.on_request {
+                "left out on request"
+            } else {
+                "not recorded"
+            };
+            let calls = match one.calls {
+                1 => String::new(),
+                n => format!(" ({} calls)", grouped(n)),
+            };
+            let place = match module.as_str() {
+                "" => String::new(),
+                module => format!(" in {module}"),
+            };
+            format!("{word}: {op}{calls}{place}: {why}")
+        });
+        left_out.chain(absent)
+    }
+}
+
+impl Chain {
+    /// The sentences that say it.
+    fn sentences(&self) -> Vec<String> {
+        let linked = format!(
+            "{} of other steps; {} identical",
+            match self.links.len() {
+                1 => "1 array is a result".to_owned(),
+                n => format!("{} arrays are results", grouped(n as u64)),
+            },
+            match self.identical.len() {
+                1 => "1 linked step is".to_owned(),
+                n => format!("{} linked steps are", grouped(n as u64)),
+            }
+        );
+        let others = [
+            (
+                "compared only in part, and identical there",
+                &self.identical_in_part,
+            ),
+            ("differs first", &self.first_different),
+            (
+                "also differ, after a step that differs or was not judged",
+                &self.different_after,
+            ),
+            ("not judged", &self.unjudged),
+        ];
+        let others = others.into_iter().filter(|(_, names)| !names.is_empty());
+        let others = others.map(|(what, names)| format!("{what}: {}", names.join(", ")));
+        std::iter::once(linked).chain(others).collect()
     }
 }
 
@@ -139,6 +236,17 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
 }
 
 impl Case {
+    /// The view of its report, if it has one.
+    ///
+    /// # Errors
+    /// Those of the file that it is in.
+    pub fn opened(&self) -> io::Result<Option<View>> {
+        let text = self.report.as_ref().map(Stored::text).transpose()?;
+        let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
+        let view = report.map(|report| report.view());
+        Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
+    }
+
     /// The verdict, how much it covers, and what it accepts.
     pub fn title(&self) -> String {
         format!("{}{}", self.word, self.qualified)

@@ -5,7 +5,7 @@ use super::{Cause, Differences, Fact, Mark};
 use crate::emu::layout::Units;
 use crate::num::Format;
 use crate::report::map::largest;
-use crate::report::{self, Comparison, Kind, Mismatch};
+use crate::report::{self, Comparison, Gathered, Kind, Mismatch};
 
 /// Mismatches so few that each is pointed at.
 const FEW: u64 = 8;
@@ -173,6 +173,24 @@ fn touched(units: &Units) -> String {
         }
     }
     text + ", if the kernel tiles D in the usual way"
+}
+
+impl Gathered {
+    /// `480 of 500 mismatches lie at row mod 8 = 3`
+    pub fn in_words(&self, mismatches: u64) -> String {
+        let counts = &self.counts;
+        let mut named = largest(counts, self.period);
+        named.retain(|&i| counts[i] * self.period as u64 >= 4 * mismatches);
+        let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
+        let more = if named.len() > 4 { ", \u{2026}" } else { "" };
+        format!(
+            "{} mismatches lie at {} mod {} = {}{more}",
+            of(self.held, mismatches),
+            ["row", "column"][self.side],
+            self.period,
+            listed.join(", ")
+        )
+    }
 }
 
 /// Groups by what was found of them; where nothing was, or one thing of all, few mismatches each by its index.

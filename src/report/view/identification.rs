@@ -3,6 +3,7 @@
 use super::phrase::{counted, grouped, some};
 use super::ties::{Line, Tie, ties};
 use super::{Item, Section, Tone, View};
+use crate::emu::schedule::{Parts, SliceLength};
 use crate::emu::step::Step;
 use crate::num::decimal;
 use crate::report::{Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelWords};
@@ -369,6 +370,27 @@ fn heading(tie: &Tie, limit: usize) -> Item {
             .push(Item::new(format!("and {more} more arithmetics")));
     }
     item
+}
+
+impl IdentifiedSchedule {
+    /// What it leaves out of D, in words.
+    pub(super) fn omits(&self) -> Vec<String> {
+        let slices = self.spec.split.as_ref().map(|split| &split.parts);
+        let length = SliceLength::CeilOfFloor;
+        let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
+        let text = |&[first, end]: &[usize; 2]| {
+            if defect {
+                format!(
+                    "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
+            66)",
+                    end - first
+                )
+            } else {
+                format!("omits k {first} to {}", end - 1)
+            }
+        };
+        self.omitted_k.iter().map(text).collect()
+    }
 }
 
 impl Identified {

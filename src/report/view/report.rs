@@ -1,12 +1,13 @@
 //! The view of a report.
 
-use super::phrase::{grouped, listed, some};
+use super::phrase::{counted, grouped, listed, some};
 use super::sentences::{all, bare, card, low_bits, proves, sampled};
 use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
-    Alike, EngineUsed, Merged, Outcome, ProductRule, Report, Rule, Scheduled, Unit, Verdict,
+    Alike, EngineUsed, Merged, Outcome, ProductRule, Report, Rule, Scheduled, SignedParts, Unit,
+    Verdict,
 };
 use crate::role::Role;
 
@@ -288,6 +289,43 @@ impl Report {
         };
         let fact = Fact::new("alike", format!("Same bits from {whose}; {rest}."));
         Some(fact.caution_if(!alone || same > 0))
+    }
+}
+
+impl Merged {
+    /// To follow the verdict.
+    fn qualified(&self) -> String {
+        match self.trusted.len() as u64 {
+            0 => String::new(),
+            trusted => format!(
+                ": trusted, {} of {} parts neither signed nor run again",
+                grouped(trusted),
+                grouped(self.parts)
+            ),
+        }
+    }
+
+    /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`
+    pub(in crate::report) fn sentence(&self) -> String {
+        let list = |parts: &[u64]| {
+            const SHOWN: usize = 8;
+            let shown = parts.iter().take(SHOWN).map(u64::to_string);
+            let more = (parts.len() > SHOWN).then(|| "...".to_owned());
+            let all: Vec<_> = shown.chain(more).collect();
+            format!("{} ({})", grouped(parts.len() as u64), all.join(", "))
+        };
+        let mut kinds = Vec::new();
+        if !self.run_again.is_empty() {
+            kinds.push(format!("{} run again", list(&self.run_again)));
+        }
+        for SignedParts { key, parts } in &self.signed {
+            kinds.push(format!("{} signed by {key}", list(parts)));
+        }
+        if !self.trusted.is_empty() {
+            kinds.push(format!("{} trusted", list(&self.trusted)));
+        }
+        let parts = counted(self.parts, "part");
+        format!("from {parts}: {}", kinds.join(", "))
     }
 }
 

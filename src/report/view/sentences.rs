@@ -161,10 +161,12 @@ pub fn sampled(sample: &Sampled, result: &str) -> Fact {
         Some(seed) => ("sample", format!(", seed {seed}")),
         None => ("part", String::new()),
     };
+    let ([top, bottom], [left, right]) = (sample.rows, sample.columns);
     let place = format!(
-        "{} elements of {}{seed}. The rest of {result} was not examined.",
+        "{} elements of rows {top} to {}, columns {left} to {}{seed}. The rest of {result} was not examined.",
         of(sample.elements, sample.population),
-        sample.place()
+        bottom - 1,
+        right - 1
     );
     let mut lines = Vec::new();
     if let Some(from) = &sample.seed_from {
