@@ -56,8 +56,7 @@ impl View {
                 "\n<details><summary>SHA-256</summary>\n\n| what | SHA-256 | of |\n|---|---|---|"
             )?;
             for digest in self.digests() {
-                let name = format!("{} {}", digest.of, digest.part);
-                let (name, about) = (escaped(name.trim_end()), escaped(&digest.about));
+                let (name, about) = (escaped(&digest.name()), escaped(&digest.about));
                 writeln!(out, "| {name} | `{}` | {about} |", line(&digest.sha256))?;
             }
             writeln!(out, "\n</details>")?;

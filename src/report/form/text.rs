@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use crate::io::escaped;
-use crate::report::view::{Case, Differences, Fact, Group, Item, Tone, View, Weight, grouped};
+use crate::report::view::{
+    Case, Differences, Digest, Fact, Group, Item, Tone, View, Weight, grouped,
+};
 use crate::report::{Report, Tool};
 
 /// How much of a view text shows, and how wide it is.
@@ -297,10 +299,10 @@ impl Page<'_> {
     /// Digests and what they are of, on a line of its own where one is too short.
     fn digests(&mut self, view: &View) -> io::Result<()> {
         writeln!(self.out, "\n  SHA-256")?;
-        let name = |of: &str, part: &str| escaped(format!("{of} {part}").trim_end());
-        let width = longest(view.digests().map(|d| name(&d.of, d.part).chars().count()));
+        let name = |digest: &Digest| escaped(&digest.name());
+        let width = longest(view.digests().map(|digest| name(digest).chars().count()));
         for digest in view.digests() {
-            let (name, about) = (name(&digest.of, digest.part), escaped(&digest.about));
+            let (name, about) = (name(digest), escaped(&digest.about));
             let mut line = format!("    {name:<width$}  {}", escaped(&digest.sha256));
             if !about.is_empty() {
                 let room = line.chars().count() + 2 + about.chars().count() <= self.width;

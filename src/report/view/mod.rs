@@ -16,8 +16,8 @@ use crate::num::Format;
 
 pub use batch::Group;
 pub use phrase::{capital, counted, grouped, of, signed};
-pub use rule::Planned;
-pub use sentences::{evidence_fact, odds, proves};
+pub use rule::{Planned, evidence_fact};
+pub use sentences::{odds, proves};
 
 /// Everything that a form may show.
 #[derive(Clone, Debug, Default)]
@@ -162,6 +162,12 @@ impl Digest {
             sha256: sha256.to_owned(),
             about: String::new(),
         }
+    }
+
+    /// What it is of, with its part.
+    pub fn name(&self) -> String {
+        let name = format!("{} {}", self.of, self.part);
+        name.trim_end().to_owned()
     }
 
     /// The same with a description.

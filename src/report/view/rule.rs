@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::sentences::{constants, evidence_fact, evidence_of_rule, value};
 use super::{Constant, Digest, Fact, Section, Tone, View};
 use crate::emu::{Evidence, shape_text};
 use crate::num::Format;
 use crate::report::{
-    Conversion, Factor, Factors, KernelWords, Model, Product, ProductRule, Rule, Scheduled,
-    ScheduledConstant, Tool, VariantRule, Verdict,
+    self, Conversion, Factor, Factors, KernelWords, Model, ModelFile, Product, ProductRule, Rule,
+    Scheduled, ScheduledConstant, Tool, VariantRule, Verdict,
 };
 
 impl Rule {
@@ -78,7 +77,7 @@ impl VariantRule {
             heading: "The rule".to_owned(),
             facts,
             digests,
-            constants: constants(&self.constants),
+            constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
         }
@@ -140,7 +139,7 @@ impl Model {
             heading: "The model".to_owned(),
             facts,
             digests: vec![Digest::new("model", &self.sha256)],
-            constants: constants(&self.constants),
+            constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
         }
@@ -193,23 +192,12 @@ impl Scheduled {
         );
         facts.push(Fact::caution("order", text));
         facts.extend(self.kernel.iter().flat_map(|kernel| kernel_facts(kernel)));
-        let row = |constant: &ScheduledConstant| Constant {
-            name: constant.name.clone(),
-            value: value(&constant.value),
-            known: constant.evidence.map_or("given".into(), |e| e.to_string()),
-            source: constant.source.join(", "),
-            note: constant
-                .given_by
-                .clone()
-                .or(constant.note.clone())
-                .unwrap_or_default(),
-        };
         Section {
             id: "schedule",
             heading: "The kernel's schedule".to_owned(),
             facts,
             digests: vec![Digest::new("schedule", &self.sha256)],
-            constants: self.constants.iter().map(row).collect(),
+            constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
         }
@@ -266,6 +254,60 @@ fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
     let defect = kernel.defect.as_ref();
     facts.extend(defect.map(|defect| Fact::caution("defect", defect)));
     facts
+}
+
+/// How a rule is known, in words; `proven` is what captured results show.
+fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &str) -> String {
+    match (evidence, file) {
+        (Evidence::Captured, _) => format!("captured: {proven}"),
+        (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
+        (Evidence::Compared, _) => {
+            "compared: gives the same bits as an independent program, but no captured result proves it"
+                .to_owned()
+        }
+        (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
+        (Evidence::Claimed, Some(file)) => format!(
+            "claimed: from {}, not the catalogue; the file itself says {}",
+            file.path, file.says
+        ),
+        (Evidence::Claimed, None) => "claimed: by a file, not the catalogue".to_owned(),
+    }
+}
+
+/// The same as a fact: a caution, unless hardware proves it.
+pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
+    Fact::new("evidence", words).caution_if(evidence != Evidence::Captured)
+}
+
+impl From<&report::Constant> for Constant {
+    fn from(constant: &report::Constant) -> Constant {
+        Constant {
+            name: constant.name.clone(),
+            value: value(&constant.value),
+            known: constant.evidence.to_string(),
+            source: constant.source.join(", "),
+            note: constant.note.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<&ScheduledConstant> for Constant {
+    fn from(constant: &ScheduledConstant) -> Constant {
+        let given = constant.given_by.as_ref();
+        let note = given.or(constant.note.as_ref());
+        Constant {
+            name: constant.name.clone(),
+            value: value(&constant.value),
+            known: constant.evidence.map_or("given".into(), |e| e.to_string()),
+            source: constant.source.join(", "),
+            note: note.cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// A constant's value as people write it.
+fn value(value: &serde_json::Value) -> String {
+    value.to_string().trim_matches('"').to_owned()
 }
 
 /// By which rule a product would be judged, before anything is computed.

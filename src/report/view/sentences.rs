@@ -1,9 +1,9 @@
-//! Sentences about results that views of products and of operations share.
+//! Sentences about a result, its arrays and what its verdict proves.
 
 use super::phrase::{counted, grouped, of, percent, share};
-use super::{Card, Constant, Digest, Fact};
-use crate::emu::{Evidence, shape_text};
-use crate::report::{self, Comparison, Input, Missed, ModelFile, Report, Sampled, Verdict};
+use super::{Card, Digest, Fact};
+use crate::emu::shape_text;
+use crate::report::{Comparison, Input, Missed, Report, Sampled, Verdict};
 
 /// How many elements an array of this shape has.
 pub fn all(shape: &[usize]) -> u64 {
@@ -89,29 +89,6 @@ fn accepted(comparison: &Comparison) -> String {
             grouped(n)
         ),
     }
-}
-
-/// How a rule is known, in words; `of` says where a file is not.
-pub fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &str) -> String {
-    match (evidence, file) {
-        (Evidence::Captured, _) => format!("captured: {proven}"),
-        (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
-        (Evidence::Compared, _) => {
-            "compared: gives the same bits as an independent program, but no captured result proves it"
-                .to_owned()
-        }
-        (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
-        (Evidence::Claimed, Some(file)) => format!(
-            "claimed: from {}, not the catalogue; the file itself says {}",
-            file.path, file.says
-        ),
-        (Evidence::Claimed, None) => "claimed: by a file, not the catalogue".to_owned(),
-    }
-}
-
-/// The same as a fact: a caution, unless hardware proves it.
-pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
-    Fact::new("evidence", words).caution_if(evidence != Evidence::Captured)
 }
 
 /// What is known of one array.
@@ -200,23 +177,6 @@ pub fn odds(missed: &[Missed]) -> String {
         .map(|m| format!("{} {:.4} %", grouped(m.tampered), 100.0 * m.probability))
         .collect();
     missed.join(", ")
-}
-
-/// Constants of a report as rows.
-pub fn constants(constants: &[report::Constant]) -> Vec<Constant> {
-    let row = |constant: &report::Constant| Constant {
-        name: constant.name.clone(),
-        value: value(&constant.value),
-        known: constant.evidence.to_string(),
-        source: constant.source.join(", "),
-        note: constant.note.clone().unwrap_or_default(),
-    };
-    constants.iter().map(row).collect()
-}
-
-/// A constant's value as people write it.
-pub fn value(value: &serde_json::Value) -> String {
-    value.to_string().trim_matches('"').to_owned()
 }
 
 /// What a verdict proves, and what it does not, of a rule that captured results prove or not; `drawn` of elements that
