@@ -63,10 +63,9 @@ impl Pair {
             stored_wide = narrow(&sources);
             formats = stored_wide.map_or(formats, |narrow| [Some(narrow); 2]);
         }
-        let mut read = Vec::with_capacity(2);
-        for ((side, source), format) in sources.into_iter().enumerate().zip(formats) {
+        let one = |side: usize, source: io::Source| -> Result<Read, CheckError> {
             let field = FIELDS[side];
-            let format = format.ok_or_else(|| {
+            let format = formats[side].ok_or_else(|| {
                 let label = source.label().display();
                 let reason = format!(
                     "{label}: the file does not state the format of its codes; give `d_dtype`"
@@ -84,12 +83,13 @@ impl Pair {
                 tensor,
                 low_bits: None,
             };
-            read.push(Read {
+            Ok(Read {
                 array,
                 tensor: compared,
-            });
-        }
-        let read: [Read; 2] = read.try_into().ok().expect("two were read");
+            })
+        };
+        let [left, right] = sources;
+        let read = [one(0, left)?, one(1, right)?];
         let shapes = read.each_ref().map(|read| read.tensor.shape());
         if shapes[0] != shapes[1] {
             return Err(CheckError::Shapes {

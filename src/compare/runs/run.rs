@@ -68,15 +68,14 @@ impl CompareRuns {
             made.entry(results).or_insert_with(|| step.name.clone());
             steps.push(step);
         }
-        let name = |steps: &[Step], all: &[usize]| -> Vec<String> {
-            all.iter().map(|&at| steps[at].name().to_owned()).collect()
+        let finished = |run: Run, alone: &[usize]| {
+            let names = alone.iter().map(|&at| run.steps[at].name().to_owned());
+            RunCompared {
+                alone: names.collect(),
+                ..run.about
+            }
         };
-        let alone = [name(&left.steps, &alone[0]), name(&right.steps, &alone[1])];
-        let mut about = [left.about, right.about];
-        for (run, alone) in about.iter_mut().zip(alone) {
-            run.alone = alone;
-        }
-        let [left, right] = about;
+        let (left, right) = (finished(left, &alone[0]), finished(right, &alone[1]));
         Ok(ComparedRuns {
             schema: COMPARED_RUNS,
             tool: Tool::default(),

@@ -66,7 +66,7 @@ impl Batch {
             cases: cases.map(|(i, case)| shown(case, page(i))).collect(),
             noun: "case",
             uncovered: self.uncovered(&left_out),
-            test: ["tcverify".to_owned(), "tcverify".to_owned(), String::new()],
+            test: ["tcverify", "tcverify", ""].map(str::to_owned),
             ..View::default()
         }
     }

@@ -39,11 +39,7 @@ impl ComparedRuns {
             cases: self.steps.iter().map(ComparedStep::case).collect(),
             noun: "step",
             proves: self.proves().to_owned(),
-            test: [
-                "tcverify".to_owned(),
-                "tcverify.compare".to_owned(),
-                String::new(),
-            ],
+            test: ["tcverify", "tcverify.compare", ""].map(str::to_owned),
             ..View::default()
         }
     }
