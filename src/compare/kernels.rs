@@ -8,7 +8,7 @@ use crate::kernel::{self, KernelError, Options, Shape};
 use crate::report::KernelsCompared;
 use crate::role::{ByRole, Role};
 
-/// In what two texts differ; none unless there are two.
+/// How two texts differ; none unless there are two.
 pub fn compared(
     request: &Compare,
     pair: &Pair,

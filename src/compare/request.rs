@@ -1,4 +1,4 @@
-//! What is asked.
+//! The request.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub struct Compare {
     pub max_mismatches: usize,
 }
 
-/// Arrays of the caller's for each side, where a source is [`Source::Memory`]; the result is D.
+/// The caller's arrays for each side, where a source is [`Source::Memory`]; the result is D.
 pub type Held = [ByRole<io::Source>; 2];
 
 /// First row, and one past the last.
@@ -82,7 +82,7 @@ impl Compare {
         })
     }
 
-    /// Everything that it reads is written over by no output.
+    /// No output may overwrite what it reads.
     pub fn protect(&self, outputs: &mut Outputs) {
         for side in 0..2 {
             match self.search(side) {

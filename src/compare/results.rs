@@ -1,4 +1,4 @@
-//! Two arrays as codes of one format, so that bit can be laid beside bit.
+//! Two arrays as codes of one format, so that they can be compared bit by bit.
 
 use std::borrow::Cow;
 
@@ -14,25 +14,25 @@ use crate::tensor::Tensor;
 /// What messages call the two.
 pub const FIELDS: [&str; 2] = ["left", "right"];
 
-/// Numbers too few to say that all of them are those of a narrower format.
+/// Fewer numbers may be those of a narrower format by chance.
 const TELLING: usize = 64;
 
 /// One result as it was read.
 pub struct Read {
-    /// All of it.
+    /// The whole result.
     array: Array,
     /// The rows that are compared.
     pub tensor: Tensor,
 }
 
-/// The two of them.
+/// Both results.
 pub struct Pair {
     pub read: [Read; 2],
     /// Both in the narrower format of the two.
     in_one_format: [Tensor; 2],
     /// The side that was rounded for that, to nearest even.
     pub rounded: Option<usize>,
-    /// The wide type that holds nothing but numbers of this narrower format, in both files.
+    /// The narrower format, if both files store only its numbers in a wide type.
     pub stored_wide: Option<Format>,
 }
 
@@ -131,7 +131,7 @@ impl Pair {
         self.in_one_format[0].shape()
     }
 
-    /// Every element of the left beside that of the right.
+    /// Compares every element of the left with that of the right.
     pub fn compare(&self, keep: usize) -> Conclusion {
         let [left, right] = &self.in_one_format;
         let mut differ = Differ::new(right, Policy::default(), keep).mapping(true);
@@ -154,12 +154,12 @@ impl Pair {
         })
     }
 
-    /// Which files these are; both digests are of all of a file, whichever rows are compared.
+    /// Which files these are. Digests are of whole files, whichever rows are compared.
     pub fn inputs(&self) -> [Input; 2] {
         self.read.each_ref().map(|read| read.array.describe())
     }
 
-    /// Whether one is the other transposed, if their shapes allow it and it is not the same.
+    /// Whether both are square matrices, and one is the other transposed.
     pub fn is_transposed(&self) -> bool {
         let [left, right] = &self.in_one_format;
         let [left, right] = [left.planes(), right.planes().transposed()];
@@ -178,7 +178,7 @@ fn format(source: &io::Source, requested: Option<Format>) -> Option<Format> {
     requested.or_else(|| source.header().descr.number_format())
 }
 
-/// The one narrower format whose numbers two arrays of FP32 hold and nothing else: a dump that was widened.
+/// The only narrower format of which all numbers in two FP32 arrays are: a dump that was widened.
 fn narrow(sources: &[io::Source; 2]) -> Option<Format> {
     let holds = |format: &Format| {
         sources.iter().all(|source| {
@@ -209,7 +209,7 @@ pub fn part(tensor: &Tensor, rows: &Span) -> Result<Tensor, String> {
     Ok(planes.gather(&rows))
 }
 
-/// Both in the format of fewer bits, and which was rounded: what a kernel rounds comes from sums of more.
+/// Both in the narrower format, and which was rounded: kernels round wider sums to results.
 fn in_one_format(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
     let mut both = read.each_ref().map(|read| read.tensor.clone());
     let [left, right] = both.each_ref().map(Tensor::format);
@@ -237,7 +237,7 @@ fn converted(tensor: &Tensor, to: Format) -> Tensor {
     Tensor::from_payload(to, tensor.shape().to_vec(), payload)
 }
 
-/// Why two shapes cannot be laid beside each other, and what can be done.
+/// Why two shapes cannot be compared, and what can be done.
 fn unlike([left, right]: [&[usize]; 2]) -> String {
     let shapes = format!(
         "left is {}, right is {}",

@@ -17,7 +17,7 @@ use crate::report::{
 };
 use crate::role::Role;
 
-/// What two searches found, and what their fits have to do with each other.
+/// What two searches found, and how their fits differ.
 #[derive(Default)]
 struct Sides {
     found: [Option<Found>; 2],
@@ -65,7 +65,7 @@ impl Compare {
         let faulty = || reports.iter().flatten().any(is_faulty);
         let wrong = sides.lossy().or_else(|| unexplained.filter(|_| faulty()));
         let prepared = self.prepared(&sides, held)?;
-        // Units that read fewer bits of an operand know less of the sum.
+        // A unit that ignores bits of an operand does not have the exact sum.
         let ignored = |of: &&Prepared| of.choice().arithmetic.a.ignored_bits();
         let of_exact = prepared.iter().flatten().min_by_key(ignored);
         let correctly_rounded = match of_exact.filter(|_| !inputs_differ) {
@@ -140,8 +140,8 @@ impl Compare {
         Ok(Sides { found, relation })
     }
 
-    /// What the rule of the side that is explained says of the other one, whose format this is if its file does not
-    /// say it; none where that rule gives no results of its format.
+    /// Judges the unexplained side by the rule of the explained one. `format` is that of the unexplained result, where
+    /// its file does not state it; none if the rule gives no results of that format.
     fn judge_other(
         &self,
         sides: &Sides,
@@ -152,7 +152,7 @@ impl Compare {
         let Some(check) = sides.check(1 - other) else {
             return Ok(None);
         };
-        // Of other operands the rule says nothing; of some rows it is not known which they are of the product's.
+        // The rule is known for these operands alone, and nobody says which rows of the product selected rows are.
         if inputs_differ || self.rows != [None, None] {
             return Ok(None);
         }
@@ -166,7 +166,7 @@ impl Compare {
         }
     }
 
-    /// The checks of what is reported, read.
+    /// The checks of the reported fits, prepared.
     fn prepared(&self, sides: &Sides, held: &Held) -> Result<[Option<Prepared>; 2], CheckError> {
         let of_side = |side: usize| {
             let check = sides.check(side);
@@ -177,7 +177,7 @@ impl Compare {
         Ok([of_side(0)?, of_side(1)?])
     }
 
-    /// The operands of both sides by what they hold.
+    /// The operands of both sides, with their digests.
     fn operand_pairs(&self, held: &Held) -> Result<Vec<OperandPair>, CheckError> {
         let Some([left, right]) = &self.operands else {
             return Ok(Vec::new());
@@ -187,7 +187,7 @@ impl Compare {
             let (Some(one), Some(other)) = (left.get(*role), right.get(*role)) else {
                 continue;
             };
-            // Rows of D are rows of these.
+            // Rows of these operands are rows of D.
             let by_rows = match *role {
                 Role::A | Role::ScaleA => !left.transpose_a && !right.transpose_a,
                 Role::C => true,
@@ -271,7 +271,7 @@ impl Sides {
         self.found[side].as_ref()?.check()
     }
 
-    /// The side that only a kernel gives which leaves products out, where the other one has all of them.
+    /// The side that only kernels give which leave products out, while the other one has all products.
     fn lossy(&self) -> Option<usize> {
         let loses = |side: usize| {
             let found = self.found[side].as_ref()?;
@@ -289,7 +289,7 @@ impl Sides {
     }
 }
 
-/// An operand, or these rows of it; none of what is generated in a format that nobody says.
+/// An operand, or these rows of it; none if it is generated in an unknown format.
 fn stored(
     (role, format): (Role, Option<Format>),
     (source, held): (&Source, Option<&io::Source>),

@@ -10,13 +10,13 @@ use crate::report::{
 };
 use crate::role::{ByRole, Role};
 
-/// Other explanations that are named.
+/// How many other explanations are named.
 const OTHERS: usize = 3;
 
 /// What was found of one result.
 pub struct Side {
     found: Identification,
-    /// Of every fit the check that it is.
+    /// The check for each fit.
     checks: Vec<Check>,
     /// The position of the fit that is reported.
     pub chosen: Option<usize>,
@@ -81,7 +81,7 @@ impl Side {
     }
 }
 
-/// What is reported of a result: what a search found, and what the other side's rule says of it.
+/// What is reported of a result: what a search found, and its causes by the other side's rule.
 pub fn result(side: Option<&Side>, input: Input, judged: Option<Report>) -> ResultFound {
     ResultFound {
         input,
@@ -91,7 +91,7 @@ pub fn result(side: Option<&Side>, input: Input, judged: Option<Report>) -> Resu
     }
 }
 
-/// A check of files, and of arrays that the caller holds; what a search found names files in their place.
+/// Prepares a check in which some arrays are the caller's; a search names files instead of them.
 pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, CheckError> {
     let mut check = check.clone();
     for role in arrays.keys() {
@@ -107,7 +107,7 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
     Prepared::from_tensors_in(&check, &Files::default(), held)
 }
 
-/// What the rule of one side says of the other's result.
+/// Judges one side's result by the other side's rule.
 ///
 /// # Errors
 /// If the check cannot be run on it.
@@ -124,7 +124,7 @@ pub fn judged(
     prepared(&check, held)?.run(progress)
 }
 
-/// Whether what gives the result of a report is a fault, and nothing that a kernel does on purpose.
+/// Whether faults alone explain a report's mismatches, and nothing that a kernel does on purpose.
 pub fn is_faulty(report: &Report) -> bool {
     let causes = &report.causes;
     let explained: u64 = causes.iter().map(|cause| cause.mismatches).sum();
@@ -135,12 +135,12 @@ pub fn is_faulty(report: &Report) -> bool {
     !causes.is_empty() && explained >= comparison.mismatches && all
 }
 
-/// Fits of a side that are examined.
+/// How many fits of a side are examined.
 const LOOKED_AT: usize = 256;
 
-/// The pair of fits, one of each side, that has most in common, and what it has not: a position in each list.
+/// The positions of the two fits, one of each side, that have most in common, and how they differ.
 ///
-/// Of equal operands, a computation that fits both results by the elements it was tested on separates nothing.
+/// With equal operands, a computation that fits both results on a sample does not separate them.
 pub fn nearest(left: &[Fit], right: &[Fit], inputs_differ: bool) -> Option<([usize; 2], Relation)> {
     let mut best: Option<(Relation, usize, [usize; 2])> = None;
     for (i, one) in left.iter().take(LOOKED_AT).enumerate() {

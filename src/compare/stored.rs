@@ -4,24 +4,24 @@ use crate::io::{self, FileError, payload_sha256};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
-/// What an array holds, as far as it is known.
+/// What is known of an array's contents.
 #[derive(Clone)]
 pub struct Stored {
     /// SHA-256 of the elements as they are stored.
     pub sha256: String,
-    /// Without a file nothing says these two.
+    /// Like the format, unknown without a file.
     pub shape: Option<Vec<usize>>,
     pub format: Option<Format>,
 }
 
 impl Stored {
-    /// All of an array, whose type may say its format.
+    /// A whole array, whose type may state its format.
     pub fn of(array: &io::Source) -> Result<Stored, FileError> {
         let tensor = array.tensor(array.as_stored())?;
         Ok(Stored::part(array, &tensor))
     }
 
-    /// This part of an array.
+    /// A part of an array.
     pub fn part(array: &io::Source, tensor: &Tensor) -> Stored {
         Stored {
             sha256: payload_sha256(tensor),

@@ -87,7 +87,7 @@ impl Report {
         if self.verdict == Verdict::Identical && !merged.trusted.is_empty() {
             self.verdict = Verdict::IdenticalInPart;
         }
-        // What computed the parts is not known here.
+        // Nobody knows here what computed the parts.
         self.engine = None;
         self.merged = Some(merged);
         self
@@ -416,7 +416,7 @@ impl Sampled {
             seed_from: drawn.and_then(|drawn| drawn.from),
             assumes,
             sha256,
-            // Whoever chose the part knew what lies in it.
+            // A part that somebody chose is not a random sample.
             missed: match seed {
                 Some(_) => missed.filter(|m| m.tampered <= population).collect(),
                 None => Vec::new(),

@@ -192,7 +192,7 @@ impl std::fmt::Display for Named {
 
 impl std::fmt::Display for IdentifiedSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Of a library's kernel, how slices meet is not an override.
+        // How the slices of a library's kernel meet is not an override.
         let settings = self.kernel.iter().flat_map(|kernel| &kernel.settings);
         let found = settings.filter(|setting| {
             let of_a_kernel = !["GPU", "operands", "D"].contains(&&*setting.name);

@@ -96,7 +96,7 @@ impl MismatchMap {
         let length = [self.matrix_rows, self.columns][side];
         let all: u64 = self.within[side].iter().sum();
         let mut best = (0.0, None);
-        // In less than two periods a position is a row or a column.
+        // Within less than two periods, a position is a single row or column.
         for period in [8, 16, 32, 64, PERIOD] {
             if 2 * period > length || all < FEW || !self.returns(side, period) {
                 continue;
@@ -115,9 +115,9 @@ impl MismatchMap {
             if 2 * held < all {
                 continue;
             }
-            // How many times its share the hot positions hold.
+            // How many times their share the hot positions hold.
             let times = held as f64 / all as f64 * period as f64 / f64::from(positions);
-            // A longer period has to tell clearly more than the one before.
+            // A longer period must concentrate clearly more than a shorter one.
             if times > 1.5 * best.0 {
                 let gathered = Gathered {
                     side,

@@ -151,7 +151,7 @@ pub struct Product {
     pub sparse: Option<Pattern>,
 }
 
-// By hand: of an untagged enum nobody is told what is wrong.
+// By hand, because the errors of untagged enums do not say what is wrong.
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rule, D::Error> {
         fn read<T: DeserializeOwned, E: Error>(value: Value) -> Result<Box<T>, E> {

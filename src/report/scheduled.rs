@@ -134,7 +134,7 @@ impl Scheduled {
             });
             let known = match option {
                 Some(_) => None,
-                // What an option adds to a schedule, its file knows nothing of.
+                // The schedule's file does not know what an option adds.
                 None => schedule.known_by(&constant.name),
             };
             ScheduledConstant {

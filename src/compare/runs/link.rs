@@ -11,7 +11,7 @@ pub struct Link {
     pub by: LinkedBy,
 }
 
-/// Links steps of one name, then those that read the same and do the same, in the left run's order; what is left has no
+/// Links steps by name, then those of one kind by their operands, in the left run's order. Other steps have no
 /// counterpart.
 pub fn links(left: &[Step], right: &[Step]) -> (Vec<Link>, [Vec<usize>; 2]) {
     let all = [left, right].map(|steps| (0..steps.len()).collect());
@@ -28,7 +28,7 @@ pub fn links(left: &[Step], right: &[Step]) -> (Vec<Link>, [Vec<usize>; 2]) {
     (links, alone)
 }
 
-/// Steps that have the same key, the first with the first; and the others.
+/// Pairs of steps with the same key, the first with the first; and steps without a partner.
 fn linked<K: Ord>(
     left: &[Step],
     right: &[Step],

@@ -24,7 +24,7 @@ struct Run {
 }
 
 impl CompareRuns {
-    /// Everything that it reads is written over by no output.
+    /// No output may overwrite what it reads.
     pub fn protect(&self, outputs: &mut Outputs) -> Result<(), BatchError> {
         for path in &self.runs {
             let read = batch::read(path, self.policy.as_ref())?;
@@ -63,7 +63,7 @@ impl CompareRuns {
                     }
                 }
             }
-            // Who made what a later step reads; of two that made the same, the first.
+            // Which step made what a later one reads: the first that made it.
             let results = both.map(|step| step.result.sha256.clone());
             made.entry(results).or_insert_with(|| step.name.clone());
             steps.push(step);
@@ -139,7 +139,7 @@ impl CompareRuns {
             }
         }
         let of_one_kind = left.kind() == right.kind();
-        // Of two results without elements nothing is equal: no check takes one.
+        // Results without elements are not equal: no check accepts one.
         let equal = left.result.same(&right.result) && left.result.has_elements();
         let (result, differences, reason) = match (equal, of_one_kind) {
             (_, false) => {
@@ -164,7 +164,7 @@ impl CompareRuns {
         }
     }
 
-    /// Results that are not stored alike, element by element.
+    /// Compares results that are stored differently, element by element.
     fn differing(
         &self,
         both: [&Step; 2],
@@ -189,9 +189,9 @@ impl CompareRuns {
                     Some(format!("{how} after the {side} one is rounded to {format}"))
                 };
                 match (found.comparison.mismatches, pair.rounded) {
-                    // Another layout in memory, or a format that a file of the same numbers says otherwise.
+                    // The files differ in memory layout, or name the format of the same numbers differently.
                     (0, None) => (StepResult::Equal, None, None),
-                    // Steps behind this one read other bits.
+                    // Later steps still read different bits.
                     (0, Some(_)) => (differs, None, rounded("equal")),
                     _ => (
                         differs,
@@ -203,7 +203,7 @@ impl CompareRuns {
         }
     }
 
-    /// What gives each of two results of the same operands.
+    /// Searches for what gives each of two results.
     fn explained(
         &self,
         [left, right]: [&Step; 2],

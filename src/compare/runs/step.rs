@@ -76,7 +76,7 @@ impl Step {
         fields
     }
 
-    /// The result, where there is more than its digest.
+    /// The result, if more than its digest is recorded.
     pub fn array(&self) -> Option<(Source, Option<Format>)> {
         match self.case.request.claimed() {
             Ok(Claimed::Array(_, source)) => Some((source, result_format(&self.case.request))),
@@ -112,7 +112,7 @@ impl Digests {
             Some(known) => known.clone(),
             None => self.read(role, path)?,
         };
-        // Integers of an operand are the codes that its product says they are.
+        // An operand's integers are codes of the format that its product names.
         let numbers = numbers.filter(|_| role.is_result());
         Ok(Stored {
             format: stored.format.or(requested).or(numbers),

@@ -52,7 +52,7 @@ impl Chain {
         for (to, case) in cases.iter().enumerate() {
             for (array, digest) in &case.arrays.operands {
                 let makers = results.get(digest).copied().unwrap_or_default();
-                // No case is a step before itself.
+                // A case does not precede itself.
                 let from = makers.into_iter().flatten().find(|&from| from != to);
                 links.extend(from.map(|from| (from, to, array)));
             }

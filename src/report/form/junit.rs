@@ -93,7 +93,7 @@ fn tested(case: &Case, body: impl FnOnce() -> io::Result<String>) -> io::Result<
         }
     };
     let mut test = TestCase::new(line(&case.name), status);
-    // What agrees in part, or by what was accepted, passes and says so.
+    // A case that agrees in part, or within a tolerance, passes and says so.
     let part = case.tone == Tone::Part || !case.qualified.is_empty();
     if passed && part && case.state != "skipped" {
         test.set_system_out(line(&format!("{}: {}", case.title(), case.said)));

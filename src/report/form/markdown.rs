@@ -154,7 +154,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
             '&' => escaped += "&amp;",
-            // Whom it would call, and what it would link to.
+            // No mention of a user.
             '@' => escaped += "&#64;",
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
                 escaped.push('\\');

@@ -165,7 +165,7 @@ impl View {
 impl Page<'_> {
     fn headline(&mut self, view: &View) -> io::Result<()> {
         let (style, head, sentence) = (view.tone.style(), view.head(), escaped(&view.sentence));
-        // A head that leaves no room has a line of its own.
+        // A head that leaves no room for the sentence gets a line of its own.
         let gap = if view.word.is_empty() { " " } else { "  " };
         let indent = head.chars().count() + gap.len();
         let room = self.width.saturating_sub(indent);
@@ -194,7 +194,7 @@ impl Page<'_> {
     /// No line ends within what the text holds: much of it comes from files and names.
     fn row(&mut self, label: &str, style: Style, text: &str) -> io::Result<()> {
         let (label, text) = (escaped(label), escaped(text));
-        // A label that fills its column still ends before the text.
+        // A label that fills its column is still followed by a space.
         let room = self.width.saturating_sub(INDENT);
         for (i, line) in wrapped(&text, room).into_iter().enumerate() {
             let label = if i == 0 { &label } else { "" };

@@ -22,7 +22,7 @@ impl Batch {
         let (tone, word) = match (self.verdict, totals.different) {
             (CaseVerdict::Unjudged, 0) => (Tone::Unsure, "Not all could be judged"),
             (CaseVerdict::Unjudged, _) => (Tone::Bad, CaseVerdict::Different.title()),
-            // Of products that ran and were not recorded nothing is known.
+            // Products that were not recorded may differ.
             (CaseVerdict::IdenticalInPart, _) if self.missed() > 0 => {
                 (Tone::Unsure, CaseVerdict::IdenticalInPart.title())
             }

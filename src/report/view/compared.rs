@@ -391,7 +391,7 @@ impl Compared {
     }
 }
 
-/// Spaces between two columns.
+/// The most spaces between two columns.
 const MAX_GAP: usize = 36;
 
 impl ResultFound {

@@ -226,7 +226,7 @@ impl Identification {
         }
         let apart = self.separations.iter();
         let apart = apart.filter(|apart| line.fits.contains(&apart.between[1]));
-        // Operands tell more than that there are none.
+        // A separation with operands says more than one without.
         let apart = apart.max_by_key(|apart| (apart.operands.is_some(), !apart.between[1]));
         under.extend(apart.map(|apart| Item::new(self.separation(apart, line.fits.len() == 1))));
         Item {
@@ -309,7 +309,7 @@ impl Identification {
             format!("{}{}", model.best_name(), model.under())
         };
         let (first, here) = (named(0), named(1));
-        // Of a line with one fit it is plain who differs.
+        // A line with one fit need not name it.
         let (who, it) = if alone {
             (String::new(), "it")
         } else {

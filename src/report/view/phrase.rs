@@ -42,7 +42,7 @@ pub fn of(part: u64, all: u64) -> String {
 
 /// The share of elements that differ, if any do.
 pub fn percent(percent: f64) -> String {
-    // Six decimals would show a lone mismatch among billions as none.
+    // Six decimals would show one mismatch among billions as none.
     match percent {
         0.0 => "< 0.000001 %".to_owned(),
         percent => format!("{percent} %"),

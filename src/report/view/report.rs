@@ -249,7 +249,7 @@ impl Report {
         let own = format!("{} {}", rule.model.architecture, rule.model.instruction);
         let unit = |unit: &Unit| format!("{} {}", unit.architecture, unit.instruction);
         let mut units: Vec<String> = found.shared.iter().map(unit).collect();
-        // The one that was asked for comes first.
+        // The requested one comes first.
         units.sort_by_key(|unit| *unit != own);
         let alone = units.iter().all(|unit| *unit == own);
         let (others, same) = (found.others, found.same.len() as u64);

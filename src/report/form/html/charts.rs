@@ -13,7 +13,7 @@ pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {
         .max()
         .unwrap_or(1)
         .max(1);
-    // Some of every bar is seen.
+    // Every bar can be seen.
     let width = |count: u64| {
         format!(
             "width:{:.1}%",

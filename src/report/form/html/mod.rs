@@ -73,13 +73,13 @@ impl View {
     /// Verdict, sentence, what was judged, and figures.
     fn headline(&self) -> Markup {
         let mark = match self.tone {
-            // No tick: it is not the whole.
+            // No tick: only a part was compared.
             Tone::Part => "M7 12h10",
             Tone::Good => "M7 12.5l3.5 3.5L17.5 8.5",
             Tone::Bad => "M8 8l8 8M16 8l-8 8",
             Tone::Unsure => "M12 6v7M12 17v.5",
         };
-        // Rows as even as they can be.
+        // All rows hold nearly as many figures.
         let count = self.figures.len().max(1);
         let columns = count.div_ceil(count.div_ceil(4));
         let rest = columns - (count - 1) % columns;
@@ -366,7 +366,7 @@ fn square(case: &Case) -> Markup {
 }
 
 fn row(place: usize, case: &Case) -> Markup {
-    // How much of D it is about, and what it lets pass.
+    // How much the verdict covers, and what it accepts.
     let more = case.qualified.trim_start_matches([',', ' ']);
     html! {
         tr class=(text(&case.state)) data-rank=(case.tone as u8) data-place=(place) {

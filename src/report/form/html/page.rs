@@ -89,7 +89,7 @@ impl Render for Text<'_> {
         for c in self.text.chars() {
             let again = before.replace(c) == Some(c);
             match c {
-                // No command of a CI server, should the page pass through its log.
+                // A CI server that logs the page must find no command in it.
                 '#' if again => to.push_str("&#35;"),
                 '&' => to.push_str("&amp;"),
                 '<' => to.push_str("&lt;"),
