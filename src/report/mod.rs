@@ -11,10 +11,8 @@ mod document;
 mod form;
 mod identification;
 pub mod inspection;
-mod json;
 mod map;
 mod merged;
-mod outcome;
 mod piece;
 mod rule;
 mod scheduled;
@@ -39,18 +37,16 @@ pub use compared_runs::{
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
     Alike, Cause, CauseArea, Committed, Conversion, Discrimination, Drawn, EngineUsed, Input,
-    LowBits, Missed, Place, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool,
-    Unit, Verdict,
+    LowBits, Missed, Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, SeedFrom,
+    Tool, Unit, Verdict, write_json,
 };
 pub use form::{Layout, page, wrapped};
 pub use identification::{
     Apart, ApartOperands, FITS_SHOWN, Finished, Fit, IDENTIFICATION, Identification, Identified,
     IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
-pub use json::write_json;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
-pub use outcome::Outcome;
 pub use piece::Piece;
 pub use rule::{
     Chosen, Constant, Model, ModelFile, MultipliedBy, Product, ProductRule, Rule, VariantRule,
