@@ -214,30 +214,22 @@ impl Compared {
             let by = found.by.as_ref();
             by.map_or(String::new(), |by| by.model.best_name().to_string())
         };
-        let [left, right] = [&self.left, &self.right];
+        let both = [&self.left, &self.right];
+        let ([left, right], [by_left, by_right]) = (both.map(unit), both.map(order));
         match relation {
             Relation::Same => format!(
-                "the same arithmetic in the same order ({}): the operands differ, and each result follows from its \
-                own operands",
-                unit(left)
+                "the same arithmetic in the same order ({left}): the operands differ, and each result follows from its \
+                own operands"
             ),
             Relation::Rounding => "the same sums, rounded to two formats".to_owned(),
             Relation::Order => format!(
-                "the same arithmetic, but a different order of additions: left {}, right {}",
-                order(left),
-                order(right)
+                "the same arithmetic, but a different order of additions: left {by_left}, right {by_right}"
             ),
             Relation::Unit => format!(
-                "the same order of additions, but different units: left {}, right {}",
-                unit(left),
-                unit(right)
+                "the same order of additions, but different units: left {left}, right {right}"
             ),
             Relation::UnitAndOrder => format!(
-                "different units and a different order of additions: left {} by {}, right {} by {}",
-                unit(left),
-                order(left),
-                unit(right),
-                order(right)
+                "different units and a different order of additions: left {left} by {by_left}, right {right} by {by_right}"
             ),
         }
     }

@@ -136,21 +136,21 @@ impl ComparedRuns {
         let first = self.first?;
         let later = &self.steps[first + 1..];
         let of_result = |result| later.iter().filter(move |step| step.result == result);
-        let begins: Vec<String> = of_result(StepResult::Begins)
-            .map(|step| step.name.clone())
-            .collect();
         let mut lines = Vec::new();
-        match of_result(StepResult::Inherits).count() {
-            0 => {}
-            n => lines.push(format!(
-                "{} with different operands and a different result",
-                counted(n as u64, "step")
-            )),
+        for (result, what) in [
+            (
+                StepResult::Inherits,
+                "with different operands and a different result",
+            ),
+            (StepResult::Equal, "with the same bits"),
+        ] {
+            let steps = of_result(result).count() as u64;
+            if steps > 0 {
+                lines.push(format!("{} {what}", counted(steps, "step")));
+            }
         }
-        match of_result(StepResult::Equal).count() {
-            0 => {}
-            n => lines.push(format!("{} with the same bits", counted(n as u64, "step"))),
-        }
+        let begins = of_result(StepResult::Begins).map(|step| step.name.clone());
+        let begins: Vec<String> = begins.collect();
         if !begins.is_empty() {
             lines.push(format!(
                 "{} with the same operands but a different result: {}",

@@ -105,7 +105,7 @@ impl Render for Text<'_> {
 }
 
 /// JSON inside a script element: no text in it can end the element.
-pub fn json_in_script(value: &impl serde::Serialize) -> PreEscaped<String> {
+pub(super) fn json_in_script(value: &impl serde::Serialize) -> PreEscaped<String> {
     let json = serde_json::to_string(value).expect("plain data");
     let json = json.replace('<', "\\u003c").replace('>', "\\u003e");
     PreEscaped(json.replace('&', "\\u0026"))
