@@ -70,7 +70,7 @@ impl View {
     }
 }
 
-/// A case; `body` says all of one that failed.
+/// A case as a test; `body` is the text of one that failed.
 fn tested(case: &Case, body: impl FnOnce() -> io::Result<String>) -> io::Result<TestCase> {
     let passed = matches!(case.tone, Tone::Good | Tone::Part);
     let status = match case.tone {
@@ -106,7 +106,7 @@ fn line(text: &str) -> XmlString {
     xml(&escaped(text))
 }
 
-/// What means itself; of characters that are not controls XML lacks two.
+/// Text as XML may hold it: besides controls, two characters are forbidden.
 fn xml(text: &str) -> XmlString {
     XmlString::new(without_commands(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }

@@ -71,7 +71,7 @@ impl View {
         writeln!(out, "\n{name} {version}")
     }
 
-    /// One line a case, those first that went wrong.
+    /// One row per case, the worst first.
     fn case_rows(&self, out: &mut dyn Write) -> io::Result<()> {
         for group in self.groups() {
             if group.cases.len() > 1 {
@@ -138,7 +138,7 @@ fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
-/// A line of code, in a block that nothing in it can end.
+/// A line of code, in a block that the line cannot end.
 fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     let text = without_commands(&line(text));
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -146,7 +146,7 @@ fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
 }
 
-/// One line that means itself, in a cell of a table too.
+/// One line of plain text, safe in a table's cell, too.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in line(text).chars() {

@@ -1,5 +1,5 @@
-//! A view in the cell of a notebook: summary and map, without script, style of its own that touches nothing around it,
-//! and nothing that is loaded.
+//! A view in the cell of a notebook: summary and map, without scripts, and with styles that affect nothing else. Nothing
+//! is loaded.
 
 use std::io::{self, Write};
 
@@ -76,7 +76,7 @@ impl View {
         writeln!(out, "{}", page.into_string())
     }
 
-    /// One line a case, those first that went wrong, as far as a cell holds.
+    /// One row per case, the worst first, up to a limit.
     fn case_table(&self) -> Markup {
         let cases = self.worst_first();
         html! {

@@ -1,4 +1,4 @@
-//! For people: text with colours, which whoever owns the stream strips where they are not wanted.
+//! Text with colours for people; whoever owns the stream strips unwanted colours.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,11 +14,11 @@ use crate::report::{Report, Tool};
 /// How much of a view text shows, and how wide it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Columns: sentences go on under themselves. What is to be copied, commands and digests, stays in one piece.
+    /// Columns: longer sentences are wrapped. Commands and digests, which people copy, are not.
     pub width: usize,
-    /// SHA-256 of everything.
+    /// Whether digests are shown.
     pub digests: bool,
-    /// Of many cases, every one.
+    /// Whether all of many cases are shown.
     pub verbose: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for Layout {
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-/// Fewer columns hold no sentence.
+/// Fewer columns are too few for a sentence.
 const LEAST: usize = 40;
 
 /// Where the text of a row begins.
@@ -44,7 +44,7 @@ const INDENT: usize = 12;
 /// Columns of the longest bar.
 const BAR: usize = 30;
 
-/// Cases, cases of one group, and groups that are shown of many.
+/// How many cases, cases of one group, and groups are shown of many.
 const CASES: usize = 20;
 const NAMES: usize = 3;
 const KINDS: usize = 6;
@@ -132,7 +132,7 @@ impl View {
         String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
     }
 
-    /// The verdict in one line, with its rule and how that is known; of many cases a line for each, too.
+    /// The verdict in one line, with its rule and evidence; and a line for each case.
     ///
     /// # Errors
     /// Those of the writer.
@@ -191,7 +191,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// No line ends within what the text holds: much of it comes from files and names.
+    /// A labelled text. It comes from files, too, so its own line ends are escaped.
     fn row(&mut self, label: &str, style: Style, text: &str) -> io::Result<()> {
         let (label, text) = (escaped(label), escaped(text));
         // A label that fills its column is still followed by a space.
@@ -206,7 +206,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Lines and what is under them; what is to be copied is one line, however long.
+    /// Lines and those under them; commands are not wrapped.
     fn outline(&mut self, items: &[Item], indent: usize) -> io::Result<()> {
         for item in items {
             let style = match (item.weight, item.command) {
@@ -228,7 +228,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// One line, however long: what is to be copied.
+    /// One line that is not wrapped, because people copy it.
     fn whole(&mut self, label: &str, text: &str) -> io::Result<()> {
         writeln!(self.out, "  {QUIET}{label:<9}{QUIET:#} {}", escaped(text))
     }
@@ -252,7 +252,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The first mismatches: a line each, or two where one is too long.
+    /// The first mismatches, in one line each, or two if one is too long.
     fn listed(&mut self, differences: &Differences) -> io::Result<()> {
         if differences.first.is_empty() {
             return Ok(());
@@ -296,7 +296,7 @@ impl Page<'_> {
         }
     }
 
-    /// Digests and what they are of, on a line of its own where one is too short.
+    /// Digests and what they are of, which gets its own line if one is too short.
     fn digests(&mut self, view: &View) -> io::Result<()> {
         writeln!(self.out, "\n  SHA-256")?;
         let name = |digest: &Digest| escaped(&digest.name());
@@ -318,7 +318,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Those first that went wrong, by what they have in common; then one line a case.
+    /// Groups of bad cases, then one line per case.
     fn cases(&mut self, view: &View, layout: Layout) -> io::Result<()> {
         let groups = view.groups();
         let [kinds, names] = if layout.verbose {
@@ -381,7 +381,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What is known of one that went wrong.
+    /// A bad case in detail.
     fn failed(&mut self, case: &Case, group: &Group, layout: Layout) -> io::Result<()> {
         let style = case.tone.style();
         writeln!(self.out, "    {style}{}{style:#}", escaped(&case.name))?;
@@ -423,8 +423,7 @@ fn longest(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.max().unwrap_or(0)
 }
 
-/// A text in lines that are not wider, cut at spaces alone: a longer word has a line of its own. At least
-/// one line.
+/// A text in lines of at most this width, cut at spaces: a longer word gets its own line. At least one line.
 pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     if text.len() <= width {
         return vec![text];
@@ -443,7 +442,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     lines
 }
 
-/// Words and where they begin; the spaces before the first are its own.
+/// Words and where they begin.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut place = 0;
     let words = text.split(' ').map(move |word| {

@@ -16,7 +16,7 @@ pub struct Group<'a> {
 }
 
 impl Batch {
-    /// What it says. `page` names the page of a case that has one, beside the one of all.
+    /// The view. `page` names the file of a case's own page, if it has one.
     pub fn view(&self, page: &dyn Fn(usize) -> Option<String>) -> View {
         let totals = &self.totals;
         let (tone, word) = match (self.verdict, totals.different) {
@@ -98,7 +98,7 @@ impl Batch {
         )
     }
 
-    /// Products that are not a case: what a test that could not run to its end is to a CI server, or one that was skipped.
+    /// Products that are not among the cases. To a CI server they are a test that failed to run, or was skipped.
     fn uncovered(&self, left_out: &[String]) -> Option<Case> {
         let covered = self.coverage.as_ref().filter(|_| !left_out.is_empty())?;
         let (tone, state) = match self.missed() {
@@ -124,7 +124,7 @@ impl Covered {
         format!("{} of {seen} judged", grouped(self.judged))
     }
 
-    /// What was left out, a line each.
+    /// What was left out, one line each.
     fn lines(&self) -> impl Iterator<Item = String> {
         let absent = (self.absent > 0).then(|| {
             let absent = counted(self.absent, "product");
@@ -154,7 +154,7 @@ impl Covered {
 }
 
 impl Chain {
-    /// The sentences that say it.
+    /// One sentence for the links, and one for each kind of step.
     fn sentences(&self) -> Vec<String> {
         let linked = format!(
             "{} of other steps; {} identical",
@@ -239,7 +239,7 @@ impl Case {
     /// The view of its report, if it has one.
     ///
     /// # Errors
-    /// Those of the file that it is in.
+    /// Those of the file that holds it.
     pub fn opened(&self) -> io::Result<Option<View>> {
         let text = self.report.as_ref().map(Stored::text).transpose()?;
         let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
@@ -252,14 +252,14 @@ impl Case {
         format!("{}{}", self.word, self.qualified)
     }
 
-    /// Whether something is wrong with it.
+    /// Whether it differs, or has no verdict.
     pub fn is_bad(&self) -> bool {
         matches!(self.tone, Tone::Bad | Tone::Unsure)
     }
 }
 
 impl View {
-    /// Cases that went wrong, by what they have in common: differing ones first, the largest group first.
+    /// Bad cases, grouped by what they have in common: differing ones first, then the largest group first.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group> = Vec::new();
         for case in self.cases.iter().filter(|case| case.is_bad()) {

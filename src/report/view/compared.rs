@@ -1,4 +1,4 @@
-//! What a comparison of two results says.
+//! The view of a comparison of two results.
 
 use super::phrase::{capital, counted, grouped, of, percent};
 use super::sentences::{all, card};
@@ -10,7 +10,7 @@ use crate::report::{
 };
 
 impl Compared {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let elements = grouped(self.differences.elements);
         let equal = self.verdict == Answer::Equal;
@@ -102,7 +102,7 @@ impl Compared {
         )
     }
 
-    /// What was done to one of them first.
+    /// Which result was rounded before the comparison.
     fn rounding(&self) -> String {
         match self.rounded {
             Some(side) => format!(
@@ -234,7 +234,7 @@ impl Compared {
         }
     }
 
-    /// What the libraries' words alone say.
+    /// How the texts about the two kernels differ.
     fn kernels(&self) -> Option<Fact> {
         let kernels = self.kernels.as_ref()?;
         let text = match (&kernels.undecided, &kernels.differing[..]) {
@@ -387,7 +387,7 @@ impl Compared {
 const MAX_GAP: usize = 36;
 
 impl ResultFound {
-    /// What gives it, and what was searched; nothing where nothing was.
+    /// What gives it, and what was searched; empty if nothing was.
     fn described(&self, elements: u64) -> Vec<String> {
         let Some(searched) = &self.searched else {
             return Vec::new();
@@ -443,8 +443,8 @@ impl By {
     }
 }
 
-/// The distance that half of all differences do not exceed: the end of its bucket; none where too many have no distance,
-/// as a NaN has none.
+/// The distance that half of all differences do not exceed, as the end of its bucket. None if too many have no distance:
+/// a NaN has none.
 fn median(histogram: &[Bucket], all: u64) -> Option<String> {
     let mut so_far = 0;
     for bucket in histogram {

@@ -1,4 +1,4 @@
-//! What a comparison of two runs says.
+//! The view of a comparison of two runs.
 
 use super::phrase::{counted, grouped, of, percent, some};
 use super::{Case, Fact, Section, Tone, View};
@@ -6,11 +6,11 @@ use crate::report::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
 
-/// Names of steps that are shown.
+/// How many names of steps are shown.
 const SHOWN: usize = 5;
 
 impl ComparedRuns {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let (tone, word) = match self.verdict {
             RunsVerdict::Equal => (Tone::Good, "Equal"),
@@ -131,7 +131,7 @@ impl ComparedRuns {
         }
     }
 
-    /// What has its cause in the first difference, and what has not.
+    /// How the steps after the first difference compare.
     fn follows(&self) -> Option<Fact> {
         let first = self.first?;
         let later = &self.steps[first + 1..];

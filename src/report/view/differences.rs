@@ -7,10 +7,10 @@ use crate::num::Format;
 use crate::report::map::largest;
 use crate::report::{self, Comparison, Gathered, Kind, Mismatch};
 
-/// Mismatches so few that each is pointed at.
+/// So few mismatches are marked one by one.
 const FEW: u64 = 8;
 
-/// A comparison of a result in which some elements differ.
+/// The differences of a comparison, if there are any.
 pub fn of_comparison(
     c: &Comparison,
     (causes, places): (&[report::Cause], &[report::Place]),
@@ -79,7 +79,7 @@ fn figure(name: &str, value: String) -> (String, String) {
     (name.to_owned(), value)
 }
 
-/// Figures of what came out.
+/// Figures of an outcome.
 pub fn figures(compared: Option<&Comparison>, computed: u64) -> Vec<(String, String)> {
     let Some(c) = compared else {
         return vec![figure("elements reproduced", grouped(computed))];
@@ -94,7 +94,7 @@ pub fn figures(compared: Option<&Comparison>, computed: u64) -> Vec<(String, Str
     figures
 }
 
-/// Causes with the number of their group.
+/// Causes with the numbers of their groups.
 pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
     let areas = areas(causes, &[]);
     let group = |cause: &report::Cause| {
@@ -110,7 +110,7 @@ pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
     causes.iter().map(cause).collect()
 }
 
-/// What is said where nothing that was tried gives the result: what was refuted, and what was not tried.
+/// What was refuted and what was not tried, if nothing gives the result.
 pub fn nothing(
     tried: &[std::borrow::Cow<str>],
     untried: &[std::borrow::Cow<str>],
@@ -153,7 +153,7 @@ fn described(kind: Kind) -> &'static str {
     }
 }
 
-/// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, and the condition under which that is so.
+/// `3 of 32 lanes of the instruction (16x8 tiles), lane 5: 1,204, lane 9: 12, ...`, and its condition.
 fn touched(units: &Units) -> String {
     const LISTED: usize = 4;
     let counts = &units.counts;
@@ -193,7 +193,7 @@ impl Gathered {
     }
 }
 
-/// Groups by what was found of them; where nothing was, or one thing of all, few mismatches each by its index.
+/// A mark for each group with a known place; if there is none, few mismatches are marked by their indices.
 fn marks(areas: &[[[usize; 2]; 2]], c: &Comparison, shape: &[usize]) -> Vec<Mark> {
     if !areas.is_empty() || c.mismatches > FEW || c.mismatches != c.first.len() as u64 {
         let numbered = areas.iter().enumerate();
@@ -216,7 +216,7 @@ fn marks(areas: &[[[usize; 2]; 2]], c: &Comparison, shape: &[usize]) -> Vec<Mark
     elements.collect()
 }
 
-/// The number of the group that a mismatch lies in, from 1: of the smallest of those around it.
+/// The number, from 1, of the smallest group around a mismatch.
 fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> Option<usize> {
     let at = place(mismatch, shape);
     let around = areas.iter().enumerate().filter(|(_, sides)| {
@@ -231,7 +231,7 @@ fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> 
         .map(|(i, _)| i + 1)
 }
 
-/// Every place that something was found of, once.
+/// Every rectangle that a cause or a place names, once.
 fn areas(causes: &[report::Cause], places: &[report::Place]) -> Vec<[[usize; 2]; 2]> {
     let mut areas = Vec::new();
     let known = causes.iter().filter_map(|cause| cause.area.as_ref());

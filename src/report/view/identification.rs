@@ -11,11 +11,11 @@ use crate::report::{Apart, Fit, Identification, Identified, IdentifiedSchedule, 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
 
-/// So few elements prove little.
+/// Fewer differing elements are weak evidence.
 const WEAK: u64 = 16;
 
 impl Identification {
-    /// What it says, with at most so many lines of fits, and as many of the others.
+    /// The view, with at most `limit` lines of fits and as many of the others.
     pub fn view(&self, limit: usize) -> View {
         let (tone, [word, qualified], sentence) = self.verdict();
         let section = |id, heading: &str, outline| Section {
@@ -45,18 +45,18 @@ impl Identification {
         }
     }
 
-    /// Whether so few elements tell candidates apart that what fits may do so by chance.
+    /// Whether so few elements distinguish candidates that a fit may be chance.
     fn is_weak(&self) -> bool {
         self.nearest_other.is_none_or(|missed| missed < WEAK)
     }
 
-    /// Whether models were tried alone: not where a kernel is known to be behind D.
+    /// Whether models were tried alone: not if a kernel is known to have made D.
     fn tried_alone(&self) -> bool {
         self.plain + self.untested > 0
     }
 
-    /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the
-    /// kernel's words allow`.
+    /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the kernel
+    /// text allows`.
     fn searched(&self) -> String {
         let of = if self.architectures.is_empty() {
             String::new()
@@ -75,7 +75,7 @@ impl Identification {
         }
     }
 
-    /// `2 models alone and 3 under schedules`, or those of them that there can be.
+    /// `2 models alone and 3 under schedules`, or the kind that was searched.
     fn fitting(&self) -> String {
         let under = |fit: &&Fit| fit.model.schedule.is_some();
         let scheduled = self.fits.iter().filter(under).count();
@@ -173,7 +173,7 @@ impl Identification {
         items
     }
 
-    /// What fits, as far as there is room.
+    /// What fits, at most `limit` lines.
     fn shown(&self, limit: usize) -> Vec<Item> {
         let finished = self.finished.iter().take(limit).map(|one| Item {
             under: vec![Item::new(one.epilogue.clone())],
@@ -266,7 +266,7 @@ impl Identification {
         items
     }
 
-    /// What was not done.
+    /// What was not searched or replayed.
     fn left(&self) -> Vec<Item> {
         let mut left = Vec::new();
         if !self.architectures.is_empty() {
@@ -350,7 +350,7 @@ impl Identification {
     }
 }
 
-/// The arithmetics of a tie, and who has them.
+/// The arithmetics of a tie, and the units that have them.
 fn heading(tie: &Tie, limit: usize) -> Item {
     let mut item = Item::new(tie.models[0].formats());
     for model in tie.models.iter().take(limit) {
@@ -373,7 +373,7 @@ fn heading(tie: &Tie, limit: usize) -> Item {
 }
 
 impl IdentifiedSchedule {
-    /// What it leaves out of D, in words.
+    /// Which k it leaves out of D.
     pub(super) fn omits(&self) -> Vec<String> {
         let slices = self.spec.split.as_ref().map(|split| &split.parts);
         let length = SliceLength::CeilOfFloor;

@@ -1,6 +1,6 @@
-//! Numbers and lists as sentences have them.
+//! Numbers and lists, as sentences write them.
 
-/// A sentence that begins one.
+/// The text with a capital letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());
@@ -30,7 +30,7 @@ pub fn grouped(n: u64) -> String {
 pub fn signed(n: i128) -> String {
     let sign = if n < 0 { '\u{2212}' } else { '+' };
     let n = n.unsigned_abs();
-    // More than 64 bits no distance of a format has.
+    // No format has distances of more than 64 bits.
     let digits = u64::try_from(n).map_or(n.to_string(), grouped);
     sign.to_string() + &digits
 }
@@ -49,7 +49,7 @@ pub fn percent(percent: f64) -> String {
     }
 }
 
-/// A part in percent; less than all is never 100, more than nothing never 0.
+/// A part in percent: 100 only if it is all, never 0 if it is not nothing.
 pub fn share(part: u64, all: u64) -> String {
     if part == all {
         return "100 %".to_owned();

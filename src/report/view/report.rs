@@ -11,13 +11,13 @@ use crate::report::{
 };
 use crate::role::Role;
 
-/// What a report proves of which parts were trusted.
+/// What a report proves if some of its parts were trusted.
 const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
                         part can be made from D without a replay. 'shard plan --signer' restricts whose parts are \
                         accepted, 'shard merge --audit' runs some again.";
 
 impl Report {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let produced = &self.reproduced;
         let sample = produced.sample.as_ref();
@@ -106,7 +106,7 @@ impl Report {
         }
     }
 
-    /// How it was put together, if what it says is trusted and not known.
+    /// How it was merged, if its verdict rests on trusted parts.
     fn trusted(&self) -> Option<&Merged> {
         let merged = self.merged.as_ref();
         merged.filter(|of| !of.trusted.is_empty() && self.verdict != Verdict::Different)
@@ -242,7 +242,7 @@ impl Report {
         }
     }
 
-    /// Which units share the arithmetic that judged, and which other arithmetics these data do not tell from it.
+    /// Which units share the arithmetic that judged, and which other arithmetics these data do not distinguish from it.
     fn ambiguity(&self) -> Option<Fact> {
         let rule = self.rule.product()?;
         let found = self.discrimination.as_ref()?;
@@ -293,7 +293,7 @@ impl Report {
 }
 
 impl Merged {
-    /// To follow the verdict.
+    /// What follows the verdict.
     fn qualified(&self) -> String {
         match self.trusted.len() as u64 {
             0 => String::new(),

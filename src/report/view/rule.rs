@@ -32,7 +32,7 @@ impl Rule {
         }
     }
 
-    /// What follows a verdict by it.
+    /// What follows a verdict by this rule.
     pub(super) fn qualified(&self, verdict: Verdict) -> &'static str {
         match self {
             Rule::Product(_) if self.is_chosen() => ", model chosen to fit D",
@@ -57,7 +57,7 @@ impl VariantRule {
         )
     }
 
-    /// All that is known of it; `evidence` says how, in words.
+    /// Its section; `evidence` describes how it is known.
     pub(super) fn section(&self, line: String, evidence: String) -> Section {
         let mut facts = vec![
             Fact::new("rule", line).and([self.title.clone()]),
@@ -121,7 +121,7 @@ impl Model {
         )
     }
 
-    /// All that is known of it; `chosen` says how it was chosen, if nobody claimed it.
+    /// Its section; `chosen` is how it was chosen, if the request named none.
     pub fn section(&self, line: String, chosen: Option<Fact>) -> Section {
         let mut facts = vec![
             Fact::new("model", line).and([self.summary.clone()]),
@@ -205,7 +205,7 @@ impl Scheduled {
 }
 
 impl Factors {
-    /// For people: of which operands one scale stands for all rows or columns.
+    /// Which operands have one scale for all rows or columns.
     fn repeated(&self) -> Option<String> {
         let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
         Some(match (has("a"), has("b")) {
@@ -218,7 +218,7 @@ impl Factors {
 }
 
 impl KernelWords {
-    /// Which part was stated, given, assumed: one line each.
+    /// Settings by how they are known, assumptions and notes: one line each.
     pub fn lines(&self) -> Vec<(&str, String)> {
         let mut lines: Vec<(&str, String)> = Vec::new();
         for setting in &self.settings {
@@ -241,7 +241,7 @@ impl KernelWords {
     }
 }
 
-/// What the library says of the kernel, and which part of it was stated, given, assumed.
+/// What a library's text says of the kernel, and how each part is known.
 fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
     let place = kernel.place.as_ref().or(kernel.text.as_ref());
     let place = place.map_or(String::new(), |place| format!(" ({place})"));
@@ -274,7 +274,7 @@ fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &str) 
     }
 }
 
-/// The same as a fact: a caution, unless hardware proves it.
+/// The evidence as a fact: a caution, unless hardware proves the rule.
 pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
     Fact::new("evidence", words).caution_if(evidence != Evidence::Captured)
 }
@@ -326,7 +326,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let ProductRule {
             model: unit,

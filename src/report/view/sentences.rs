@@ -11,7 +11,7 @@ pub fn all(shape: &[usize]) -> u64 {
 }
 
 impl Report {
-    /// How much of a result the verdict is about, and what it lets pass, to follow it.
+    /// How much of a result the verdict covers, and what it accepts; follows the verdict.
     pub(super) fn qualified(&self) -> String {
         let mut title = String::new();
         let Some(comparison) = self.comparison() else {
@@ -28,7 +28,7 @@ impl Report {
         title
     }
 
-    /// What came out, without the verdict itself.
+    /// The outcome as a sentence, without the verdict.
     pub(super) fn sentence(&self) -> String {
         let result = self.called();
         let Some(comparison) = self.comparison() else {
@@ -91,7 +91,7 @@ fn accepted(comparison: &Comparison) -> String {
     }
 }
 
-/// What is known of one array.
+/// The card of an array.
 pub fn card(name: &str, transposed: bool, input: &Input) -> Card {
     let order = if input.fortran_order {
         ", Fortran order"
@@ -132,7 +132,7 @@ pub fn low_bits(name: &str, input: &Input) -> Option<Fact> {
     Some(Fact::new("tf32", text).caution_if(bits.treatment != "parts"))
 }
 
-/// The part that was compared of a result, and what that proves.
+/// Which part of a result was compared, and what that proves.
 pub fn sampled(sample: &Sampled, result: &str) -> Fact {
     let (label, seed) = match sample.seed {
         Some(seed) => ("sample", format!(", seed {seed}")),
@@ -170,7 +170,7 @@ pub fn sampled(sample: &Sampled, result: &str) -> Fact {
     Fact::caution(label, place).and(lines)
 }
 
-/// How likely a draw misses so many elements, as far as that is likely.
+/// How likely a draw misses numbers of elements, down to 1 %.
 pub fn odds(missed: &[Missed]) -> String {
     let missed = missed.iter().take_while(|m| m.probability >= 0.01);
     let missed: Vec<_> = missed
@@ -179,8 +179,8 @@ pub fn odds(missed: &[Missed]) -> String {
     missed.join(", ")
 }
 
-/// What a verdict proves, and what it does not, of a rule that captured results prove or not; `drawn` of elements that
-/// nobody chose.
+/// What a verdict proves, and what it does not. `drawn` is whether the elements were drawn, `proven` whether captured
+/// results prove the rule.
 pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
     let unproven = if proven {
         ""

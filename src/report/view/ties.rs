@@ -1,5 +1,5 @@
-//! Fits that this D cannot tell apart, by what they have in common: arithmetics that fit under the same kernels are one
-//! tie, and a kernel's fits one line.
+//! Fits that this D cannot distinguish, grouped: arithmetics that fit under the same kernels are one tie, and the fits
+//! of one kernel are one line.
 
 use super::phrase::listed;
 use crate::emu::schedule::Overrides;
@@ -13,9 +13,9 @@ pub struct Tie<'a> {
 
 /// One kernel's fits.
 pub struct Line<'a> {
-    /// None is one chain over K.
+    /// None if it is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
-    /// What a library says of the kernel, except the number of slices if that was found.
+    /// The kernel's settings, except a number of slices that a search found.
     kernel: Option<KernelWords>,
     variants: Vec<Variant>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
@@ -25,12 +25,12 @@ pub struct Line<'a> {
 /// Fits of a kernel that differ in the number of slices alone.
 #[derive(Clone, PartialEq)]
 struct Variant {
-    /// What else takes the place of its constants.
+    /// Its other overrides.
     rest: Overrides,
     slices: Vec<usize>,
 }
 
-/// All fits, in the order in which each tie's and each line's first one comes.
+/// All fits. Ties and lines are in the order of their first fits.
 pub fn ties(found: &Identification) -> Vec<Tie<'_>> {
     let mut each: Vec<Tie> = Vec::new();
     for (position, fit) in found.fits.iter().enumerate() {
@@ -110,7 +110,7 @@ impl<'a> Tie<'a> {
 }
 
 impl Line<'_> {
-    /// What a library says of the kernel: each setting as it is known, and the numbers of slices that were found.
+    /// The kernel's settings, with all numbers of slices that were found.
     pub fn kernel(&self) -> Option<KernelWords> {
         let mut kernel = self.schedule?.kernel.clone()?;
         let slices = self.variants.iter().flat_map(|variant| &variant.slices);
@@ -166,14 +166,14 @@ impl std::fmt::Display for Variant {
 }
 
 impl Identified {
-    /// The name that is known best, of equals the first.
+    /// The name with the best evidence; the first, if several have it.
     pub fn best_name(&self) -> &Named {
         let name = self.names.iter().rev().max_by_key(|name| name.evidence);
         name.expect("every model has a name")
     }
 }
 
-/// The same for kernels that differ in a number of slices that was found.
+/// A kernel's settings, without a number of slices that a search found.
 fn without_slices(kernel: &KernelWords) -> KernelWords {
     let mut kernel = kernel.clone();
     kernel.order.clear();

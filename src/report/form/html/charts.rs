@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::page::{LINE, text};
 use crate::report::view::{Picture, grouped};
 
-/// A table whose last column draws it.
+/// A table of counts, with a bar for each.
 pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {
     let most = rows
         .iter()

@@ -1,4 +1,4 @@
-//! Where mismatches lie: data for the heat map, the same drawn plainly, and in words.
+//! Where mismatches lie: data for the heat map, a plain drawing, and words.
 
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
@@ -31,7 +31,7 @@ struct Side {
 /// Bins that are listed in words.
 const LISTED: usize = 8;
 
-/// Squares along either side of the plain drawing, at most: each is an element of the page.
+/// The most squares along a side of the plain drawing: each is an element of the page.
 const SQUARES: usize = 64;
 
 pub fn places(differences: &Differences) -> Markup {
@@ -133,7 +133,7 @@ fn summary(map: &MismatchMap) -> String {
     }
 }
 
-/// The map without a script, with as many of its bins in a square as make few enough squares.
+/// The map without a script. Bins share squares, so that there are few enough.
 pub fn plain(map: &MismatchMap) -> Markup {
     let [down, across] = map.grid();
     let by = [down, across].map(|n| n.div_ceil(SQUARES).max(1));

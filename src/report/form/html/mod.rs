@@ -1,4 +1,4 @@
-//! One page: nothing is loaded from anywhere, and what it says can be read without its scripts.
+//! A view as one page: it loads nothing, and is complete without its scripts.
 
 mod charts;
 mod elements;
@@ -99,7 +99,7 @@ impl View {
         }
     }
 
-    /// What would give a result that differs, what was tried, and what to do next.
+    /// Causes, what was tried, and what to do next.
     fn caused(&self) -> Markup {
         let heading = match self.causes.len() {
             0 if self.tried.is_some() => "No cause was found",
@@ -143,7 +143,7 @@ impl View {
         }
     }
 
-    /// What went wrong, by what it has in common.
+    /// Groups of bad cases.
     fn failed(&self) -> Markup {
         let groups = self.groups();
         if groups.is_empty() {
@@ -161,7 +161,7 @@ impl View {
         )
     }
 
-    /// All cases, those first that went wrong: as a grid where they have short names, and as a table.
+    /// All cases, the worst first, as a table; and as a grid if they have short names.
     fn all_cases(&self) -> Markup {
         let mut states: Vec<(&str, &str, u64)> = Vec::new();
         for case in &self.cases {
@@ -193,7 +193,7 @@ impl View {
         )
     }
 
-    /// The heading of the column that says by what something was judged.
+    /// The heading of the last column of cases.
     fn by(&self) -> &'static str {
         match self.noun {
             "case" => "model",
@@ -202,7 +202,7 @@ impl View {
         }
     }
 
-    /// What else is known of those that went wrong.
+    /// Cases with a card, in detail.
     fn known(&self) -> Markup {
         let known = self
             .cases
@@ -273,7 +273,7 @@ fn purpose(command: &str) -> &'static str {
     }
 }
 
-/// What is to be copied.
+/// A command to copy.
 fn shell(command: &str) -> Markup {
     html! { pre.command tabindex="0" { (text(command)) } }
 }
@@ -327,7 +327,7 @@ fn constants(rows: &[Constant]) -> Markup {
     }
 }
 
-/// A name that leads to the case's page, or to what is said of it here.
+/// A name that links to the case's page, or to its section on this page.
 fn linked(case: &Case) -> Markup {
     let place = case.page.clone().or(case
         .card
@@ -339,7 +339,7 @@ fn linked(case: &Case) -> Markup {
     } }
 }
 
-/// What a fragment of an address may hold: of no two names the same.
+/// The fragment of an address for a name. No two names share one.
 fn anchor(name: &str) -> String {
     let mut anchor = "of-".to_owned();
     for c in name.chars() {

@@ -1,4 +1,4 @@
-//! What every page has: its head, the house's style, and a footer; and text as HTML. Nothing is loaded from anywhere.
+//! What every page has: a head, a common style and a footer; and text as HTML. Pages load nothing.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,18 +10,18 @@ use crate::report::Tool;
 
 const STYLE: &str = include_str!("report.css");
 
-/// Nothing but what is in the page itself.
+/// Allows only what is in the page itself.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// A page to be written.
 pub struct Page<'a> {
     pub title: &'a str,
-    /// Of the body: what colours the head.
+    /// The body's class, which colours the head.
     pub class: &'a str,
-    /// The document that it shows.
+    /// The schema of the document that it shows.
     pub schema: &'a str,
-    /// Besides the house's.
+    /// Added to the common style.
     pub style: &'a str,
     pub body: Markup,
     pub scripts: &'a [&'a str],
@@ -63,11 +63,11 @@ pub fn section(id: &str, heading: &str, body: Markup) -> Markup {
     html! { section aria-labelledby=(id) { h2 id=(id) { (text(heading)) } (LINE) (body) } (LINE) }
 }
 
-/// Text that means itself, in elements and in quoted attributes. Characters that pages must not contain, or that turn
-/// the direction of text, are shown as what they are.
+/// Text that cannot become markup, in elements and in quoted attributes. Characters that pages must not contain, or that
+/// change the direction of text, are written as escapes.
 pub struct Text<'a> {
     text: &'a str,
-    /// Whether it may end lines.
+    /// Whether it may contain line ends.
     lines: bool,
 }
 
@@ -104,7 +104,7 @@ impl Render for Text<'_> {
     }
 }
 
-/// JSON inside a script element: no text in it can end the element.
+/// JSON inside a script element, which no text in it can end.
 pub(super) fn json_in_script(value: &impl serde::Serialize) -> PreEscaped<String> {
     let json = serde_json::to_string(value).expect("plain data");
     let json = json.replace('<', "\\u003c").replace('>', "\\u003e");
