@@ -61,6 +61,11 @@ impl Compare {
         }
     }
 
+    /// Whether only some rows are compared.
+    pub(super) fn in_part(&self) -> bool {
+        self.rows != [None, None]
+    }
+
     /// The search for what gives a side's result, if its operands are known.
     pub(super) fn search(&self, side: usize) -> Option<Identify> {
         let operands = self.operands.as_ref()?[side].clone();

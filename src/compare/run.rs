@@ -12,8 +12,7 @@ use crate::identify::IdentifyError;
 use crate::io;
 use crate::num::Format;
 use crate::report::{
-    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report, Side,
-    Tool,
+    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Relation, Report, Side, Tool,
 };
 use crate::role::Role;
 
@@ -56,14 +55,17 @@ impl Compare {
             Some(Explained::Right) => Some(0),
             _ => None,
         };
-        let mut reports = [None, None];
-        if let Some(other) = unexplained {
-            let format = pair.stored_wide.or(self.formats[other]);
-            reports[other] =
-                self.judge_other(&sides, (other, format), (held, inputs_differ), progress)?;
-        }
-        let faulty = || reports.iter().flatten().any(is_faulty);
-        let wrong = sides.lossy().or_else(|| unexplained.filter(|_| faulty()));
+        let judged = match unexplained {
+            Some(other) => {
+                let format = pair.stored_wide.or(self.formats[other]);
+                self.judge_other(&sides, (other, format), (held, inputs_differ), progress)?
+            }
+            None => None,
+        };
+        let faulty = judged.as_ref().is_some_and(is_faulty);
+        let wrong = sides.lossy().or(unexplained.filter(|_| faulty));
+        let causes = judged.map_or_else(Vec::new, |report| report.causes);
+        let caused = !causes.is_empty();
         let prepared = self.prepared(&sides, held)?;
         // A unit that ignores bits of an operand does not have the exact sum.
         let ignored = |of: &&Prepared| of.choice().arithmetic.a.ignored_bits();
@@ -73,15 +75,18 @@ impl Compare {
             None => None,
         };
         let [left, right] = pair.inputs();
-        let mut result =
-            |at: usize, input| side::result(sides.found[at].as_ref(), input, reports[at].take());
-        let (left, right) = (result(0, left), result(1, right));
-        let places = places(&pair, &found);
+        let [mut left, mut right] = [(0, left), (1, right)]
+            .map(|(at, input)| side::result(sides.found[at].as_ref(), input));
+        match unexplained {
+            Some(0) => left.causes = causes,
+            _ => right.causes = causes,
+        }
         let size = size(&pair);
+        let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
+        let places = diagnose::places(stacks, size);
         let pattern = if equal {
             Vec::new()
         } else {
-            let caused = [&left, &right].iter().any(|side| !side.causes.is_empty());
             pattern::lines(pair.format(), &found, &places, size, (explained, caused))
         };
         let side_by_side = match (&prepared, found.comparison.first.first()) {
@@ -153,7 +158,7 @@ impl Compare {
             return Ok(None);
         };
         // The rule is known for these operands alone, and nobody says which rows of the product selected rows are.
-        if inputs_differ || self.rows != [None, None] {
+        if inputs_differ || self.in_part() {
             return Ok(None);
         }
         let mut check = check.clone();
@@ -170,7 +175,7 @@ impl Compare {
     fn prepared(&self, sides: &Sides, held: &Held) -> Result<[Option<Prepared>; 2], CheckError> {
         let of_side = |side: usize| {
             let check = sides.check(side);
-            let whole = check.filter(|_| self.rows == [None, None]);
+            let whole = check.filter(|_| !self.in_part());
             let read = whole.map(|check| prepared(check, held[side].clone()));
             read.transpose()
         };
@@ -193,8 +198,8 @@ impl Compare {
                 Role::C => true,
                 _ => false,
             };
-            let in_part = self.rows != [None, None] && *role != Role::B && *role != Role::ScaleB;
-            if in_part && !by_rows {
+            let comparable = by_rows || matches!(role, Role::B | Role::ScaleB);
+            if self.in_part() && !comparable {
                 continue;
             }
             let rows = |side: usize| self.rows[side].as_ref().filter(|_| by_rows);
@@ -231,7 +236,7 @@ impl Compare {
             let rows = self.rows[side].clone();
             rows.map_or([0, all], |rows| [rows.start, rows.end])
         };
-        (self.rows != [None, None]).then(|| [rows(0), rows(1)])
+        self.in_part().then(|| [rows(0), rows(1)])
     }
 
     /// The check of each side, and the first difference step by step.
@@ -248,7 +253,7 @@ impl Compare {
             words.extend(["--at".into(), at.join(",").into()]);
             words
         });
-        let shown = shown.filter(|_| self.rows == [None, None]);
+        let shown = shown.filter(|_| !self.in_part());
         judged.chain(shown).map(shell_line).collect()
     }
 }
@@ -323,9 +328,4 @@ fn size(pair: &Pair) -> diagnose::Size {
         n: planes.columns(),
         batches: planes.batches(),
     }
-}
-
-fn places(pair: &Pair, found: &Conclusion) -> Vec<Place> {
-    let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
-    diagnose::places(stacks, size(pair))
 }

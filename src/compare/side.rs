@@ -81,13 +81,13 @@ impl Side {
     }
 }
 
-/// What is reported of a result: what a search found, and its causes by the other side's rule.
-pub fn result(side: Option<&Side>, input: Input, judged: Option<Report>) -> ResultFound {
+/// What is reported of a result, if no causes are known.
+pub fn result(side: Option<&Side>, input: Input) -> ResultFound {
     ResultFound {
         input,
         searched: side.map(Side::searched_for),
         by: side.and_then(Side::by),
-        causes: judged.map_or_else(Vec::new, |report| report.causes),
+        causes: Vec::new(),
     }
 }
 
