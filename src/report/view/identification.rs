@@ -90,43 +90,39 @@ impl Identification {
         }
     }
 
+    /// Tone, word and what follows it, and the sentence.
     fn verdict(&self) -> (Tone, [String; 2], String) {
-        let all = match self.fits.iter().all(|fit| fit.in_full) {
-            true if self.elements == 1 => "the one element of D".to_owned(),
-            true => format!("all {} elements of D", grouped(self.elements)),
-            false if self.fits.len() == 1 => "all elements of D that it was tested on".to_owned(),
-            false => "all elements of D that they were tested on".to_owned(),
-        };
         let searched = self.searched();
         let word = |word: &str| [word.to_owned(), String::new()];
-        if self.fits.is_empty() && !self.finished.is_empty() {
-            let many = self.finished.len() as u64;
-            let do_ = if many == 1 { "does" } else { "do" };
-            return (
-                Tone::Part,
-                word("None"),
-                format!(
-                    "alone gives this D, of {searched}; {} {do_} with an epilogue",
-                    grouped(many)
-                ),
-            );
-        }
         if self.fits.is_empty() {
-            return (
-                Tone::Bad,
-                word("None"),
-                format!("gives this D, of {searched}"),
-            );
+            let (tone, sentence) = match self.finished.len() as u64 {
+                0 => (Tone::Bad, format!("gives this D, of {searched}")),
+                n => {
+                    let with = if n == 1 { "does with" } else { "do with" };
+                    let finished = format!("{} {with} an epilogue", grouped(n));
+                    let sentence = format!("alone gives this D, of {searched}; {finished}");
+                    (Tone::Part, sentence)
+                }
+            };
+            return (tone, word("None"), sentence);
         }
+        let all = if self.fits.iter().any(|fit| !fit.in_full) {
+            let were = match self.fits.len() {
+                1 => "it was",
+                _ => "they were",
+            };
+            format!("all elements of D that {were} tested on")
+        } else if self.elements == 1 {
+            "the one element of D".to_owned()
+        } else {
+            format!("all {} elements of D", grouped(self.elements))
+        };
         let complete = self.schedules.as_ref().is_some_and(|s| s.untested == 0);
         let all_looked_at = complete && self.untested == 0 && self.architectures.is_empty();
         let sure = all_looked_at && self.fits[0].in_full && !self.is_weak();
         if self.fits.len() == 1 && sure {
-            return (
-                Tone::Good,
-                word("One"),
-                format!("gives {all}, of {searched}"),
-            );
+            let sentence = format!("gives {all}, of {searched}");
+            return (Tone::Good, word("One"), sentence);
         }
         let (give, apart) = match self.fits.len() {
             1 => ("gives", ""),

@@ -354,15 +354,16 @@ fn anchor(name: &str) -> String {
 
 fn square(case: &Case) -> Markup {
     let short = case.short.as_deref().unwrap_or(&case.name);
-    let (class, title) = (
-        format!("gpu {}", class(case.tone)),
-        format!("{}: {}", case.name, case.word),
-    );
+    let class = format!("gpu {}", class(case.tone));
+    let title = format!("{}: {}", case.name, case.word);
     let inside = html! { span { bdi { (text(short)) } } };
-    html! { @match case.card.is_some() {
-        true => a class=(class) href={ "#" (anchor(&case.name)) } title=(text(&title)) { (inside) },
-        false => span class=(class) title=(text(&title)) { (inside) },
-    } }
+    html! {
+        @if case.card.is_some() {
+            a class=(class) href={ "#" (anchor(&case.name)) } title=(text(&title)) { (inside) }
+        } @else {
+            span class=(class) title=(text(&title)) { (inside) }
+        }
+    }
 }
 
 fn row(place: usize, case: &Case) -> Markup {
