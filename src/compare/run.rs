@@ -1,10 +1,10 @@
 //! A comparison, from files to its report.
 
+use super::contents::Contents;
 use super::pattern;
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
-use super::side::{self, Side as Found, is_faulty, judged, prepared};
-use super::stored::Stored;
+use super::side::{self, SearchedSide, is_faulty, judged, prepared};
 use super::{exact, kernels, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose;
@@ -19,7 +19,7 @@ use crate::role::Role;
 /// What two searches found, and how their fits differ.
 #[derive(Default)]
 struct Sides {
-    found: [Option<Found>; 2],
+    found: [Option<SearchedSide>; 2],
     relation: Option<Relation>,
 }
 
@@ -133,7 +133,7 @@ impl Compare {
         inputs_differ: bool,
         progress: &dyn Progress,
     ) -> Result<Sides, IdentifyError> {
-        let side = |side: usize| Found::searched(self, side, held, progress);
+        let side = |side: usize| SearchedSide::searched(self, side, held, progress);
         let mut found = [side(0)?, side(1)?];
         let mut relation = None;
         if let [Some(left), Some(right)] = &mut found
@@ -209,7 +209,7 @@ impl Compare {
                 _ => None,
             };
             let array = |side: usize, source| {
-                stored((*role, format), (source, held[side].get(role)), rows(side))
+                contents((*role, format), (source, held[side].get(role)), rows(side))
             };
             let Some(first) = array(0, one)? else {
                 continue;
@@ -263,7 +263,8 @@ impl Sides {
         if self.found.iter().all(Option::is_none) {
             return None;
         }
-        let fits = |side: &Option<Found>| side.as_ref().is_some_and(|side| side.chosen.is_some());
+        let fits =
+            |side: &Option<SearchedSide>| side.as_ref().is_some_and(|side| side.chosen.is_some());
         Some(match self.found.each_ref().map(fits) {
             [true, true] => Explained::Both,
             [true, false] => Explained::Left,
@@ -295,11 +296,11 @@ impl Sides {
 }
 
 /// An operand, or these rows of it; none if it is generated in an unknown format.
-fn stored(
+fn contents(
     (role, format): (Role, Option<Format>),
     (source, held): (&Source, Option<&io::Source>),
     rows: Option<&Span>,
-) -> Result<Option<Stored>, CheckError> {
+) -> Result<Option<Contents>, CheckError> {
     let array = match (source, held, format) {
         (Source::File(path), ..) => io::Source::open(path),
         (Source::Generated(spec), _, Some(format)) => {
@@ -311,14 +312,14 @@ fn stored(
     };
     let array = array.map_err(CheckError::file(role.field()))?;
     let Some(rows) = rows else {
-        let stored = Stored::of(&array).map_err(CheckError::file(role.field()))?;
-        return Ok(Some(stored));
+        let contents = Contents::of(&array).map_err(CheckError::file(role.field()))?;
+        return Ok(Some(contents));
     };
     let tensor = array.tensor(array.as_stored());
     let tensor = tensor.map_err(CheckError::file(role.field()))?;
     let tensor = results::part(&tensor, rows)
         .map_err(|reason| CheckError::array(role.field(), source, reason))?;
-    Ok(Some(Stored::part(&array, &tensor)))
+    Ok(Some(Contents::part(&array, &tensor)))
 }
 
 fn size(pair: &Pair) -> diagnose::Size {

@@ -14,7 +14,7 @@ use crate::role::{ByRole, Role};
 const OTHERS: usize = 3;
 
 /// What was found of one result.
-pub struct Side {
+pub struct SearchedSide {
     found: Identification,
     /// The check for each fit.
     checks: Vec<Check>,
@@ -22,7 +22,7 @@ pub struct Side {
     pub chosen: Option<usize>,
 }
 
-impl Side {
+impl SearchedSide {
     /// # Errors
     /// If the operands cannot be read, or do not multiply to this result.
     pub fn searched(
@@ -30,14 +30,14 @@ impl Side {
         side: usize,
         held: &Held,
         progress: &dyn Progress,
-    ) -> Result<Option<Side>, IdentifyError> {
+    ) -> Result<Option<SearchedSide>, IdentifyError> {
         let Some(search) = request.search(side) else {
             return Ok(None);
         };
         let mut of_side = |field: &str| held[side].get(&Role::of_field(field)?).cloned();
         let prepared = search.prepare_with(&mut of_side)?;
         let (found, checks) = prepared.choose(progress)?;
-        Ok(Some(Side {
+        Ok(Some(SearchedSide {
             chosen: (!found.fits.is_empty()).then_some(0),
             found,
             checks,
@@ -82,11 +82,11 @@ impl Side {
 }
 
 /// What is reported of a result, if no causes are known.
-pub fn result(side: Option<&Side>, input: Input) -> ResultFound {
+pub fn result(side: Option<&SearchedSide>, input: Input) -> ResultFound {
     ResultFound {
         input,
-        searched: side.map(Side::searched_for),
-        by: side.and_then(Side::by),
+        searched: side.map(SearchedSide::searched_for),
+        by: side.and_then(SearchedSide::by),
         causes: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::batch::Case;
 use crate::check::{CheckError, Claimed, Request, Source};
-use crate::compare::stored::Stored;
+use crate::compare::contents::Contents;
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
@@ -15,15 +15,15 @@ use crate::role::{ByRole, Role};
 /// One case.
 pub struct Step {
     pub case: Case,
-    pub operands: ByRole<Stored>,
-    pub result: Stored,
+    pub operands: ByRole<Contents>,
+    pub result: Contents,
 }
 
 /// Digests of files that are read more than once.
 #[derive(Default)]
 pub struct Digests {
     files: Files,
-    known: BTreeMap<PathBuf, (Stored, Option<Format>)>,
+    known: BTreeMap<PathBuf, (Contents, Option<Format>)>,
 }
 
 impl Step {
@@ -32,7 +32,7 @@ impl Step {
     pub fn of(case: Case, digests: &mut Digests) -> Result<Step, CheckError> {
         let format = result_format(&case.request);
         let result = match case.request.claimed()? {
-            Claimed::Digest(sha256) => Stored {
+            Claimed::Digest(sha256) => Contents {
                 sha256,
                 shape: None,
                 format,
@@ -100,32 +100,32 @@ impl Digests {
         role: Role,
         source: &Source,
         requested: Option<Format>,
-    ) -> Result<Stored, CheckError> {
+    ) -> Result<Contents, CheckError> {
         let Some(path) = source.path() else {
-            return Ok(Stored {
+            return Ok(Contents {
                 sha256: source.to_string(),
                 shape: None,
                 format: None,
             });
         };
-        let (stored, numbers) = match self.known.get(path) {
+        let (contents, numbers) = match self.known.get(path) {
             Some(known) => known.clone(),
             None => self.read(role, path)?,
         };
         // An operand's integers are codes of the format that its product names.
         let numbers = numbers.filter(|_| role.is_result());
-        Ok(Stored {
-            format: stored.format.or(requested).or(numbers),
-            ..stored
+        Ok(Contents {
+            format: contents.format.or(requested).or(numbers),
+            ..contents
         })
     }
 
     /// What a file holds, and the format of its integers as numbers.
-    fn read(&mut self, role: Role, path: &Path) -> Result<(Stored, Option<Format>), CheckError> {
+    fn read(&mut self, role: Role, path: &Path) -> Result<(Contents, Option<Format>), CheckError> {
         let file = self.files.source(path);
         let file: io::Source = file.map_err(CheckError::file(role.field()))?;
-        let stored = Stored::of(&file).map_err(CheckError::file(role.field()))?;
-        let read = (stored, file.header().descr.number_format());
+        let contents = Contents::of(&file).map_err(CheckError::file(role.field()))?;
+        let read = (contents, file.header().descr.number_format());
         self.known.insert(path.to_owned(), read.clone());
         Ok(read)
     }

@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 /// What is known of an array's contents.
 #[derive(Clone)]
-pub struct Stored {
+pub struct Contents {
     /// SHA-256 of the elements as they are stored.
     pub sha256: String,
     /// Like the format, unknown without a file.
@@ -14,16 +14,16 @@ pub struct Stored {
     pub format: Option<Format>,
 }
 
-impl Stored {
+impl Contents {
     /// A whole array, whose type may state its format.
-    pub fn of(array: &io::Source) -> Result<Stored, FileError> {
+    pub fn of(array: &io::Source) -> Result<Contents, FileError> {
         let tensor = array.tensor(array.as_stored())?;
-        Ok(Stored::part(array, &tensor))
+        Ok(Contents::part(array, &tensor))
     }
 
     /// A part of an array.
-    pub fn part(array: &io::Source, tensor: &Tensor) -> Stored {
-        Stored {
+    pub fn part(array: &io::Source, tensor: &Tensor) -> Contents {
+        Contents {
             sha256: payload_sha256(tensor),
             shape: Some(tensor.shape().to_vec()),
             format: array.header().descr.own_format(),
@@ -31,7 +31,7 @@ impl Stored {
     }
 
     /// Bytes alone do not make two arrays the same: they may be elements of another format, or of another shape.
-    pub fn same(&self, other: &Stored) -> bool {
+    pub fn same(&self, other: &Contents) -> bool {
         fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
             one.zip(other).is_none_or(|(one, other)| one == other)
         }
