@@ -8,11 +8,11 @@ use crate::num::{Rounding, Target, ulp_distance};
 use crate::report::{Conclusion, CorrectlyRounded};
 use crate::tensor::{Order, unravel};
 
-/// The longest K of which every element is computed without rounding: more takes long.
+/// The longest K whose sums are computed exactly: longer ones take too long.
 const MAX_K: usize = 1 << 16;
 
-/// Of some elements that differ, by what a rule that gives one of the results is computed from; none where more is done
-/// with the sums than adding C and rounding.
+/// Counts over some of the elements that differ, from the operands of a rule that gives one of the results. None if the
+/// rule does more with the sums than adding C and rounding.
 ///
 /// # Errors
 /// If a file has changed.

@@ -8,7 +8,7 @@ use crate::kernel::{self, KernelError, Options, Shape};
 use crate::report::KernelsCompared;
 use crate::role::{ByRole, Role};
 
-/// In what two texts differ; none unless there are two.
+/// How two texts differ; none unless there are two.
 pub fn compared(
     request: &Compare,
     pair: &Pair,
@@ -54,15 +54,13 @@ pub fn compared(
         (Ok(one), Ok(other)) => kernel::differing(&[left, right], &[one, other], None),
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
-    Ok(Some(match found {
-        Ok(differing) => KernelsCompared {
-            differing,
-            undecided: None,
-        },
-        Err(error) => KernelsCompared {
-            differing: Vec::new(),
-            undecided: Some(error.to_string()),
-        },
+    let (differing, undecided) = match found {
+        Ok(differing) => (differing, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    Ok(Some(KernelsCompared {
+        differing,
+        undecided,
     }))
 }
 

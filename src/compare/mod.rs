@@ -5,27 +5,25 @@
 //! Compare ──run──> report::Compared
 //! ```
 //!
-//! * `request`: the type; `results`: two arrays as codes of one format; `stored`: whether two arrays hold the same;
+//! * `request`: the type; `results`: two arrays as codes of one format; `contents`: whether two arrays hold the same;
 //!   `pattern`: what the positions of the differences tell.
-//! * `kernels`: what two libraries say of their kernels; `side`: a search for what gives one of them; `relation`:
-//!   what separates two findings; `exact`: which one is correctly rounded; `traces`: the first difference, step by
-//!   step.
+//! * `kernels`: what two libraries say of their kernels; `side`: a search for what gives one of them, and what
+//!   separates two findings; `exact`: which one is correctly rounded; `traces`: the first difference, step by step.
 //! * `run`: all of it in order.
 //!
 //! * `runs`: two runs of a program, one comparison per step.
 //!
 //! No search is written here: `identify` looks for what gives a result, `check` for the causes of one that nothing gives.
 
+mod contents;
 mod exact;
 mod kernels;
 mod pattern;
-mod relation;
 mod request;
 mod results;
 mod run;
 mod runs;
 mod side;
-mod stored;
 mod traces;
 
 pub use request::{Compare, Held, Hints, Span};

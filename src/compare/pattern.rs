@@ -6,14 +6,14 @@ use crate::report::{
     Comparison, Conclusion, Explained, MismatchMap, Place, Spread, capital, grouped, of,
 };
 
-/// Rows that are equal before the first difference, to be worth a word.
+/// How many equal rows before the first difference are worth a sentence.
 const PREFIX: usize = 8;
 
-/// Differences that may have a bit in common by chance.
+/// So few differences may have a bit in common by chance.
 const BY_CHANCE: usize = 4;
 
-/// Sentences, each true of these differences; what is explained, if anything was searched for, and whether a cause is
-/// known.
+/// Sentences, each true of these differences. `explained` is what a search found, if there was one; `caused` is whether
+/// a cause is known.
 pub fn lines(
     format: Format,
     found: &Conclusion,
@@ -40,7 +40,7 @@ pub fn lines(
     if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
         let gathered = found.map.iter().flat_map(MismatchMap::gathered);
         lines.extend(gathered.map(|at| at.in_words(c.mismatches) + "."));
-        // Of differences in too many places nobody looked for what they share; NaNs come from no order of additions.
+        // Differences in too many places were not searched for what they share; no order of additions makes NaNs.
         let scattered = lines.is_empty() && spread.stacks.is_some();
         if scattered && !caused && c.classes.nan_against_number == 0 {
             let [rows, columns] = [of(c.rows_touched, c.rows), of(c.columns_touched, c.columns)];
@@ -57,7 +57,7 @@ pub fn lines(
     lines
 }
 
-/// Equal rows up to one from which on most differ: a boundary.
+/// A row before which all are equal, and from which on most differ.
 fn prefix(c: &Comparison, spread: &Spread, size: Size) -> Option<String> {
     let first = *spread.rows_touched.first()?;
     let rest = size.m.checked_sub(first)?;
@@ -73,7 +73,7 @@ fn prefix(c: &Comparison, spread: &Spread, size: Size) -> Option<String> {
     })
 }
 
-/// Rows that differ in every element, beside rows that do not differ at all.
+/// Whether all rows that differ do so in every element, while others are equal.
 fn whole_rows(c: &Comparison, size: Size) -> Option<String> {
     let whole = c.mismatches == c.rows_touched * size.n as u64;
     let some = c.rows_touched < c.rows && size.n >= PREFIX;
@@ -91,7 +91,7 @@ fn whole_rows(c: &Comparison, size: Size) -> Option<String> {
     })
 }
 
-/// One bit, the same in all differences looked at.
+/// The one bit in which all examined differences differ.
 fn bit(format: Format, spread: &Spread) -> Option<String> {
     let mut flipped = spread
         .different
@@ -100,7 +100,7 @@ fn bit(format: Format, spread: &Spread) -> Option<String> {
     let first = flipped.next()?;
     let one = first.is_power_of_two() && flipped.all(|other| other == first);
     let enough = spread.different.len() > BY_CHANCE;
-    // The lowest bit is what any rounding turns.
+    // Any rounding may change the lowest bit.
     (one && enough && first > 1).then(|| {
         format!(
             "In all {} differences examined, only bit {} of {} differs. Rounding does not do that.",

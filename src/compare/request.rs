@@ -1,4 +1,4 @@
-//! What is asked.
+//! The request.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub struct Compare {
     pub max_mismatches: usize,
 }
 
-/// Arrays of the caller's for each side, where a source is [`Source::Memory`]; the result is D.
+/// The caller's arrays for each side, where a source is [`Source::Memory`]; the result is D.
 pub type Held = [ByRole<io::Source>; 2];
 
 /// First row, and one past the last.
@@ -61,6 +61,11 @@ impl Compare {
         }
     }
 
+    /// Whether only some rows are compared.
+    pub(super) fn in_part(&self) -> bool {
+        self.rows != [None, None]
+    }
+
     /// The search for what gives a side's result, if its operands are known.
     pub(super) fn search(&self, side: usize) -> Option<Identify> {
         let operands = self.operands.as_ref()?[side].clone();
@@ -82,7 +87,7 @@ impl Compare {
         })
     }
 
-    /// Everything that it reads is written over by no output.
+    /// No output may overwrite what it reads.
     pub fn protect(&self, outputs: &mut Outputs) {
         for side in 0..2 {
             match self.search(side) {

@@ -1,4 +1,4 @@
-//! Two arrays as codes of one format, so that bit can be laid beside bit.
+//! Two arrays as codes of one format, so that they can be compared bit by bit.
 
 use std::borrow::Cow;
 
@@ -14,25 +14,25 @@ use crate::tensor::Tensor;
 /// What messages call the two.
 pub const FIELDS: [&str; 2] = ["left", "right"];
 
-/// Numbers too few to say that all of them are those of a narrower format.
+/// Fewer numbers may be those of a narrower format by chance.
 const TELLING: usize = 64;
 
 /// One result as it was read.
 pub struct Read {
-    /// All of it.
+    /// The whole result.
     array: Array,
     /// The rows that are compared.
     pub tensor: Tensor,
 }
 
-/// The two of them.
+/// Both results.
 pub struct Pair {
     pub read: [Read; 2],
     /// Both in the narrower format of the two.
-    alike: [Tensor; 2],
+    in_one_format: [Tensor; 2],
     /// The side that was rounded for that, to nearest even.
     pub rounded: Option<usize>,
-    /// The wide type that holds nothing but numbers of this narrower format, in both files.
+    /// The narrower format, if both files store only its numbers in a wide type.
     pub stored_wide: Option<Format>,
 }
 
@@ -63,10 +63,9 @@ impl Pair {
             stored_wide = narrow(&sources);
             formats = stored_wide.map_or(formats, |narrow| [Some(narrow); 2]);
         }
-        let mut read = Vec::with_capacity(2);
-        for ((side, source), format) in sources.into_iter().enumerate().zip(formats) {
+        let one = |side: usize, source: io::Source| -> Result<Read, CheckError> {
             let field = FIELDS[side];
-            let format = format.ok_or_else(|| {
+            let format = formats[side].ok_or_else(|| {
                 let label = source.label().display();
                 let reason = format!(
                     "{label}: the file does not state the format of its codes; give `d_dtype`"
@@ -84,13 +83,14 @@ impl Pair {
                 tensor,
                 low_bits: None,
             };
-            read.push(Read {
+            Ok(Read {
                 array,
                 tensor: compared,
-            });
-        }
-        let read: [Read; 2] = read.try_into().ok().expect("two were read");
-        let shapes = [0, 1].map(|side: usize| read[side].tensor.shape());
+            })
+        };
+        let [left, right] = sources;
+        let read = [one(0, left)?, one(1, right)?];
+        let shapes = read.each_ref().map(|read| read.tensor.shape());
         if shapes[0] != shapes[1] {
             return Err(CheckError::Shapes {
                 names: format!(
@@ -106,7 +106,7 @@ impl Pair {
             let reason = format!("{}: it has no elements to compare", shape_text(shapes[0]));
             return Err(CheckError::array(FIELDS[0], name, reason));
         }
-        let formats = [0, 1].map(|side: usize| read[side].tensor.format());
+        let formats = read.each_ref().map(|read| read.tensor.format());
         if formats[0].is_integer() != formats[1].is_integer() {
             let [left, right] = formats;
             let reason = format!(
@@ -114,40 +114,26 @@ impl Pair {
             );
             return Err(CheckError::request("d_dtype", reason));
         }
-        let (alike, rounded) = Pair::alike(&read);
+        let (in_one_format, rounded) = in_one_format(&read);
         Ok(Pair {
             read,
-            alike,
+            in_one_format,
             rounded,
             stored_wide,
         })
     }
 
-    /// Both in the format of fewer bits: what a kernel rounds comes from sums of more.
-    fn alike(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
-        let tensors = || [read[0].tensor.clone(), read[1].tensor.clone()];
-        let formats = [0, 1].map(|side: usize| read[side].tensor.format());
-        if formats[0] == formats[1] {
-            return (tensors(), None);
-        }
-        let wide = usize::from(formats[1].bytes() > formats[0].bytes());
-        let [from, to] = [formats[wide], formats[1 - wide]];
-        let mut both = tensors();
-        both[wide] = converted(&both[wide], from, to);
-        (both, Some(wide))
-    }
-
     pub fn format(&self) -> Format {
-        self.alike[0].format()
+        self.in_one_format[0].format()
     }
 
     pub fn shape(&self) -> &[usize] {
-        self.alike[0].shape()
+        self.in_one_format[0].shape()
     }
 
-    /// Every element of the left beside that of the right.
+    /// Compares every element of the left with that of the right.
     pub fn compare(&self, keep: usize) -> Conclusion {
-        let [left, right] = &self.alike;
+        let [left, right] = &self.in_one_format;
         let mut differ = Differ::new(right, Policy::default(), keep).mapping(true);
         let row = left.planes().columns() * left.format().bytes();
         let mut first_row = 0;
@@ -160,22 +146,22 @@ impl Pair {
 
     /// Codes of an element by its position in C order: left, right.
     pub fn codes(&self, position: usize) -> [u64; 2] {
-        [0, 1].map(|side: usize| {
-            let planes = self.alike[side].planes();
+        self.in_one_format.each_ref().map(|tensor| {
+            let planes = tensor.planes();
             let [m, n] = [planes.rows(), planes.columns()];
             let row = position / n;
             planes.plane(row / m).code(row % m, position % n)
         })
     }
 
-    /// Which files these are; both digests are of all of a file, whichever rows are compared.
+    /// Which files these are. Digests are of whole files, whichever rows are compared.
     pub fn inputs(&self) -> [Input; 2] {
-        [0, 1].map(|side: usize| self.read[side].array.describe())
+        self.read.each_ref().map(|read| read.array.describe())
     }
 
-    /// Whether one is the other transposed, if their shapes allow it and it is not the same.
+    /// Whether both are square matrices, and one is the other transposed.
     pub fn is_transposed(&self) -> bool {
-        let [left, right] = &self.alike;
+        let [left, right] = &self.in_one_format;
         let [left, right] = [left.planes(), right.planes().transposed()];
         let square = left.rows() == right.rows() && left.rows() > 1;
         square
@@ -187,12 +173,12 @@ impl Pair {
     }
 }
 
-/// The format of a result, where its file or somebody says it.
-fn format(source: &io::Source, said: Option<Format>) -> Option<Format> {
-    said.or_else(|| source.header().descr.number_format())
+/// The format of a result, where its file or the request says it.
+fn format(source: &io::Source, requested: Option<Format>) -> Option<Format> {
+    requested.or_else(|| source.header().descr.number_format())
 }
 
-/// The one narrower format whose numbers two arrays of FP32 hold and nothing else: a dump that was widened.
+/// The only narrower format of which all numbers in two FP32 arrays are: a dump that was widened.
 fn narrow(sources: &[io::Source; 2]) -> Option<Format> {
     let holds = |format: &Format| {
         sources.iter().all(|source| {
@@ -223,8 +209,21 @@ pub fn part(tensor: &Tensor, rows: &Span) -> Result<Tensor, String> {
     Ok(planes.gather(&rows))
 }
 
+/// Both in the narrower format, and which was rounded: kernels round wider sums to results.
+fn in_one_format(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
+    let mut both = read.each_ref().map(|read| read.tensor.clone());
+    let [left, right] = both.each_ref().map(Tensor::format);
+    if left == right {
+        return (both, None);
+    }
+    let wide = usize::from(right.bytes() > left.bytes());
+    both[wide] = converted(&both[wide], both[1 - wide].format());
+    (both, Some(wide))
+}
+
 /// The same numbers, rounded to nearest even.
-fn converted(tensor: &Tensor, from: Format, to: Format) -> Tensor {
+fn converted(tensor: &Tensor, to: Format) -> Tensor {
+    let from = tensor.format();
     let width = from.bytes();
     let mut payload = Vec::with_capacity(tensor.len() * to.bytes());
     tensor.for_each_payload_chunk(|chunk| {
@@ -238,9 +237,9 @@ fn converted(tensor: &Tensor, from: Format, to: Format) -> Tensor {
     Tensor::from_payload(to, tensor.shape().to_vec(), payload)
 }
 
-/// Why two shapes cannot be laid beside each other, and what can be done.
+/// Why two shapes cannot be compared, and what can be done.
 fn unlike([left, right]: [&[usize]; 2]) -> String {
-    let said = format!(
+    let shapes = format!(
         "left is {}, right is {}",
         shape_text(left),
         shape_text(right)
@@ -253,5 +252,5 @@ fn unlike([left, right]: [&[usize]; 2]) -> String {
         ([m, n], [p, q]) if [m, n] == [q, p] => "; is one of them transposed?".into(),
         _ => "; only results of the same shape can be compared".into(),
     };
-    said + &hint
+    shapes + &hint
 }

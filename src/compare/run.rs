@@ -1,31 +1,25 @@
 //! A comparison, from files to its report.
 
+use super::contents::Contents;
 use super::pattern;
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
-use super::side::{Side as Found, is_faulty, judged, prepared};
-use super::stored::Stored;
-use super::{exact, kernels, relation, results, traces};
+use super::side::{self, SearchedSide, is_faulty, judged, prepared};
+use super::{exact, kernels, results, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose;
 use crate::identify::IdentifyError;
 use crate::io;
 use crate::num::Format;
 use crate::report::{
-    Answer, By, COMPARED, Compared, Conclusion, Explained, OperandPair, Place, Relation, Report,
-    ResultFound, Searched, Side, Tool,
+    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Relation, Report, Side, Tool,
 };
 use crate::role::Role;
 
-/// Other explanations that are named.
-const OTHERS: usize = 3;
-
-/// What two searches found, and what their fits have to do with each other.
+/// What two searches found, and how their fits differ.
 #[derive(Default)]
 struct Sides {
-    found: [Option<Found>; 2],
-    /// The fit of each side that is told.
-    told: [Option<usize>; 2],
+    found: [Option<SearchedSide>; 2],
     relation: Option<Relation>,
 }
 
@@ -61,16 +55,19 @@ impl Compare {
             Some(Explained::Right) => Some(0),
             _ => None,
         };
-        let mut reports = [None, None];
-        if let Some(other) = unexplained {
-            let format = pair.stored_wide.or(self.formats[other]);
-            reports[other] =
-                self.judge_other(&sides, (other, format), (held, inputs_differ), progress)?;
-        }
-        let faulty = || reports.iter().flatten().any(is_faulty);
-        let wrong = sides.lossy().or_else(|| unexplained.filter(|_| faulty()));
+        let judged = match unexplained {
+            Some(other) => {
+                let format = pair.stored_wide.or(self.formats[other]);
+                self.judge_other(&sides, (other, format), (held, inputs_differ), progress)?
+            }
+            None => None,
+        };
+        let faulty = judged.as_ref().is_some_and(is_faulty);
+        let wrong = sides.lossy().or(unexplained.filter(|_| faulty));
+        let causes = judged.map_or_else(Vec::new, |report| report.causes);
+        let caused = !causes.is_empty();
         let prepared = self.prepared(&sides, held)?;
-        // Units that read fewer bits of an operand know less of the sum.
+        // A unit that ignores bits of an operand does not have the exact sum.
         let ignored = |of: &&Prepared| of.choice().arithmetic.a.ignored_bits();
         let of_exact = prepared.iter().flatten().min_by_key(ignored);
         let correctly_rounded = match of_exact.filter(|_| !inputs_differ) {
@@ -78,14 +75,18 @@ impl Compare {
             None => None,
         };
         let [left, right] = pair.inputs();
-        let mut result = |side: usize, input| sides.result(side, input, reports[side].take());
-        let (left, right) = (result(0, left), result(1, right));
-        let places = places(&pair, &found);
+        let [mut left, mut right] = [(0, left), (1, right)]
+            .map(|(at, input)| side::result(sides.found[at].as_ref(), input));
+        match unexplained {
+            Some(0) => left.causes = causes,
+            _ => right.causes = causes,
+        }
         let size = size(&pair);
+        let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
+        let places = diagnose::places(stacks, size);
         let pattern = if equal {
             Vec::new()
         } else {
-            let caused = [&left, &right].iter().any(|side| !side.causes.is_empty());
             pattern::lines(pair.format(), &found, &places, size, (explained, caused))
         };
         let side_by_side = match (&prepared, found.comparison.first.first()) {
@@ -132,31 +133,20 @@ impl Compare {
         inputs_differ: bool,
         progress: &dyn Progress,
     ) -> Result<Sides, IdentifyError> {
-        let side = |side: usize| Found::searched(self, side, held, progress);
-        let found = [side(0)?, side(1)?];
-        let nearest = match &found {
-            [Some(left), Some(right)] => {
-                relation::nearest(left.fits(), right.fits(), inputs_differ)
-            }
-            _ => None,
-        };
-        let first = |side: usize| {
-            let fits = found[side].as_ref()?.fits();
-            (!fits.is_empty()).then_some(0)
-        };
-        let told = match nearest {
-            Some((pair, _)) => pair.map(Some),
-            None => [first(0), first(1)],
-        };
-        Ok(Sides {
-            told,
-            relation: nearest.map(|(_, relation)| relation),
-            found,
-        })
+        let side = |side: usize| SearchedSide::searched(self, side, held, progress);
+        let mut found = [side(0)?, side(1)?];
+        let mut relation = None;
+        if let [Some(left), Some(right)] = &mut found
+            && let Some((pair, nearest)) = side::nearest(left.fits(), right.fits(), inputs_differ)
+        {
+            [left.chosen, right.chosen] = pair.map(Some);
+            relation = Some(nearest);
+        }
+        Ok(Sides { found, relation })
     }
 
-    /// What the rule of the side that is explained says of the other one, whose format this is if its file does not
-    /// say it; none where that rule gives no results of its format.
+    /// Judges the unexplained side by the rule of the explained one. `format` is that of the unexplained result, where
+    /// its file does not state it; none if the rule gives no results of that format.
     fn judge_other(
         &self,
         sides: &Sides,
@@ -167,8 +157,8 @@ impl Compare {
         let Some(check) = sides.check(1 - other) else {
             return Ok(None);
         };
-        // Of other operands the rule says nothing; of some rows it is not known which they are of the product's.
-        if inputs_differ || self.rows != [None, None] {
+        // The rule is known for these operands alone, and nobody says which rows of the product selected rows are.
+        if inputs_differ || self.in_part() {
             return Ok(None);
         }
         let mut check = check.clone();
@@ -181,18 +171,18 @@ impl Compare {
         }
     }
 
-    /// The checks of what is told, read.
+    /// The checks of the reported fits, prepared.
     fn prepared(&self, sides: &Sides, held: &Held) -> Result<[Option<Prepared>; 2], CheckError> {
         let of_side = |side: usize| {
             let check = sides.check(side);
-            let whole = check.filter(|_| self.rows == [None, None]);
+            let whole = check.filter(|_| !self.in_part());
             let read = whole.map(|check| prepared(check, held[side].clone()));
             read.transpose()
         };
         Ok([of_side(0)?, of_side(1)?])
     }
 
-    /// The operands of both sides by what they hold.
+    /// The operands of both sides, with their digests.
     fn operand_pairs(&self, held: &Held) -> Result<Vec<OperandPair>, CheckError> {
         let Some([left, right]) = &self.operands else {
             return Ok(Vec::new());
@@ -202,14 +192,14 @@ impl Compare {
             let (Some(one), Some(other)) = (left.get(*role), right.get(*role)) else {
                 continue;
             };
-            // Rows of D are rows of these.
+            // Rows of these operands are rows of D.
             let by_rows = match *role {
                 Role::A | Role::ScaleA => !left.transpose_a && !right.transpose_a,
                 Role::C => true,
                 _ => false,
             };
-            let in_part = self.rows != [None, None] && *role != Role::B && *role != Role::ScaleB;
-            if in_part && !by_rows {
+            let comparable = by_rows || matches!(role, Role::B | Role::ScaleB);
+            if self.in_part() && !comparable {
                 continue;
             }
             let rows = |side: usize| self.rows[side].as_ref().filter(|_| by_rows);
@@ -219,7 +209,7 @@ impl Compare {
                 _ => None,
             };
             let array = |side: usize, source| {
-                stored((*role, format), (source, held[side].get(role)), rows(side))
+                contents((*role, format), (source, held[side].get(role)), rows(side))
             };
             let Some(first) = array(0, one)? else {
                 continue;
@@ -246,7 +236,7 @@ impl Compare {
             let rows = self.rows[side].clone();
             rows.map_or([0, all], |rows| [rows.start, rows.end])
         };
-        (self.rows != [None, None]).then(|| [rows(0), rows(1)])
+        self.in_part().then(|| [rows(0), rows(1)])
     }
 
     /// The check of each side, and the first difference step by step.
@@ -263,7 +253,7 @@ impl Compare {
             words.extend(["--at".into(), at.join(",").into()]);
             words
         });
-        let shown = shown.filter(|_| self.rows == [None, None]);
+        let shown = shown.filter(|_| !self.in_part());
         judged.chain(shown).map(shell_line).collect()
     }
 }
@@ -273,38 +263,21 @@ impl Sides {
         if self.found.iter().all(Option::is_none) {
             return None;
         }
-        Some(match self.told {
-            [Some(_), Some(_)] => Explained::Both,
-            [Some(_), None] => Explained::Left,
-            [None, Some(_)] => Explained::Right,
-            [None, None] => Explained::Neither,
+        let fits =
+            |side: &Option<SearchedSide>| side.as_ref().is_some_and(|side| side.chosen.is_some());
+        Some(match self.found.each_ref().map(fits) {
+            [true, true] => Explained::Both,
+            [true, false] => Explained::Left,
+            [false, true] => Explained::Right,
+            [false, false] => Explained::Neither,
         })
     }
 
     fn check(&self, side: usize) -> Option<&Check> {
-        self.found[side].as_ref()?.checks.get(self.told[side]?)
+        self.found[side].as_ref()?.check()
     }
 
-    fn by(&self, side: usize) -> Option<By> {
-        let fit = self.found[side].as_ref()?.fits().get(self.told[side]?)?;
-        Some(By {
-            model: fit.model.clone(),
-            in_full: fit.in_full,
-            tested: fit.tested,
-        })
-    }
-
-    /// Some of what gives a result beside what is told.
-    fn others(&self, side: usize) -> Vec<String> {
-        let fits = self.found[side].iter().flat_map(Found::fits).enumerate();
-        let others = fits.filter(|(at, _)| Some(*at) != self.told[side]);
-        others
-            .take(OTHERS)
-            .map(|(_, fit)| fit.model.in_words())
-            .collect()
-    }
-
-    /// The side that only a kernel gives which leaves products out, where the other one has all of them.
+    /// The side that only kernels give which leave products out, while the other one has all products.
     fn lossy(&self) -> Option<usize> {
         let loses = |side: usize| {
             let found = self.found[side].as_ref()?;
@@ -320,35 +293,14 @@ impl Sides {
             _ => None,
         }
     }
-
-    fn result(
-        &self,
-        side: usize,
-        input: crate::report::Input,
-        judged: Option<Report>,
-    ) -> ResultFound {
-        let found = self.found[side].as_ref().map(|side| &side.found);
-        ResultFound {
-            input,
-            searched: found.map(|found| Searched {
-                models: found.plain,
-                schedules: found.schedules.as_ref().map_or(0, |of| of.tested),
-                untested: found.untested + found.schedules.as_ref().map_or(0, |of| of.untested),
-                fits: found.fits.len(),
-                others: self.others(side),
-            }),
-            by: self.by(side),
-            causes: judged.map_or_else(Vec::new, |report| report.causes),
-        }
-    }
 }
 
-/// An operand, or these rows of it; none of what is generated in a format that nobody says.
-fn stored(
+/// An operand, or these rows of it; none if it is generated in an unknown format.
+fn contents(
     (role, format): (Role, Option<Format>),
     (source, held): (&Source, Option<&io::Source>),
     rows: Option<&Span>,
-) -> Result<Option<Stored>, CheckError> {
+) -> Result<Option<Contents>, CheckError> {
     let array = match (source, held, format) {
         (Source::File(path), ..) => io::Source::open(path),
         (Source::Generated(spec), _, Some(format)) => {
@@ -360,14 +312,14 @@ fn stored(
     };
     let array = array.map_err(CheckError::file(role.field()))?;
     let Some(rows) = rows else {
-        let stored = Stored::of(&array).map_err(CheckError::file(role.field()))?;
-        return Ok(Some(stored));
+        let contents = Contents::of(&array).map_err(CheckError::file(role.field()))?;
+        return Ok(Some(contents));
     };
     let tensor = array.tensor(array.as_stored());
     let tensor = tensor.map_err(CheckError::file(role.field()))?;
     let tensor = results::part(&tensor, rows)
         .map_err(|reason| CheckError::array(role.field(), source, reason))?;
-    Ok(Some(Stored::part(&array, &tensor)))
+    Ok(Some(Contents::part(&array, &tensor)))
 }
 
 fn size(pair: &Pair) -> diagnose::Size {
@@ -377,9 +329,4 @@ fn size(pair: &Pair) -> diagnose::Size {
         n: planes.columns(),
         batches: planes.batches(),
     }
-}
-
-fn places(pair: &Pair, found: &Conclusion) -> Vec<Place> {
-    let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
-    diagnose::places(stacks, size(pair))
 }

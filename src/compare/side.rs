@@ -1,21 +1,28 @@
-//! What gives one of the two results.
+//! What gives one of the two results, and what separates two such findings.
 
 use super::request::{Compare, Held};
 use crate::check::{Check, CheckError, Claim, Prepared, Progress, Source, Tensors};
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
 use crate::io::{self, Files};
-use crate::report::{Fit, Identification, Outcome, Report};
+use crate::report::{
+    By, Fit, Identification, Identified, Input, Relation, Report, ResultFound, Searched,
+};
 use crate::role::{ByRole, Role};
 
+/// How many other explanations are named.
+const OTHERS: usize = 3;
+
 /// What was found of one result.
-pub struct Side {
-    pub found: Identification,
-    /// Of every fit the check that it is.
-    pub checks: Vec<Check>,
+pub struct SearchedSide {
+    found: Identification,
+    /// The check for each fit.
+    checks: Vec<Check>,
+    /// The position of the fit that is reported.
+    pub chosen: Option<usize>,
 }
 
-impl Side {
+impl SearchedSide {
     /// # Errors
     /// If the operands cannot be read, or do not multiply to this result.
     pub fn searched(
@@ -23,22 +30,68 @@ impl Side {
         side: usize,
         held: &Held,
         progress: &dyn Progress,
-    ) -> Result<Option<Side>, IdentifyError> {
+    ) -> Result<Option<SearchedSide>, IdentifyError> {
         let Some(search) = request.search(side) else {
             return Ok(None);
         };
         let mut of_side = |field: &str| held[side].get(&Role::of_field(field)?).cloned();
         let prepared = search.prepare_with(&mut of_side)?;
         let (found, checks) = prepared.choose(progress)?;
-        Ok(Some(Side { found, checks }))
+        Ok(Some(SearchedSide {
+            chosen: (!found.fits.is_empty()).then_some(0),
+            found,
+            checks,
+        }))
     }
 
     pub fn fits(&self) -> &[Fit] {
         &self.found.fits
     }
+
+    /// The check of the fit that is reported.
+    pub fn check(&self) -> Option<&Check> {
+        self.checks.get(self.chosen?)
+    }
+
+    fn by(&self) -> Option<By> {
+        let fit = self.fits().get(self.chosen?)?;
+        Some(By {
+            model: fit.model.clone(),
+            in_full: fit.in_full,
+            tested: fit.tested,
+        })
+    }
+
+    fn searched_for(&self) -> Searched {
+        let found = &self.found;
+        let [tested, untested] = match &found.schedules {
+            Some(of) => [of.tested, of.untested],
+            None => [0, 0],
+        };
+        let others = found.fits.iter().enumerate();
+        let others = others.filter(|(at, _)| Some(*at) != self.chosen);
+        let others = others.map(|(_, fit)| fit.model.in_words());
+        Searched {
+            models: found.plain,
+            schedules: tested,
+            untested: found.untested + untested,
+            fits: found.fits.len(),
+            others: others.take(OTHERS).collect(),
+        }
+    }
 }
 
-/// A check of files, and of arrays that the caller holds; what a search found names files in their place.
+/// What is reported of a result, if no causes are known.
+pub fn result(side: Option<&SearchedSide>, input: Input) -> ResultFound {
+    ResultFound {
+        input,
+        searched: side.map(SearchedSide::searched_for),
+        by: side.and_then(SearchedSide::by),
+        causes: Vec::new(),
+    }
+}
+
+/// Prepares a check in which some arrays are the caller's; a search names files instead of them.
 pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, CheckError> {
     let mut check = check.clone();
     for role in arrays.keys() {
@@ -54,7 +107,7 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
     Prepared::from_tensors_in(&check, &Files::default(), held)
 }
 
-/// What the rule of one side says of the other's result.
+/// Judges one side's result by the other side's rule.
 ///
 /// # Errors
 /// If the check cannot be run on it.
@@ -71,13 +124,50 @@ pub fn judged(
     prepared(&check, held)?.run(progress)
 }
 
-/// Whether what gives the result of a report is a fault, and nothing that a kernel does on purpose.
+/// Whether faults alone explain a report's mismatches, and nothing that a kernel does on purpose.
 pub fn is_faulty(report: &Report) -> bool {
     let causes = &report.causes;
     let explained: u64 = causes.iter().map(|cause| cause.mismatches).sum();
-    let Outcome::Elements { comparison, .. } = &report.outcome else {
+    let Some(comparison) = report.comparison() else {
         return false;
     };
     let all = causes.iter().all(|cause| is_fault(&cause.kind));
     !causes.is_empty() && explained >= comparison.mismatches && all
+}
+
+/// How many fits of a side are examined.
+const LOOKED_AT: usize = 256;
+
+/// The positions of the two fits, one of each side, that have most in common, and how they differ.
+///
+/// With equal operands, a computation that fits both results on a sample does not separate them.
+pub fn nearest(left: &[Fit], right: &[Fit], inputs_differ: bool) -> Option<([usize; 2], Relation)> {
+    let mut best: Option<(Relation, usize, [usize; 2])> = None;
+    for (i, one) in left.iter().take(LOOKED_AT).enumerate() {
+        for (j, other) in right.iter().take(LOOKED_AT).enumerate() {
+            let relation = between(&one.model, &other.model);
+            if relation == Relation::Same && !inputs_differ {
+                continue;
+            }
+            let rank = (relation, i + j, [i, j]);
+            if best.is_none_or(|best| rank < best) {
+                best = Some(rank);
+            }
+        }
+    }
+    best.map(|(relation, _, pair)| (pair, relation))
+}
+
+fn between(one: &Identified, other: &Identified) -> Relation {
+    let schedule = |model: &Identified| model.schedule.as_ref().map(|of| of.sha256.clone());
+    let unit = one.sha256 == other.sha256;
+    let order = schedule(one) == schedule(other);
+    let rounding = one.rounded_to == other.rounded_to;
+    match (unit, order) {
+        (true, true) if rounding => Relation::Same,
+        (true, true) => Relation::Rounding,
+        (true, false) => Relation::Order,
+        (false, true) => Relation::Unit,
+        (false, false) => Relation::UnitAndOrder,
+    }
 }

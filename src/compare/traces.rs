@@ -5,19 +5,19 @@ use crate::explain::{Event, Explanation, Wish};
 use crate::num::Number;
 use crate::report::{Parting, SideBySide, Sum};
 
-/// The longest K whose steps are laid beside each other.
+/// The longest K whose steps are shown side by side.
 const MAX_K: usize = 1 << 20;
 
 /// Sums that are shown of each side.
 const SHOWN: usize = 8;
 
-/// A sum on the way, and the code that it has there.
+/// An intermediate sum.
 struct Reached {
     what: String,
     number: Number,
 }
 
-/// How both sides come to an element; none where K is too long to walk.
+/// How both sides compute an element; none if K is too long.
 ///
 /// # Errors
 /// If a file has changed.
@@ -39,9 +39,9 @@ pub fn side_by_side(
     };
     let sums = [common(&left, &right), common(&right, &left)];
     let [one, other] = &sums;
-    let alike = one.iter().zip(other);
-    let alike = alike.take_while(|(a, b)| a.what == b.what && a.number.code == b.number.code);
-    let equal = alike.count();
+    let equal = one.iter().zip(other);
+    let equal = equal.take_while(|(a, b)| a.what == b.what && a.number.code == b.number.code);
+    let equal = equal.count();
     // The last one that is equal, and those after it.
     let from = equal.saturating_sub(1);
     let shown = sums.each_ref().map(|sums| {
@@ -69,8 +69,8 @@ impl Reached {
     }
 }
 
-/// The sums of an element in the order in which they are computed; of a chain those after so many products that are
-/// wanted.
+/// The sums of an element in the order in which they are computed; of a chain, those after numbers of products that are
+/// `wanted`.
 fn reached(explanation: &Explanation, wanted: impl Fn(usize) -> bool) -> Vec<Reached> {
     let mut all: Vec<Reached> = match &explanation.kernel {
         None => {
@@ -119,7 +119,7 @@ fn rounded(number: Number) -> Reached {
     }
 }
 
-/// The sum after so many products, if a step of the chain ends there: they ascend.
+/// The sum after this many products, if a step of the chain ends there. Steps ascend.
 fn after(explanation: &Explanation, products: usize) -> Option<u64> {
     let reached = &explanation.reached;
     let at = reached.binary_search_by_key(&products, |(k, _)| *k);

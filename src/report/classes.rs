@@ -20,6 +20,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub(super) const ALL: [Kind; 8] = [
+        Kind::ZeroSign,
+        Kind::NanPayload,
+        Kind::NanAgainstNumber,
+        Kind::InfinityAgainstFinite,
+        Kind::InfinitySign,
+        Kind::Sign,
+        Kind::Exponent,
+        Kind::Significand,
+    ];
+
     /// Whether one of the two is no number, so that they are at no distance.
     #[inline]
     pub(super) fn has_nan(self) -> bool {
@@ -53,8 +64,8 @@ pub struct Classes {
 
 impl Classes {
     #[inline]
-    pub(super) fn count(&mut self, kind: Kind) {
-        *match kind {
+    fn counter(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
             Kind::ZeroSign => &mut self.zero_sign,
             Kind::NanPayload => &mut self.nan_payload,
             Kind::NanAgainstNumber => &mut self.nan_against_number,
@@ -63,33 +74,28 @@ impl Classes {
             Kind::Sign => &mut self.sign,
             Kind::Exponent => &mut self.exponent,
             Kind::Significand => &mut self.significand,
-        } += 1;
+        }
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, kind: Kind) {
+        *self.counter(kind) += 1;
+    }
+
+    pub(super) fn of(mut self, kind: Kind) -> u64 {
+        *self.counter(kind)
     }
 
     /// All of them together; none if that is not a number.
-    pub(super) fn sum(&self) -> Option<u64> {
-        let all = [
-            self.zero_sign,
-            self.nan_payload,
-            self.nan_against_number,
-            self.infinity_against_finite,
-            self.infinity_sign,
-            self.sign,
-            self.exponent,
-            self.significand,
-        ];
-        all.into_iter().try_fold(0, u64::checked_add)
+    pub(super) fn sum(self) -> Option<u64> {
+        let mut all = Kind::ALL.into_iter().map(|kind| self.of(kind));
+        all.try_fold(0, u64::checked_add)
     }
 
     pub(super) fn add(&mut self, other: Classes) {
-        self.zero_sign += other.zero_sign;
-        self.nan_payload += other.nan_payload;
-        self.nan_against_number += other.nan_against_number;
-        self.infinity_against_finite += other.infinity_against_finite;
-        self.infinity_sign += other.infinity_sign;
-        self.sign += other.sign;
-        self.exponent += other.exponent;
-        self.significand += other.significand;
+        for kind in Kind::ALL {
+            *self.counter(kind) += other.of(kind);
+        }
     }
 }
 

@@ -1,6 +1,4 @@
-//! What `compare` found, as data and as a view. `docs/comparing.md` is its contract.
-
-mod view;
+//! What `compare` found, as data. `docs/comparing.md` is its contract.
 
 use serde::Serialize;
 
@@ -88,6 +86,13 @@ pub enum Side {
 
 impl Side {
     pub const BOTH: [Side; 2] = [Side::Left, Side::Right];
+
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
 
     pub fn name(self) -> &'static str {
         match self {

@@ -1,6 +1,4 @@
-//! What `compare` found of two runs, as data and as a view. `docs/comparing.md` is its contract.
-
-mod view;
+//! What `compare` found of two runs, as data. `docs/comparing.md` is its contract.
 
 use serde::Serialize;
 
@@ -145,7 +143,7 @@ impl RunsVerdict {
 impl ComparedRuns {
     /// How many steps have this result.
     pub fn count(&self, result: StepResult) -> usize {
-        let alike = self.steps.iter().filter(|step| step.result == result);
-        alike.count()
+        let steps = self.steps.iter();
+        steps.filter(|step| step.result == result).count()
     }
 }

@@ -49,8 +49,8 @@ impl Report {
             ranges.iter().all(|[first, end]| first < end),
             "a range ends before it begins",
         );
-        let told = self.discrimination.as_ref();
-        let known = told.is_none_or(|found| found.same.len() as u64 <= found.others);
+        let found = self.discrimination.as_ref();
+        let known = found.is_none_or(|found| found.same.len() as u64 <= found.others);
         unless(known, "it reports more agreeing arithmetics than exist");
         let (shape, width) = (&self.reproduced.shape, 2 * self.reproduced.format.bytes());
         let elements = shape.iter().try_fold(1usize, |all, n| all.checked_mul(*n));
@@ -58,7 +58,7 @@ impl Report {
             shape.len() >= 2 && elements.is_some(),
             &format!("no D has the shape {shape:?}"),
         );
-        let Outcome::Elements { comparison: c, .. } = &self.outcome else {
+        let Some(c) = self.comparison() else {
             return wrong;
         };
         unless(

@@ -2,12 +2,13 @@
 //! not change without a new schema number.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Merged, Outcome, Rule};
-use crate::emu::{Arithmetic, Choice, DeviceInfo, Evidence, GpuWork, Pattern};
+use super::{Comparison, Merged, Rule};
+use crate::emu::{DeviceInfo, Evidence, GpuWork};
+use crate::io::escaped_json;
 use crate::num::{Format, Rounding};
 use crate::role::{ByRole, Role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
@@ -68,13 +69,93 @@ impl Report {
         }
     }
 
+    /// The comparison, if elements were compared.
+    pub fn comparison(&self) -> Option<&Comparison> {
+        match &self.outcome {
+            Outcome::Elements { comparison, .. } => Some(comparison),
+            Outcome::Digest { .. } => None,
+        }
+    }
+
     /// Where the first mismatch is, if there is one.
     pub fn first_mismatch(&self) -> Option<&[usize]> {
-        match &self.outcome {
-            Outcome::Elements { comparison, .. } => {
-                comparison.first.first().map(|first| first.index.as_slice())
-            }
-            Outcome::Digest { .. } => None,
+        let first = self.comparison()?.first.first()?;
+        Some(&first.index)
+    }
+
+    /// The same, put together from parts: of all of D only as far as somebody vouches for them.
+    #[must_use]
+    pub fn merged(mut self, merged: Merged) -> Report {
+        if self.verdict == Verdict::Identical && !merged.trusted.is_empty() {
+            self.verdict = Verdict::IdenticalInPart;
+        }
+        // Nobody knows here what computed the parts.
+        self.engine = None;
+        self.merged = Some(merged);
+        self
+    }
+}
+
+/// What D was compared with, and the result.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "judged_by",
+    rename_all = "snake_case",
+    try_from = "WrittenOutcome"
+)]
+pub enum Outcome {
+    /// Every element, bit for bit, except what the policies accept.
+    Elements {
+        nan: Cow<'static, str>,
+        zero: Cow<'static, str>,
+        comparison: Box<Comparison>,
+    },
+    /// The digest of D's canonical payload alone.
+    Digest { expected_payload_sha256: String },
+}
+
+/// The fields of all outcomes: a tagged enum would be read by way of numbers of 64 bits, and distances have more.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct WrittenOutcome {
+    judged_by: String,
+    nan: Option<Cow<'static, str>>,
+    zero: Option<Cow<'static, str>>,
+    comparison: Option<Box<Comparison>>,
+    expected_payload_sha256: Option<String>,
+}
+
+impl TryFrom<WrittenOutcome> for Outcome {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenOutcome) -> Result<Outcome, Self::Error> {
+        match written {
+            WrittenOutcome {
+                judged_by,
+                nan: Some(nan),
+                zero: Some(zero),
+                comparison: Some(comparison),
+                expected_payload_sha256: None,
+            } if judged_by == "elements" => Ok(Outcome::Elements {
+                nan,
+                zero,
+                comparison,
+            }),
+            WrittenOutcome {
+                judged_by,
+                nan: None,
+                zero: None,
+                comparison: None,
+                expected_payload_sha256: Some(expected_payload_sha256),
+            } if judged_by == "digest" => Ok(Outcome::Digest {
+                expected_payload_sha256,
+            }),
+            _ => Err(
+                "an outcome must have `judged_by` elements, `nan`, `zero` and `comparison`, or `judged_by` digest \
+                      and `expected_payload_sha256`",
+            ),
         }
     }
 }
@@ -223,125 +304,6 @@ impl Default for Tool {
     }
 }
 
-/// The arithmetic that judged, and how it is known.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Model {
-    /// Its name in the catalogue: `hopper`.
-    pub architecture: String,
-    /// For people: `NVIDIA Hopper`.
-    pub title: String,
-    /// `mma`, `wgmma`, `tcgen05`, `mma-m8n8k4`.
-    pub instruction: String,
-    /// How the rule as a whole is known; `claimed` for a model file.
-    pub evidence: Evidence,
-    /// The model file; absent for the catalogue's models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<ModelFile>,
-    /// A restriction of the evidence.
-    pub note: Option<String>,
-    /// The step in one line, for people.
-    pub summary: String,
-    /// Everything that decides a bit: the formats `a`, `b`, `accumulator`, `addend` (of C) and `scale` where the rule
-    /// has them, and `step`.
-    pub arithmetic: Arithmetic,
-    /// Digest of `arithmetic` as canonical JSON.
-    pub sha256: String,
-    /// Each constant of the step: `name`, `value`, `evidence`, `source` (keys of `sources`) and `note`.
-    pub constants: Vec<Constant>,
-    /// Full citations by key.
-    pub sources: BTreeMap<String, String>,
-}
-
-/// A model that was chosen because it gives D: of those that do, the best known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Chosen {
-    /// All that give it, as far as was searched.
-    pub fits: Vec<String>,
-    /// Models, alone and under schedules, that were tested; those that the budget had no room for.
-    pub tested: usize,
-    pub untested: usize,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Constant {
-    pub name: String,
-    pub value: serde_json::Value,
-    pub evidence: Evidence,
-    pub source: Vec<String>,
-    pub note: Option<String>,
-}
-
-/// An architecture file of somebody's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct ModelFile {
-    pub path: String,
-    pub sha256: String,
-    /// The evidence that the file claims itself.
-    pub says: Evidence,
-}
-
-impl Model {
-    /// A rule of the catalogue's, or of a file's, by path and SHA-256.
-    pub fn of(choice: &Choice, file: Option<(String, String)>) -> Model {
-        let (architecture, rule) = (choice.architecture, choice.rule);
-        let constants: Vec<_> = choice
-            .arithmetic
-            .constants()
-            .into_iter()
-            .map(|constant| {
-                let known = architecture
-                    .known_by(rule, &constant.name)
-                    .expect("checked when the architecture was read");
-                Constant {
-                    name: constant.name,
-                    value: constant.value,
-                    evidence: known.evidence,
-                    source: known.source.clone(),
-                    note: known.note.clone(),
-                }
-            })
-            .collect();
-        let sparse = choice.sparse();
-        let mut constants: Vec<Constant> = constants;
-        constants.extend(sparse.map(|sparse| Constant {
-            name: "sparse".into(),
-            value: sparse.pattern.name().into(),
-            evidence: sparse.evidence,
-            source: sparse.source.clone(),
-            note: sparse.note.clone(),
-        }));
-        let known = sparse.map_or(rule.evidence, |sparse| rule.evidence.min(sparse.evidence));
-        let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
-        let sources = architecture.sources.iter().filter(|(key, _)| cited(key));
-        Model {
-            architecture: architecture.name.clone(),
-            title: architecture.title.clone(),
-            instruction: choice.instruction.name.clone(),
-            evidence: match file {
-                Some(_) => Evidence::Claimed,
-                None => known,
-            },
-            file: file.map(|(path, sha256)| ModelFile {
-                path,
-                sha256,
-                says: known,
-            }),
-            note: rule.note.clone(),
-            summary: choice.arithmetic.step.summary(),
-            arithmetic: choice.arithmetic.clone(),
-            sha256: choice.arithmetic.sha256(),
-            sources: sources.map(|(k, v)| (k.clone(), v.clone())).collect(),
-            constants,
-        }
-    }
-}
-
 /// The commitment that rule, arrays and result were found to be those of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -350,21 +312,6 @@ pub struct Committed {
     pub file_sha256: String,
     /// Of the Merkle tree over the result.
     pub root: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Product {
-    pub batch: Vec<usize>,
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub transpose_a: bool,
-    pub transpose_b: bool,
-    /// Of a compressed A: how many elements are kept of how many neighbours. K then counts the kept ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sparse: Option<Pattern>,
 }
 
 /// One file and the tensor read from it.
@@ -511,16 +458,6 @@ pub struct Missed {
 }
 
 impl Sampled {
-    /// `rows 0 to 63, columns 0 to 63`: of which part.
-    pub(super) fn place(&self) -> String {
-        let ([top, bottom], [left, right]) = (self.rows, self.columns);
-        format!(
-            "rows {top} to {}, columns {left} to {}",
-            bottom - 1,
-            right - 1
-        )
-    }
-
     /// Figures for a sample of a region of what messages call `result`.
     pub fn of(
         (region, result): (&Region, &str),
@@ -545,7 +482,7 @@ impl Sampled {
             seed_from: drawn.and_then(|drawn| drawn.from),
             assumes,
             sha256,
-            // Whoever chose the part knew what lies in it.
+            // A part that somebody chose is not a random sample.
             missed: match seed {
                 Some(_) => missed.filter(|m| m.tampered <= population).collect(),
                 None => Vec::new(),
@@ -562,4 +499,13 @@ pub struct Conversion {
     pub from: Format,
     pub to: Format,
     pub rounding: Rounding,
+}
+
+/// Pretty-printed JSON, fields in the order of `docs/report-format.md`, a newline at the end.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_json(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(document)?;
+    writeln!(out, "{}", escaped_json(&text))
 }

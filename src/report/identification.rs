@@ -1,12 +1,9 @@
-//! What `identify` found, as data and as text. `docs/identifying.md` is its contract.
-
-mod ties;
-mod view;
+//! What `identify` found, as data. `docs/identifying.md` is its contract.
 
 use serde::Serialize;
 
 use super::{KernelWords, Tool};
-use crate::emu::schedule::{Overrides, Parts, ScheduleSpec, SliceLength};
+use crate::emu::schedule::{Overrides, ScheduleSpec};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::Format;
 
@@ -195,7 +192,7 @@ impl std::fmt::Display for Named {
 
 impl std::fmt::Display for IdentifiedSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Of a library's kernel, how slices meet is not an override.
+        // How the slices of a library's kernel meet is not an override.
         let settings = self.kernel.iter().flat_map(|kernel| &kernel.settings);
         let found = settings.filter(|setting| {
             let of_a_kernel = !["GPU", "operands", "D"].contains(&&*setting.name);
@@ -212,29 +209,8 @@ impl std::fmt::Display for IdentifiedSchedule {
     }
 }
 
-impl IdentifiedSchedule {
-    /// What it leaves out of D, in words.
-    pub(super) fn omits(&self) -> Vec<String> {
-        let slices = self.spec.split.as_ref().map(|split| &split.parts);
-        let length = SliceLength::CeilOfFloor;
-        let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
-        let text = |&[first, end]: &[usize; 2]| {
-            if defect {
-                format!(
-                    "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
-            66)",
-                    end - first
-                )
-            } else {
-                format!("omits k {first} to {}", end - 1)
-            }
-        };
-        self.omitted_k.iter().map(text).collect()
-    }
-}
-
 impl Identified {
-    fn result(&self) -> Format {
+    pub(super) fn result(&self) -> Format {
         self.rounded_to.unwrap_or(self.arithmetic.accumulator)
     }
 }

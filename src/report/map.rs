@@ -4,8 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
-use super::view::of;
-
 /// Bins along either side, at most.
 const BINS: usize = 256;
 /// Bins of a margin, at most: finer, since there are only two.
@@ -56,26 +54,6 @@ pub struct Gathered {
     pub counts: Vec<u64>,
 }
 
-impl Gathered {
-    /// `480 of 500 mismatches lie at row mod 8 = 3`
-    pub fn in_words(&self, mismatches: u64) -> String {
-        let counts = &self.counts;
-        let mut named: Vec<_> = (0..self.period)
-            .filter(|&i| counts[i] * self.period as u64 >= 4 * mismatches)
-            .collect();
-        named.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
-        let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
-        let more = if named.len() > 4 { ", \u{2026}" } else { "" };
-        format!(
-            "{} mismatches lie at {} mod {} = {}{more}",
-            of(self.held, mismatches),
-            ["row", "column"][self.side],
-            self.period,
-            listed.join(", ")
-        )
-    }
-}
-
 impl MismatchMap {
     /// Rows and columns of bins.
     pub fn grid(&self) -> [usize; 2] {
@@ -105,16 +83,6 @@ impl MismatchMap {
         }
     }
 
-    /// The bins with most mismatches, the first of equals first.
-    pub fn densest(&self, most: usize) -> Vec<usize> {
-        let mut bins: Vec<_> = (0..self.bins.len())
-            .filter(|&bin| self.bins[bin] > 0)
-            .collect();
-        bins.sort_by_key(|&bin| (std::cmp::Reverse(self.bins[bin]), bin));
-        bins.truncate(most);
-        bins
-    }
-
     /// Counts by position within 8, 16, 32, 64 and 128 rows or columns: of each side the period in
     /// which mismatches gather most, if they do: some positions, each with four times its share or
     /// more, together hold half of them.
@@ -128,7 +96,7 @@ impl MismatchMap {
         let length = [self.matrix_rows, self.columns][side];
         let all: u64 = self.within[side].iter().sum();
         let mut best = (0.0, None);
-        // In less than two periods a position is a row or a column.
+        // Within less than two periods, a position is a single row or column.
         for period in [8, 16, 32, 64, PERIOD] {
             if 2 * period > length || all < FEW || !self.returns(side, period) {
                 continue;
@@ -147,9 +115,9 @@ impl MismatchMap {
             if 2 * held < all {
                 continue;
             }
-            // How many times its share the hot positions hold.
+            // How many times their share the hot positions hold.
             let times = held as f64 / all as f64 * period as f64 / f64::from(positions);
-            // A longer period has to tell clearly more than the one before.
+            // A longer period must concentrate clearly more than a shorter one.
             if times > 1.5 * best.0 {
                 let gathered = Gathered {
                     side,
@@ -178,6 +146,14 @@ impl MismatchMap {
         periods.dedup();
         periods.len() >= 3 || (periods.len() == 2 && length < 3 * period)
     }
+}
+
+/// The positions of the largest counts, the first of equals first; none that is 0.
+pub(super) fn largest(counts: &[u64], most: usize) -> Vec<usize> {
+    let mut positions: Vec<_> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
+    positions.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
+    positions.truncate(most);
+    positions
 }
 
 /// A map that is being filled, by many threads at once.
@@ -332,6 +308,6 @@ mod tests {
         filling.mark(1, 1);
         let map = filling.finish();
         assert_eq!((map.elements(5), map.elements(0)), (1, 0));
-        assert_eq!(map.densest(3), [5]);
+        assert_eq!(largest(&map.bins, 3), [5]);
     }
 }

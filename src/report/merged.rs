@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Report, Verdict, grouped};
 use crate::sign::PublicKey;
 
 /// The parts of a merged report, counted from 0, by what is known of them. Each is in one of the lists at least.
@@ -66,58 +65,6 @@ impl Merged {
         let known = vouched.union(&trusted).all(|&&part| part < self.parts);
         let apart = vouched.is_disjoint(&trusted);
         known && apart && (vouched.len() + trusted.len()) as u64 == self.parts
-    }
-
-    /// To follow the verdict.
-    pub(super) fn qualified(&self) -> String {
-        match self.trusted.len() as u64 {
-            0 => String::new(),
-            trusted => format!(
-                ": trusted, {} of {} parts neither signed nor run again",
-                grouped(trusted),
-                grouped(self.parts)
-            ),
-        }
-    }
-
-    /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`
-    pub(super) fn sentence(&self) -> String {
-        let list = |parts: &[u64]| {
-            const SHOWN: usize = 8;
-            let shown = parts.iter().take(SHOWN).map(u64::to_string);
-            let more = (parts.len() > SHOWN).then(|| "...".to_owned());
-            let all: Vec<_> = shown.chain(more).collect();
-            format!("{} ({})", grouped(parts.len() as u64), all.join(", "))
-        };
-        let mut said = Vec::new();
-        if !self.run_again.is_empty() {
-            said.push(format!("{} run again", list(&self.run_again)));
-        }
-        for SignedParts { key, parts } in &self.signed {
-            said.push(format!("{} signed by {key}", list(parts)));
-        }
-        if !self.trusted.is_empty() {
-            said.push(format!("{} trusted", list(&self.trusted)));
-        }
-        let parts = match self.parts {
-            1 => "1 part".to_owned(),
-            n => format!("{} parts", grouped(n)),
-        };
-        format!("from {parts}: {}", said.join(", "))
-    }
-}
-
-impl Report {
-    /// The same, put together from parts: of all of D only as far as somebody vouches for them.
-    #[must_use]
-    pub fn merged(mut self, merged: Merged) -> Report {
-        if self.verdict == Verdict::Identical && !merged.trusted.is_empty() {
-            self.verdict = Verdict::IdenticalInPart;
-        }
-        // What computed the parts is not known here.
-        self.engine = None;
-        self.merged = Some(merged);
-        self
     }
 }
 

@@ -2,7 +2,6 @@
 //! renders.
 
 mod batch;
-mod chain;
 mod classes;
 mod compared;
 mod compared_runs;
@@ -12,10 +11,8 @@ mod document;
 mod form;
 mod identification;
 pub mod inspection;
-mod json;
 mod map;
 mod merged;
-mod outcome;
 mod piece;
 mod rule;
 mod scheduled;
@@ -25,10 +22,9 @@ mod stored;
 pub mod view;
 
 pub use batch::{
-    BATCH, Batch, BatchCase, CaseVerdict, Coverage, Covered, KeptCase, LeftOut, Policed, Summary,
-    Totals,
+    BATCH, Batch, BatchCase, CaseVerdict, Chain, Coverage, Covered, KeptCase, LeftOut, Link,
+    Policed, Summary, Totals,
 };
-pub use chain::{Chain, Link};
 pub use classes::{Classes, Kind};
 pub use compared::{
     Answer, By, COMPARED, Compared, CorrectlyRounded, Differing, Explained, KernelsCompared,
@@ -40,23 +36,23 @@ pub use compared_runs::{
 };
 pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
 pub use document::{
-    Alike, Cause, CauseArea, Chosen, Committed, Constant, Conversion, Discrimination, Drawn,
-    EngineUsed, Input, LowBits, Missed, Model, ModelFile, Place, Product, Report, Reproduced,
-    ReproducedTree, SCHEMA, Sampled, SeedFrom, Tool, Unit, Verdict,
+    Alike, Cause, CauseArea, Committed, Conversion, Discrimination, Drawn, EngineUsed, Input,
+    LowBits, Missed, Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, SeedFrom,
+    Tool, Unit, Verdict, write_json,
 };
 pub use form::{Layout, page, wrapped};
 pub use identification::{
     Apart, ApartOperands, FITS_SHOWN, Finished, Fit, IDENTIFICATION, Identification, Identified,
     IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
 };
-pub use json::write_json;
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
-pub use outcome::Outcome;
 pub use piece::Piece;
-pub use rule::{MultipliedBy, Planned, ProductRule, Rule, VariantRule};
+pub use rule::{
+    Chosen, Constant, Model, ModelFile, MultipliedBy, Product, ProductRule, Rule, VariantRule,
+};
 pub use scheduled::{Factor, Factors, KernelSetting, KernelWords, Scheduled, ScheduledConstant};
 pub use spread::{KEPT, Seen, Spread};
 pub use stacks::{STACKS, Stack};
 pub use stored::{Store, Stored};
-pub use view::{PageOf, Pictured, View, capital, grouped, of};
+pub use view::{PageOf, Pictured, Planned, View, capital, grouped, of};

@@ -6,10 +6,9 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::view::{Fact, Section, Tone, View};
-use super::{Chosen, Constant, Conversion, Model, ModelFile, Product, Scheduled, Tool};
-use crate::emu::{Evidence, shape_text};
-use crate::num::Format;
+use super::Scheduled;
+use super::scheduled::cited;
+use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
 
 /// By what a result is computed.
 #[derive(Clone, Debug, Serialize)]
@@ -74,7 +73,85 @@ pub struct MultipliedBy {
     pub sha256: String,
 }
 
-// By hand: of an untagged enum nobody is told what is wrong.
+/// The arithmetic that judged, and how it is known.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Model {
+    /// Its name in the catalogue: `hopper`.
+    pub architecture: String,
+    /// For people: `NVIDIA Hopper`.
+    pub title: String,
+    /// `mma`, `wgmma`, `tcgen05`, `mma-m8n8k4`.
+    pub instruction: String,
+    /// How the rule as a whole is known; `claimed` for a model file.
+    pub evidence: Evidence,
+    /// The model file; absent for the catalogue's models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ModelFile>,
+    /// A restriction of the evidence.
+    pub note: Option<String>,
+    /// The step in one line, for people.
+    pub summary: String,
+    /// Everything that decides a bit: the formats `a`, `b`, `accumulator`, `addend` (of C) and `scale` where the rule
+    /// has them, and `step`.
+    pub arithmetic: Arithmetic,
+    /// Digest of `arithmetic` as canonical JSON.
+    pub sha256: String,
+    /// Each constant of the step: `name`, `value`, `evidence`, `source` (keys of `sources`) and `note`.
+    pub constants: Vec<Constant>,
+    /// Full citations by key.
+    pub sources: BTreeMap<String, String>,
+}
+
+/// A model that was chosen because it gives D: of those that do, the best known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// All that give it, as far as was searched.
+    pub fits: Vec<String>,
+    /// Models, alone and under schedules, that were tested; those that the budget had no room for.
+    pub tested: usize,
+    pub untested: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Constant {
+    pub name: String,
+    pub value: serde_json::Value,
+    pub evidence: Evidence,
+    pub source: Vec<String>,
+    pub note: Option<String>,
+}
+
+/// An architecture file of somebody's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    pub path: String,
+    pub sha256: String,
+    /// The evidence that the file claims itself.
+    pub says: Evidence,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    pub batch: Vec<usize>,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub transpose_a: bool,
+    pub transpose_b: bool,
+    /// Of a compressed A: how many elements are kept of how many neighbours. K then counts the kept ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<Pattern>,
+}
+
+// By hand, because the errors of untagged enums do not say what is wrong.
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rule, D::Error> {
         fn read<T: DeserializeOwned, E: Error>(value: Value) -> Result<Box<T>, E> {
@@ -137,71 +214,52 @@ impl Rule {
     }
 }
 
-/// By which rule a product would be judged, before anything is computed.
-#[derive(Clone, Debug, Serialize)]
-pub struct Planned {
-    pub tool: Tool,
-    /// The lower of the model's and the schedule's.
-    pub evidence: Evidence,
-    pub rule: ProductRule,
-    /// D's.
-    pub shape: Vec<usize>,
-    pub format: Format,
-    /// Whether C is added.
-    pub with_c: bool,
-    pub conversion: Option<Conversion>,
-}
-
-impl Planned {
-    /// What it says.
-    pub fn view(&self) -> View {
-        let ProductRule {
-            model: unit,
-            schedule,
-            product,
-            ..
-        } = &self.rule;
-        let model = unit.line(self.conversion.as_ref());
-        let product = product.line(self.with_c);
-        let order = match schedule {
-            Some(schedule) => format!("{}: {}", schedule.name, schedule.title),
-            None => "one chain over K".to_owned(),
-        };
-        let mut figures = vec![("model".to_owned(), unit.evidence.to_string())];
-        let schedule = match schedule {
-            Some(schedule) => {
-                figures.push(("order of sums".to_owned(), schedule.evidence.to_string()));
-                schedule.section()
+impl Model {
+    /// A rule of the catalogue's, or of a file's, by path and SHA-256.
+    pub fn of(choice: &Choice, file: Option<(String, String)>) -> Model {
+        let (architecture, rule) = (choice.architecture, choice.rule);
+        let sparse = choice.sparse();
+        let constants = choice.arithmetic.constants().into_iter().map(|constant| {
+            let known = architecture
+                .known_by(rule, &constant.name)
+                .expect("checked when the architecture was read");
+            Constant {
+                name: constant.name,
+                value: constant.value,
+                evidence: known.evidence,
+                source: known.source.clone(),
+                note: known.note.clone(),
             }
-            None => Section {
-                facts: vec![Fact::caution(
-                    "order",
-                    "one chain over K, because no kernel was named; a library's kernel may split K or add in another \
-                    order",
-                )],
-                ..Section::default()
+        });
+        let constants = constants.chain(sparse.map(|sparse| Constant {
+            name: "sparse".into(),
+            value: sparse.pattern.name().into(),
+            evidence: sparse.evidence,
+            source: sparse.source.clone(),
+            note: sparse.note.clone(),
+        }));
+        let constants: Vec<_> = constants.collect();
+        let known = sparse.map_or(rule.evidence, |sparse| rule.evidence.min(sparse.evidence));
+        let keys = constants.iter().flat_map(|constant| &constant.source);
+        Model {
+            architecture: architecture.name.clone(),
+            title: architecture.title.clone(),
+            instruction: choice.instruction.name.clone(),
+            evidence: match file {
+                Some(_) => Evidence::Claimed,
+                None => known,
             },
-        };
-        let about = Section {
-            facts: vec![
-                Fact::new("product", &product),
-                Fact::new("D", format!("{} {}", shape_text(&self.shape), self.format)),
-            ],
-            ..Section::default()
-        };
-        View {
-            tone: Tone::Unsure,
-            word: "Plan".to_owned(),
-            sentence: format!(
-                "D would be judged by {} {}, {order}; the weakest evidence is {}",
-                unit.architecture, unit.instruction, self.evidence
-            ),
-            about: vec![model.clone(), product, order],
-            evidence: self.evidence.to_string(),
-            figures,
-            sections: vec![about, unit.section(model, None), schedule],
-            proves: "Nothing was computed or compared.".to_owned(),
-            ..View::default()
+            file: file.map(|(path, sha256)| ModelFile {
+                path,
+                sha256,
+                says: known,
+            }),
+            note: rule.note.clone(),
+            summary: choice.arithmetic.step.summary(),
+            arithmetic: choice.arithmetic.clone(),
+            sha256: choice.arithmetic.sha256(),
+            sources: cited(&architecture.sources, keys),
+            constants,
         }
     }
 }

@@ -89,19 +89,6 @@ impl Factor {
     }
 }
 
-impl Factors {
-    /// For people: of which operands one scale stands for all rows or columns.
-    pub fn repeated(&self) -> Option<String> {
-        let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
-        Some(match (has("a"), has("b")) {
-            (true, true) => "one scale for all rows of A and one for all columns of B".into(),
-            (true, false) => "one scale for all rows of A".into(),
-            (false, true) => "one scale for all columns of B".into(),
-            (false, false) => return None,
-        })
-    }
-}
-
 impl Scheduled {
     /// A schedule that `given` options have changed, and the numbers it worked with.
     pub fn of(schedule: &Schedule, given: &BTreeMap<String, String>, values: &Values) -> Scheduled {
@@ -147,7 +134,7 @@ impl Scheduled {
             });
             let known = match option {
                 Some(_) => None,
-                // What an option adds to a schedule, its file knows nothing of.
+                // The schedule's file does not know what an option adds.
                 None => schedule.known_by(&constant.name),
             };
             ScheduledConstant {
@@ -160,8 +147,7 @@ impl Scheduled {
             }
         });
         let constants: Vec<_> = constants.collect();
-        let cited = |key: &&String| constants.iter().any(|c| c.source.contains(key));
-        let sources = schedule.sources.iter().filter(|(key, _)| cited(key));
+        let keys = constants.iter().flat_map(|constant| &constant.source);
         Scheduled {
             name: schedule.name.clone(),
             title: schedule.title.clone(),
@@ -170,15 +156,24 @@ impl Scheduled {
             summary: schedule.spec.summary(),
             spec: schedule.spec.clone(),
             sha256: schedule.spec.sha256(),
-            sources: sources
-                .map(|(key, text)| (key.clone(), text.clone()))
-                .collect(),
+            sources: cited(&schedule.sources, keys),
             omitted_k: Vec::new(),
             constants,
             factors: None,
             kernel: None,
         }
     }
+}
+
+/// The sources that have one of these keys.
+pub(super) fn cited<'k>(
+    sources: &BTreeMap<String, String>,
+    keys: impl Iterator<Item = &'k String>,
+) -> BTreeMap<String, String> {
+    let cited = keys.filter_map(|key| sources.get_key_value(key));
+    cited
+        .map(|(key, text)| (key.clone(), text.clone()))
+        .collect()
 }
 
 /// A text about a kernel, and what was made of it.
@@ -242,27 +237,5 @@ impl KernelWords {
             setting.how = "found".into();
             setting.from.clear();
         }
-    }
-
-    /// Which part was stated, given, assumed: one line each.
-    pub fn lines(&self) -> Vec<(&str, String)> {
-        let mut lines: Vec<(&str, String)> = Vec::new();
-        for setting in &self.settings {
-            let text = format!("{} {}", setting.name, setting.value);
-            match lines.iter_mut().find(|(how, _)| *how == setting.how) {
-                Some((_, line)) => {
-                    line.push_str(", ");
-                    line.push_str(&text);
-                }
-                None => lines.push((&setting.how, text)),
-            }
-        }
-        lines.extend(self.assumed.iter().map(|what| ("assumed", what.clone())));
-        if !self.unknown.is_empty() {
-            let words = self.unknown.join(", ");
-            lines.push(("UNKNOWN", format!("{words}: may affect the result")));
-        }
-        lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
-        lines
     }
 }

@@ -24,7 +24,7 @@ struct Run {
 }
 
 impl CompareRuns {
-    /// Everything that it reads is written over by no output.
+    /// No output may overwrite what it reads.
     pub fn protect(&self, outputs: &mut Outputs) -> Result<(), BatchError> {
         for path in &self.runs {
             let read = batch::read(path, self.policy.as_ref())?;
@@ -63,20 +63,19 @@ impl CompareRuns {
                     }
                 }
             }
-            // Who made what a later step reads; of two that made the same, the first.
+            // Which step made what a later one reads: the first that made it.
             let results = both.map(|step| step.result.sha256.clone());
             made.entry(results).or_insert_with(|| step.name.clone());
             steps.push(step);
         }
-        let name = |steps: &[Step], all: &[usize]| -> Vec<String> {
-            all.iter().map(|&at| steps[at].name().to_owned()).collect()
+        let finished = |run: Run, alone: &[usize]| {
+            let names = alone.iter().map(|&at| run.steps[at].name().to_owned());
+            RunCompared {
+                alone: names.collect(),
+                ..run.about
+            }
         };
-        let alone = [name(&left.steps, &alone[0]), name(&right.steps, &alone[1])];
-        let mut about = [left.about, right.about];
-        for (run, alone) in about.iter_mut().zip(alone) {
-            run.alone = alone;
-        }
-        let [left, right] = about;
+        let (left, right) = (finished(left, &alone[0]), finished(right, &alone[1]));
         Ok(ComparedRuns {
             schema: COMPARED_RUNS,
             tool: Tool::default(),
@@ -114,7 +113,7 @@ impl CompareRuns {
         link: &Link,
         made: &BTreeMap<[String; 2], String>,
     ) -> ComparedStep {
-        let (one, other) = (left.asked(), right.asked());
+        let (one, other) = (left.fields(), right.fields());
         let fields = one
             .keys()
             .chain(other.keys().filter(|field| !one.contains_key(*field)));
@@ -140,7 +139,7 @@ impl CompareRuns {
             }
         }
         let of_one_kind = left.kind() == right.kind();
-        // Of two results without elements nothing is equal: no check takes one.
+        // Results without elements are not equal: no check accepts one.
         let equal = left.result.same(&right.result) && left.result.has_elements();
         let (result, differences, reason) = match (equal, of_one_kind) {
             (_, false) => {
@@ -165,7 +164,7 @@ impl CompareRuns {
         }
     }
 
-    /// Results that are not stored alike, element by element.
+    /// Compares results that are stored differently, element by element.
     fn differing(
         &self,
         both: [&Step; 2],
@@ -176,12 +175,10 @@ impl CompareRuns {
         } else {
             StepResult::Inherits
         };
-        let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
+        let Some(request) = of_results(both) else {
             let reason = "only the digest of a result is recorded".to_owned();
             return (differs, None, Some(reason));
         };
-        let mut request = Compare::new([left, right]);
-        request.formats = [left_format, right_format];
         match Pair::read(&request, &Held::default()) {
             Err(error) => (StepResult::Unknown, None, Some(error.to_string())),
             Ok(pair) => {
@@ -192,9 +189,9 @@ impl CompareRuns {
                     Some(format!("{how} after the {side} one is rounded to {format}"))
                 };
                 match (found.comparison.mismatches, pair.rounded) {
-                    // Another layout in memory, or a format that a file of the same numbers says otherwise.
+                    // The files differ in memory layout, or name the format of the same numbers differently.
                     (0, None) => (StepResult::Equal, None, None),
-                    // Steps behind this one read other bits.
+                    // Later steps still read different bits.
                     (0, Some(_)) => (differs, None, rounded("equal")),
                     _ => (
                         differs,
@@ -206,7 +203,7 @@ impl CompareRuns {
         }
     }
 
-    /// What gives each of two results of the same operands.
+    /// Searches for what gives each of two results.
     fn explained(
         &self,
         [left, right]: [&Step; 2],
@@ -220,13 +217,9 @@ impl CompareRuns {
             }
             _ => return Ok(None),
         };
-        let (Some((left, left_format)), Some((right, right_format))) =
-            (left.array(), right.array())
-        else {
+        let Some(mut request) = of_results([left, right]) else {
             return Ok(None);
         };
-        let mut request = Compare::new([left, right]);
-        request.formats = [left_format, right_format];
         request.operands = Some([one.operands.clone(), other.operands.clone()]);
         request.operand_formats = [Some(one.model.dtype), one.model.dtype_b];
         let hints = |check: &crate::check::Check| Hints {
@@ -249,12 +242,23 @@ fn interrupted() -> RunsError {
     IdentifyError::Operands(CheckError::Interrupted).into()
 }
 
+/// The comparison of two results, where more than their digests is recorded.
+fn of_results(both: [&Step; 2]) -> Option<Compare> {
+    let [Some((left, left_format)), Some((right, right_format))] = both.map(Step::array) else {
+        return None;
+    };
+    Some(Compare {
+        formats: [left_format, right_format],
+        ..Compare::new([left, right])
+    })
+}
+
 /// The variants of an operation that give its result.
-fn variants(asked: &Operation) -> Result<Vec<String>, CheckError> {
-    if asked.y.is_none() {
+fn variants(operation: &Operation) -> Result<Vec<String>, CheckError> {
+    if operation.y.is_none() {
         return Ok(Vec::new());
     }
-    let found = asked.prepare()?.identify()?;
+    let found = operation.prepare()?.identify()?;
     let whole = found.into_iter().filter(|(_, fit)| fit.is_whole());
     Ok(whole.map(|(variant, _)| variant.name.clone()).collect())
 }

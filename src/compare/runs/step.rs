@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::batch::Case;
 use crate::check::{CheckError, Claimed, Request, Source};
-use crate::compare::stored::Stored;
+use crate::compare::contents::Contents;
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
@@ -15,32 +15,29 @@ use crate::role::{ByRole, Role};
 /// One case.
 pub struct Step {
     pub case: Case,
-    pub operands: ByRole<Stored>,
-    pub result: Stored,
+    pub operands: ByRole<Contents>,
+    pub result: Contents,
 }
 
 /// Digests of files that are read more than once.
 #[derive(Default)]
 pub struct Digests {
     files: Files,
-    known: BTreeMap<PathBuf, (Stored, Option<Format>)>,
+    known: BTreeMap<PathBuf, (Contents, Option<Format>)>,
 }
 
 impl Step {
     /// # Errors
     /// If an array cannot be read.
     pub fn of(case: Case, digests: &mut Digests) -> Result<Step, CheckError> {
-        let said = match &case.request {
-            Request::Product(check) => check.d_dtype,
-            Request::Operation(_) => None,
-        };
+        let format = result_format(&case.request);
         let result = match case.request.claimed()? {
-            Claimed::Digest(sha256) => Stored {
+            Claimed::Digest(sha256) => Contents {
                 sha256,
                 shape: None,
-                format: said,
+                format,
             },
-            Claimed::Array(role, source) => digests.of(role, &source, said)?,
+            Claimed::Array(role, source) => digests.of(role, &source, format)?,
             Claimed::Nothing => unreachable!("a case has a result"),
         };
         let mut operands = ByRole::new();
@@ -64,12 +61,12 @@ impl Step {
     pub fn kind(&self) -> &str {
         match &self.case.request {
             Request::Product(_) => "product",
-            Request::Operation(asked) => asked.operation.as_deref().unwrap_or("operation"),
+            Request::Operation(operation) => operation.operation.as_deref().unwrap_or("operation"),
         }
     }
 
-    /// What is asked except the arrays: fields of the case.
-    pub fn asked(&self) -> Map<String, Value> {
+    /// The fields of the case except its arrays.
+    pub fn fields(&self) -> Map<String, Value> {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&self.case.request) else {
             return Map::new();
         };
@@ -79,52 +76,56 @@ impl Step {
         fields
     }
 
-    /// The result, where there is more than its digest.
+    /// The result, if more than its digest is recorded.
     pub fn array(&self) -> Option<(Source, Option<Format>)> {
-        let format = match &self.case.request {
-            Request::Product(check) => check.d_dtype,
-            Request::Operation(_) => None,
-        };
         match self.case.request.claimed() {
-            Ok(Claimed::Array(_, source)) => Some((source, format)),
+            Ok(Claimed::Array(_, source)) => Some((source, result_format(&self.case.request))),
             _ => None,
         }
     }
 }
 
+/// The format that a request gives its result.
+fn result_format(request: &Request) -> Option<Format> {
+    match request {
+        Request::Product(check) => check.d_dtype,
+        Request::Operation(_) => None,
+    }
+}
+
 impl Digests {
-    /// The format of codes is what is `said` of them.
+    /// `requested` is the format of codes, where their file does not say it.
     fn of(
         &mut self,
         role: Role,
         source: &Source,
-        said: Option<Format>,
-    ) -> Result<Stored, CheckError> {
+        requested: Option<Format>,
+    ) -> Result<Contents, CheckError> {
         let Some(path) = source.path() else {
-            return Ok(Stored {
+            return Ok(Contents {
                 sha256: source.to_string(),
                 shape: None,
                 format: None,
             });
         };
-        let (stored, numbers) = match self.known.get(path) {
+        let (contents, numbers) = match self.known.get(path) {
             Some(known) => known.clone(),
             None => self.read(role, path)?,
         };
-        // Integers of an operand are the codes that its product says they are.
+        // An operand's integers are codes of the format that its product names.
         let numbers = numbers.filter(|_| role.is_result());
-        Ok(Stored {
-            format: stored.format.or(said).or(numbers),
-            ..stored
+        Ok(Contents {
+            format: contents.format.or(requested).or(numbers),
+            ..contents
         })
     }
 
     /// What a file holds, and the format of its integers as numbers.
-    fn read(&mut self, role: Role, path: &Path) -> Result<(Stored, Option<Format>), CheckError> {
+    fn read(&mut self, role: Role, path: &Path) -> Result<(Contents, Option<Format>), CheckError> {
         let file = self.files.source(path);
         let file: io::Source = file.map_err(CheckError::file(role.field()))?;
-        let stored = Stored::of(&file).map_err(CheckError::file(role.field()))?;
-        let read = (stored, file.header().descr.number_format());
+        let contents = Contents::of(&file).map_err(CheckError::file(role.field()))?;
+        let read = (contents, file.header().descr.number_format());
         self.known.insert(path.to_owned(), read.clone());
         Ok(read)
     }

@@ -6,11 +6,50 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 
-use super::CaseVerdict;
 use crate::emu::Evidence;
 use crate::io::from_hex;
-use crate::report::view::{Case, View};
 use crate::report::{Report, Store, Stored, Verdict, write_json};
+
+/// From the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CaseVerdict {
+    Identical,
+    IdenticalInPart,
+    Different,
+    Unjudged,
+}
+
+impl From<Verdict> for CaseVerdict {
+    fn from(verdict: Verdict) -> CaseVerdict {
+        match verdict {
+            Verdict::Identical => CaseVerdict::Identical,
+            Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
+            Verdict::Different => CaseVerdict::Different,
+        }
+    }
+}
+
+impl CaseVerdict {
+    pub(in crate::report) fn title(self) -> &'static str {
+        match self {
+            CaseVerdict::Identical => Verdict::Identical.title(),
+            CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
+            CaseVerdict::Different => Verdict::Different.title(),
+            CaseVerdict::Unjudged => "Unjudged",
+        }
+    }
+
+    pub(in crate::report) fn name(self) -> &'static str {
+        match self {
+            CaseVerdict::Identical => "identical",
+            CaseVerdict::IdenticalInPart => "identical_in_part",
+            CaseVerdict::Different => "different",
+            CaseVerdict::Unjudged => "unjudged",
+        }
+    }
+}
 
 /// One of them.
 #[derive(Clone, Debug, Serialize)]
@@ -122,11 +161,7 @@ impl BatchCase {
         write_json(report, &mut json)?;
         Ok(BatchCase {
             name: name.to_owned(),
-            verdict: match report.verdict {
-                Verdict::Identical => CaseVerdict::Identical,
-                Verdict::IdenticalInPart => CaseVerdict::IdenticalInPart,
-                Verdict::Different => CaseVerdict::Different,
-            },
+            verdict: report.verdict.into(),
             error: None,
             summary: Some(Summary {
                 title: view.title(),
@@ -210,7 +245,7 @@ impl BatchCase {
     }
 
     /// What came out, in one line.
-    pub(in crate::report) fn said(&self) -> &str {
+    pub(in crate::report) fn sentence(&self) -> &str {
         let summary = self.summary.as_ref();
         let summary = summary.map(|summary| summary.sentence.as_str());
         self.error.as_deref().or(summary).unwrap_or_default()
@@ -224,18 +259,5 @@ impl BatchCase {
 
     pub(in crate::report) fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
-    }
-}
-
-impl Case {
-    /// The view of its report, if it has one.
-    ///
-    /// # Errors
-    /// Those of the file that it is in.
-    pub fn opened(&self) -> io::Result<Option<View>> {
-        let text = self.report.as_ref().map(Stored::text).transpose()?;
-        let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
-        let view = report.map(|report| report.view());
-        Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
     }
 }

@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, CaseVerdict};
-use crate::report::view::{counted, grouped};
-
 /// What a recording saw of a program. A call that may hold products counts as one product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -50,7 +47,7 @@ pub struct Covered {
     pub left_out: Vec<LeftOut>,
     /// Recorded ones that no case is of: somebody took it out.
     #[serde(skip)]
-    absent: u64,
+    pub(in crate::report) absent: u64,
 }
 
 impl Coverage {
@@ -82,13 +79,9 @@ impl Coverage {
     }
 }
 
-fn missing(all: &[LeftOut]) -> impl Iterator<Item = &LeftOut> {
-    all.iter().filter(|one| !one.on_request)
-}
-
 fn missed(all: &[LeftOut]) -> u64 {
-    let calls = missing(all).map(|one| one.calls);
-    calls.fold(0, u64::saturating_add)
+    let missed = all.iter().filter(|one| !one.on_request);
+    missed.fold(0, |sum, one| sum.saturating_add(one.calls))
 }
 
 impl Covered {
@@ -97,78 +90,8 @@ impl Covered {
         missed(&self.left_out)
     }
 
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.judged >= self.seen
-    }
-
-    /// `24 of 25 products judged`.
-    pub(in crate::report) fn sentence(&self) -> String {
-        let (judged, seen) = (grouped(self.judged), grouped(self.seen));
-        let noun = if self.seen == 1 {
-            "product"
-        } else {
-            "products"
-        };
-        format!("{judged} of {seen} {noun} judged")
-    }
-
-    /// What was left out, a line each.
-    pub(in crate::report) fn lines(&self) -> impl Iterator<Item = String> {
-        let absent = (self.absent > 0).then(|| {
-            let absent = counted(self.absent as usize, "product");
-            format!("recorded, but not among the cases: {absent}")
-        });
-        let left_out = self.left_out.iter().map(|one| {
-            let LeftOut {
-                op, module, why, ..
-            } = one;
-            let word = if one.on_request {
-                "left out on request"
-            } else {
-                "not recorded"
-            };
-            let calls = match one.calls {
-                1 => String::new(),
-                n => format!(" ({} calls)", grouped(n)),
-            };
-            let place = match module.as_str() {
-                "" => String::new(),
-                module => format!(" in {module}"),
-            };
-            format!("{word}: {op}{calls}{place}: {why}")
-        });
-        left_out.chain(absent)
-    }
-}
-
-impl Batch {
-    /// The same, as the verdict on a recording. `products` are the cases, in their order, that are products.
-    pub fn cover(&mut self, coverage: Coverage, products: &[bool]) {
-        let cases = products.iter().filter(|product| **product).count();
-        let judged = self.cases.iter().zip(products);
-        let judged =
-            judged.filter(|(case, product)| **product && case.verdict != CaseVerdict::Unjudged);
-        let Coverage {
-            seen,
-            recorded,
-            left_out,
-        } = coverage;
-        let covered = Covered {
-            judged: judged.count() as u64,
-            seen,
-            recorded,
-            left_out,
-            absent: recorded.saturating_sub(cases as u64),
-        };
-        if !covered.is_whole() {
-            self.verdict = self.verdict.max(CaseVerdict::IdenticalInPart);
-        }
-        self.coverage = Some(covered);
-    }
-
-    /// Products that ran, are not a case, and nobody asked to pass over.
-    pub fn missed(&self) -> u64 {
-        self.coverage.as_ref().map_or(0, Covered::missed)
     }
 }
 

@@ -1,14 +1,18 @@
 //! What many checks found, as one report. `docs/batch.md` is its contract.
 
 mod case;
+mod chain;
 mod coverage;
 
-use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 
-use super::view::grouped;
-use super::{Chain, Tool, Verdict};
+use serde::Serialize;
 
-pub use case::{BatchCase, KeptCase, Summary};
+use super::Tool;
+use crate::io::EscapedJson;
+
+pub use case::{BatchCase, CaseVerdict, KeptCase, Summary};
+pub use chain::{Chain, Link};
 pub use coverage::{Coverage, Covered, LeftOut};
 
 /// Value of the `schema` field.
@@ -57,49 +61,15 @@ pub struct Totals {
     pub unjudged: u64,
 }
 
-/// From the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CaseVerdict {
-    Identical,
-    IdenticalInPart,
-    Different,
-    Unjudged,
-}
-
-impl CaseVerdict {
-    pub(in crate::report) fn title(self) -> &'static str {
-        match self {
-            CaseVerdict::Identical => Verdict::Identical.title(),
-            CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
-            CaseVerdict::Different => Verdict::Different.title(),
-            CaseVerdict::Unjudged => "Unjudged",
-        }
-    }
-
-    pub(in crate::report) fn name(self) -> &'static str {
-        match self {
-            CaseVerdict::Identical => "identical",
-            CaseVerdict::IdenticalInPart => "identical_in_part",
-            CaseVerdict::Different => "different",
-            CaseVerdict::Unjudged => "unjudged",
-        }
-    }
-}
-
 impl Batch {
     /// Of at least one case.
     pub fn of(cases: Vec<BatchCase>) -> Batch {
         let count = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u64;
+        let worst = cases.iter().map(|case| case.verdict).max();
         Batch {
             schema: BATCH,
             tool: Tool::default(),
-            verdict: cases
-                .iter()
-                .map(|case| case.verdict)
-                .max()
-                .unwrap_or(CaseVerdict::Unjudged),
+            verdict: worst.unwrap_or(CaseVerdict::Unjudged),
             totals: Totals {
                 cases: cases.len() as u64,
                 identical: count(CaseVerdict::Identical),
@@ -114,31 +84,43 @@ impl Batch {
         }
     }
 
-    /// The totals as a sentence.
-    pub(in crate::report) fn sentence(&self) -> String {
-        let Totals {
-            cases,
-            identical,
-            identical_in_part,
-            different,
-            unjudged,
-        } = self.totals;
-        let part = match identical_in_part {
-            0 => String::new(),
-            n => format!("{} identical in part, ", grouped(n)),
+    /// The same, as the verdict on a recording. `products` are the cases, in their order, that are products.
+    pub fn cover(&mut self, coverage: Coverage, products: &[bool]) {
+        let cases = products.iter().filter(|product| **product).count();
+        let judged = self.cases.iter().zip(products);
+        let judged =
+            judged.filter(|(case, product)| **product && case.verdict != CaseVerdict::Unjudged);
+        let Coverage {
+            seen,
+            recorded,
+            left_out,
+        } = coverage;
+        let covered = Covered {
+            judged: judged.count() as u64,
+            seen,
+            recorded,
+            left_out,
+            absent: recorded.saturating_sub(cases as u64),
         };
-        let covered = self
-            .coverage
-            .as_ref()
-            .map(|covered| covered.sentence() + "; ");
-        format!(
-            "{}{} {}: {} identical, {part}{} different, {} could not be judged",
-            covered.unwrap_or_default(),
-            grouped(cases),
-            if cases == 1 { "case" } else { "cases" },
-            grouped(identical),
-            grouped(different),
-            grouped(unjudged)
-        )
+        if !covered.is_whole() {
+            self.verdict = self.verdict.max(CaseVerdict::IdenticalInPart);
+        }
+        self.coverage = Some(covered);
+    }
+
+    /// Products that ran, are not a case, and nobody asked to pass over.
+    pub fn missed(&self) -> u64 {
+        self.coverage.as_ref().map_or(0, Covered::missed)
+    }
+
+    /// Pretty-printed JSON as `write_json` has it, case by case.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut escaped = EscapedJson::of(out);
+        serde_json::to_writer_pretty(&mut escaped, self)?;
+        escaped.write_all(b"\n")?;
+        escaped.flush()
     }
 }

@@ -16,67 +16,55 @@ impl View {
     /// Those of the writer.
     pub fn github(&self, out: &mut dyn Write) -> io::Result<()> {
         let title = format!("tcverify: {}", self.title().to_lowercase());
-        let mut said = vec![self.sentence.clone()];
+        let mut lines = vec![self.sentence.clone()];
         for cause in &self.causes {
-            said.push(format!("likely cause: {}", cause.sentence));
-            said.extend(cause.command.clone());
+            lines.push(format!("likely cause: {}", cause.sentence));
+            lines.extend(cause.command.clone());
         }
-        said.extend(self.tried.clone());
-        said.extend(self.next.iter().map(|next| format!("next: {next}")));
-        let how = self
-            .differences
-            .iter()
-            .flat_map(|d| d.how.iter().chain(&d.place));
-        let facts = how.chain(self.facts()).chain(&self.ambiguity);
-        said.extend(facts.map(|fact| format!("{}: {}", fact.label, fact.lines.join("; "))));
+        lines.extend(self.tried.clone());
+        lines.extend(self.next.iter().map(|next| format!("next: {next}")));
+        lines.extend(
+            self.summary()
+                .map(|fact| format!("{}: {}", fact.label, fact.lines.join("; "))),
+        );
         let cards = self.sections.iter().flat_map(|section| &section.cards);
-        said.extend(cards.map(|card| format!("{}: {}", card.name, card.path)));
+        lines.extend(cards.map(|card| format!("{}: {}", card.name, card.path)));
         if let Some(differences) = &self.differences {
             let [one, other] = differences.names;
-            said.extend(differences.first.iter().take(LISTED).map(|(_, m)| {
+            lines.extend(differences.first.iter().take(LISTED).map(|(_, m)| {
                 let ulp = m.ulp.map_or(String::new(), |ulp| format!(", {ulp:+} ulp"));
                 let [left, right] = [&m.reproduced, &m.given];
                 format!("{:?}: 0x{left} {one}, 0x{right} {other}{ulp}", m.index)
             }));
         }
-        annotation(self.tone, &title, &said, out)?;
+        annotation(self.tone, &title, &lines, out)?;
         for case in self.uncovered.iter().chain(&self.cases) {
             if case.tone == Tone::Good && case.qualified.is_empty() {
                 continue;
             }
-            let tone = match case.tone {
-                Tone::Good => Tone::Part,
-                tone => tone,
-            };
-            let word = format!("{}{}", case.word, case.qualified).to_lowercase();
-            let title = format!("tcverify: {}: {word}", case.name);
-            let cause = case
-                .cause
-                .as_ref()
-                .map(|cause| format!("likely cause: {cause}"));
-            let next = case.next.as_ref().map(|next| format!("next: {next}"));
-            let said: Vec<_> = [Some(case.said.clone()), cause, next]
-                .into_iter()
-                .flatten()
-                .collect();
-            annotation(tone, &title, &said, out)?;
+            let title = format!("tcverify: {}: {}", case.name, case.title().to_lowercase());
+            let mut lines = vec![case.said.clone()];
+            let cause = case.cause.iter();
+            lines.extend(cause.map(|cause| format!("likely cause: {cause}")));
+            lines.extend(case.next.iter().map(|next| format!("next: {next}")));
+            annotation(case.tone.min(Tone::Part), &title, &lines, out)?;
         }
         Ok(())
     }
 }
 
-fn annotation(tone: Tone, title: &str, said: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn annotation(tone: Tone, title: &str, lines: &[String], out: &mut dyn Write) -> io::Result<()> {
     let level = match tone {
         Tone::Good => "notice",
         Tone::Part => "warning",
         Tone::Bad | Tone::Unsure => "error",
     };
-    let said: Vec<_> = said.iter().map(|text| line(text)).collect();
+    let lines: Vec<_> = lines.iter().map(|text| line(text)).collect();
     writeln!(
         out,
         "::{level} title={}::{}",
         property(&line(title)),
-        data(&said.join("\n"))
+        data(&lines.join("\n"))
     )
 }
 
@@ -95,13 +83,13 @@ mod tests {
 
     #[test]
     fn a_command_is_one_line() {
-        let said = [
+        let lines = [
             "50 %\r".to_owned(),
             "::error::x".to_owned(),
             "##[error]x\n##vso[task]".to_owned(),
         ];
         let mut out = Vec::new();
-        annotation(Tone::Bad, "a: b, c", &said, &mut out).unwrap();
+        annotation(Tone::Bad, "a: b, c", &lines, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(
             text,

@@ -70,7 +70,7 @@ impl View {
     }
 }
 
-/// A case; `body` says all of one that failed.
+/// A case as a test; `body` is the text of one that failed.
 fn tested(case: &Case, body: impl FnOnce() -> io::Result<String>) -> io::Result<TestCase> {
     let passed = matches!(case.tone, Tone::Good | Tone::Part);
     let status = match case.tone {
@@ -93,16 +93,10 @@ fn tested(case: &Case, body: impl FnOnce() -> io::Result<String>) -> io::Result<
         }
     };
     let mut test = TestCase::new(line(&case.name), status);
-    // What agrees in part, or by what was accepted, passes and says so.
+    // A case that agrees in part, or within a tolerance, passes and says so.
     let part = case.tone == Tone::Part || !case.qualified.is_empty();
     if passed && part && case.state != "skipped" {
-        let Case {
-            word,
-            qualified,
-            said,
-            ..
-        } = case;
-        test.set_system_out(line(&format!("{word}{qualified}: {said}")));
+        test.set_system_out(line(&format!("{}: {}", case.title(), case.said)));
     }
     test.set_classname(line(&case.class));
     Ok(test)
@@ -112,7 +106,7 @@ fn line(text: &str) -> XmlString {
     xml(&escaped(text))
 }
 
-/// What means itself; of characters that are not controls XML lacks two.
+/// Text as XML may hold it: besides controls, two characters are forbidden.
 fn xml(text: &str) -> XmlString {
     XmlString::new(without_commands(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::html::rank;
 use crate::io::{escaped as line, without_commands};
 use crate::report::Tool;
 use crate::report::view::{Differences, Fact, Item, Tone, View, capital, grouped};
@@ -43,16 +42,8 @@ impl View {
         if !self.cases.is_empty() {
             self.case_rows(out)?;
         }
-        let how = self
-            .differences
-            .iter()
-            .flat_map(|d| d.how.iter().chain(&d.place));
-        table(how.chain(self.facts()).chain(&self.ambiguity), out)?;
-        for section in self
-            .sections
-            .iter()
-            .filter(|section| !section.outline.is_empty())
-        {
+        table(self.summary(), out)?;
+        for section in self.outlined() {
             writeln!(out, "\n### {}\n", escaped(&section.heading))?;
             outline(&section.outline, 0, out)?;
         }
@@ -65,8 +56,7 @@ impl View {
                 "\n<details><summary>SHA-256</summary>\n\n| what | SHA-256 | of |\n|---|---|---|"
             )?;
             for digest in self.digests() {
-                let name = format!("{} {}", digest.of, digest.part);
-                let (name, about) = (escaped(name.trim_end()), escaped(&digest.about));
+                let (name, about) = (escaped(&digest.name()), escaped(&digest.about));
                 writeln!(out, "| {name} | `{}` | {about} |", line(&digest.sha256))?;
             }
             writeln!(out, "\n</details>")?;
@@ -81,7 +71,7 @@ impl View {
         writeln!(out, "\n{name} {version}")
     }
 
-    /// One line a case, those first that went wrong.
+    /// One row per case, the worst first.
     fn case_rows(&self, out: &mut dyn Write) -> io::Result<()> {
         for group in self.groups() {
             if group.cases.len() > 1 {
@@ -89,16 +79,11 @@ impl View {
             }
         }
         writeln!(out, "\n| case | verdict | | model |\n|---|---|---|---|")?;
-        let mut cases: Vec<_> = self.cases.iter().collect();
-        cases.sort_by_key(|case| rank(case.tone));
-        for case in cases {
-            let cause = case
-                .cause
-                .as_ref()
-                .map_or(String::new(), |cause| format!(": {cause}"));
-            let verdict = format!("{}{}", case.word, case.qualified);
+        for (_, case) in self.worst_first() {
+            let cause = case.cause.as_ref();
+            let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
             let said = format!("{}{cause}", case.said);
-            let cells = [&case.name, &verdict, &said, &case.by].map(|text| escaped(text));
+            let cells = [&case.name, &case.title(), &said, &case.by].map(|text| escaped(text));
             writeln!(out, "| {} |", cells.join(" | "))?;
         }
         Ok(())
@@ -147,16 +132,13 @@ fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> 
             escaped(&m.given_value)
         )?;
     }
-    match differences
-        .count
-        .saturating_sub(differences.first.len() as u64)
-    {
+    match differences.hidden(differences.first.len()) {
         0 => Ok(()),
         hidden => writeln!(out, "\n\u{2026} and {} more", grouped(hidden)),
     }
 }
 
-/// A line of code, in a block that nothing in it can end.
+/// A line of code, in a block that the line cannot end.
 fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     let text = without_commands(&line(text));
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -164,7 +146,7 @@ fn block(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{fence}{language}\n{text}\n{fence}")
 }
 
-/// One line that means itself, in a cell of a table too.
+/// One line of plain text, safe in a table's cell, too.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in line(text).chars() {
@@ -172,7 +154,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
             '&' => escaped += "&amp;",
-            // Whom it would call, and what it would link to.
+            // No mention of a user.
             '@' => escaped += "&#64;",
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
                 escaped.push('\\');

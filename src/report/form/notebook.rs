@@ -1,12 +1,13 @@
-//! A view in the cell of a notebook: summary and map, without script, style of its own that touches nothing around it,
-//! and nothing that is loaded.
+//! A view in the cell of a notebook: summary and map, without scripts, and with styles that affect nothing else. Nothing
+//! is loaded.
 
 use std::io::{self, Write};
 
 use maud::{Markup, PreEscaped, html};
 
-use super::html::{class, lines, plain_map, rank, text};
-use crate::report::view::{Case, Item, View, capital, grouped};
+use super::html::page::{lines, text};
+use super::html::{class, plain_map};
+use crate::report::view::{Item, View, capital, grouped};
 
 /// Mismatches, and cases, that are listed.
 const LISTED: usize = 5;
@@ -40,10 +41,8 @@ impl View {
         let first = self.differences.iter().flat_map(|d| &d.first).take(LISTED);
         let rows: Vec<_> = first.map(|(_, mismatch)| mismatch).collect();
         let names = self.differences.as_ref().map_or([""; 2], |d| d.names);
-        let more = self
-            .differences
-            .as_ref()
-            .map_or(0, |d| d.count.saturating_sub(rows.len() as u64));
+        let differences = self.differences.as_ref();
+        let more = differences.map_or(0, |d| d.hidden(rows.len()));
         let page = html! {
             div class={ "tcverify-report " (class(self.tone)) } {
                 style { (PreEscaped(STYLE)) } "\n"
@@ -56,7 +55,7 @@ impl View {
                 @for fact in self.differences.iter().flat_map(|d| &d.place).chain(&self.ambiguity) {
                     div.s { (text(&capital(&fact.label))) ": " (text(&fact.lines.join("; "))) } "\n"
                 }
-                @for section in self.sections.iter().filter(|section| !section.outline.is_empty()) {
+                @for section in self.outlined() {
                     div.s { (text(&section.heading)) } (outline(&section.outline)) "\n"
                 }
                 @if !self.cases.is_empty() { (self.case_table()) }
@@ -77,14 +76,13 @@ impl View {
         writeln!(out, "{}", page.into_string())
     }
 
-    /// One line a case, those first that went wrong, as far as a cell holds.
+    /// One row per case, the worst first, up to a limit.
     fn case_table(&self) -> Markup {
-        let mut cases: Vec<&Case> = self.cases.iter().collect();
-        cases.sort_by_key(|case| rank(case.tone));
+        let cases = self.worst_first();
         html! {
             table {
                 tr { th { "case" } th { "verdict" } th { "what came out" } th { "model" } } "\n"
-                @for case in cases.iter().take(CASES) {
+                @for (_, case) in cases.iter().take(CASES) {
                     tr { td { (text(&case.name)) } td class={ "v " (class(case.tone)) } { (text(&case.word)) (text(&case.qualified)) }
                         td { (lines(&case.said)) @if let Some(cause) = &case.cause { ": " (text(cause)) } }
                         td { (text(&case.by)) } } "\n"

@@ -1,4 +1,4 @@
-//! For people: text with colours, which whoever owns the stream strips where they are not wanted.
+//! Text with colours for people; whoever owns the stream strips unwanted colours.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -6,17 +6,19 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use crate::io::escaped;
-use crate::report::view::{Case, Differences, Fact, Group, Item, Tone, View, Weight, grouped};
+use crate::report::view::{
+    Case, Differences, Digest, Fact, Group, Item, Tone, View, Weight, grouped,
+};
 use crate::report::{Report, Tool};
 
 /// How much of a view text shows, and how wide it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Columns: sentences go on under themselves. What is to be copied, commands and digests, stays in one piece.
+    /// Columns: longer sentences are wrapped. Commands and digests, which people copy, are not.
     pub width: usize,
-    /// SHA-256 of everything.
+    /// Whether digests are shown.
     pub digests: bool,
-    /// Of many cases, every one.
+    /// Whether all of many cases are shown.
     pub verbose: bool,
 }
 
@@ -33,7 +35,7 @@ impl Default for Layout {
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-/// Fewer columns hold no sentence.
+/// Fewer columns are too few for a sentence.
 const LEAST: usize = 40;
 
 /// Where the text of a row begins.
@@ -42,7 +44,7 @@ const INDENT: usize = 12;
 /// Columns of the longest bar.
 const BAR: usize = 30;
 
-/// Cases, cases of one group, and groups that are shown of many.
+/// How many cases, cases of one group, and groups are shown of many.
 const CASES: usize = 20;
 const NAMES: usize = 3;
 const KINDS: usize = 6;
@@ -98,16 +100,12 @@ impl View {
             writeln!(page.out)?;
         }
         page.facts(self.facts().chain(&self.ambiguity))?;
-        let outlined = self
-            .sections
-            .iter()
-            .filter(|section| !section.outline.is_empty());
-        for section in outlined.clone() {
+        for section in self.outlined() {
             writeln!(page.out, "{}", section.heading)?;
             page.outline(&section.outline, 2)?;
             writeln!(page.out)?;
         }
-        if outlined.count() > 0 {
+        if self.outlined().next().is_some() {
             return Ok(());
         }
         if layout.digests {
@@ -134,7 +132,7 @@ impl View {
         String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
     }
 
-    /// The verdict in one line, with its rule and how that is known; of many cases a line for each, too.
+    /// The verdict in one line, with its rule and evidence; and a line for each case.
     ///
     /// # Errors
     /// Those of the writer.
@@ -145,23 +143,16 @@ impl View {
             Some(rule) => format!("; {rule} ({})", self.evidence),
             None => String::new(),
         };
-        let said = format!("{}{by}", self.sentence);
-        writeln!(out, "{style}{}{style:#}  {}", self.head(), escaped(&said))?;
+        let sentence = escaped(&format!("{}{by}", self.sentence));
+        writeln!(out, "{style}{}{style:#}  {sentence}", self.head())?;
         for case in &self.cases {
             let style = case.tone.style();
-            let title = format!("{}{}", case.word.to_uppercase(), case.qualified);
-            let by = if case.by.is_empty() {
-                String::new()
-            } else {
-                format!("; {}", case.by)
-            };
-            let said = format!("{}: {}{by}", case.name, case.said);
-            writeln!(
-                out,
-                "{style}{}{style:#}  {}",
-                escaped(&title),
-                escaped(&said)
-            )?;
+            let head = escaped(&format!("{}{}", case.word.to_uppercase(), case.qualified));
+            let mut sentence = format!("{}: {}", case.name, case.said);
+            if !case.by.is_empty() {
+                sentence += &format!("; {}", case.by);
+            }
+            writeln!(out, "{style}{head}{style:#}  {}", escaped(&sentence))?;
         }
         Ok(())
     }
@@ -174,7 +165,7 @@ impl View {
 impl Page<'_> {
     fn headline(&mut self, view: &View) -> io::Result<()> {
         let (style, head, sentence) = (view.tone.style(), view.head(), escaped(&view.sentence));
-        // A head that leaves no room has a line of its own.
+        // A head that leaves no room for the sentence gets a line of its own.
         let gap = if view.word.is_empty() { " " } else { "  " };
         let indent = head.chars().count() + gap.len();
         let room = self.width.saturating_sub(indent);
@@ -200,10 +191,10 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// No line ends within what the text holds: much of it comes from files and names.
+    /// A labelled text. It comes from files, too, so its own line ends are escaped.
     fn row(&mut self, label: &str, style: Style, text: &str) -> io::Result<()> {
         let (label, text) = (escaped(label), escaped(text));
-        // A label that fills its column still ends before the text.
+        // A label that fills its column is still followed by a space.
         let room = self.width.saturating_sub(INDENT);
         for (i, line) in wrapped(&text, room).into_iter().enumerate() {
             let label = if i == 0 { &label } else { "" };
@@ -215,7 +206,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Lines and what is under them; what is to be copied is one line, however long.
+    /// Lines and those under them; commands are not wrapped.
     fn outline(&mut self, items: &[Item], indent: usize) -> io::Result<()> {
         for item in items {
             let style = match (item.weight, item.command) {
@@ -237,7 +228,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// One line, however long: what is to be copied.
+    /// One line that is not wrapped, because people copy it.
     fn whole(&mut self, label: &str, text: &str) -> io::Result<()> {
         writeln!(self.out, "  {QUIET}{label:<9}{QUIET:#} {}", escaped(text))
     }
@@ -245,16 +236,12 @@ impl Page<'_> {
     fn histogram(&mut self, differences: &Differences) -> io::Result<()> {
         let rows = &differences.distances;
         let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        let ranges = rows.iter().map(|(range, _)| range.len()).max().unwrap_or(0);
-        let counts = rows
-            .iter()
-            .map(|(_, count)| grouped(*count).len())
-            .max()
-            .unwrap_or(0);
+        let ranges = longest(rows.iter().map(|(range, _)| range.len()));
+        let counts = longest(rows.iter().map(|(_, count)| grouped(*count).len()));
         let room = self.width.saturating_sub(INDENT + ranges + counts + 4);
-        let longest = room.clamp(1, BAR) as u64;
+        let full = room.clamp(1, BAR) as u64;
         for (i, (range, count)) in rows.iter().enumerate() {
-            let bar = (u128::from(*count) * u128::from(longest)).div_ceil(most.into());
+            let bar = (u128::from(*count) * u128::from(full)).div_ceil(most.into());
             let text = format!(
                 "{range:>ranges$}  {:>counts$}  {}",
                 grouped(*count),
@@ -265,7 +252,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The first mismatches: a line each, or two where one is too long.
+    /// The first mismatches, in one line each, or two if one is too long.
     fn listed(&mut self, differences: &Differences) -> io::Result<()> {
         if differences.first.is_empty() {
             return Ok(());
@@ -277,14 +264,9 @@ impl Page<'_> {
             (format!("{:?}", m.index), m, ulp, values)
         });
         let rows: Vec<_> = rows.collect();
-        let index_width = rows
-            .iter()
-            .map(|(index, ..)| index.len())
-            .max()
-            .unwrap_or(0)
-            .max(5);
-        let values_width = rows.iter().map(|(.., values)| values.len()).max();
-        let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width.unwrap_or(0);
+        let index_width = longest(rows.iter().map(|(index, ..)| index.len())).max(5);
+        let values_width = longest(rows.iter().map(|(.., values)| values.len()));
+        let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width;
         let narrow = one_line > self.width;
         let last = if narrow {
             format!("\n  {:index_width$}  values", "")
@@ -305,7 +287,7 @@ impl Page<'_> {
             let codes = format!("0x{}  0x{}  0x{}", m.reproduced, m.given, m.xor);
             writeln!(self.out, "  {index:<index_width$}  {codes}{last}")?;
         }
-        match differences.count.saturating_sub(rows.len() as u64) {
+        match differences.hidden(rows.len()) {
             0 => Ok(()),
             hidden => {
                 let text = format!("  ... and {} more (--max-mismatches)", grouped(hidden));
@@ -314,17 +296,13 @@ impl Page<'_> {
         }
     }
 
-    /// Digests and what they are of, on a line of its own where one is too short.
+    /// Digests and what they are of, which gets its own line if one is too short.
     fn digests(&mut self, view: &View) -> io::Result<()> {
         writeln!(self.out, "\n  SHA-256")?;
-        let name = |of: &str, part: &str| escaped(format!("{of} {part}").trim_end());
-        let width = view
-            .digests()
-            .map(|d| name(&d.of, d.part).chars().count())
-            .max()
-            .unwrap_or(0);
+        let name = |digest: &Digest| escaped(&digest.name());
+        let width = longest(view.digests().map(|digest| name(digest).chars().count()));
         for digest in view.digests() {
-            let (name, about) = (name(&digest.of, digest.part), escaped(&digest.about));
+            let (name, about) = (name(digest), escaped(&digest.about));
             let mut line = format!("    {name:<width$}  {}", escaped(&digest.sha256));
             if !about.is_empty() {
                 let room = line.chars().count() + 2 + about.chars().count() <= self.width;
@@ -340,7 +318,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Those first that went wrong, by what they have in common; then one line a case.
+    /// Groups of bad cases, then one line per case.
     fn cases(&mut self, view: &View, layout: Layout) -> io::Result<()> {
         let groups = view.groups();
         let [kinds, names] = if layout.verbose {
@@ -378,14 +356,8 @@ impl Page<'_> {
         let shown: Vec<&Case> = view.cases.iter().filter(plain).collect();
         let most = if many { CASES } else { usize::MAX };
         let names: Vec<_> = shown.iter().map(|case| escaped(&case.name)).collect();
-        let width = names
-            .iter()
-            .map(|name| name.chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(48);
-        let words = shown.iter().map(|case| case.word.chars().count());
-        let words = words.max().unwrap_or(0).max(9);
+        let width = longest(names.iter().map(|name| name.chars().count())).min(48);
+        let words = longest(shown.iter().map(|case| case.word.chars().count())).max(9);
         for (case, name) in shown.iter().zip(&names).take(most) {
             let (style, word) = (case.tone.style(), case.word.to_uppercase());
             let row = format!(
@@ -394,8 +366,7 @@ impl Page<'_> {
             );
             writeln!(self.out, "  {}", row.trim_end())?;
             if !case.qualified.is_empty() && !case.is_bad() {
-                let title = format!("{}{}", case.word, case.qualified);
-                writeln!(self.out, "  {:words$}  {}", "", escaped(&title))?;
+                writeln!(self.out, "  {:words$}  {}", "", escaped(&case.title()))?;
             }
         }
         if many {
@@ -410,7 +381,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What is known of one that went wrong.
+    /// A bad case in detail.
     fn failed(&mut self, case: &Case, group: &Group, layout: Layout) -> io::Result<()> {
         let style = case.tone.style();
         writeln!(self.out, "    {style}{}{style:#}", escaped(&case.name))?;
@@ -427,11 +398,8 @@ impl Page<'_> {
         if !group.heading.ends_with(&case.said) {
             self.row("", Style::new(), &case.said)?;
         }
-        if let Some(cause) = case
-            .cause
-            .as_ref()
-            .filter(|cause| !group.heading.ends_with(*cause))
-        {
+        let cause = case.cause.as_ref();
+        if let Some(cause) = cause.filter(|cause| !group.heading.ends_with(*cause)) {
             self.row("cause", Style::new(), cause)?;
         }
         let facts = case.card.iter().flat_map(|card| &card.facts);
@@ -450,8 +418,12 @@ impl Report {
     }
 }
 
-/// A text in lines that are not wider, cut at spaces alone: a longer word has a line of its own. At least
-/// one line.
+/// The longest of some lengths; 0 if there are none.
+fn longest(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.max().unwrap_or(0)
+}
+
+/// A text in lines of at most this width, cut at spaces: a longer word gets its own line. At least one line.
 pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     if text.len() <= width {
         return vec![text];
@@ -470,7 +442,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     lines
 }
 
-/// Words and where they begin; the spaces before the first are its own.
+/// Words and where they begin.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut place = 0;
     let words = text.split(' ').map(move |word| {

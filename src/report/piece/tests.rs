@@ -176,6 +176,14 @@ fn pieces_make_the_comparison_of_all_rows_and_that_is_what_a_hand_counts() {
     assert_eq!(counted, lanes);
 }
 
+/// Joins an honest piece of the first rows in which something was changed.
+fn join_forged(d: &Tensor, honest: &Value, place: &str, value: &Value) -> Result<(), &'static str> {
+    let mut forged = honest.clone();
+    let changed = forged.pointer_mut(place);
+    *changed.unwrap_or_else(|| panic!("{place}")) = value.clone();
+    join(&mut differ(d, UNITS), &forged, 0..CUT)
+}
+
 #[test]
 fn a_piece_that_cannot_be_is_refused() {
     const ROWS: &str = "it names elements outside its rows";
@@ -186,7 +194,7 @@ fn a_piece_that_cannot_be_is_refused() {
     assert_eq!(honest["found"]["mismatches"], 4);
     let mut others = Vec::new();
     let fourth = json!([14, 0x3f80_00e0, 0x3f80_00e5]);
-    for (place, value, said) in [
+    for (place, value, expected) in [
         (
             "/compared",
             json!(14),
@@ -248,12 +256,8 @@ fn a_piece_that_cannot_be_is_refused() {
         ("/units", json!([4]), Err("it counts by different units")),
         ("/units", json!(null), Err("it counts by different units")),
     ] {
-        let mut forged = honest.clone();
-        *forged
-            .pointer_mut(place)
-            .unwrap_or_else(|| panic!("{place}")) = value.clone();
-        let found = join(&mut differ(&d, UNITS), &forged, 0..CUT);
-        if found != said {
+        let found = join_forged(&d, &honest, place, &value);
+        if found != expected {
             others.push((place, value, found));
         }
     }
@@ -279,13 +283,7 @@ fn where_nothing_differs_nothing_is_named() {
         ("/columns", json!([[0, 1]])),
         ("/units", json!([1, 0, 0, 0])),
     ] {
-        let mut forged = honest.clone();
-        *forged
-            .pointer_mut(place)
-            .unwrap_or_else(|| panic!("{place}")) = value.clone();
-        assert!(
-            join(&mut differ(&d, UNITS), &forged, 0..CUT).is_err(),
-            "{place} {value}"
-        );
+        let found = join_forged(&d, &honest, place, &value);
+        assert!(found.is_err(), "{place} {value}");
     }
 }

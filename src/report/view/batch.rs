@@ -1,9 +1,13 @@
 //! The view of many checks, and what groups of cases have in common.
 
-use super::said::grouped;
+use std::io;
+
+use super::phrase::{counted, grouped};
 use super::{Case, Fact, Section, Tone, View};
 use crate::io::escaped_name;
-use crate::report::{Batch, BatchCase, CaseVerdict, Covered};
+use crate::report::{
+    Batch, BatchCase, CaseVerdict, Chain, Covered, LeftOut, Report, Stored, Totals, Verdict,
+};
 
 /// Cases that went wrong in the same way.
 pub struct Group<'a> {
@@ -12,39 +16,29 @@ pub struct Group<'a> {
 }
 
 impl Batch {
-    /// What it says. `page` names the page of a case that has one, beside the one of all.
+    /// The view. `page` names the file of a case's own page, if it has one.
     pub fn view(&self, page: &dyn Fn(usize) -> Option<String>) -> View {
         let totals = &self.totals;
         let (tone, word) = match (self.verdict, totals.different) {
             (CaseVerdict::Unjudged, 0) => (Tone::Unsure, "Not all could be judged"),
             (CaseVerdict::Unjudged, _) => (Tone::Bad, CaseVerdict::Different.title()),
-            // Of products that ran and were not recorded nothing is known.
+            // Products that were not recorded may differ.
             (CaseVerdict::IdenticalInPart, _) if self.missed() > 0 => {
                 (Tone::Unsure, CaseVerdict::IdenticalInPart.title())
             }
-            (verdict, _) => (verdict.tone(), verdict.title()),
+            (verdict, _) => (verdict.into(), verdict.title()),
         };
-        let mut facts = Vec::new();
-        facts.extend(self.policy.as_ref().map(|policy| {
-            Fact::new(
-                "policy",
-                format!("{} (sha256 {})", policy.name, policy.sha256),
-            )
-        }));
+        let policy = self.policy.iter().map(|policy| {
+            let text = format!("{} (sha256 {})", policy.name, policy.sha256);
+            Fact::new("policy", text)
+        });
         let left_out: Vec<String> = self.coverage.iter().flat_map(Covered::lines).collect();
-        if !left_out.is_empty() {
-            facts.push(Fact {
-                lines: left_out.clone(),
-                ..Fact::caution("left out", "")
-            });
-        }
-        if let Some(chain) = &self.chain {
-            let lines = chain.sentences();
-            facts.push(Fact {
-                lines,
-                ..Fact::new("layer", "")
-            });
-        }
+        let out = Fact::several("left out", left_out.iter().cloned());
+        let layer = self.chain.iter().flat_map(Chain::sentences);
+        let facts = policy
+            .chain(out.map(|fact| fact.caution_if(true)))
+            .chain(Fact::several("layer", layer))
+            .collect();
         let figures = [
             ("cases", totals.cases),
             ("identical", totals.identical),
@@ -52,9 +46,9 @@ impl Batch {
             ("different", totals.different),
             ("unjudged", totals.unjudged),
         ];
-        let figures = figures
-            .into_iter()
-            .filter(|(name, count)| *count > 0 || *name == "different");
+        let figures = figures.into_iter();
+        let figures = figures.filter(|(name, count)| *count > 0 || *name == "different");
+        let cases = self.cases.iter().enumerate();
         View {
             schema: self.schema.to_string(),
             tone,
@@ -69,22 +63,42 @@ impl Batch {
                 facts,
                 ..Section::default()
             }],
-            cases: self
-                .cases
-                .iter()
-                .enumerate()
-                .map(|(i, case)| shown(case, page(i)))
-                .collect(),
+            cases: cases.map(|(i, case)| shown(case, page(i))).collect(),
             noun: "case",
             uncovered: self.uncovered(&left_out),
-            test: ["tcverify".to_owned(), "tcverify".to_owned(), String::new()],
+            test: ["tcverify", "tcverify", ""].map(str::to_owned),
             ..View::default()
         }
     }
-}
 
-impl Batch {
-    /// Products that are not a case: what a test that could not run to its end is to a CI server, or one that was skipped.
+    /// The totals as a sentence.
+    fn sentence(&self) -> String {
+        let Totals {
+            cases,
+            identical,
+            identical_in_part,
+            different,
+            unjudged,
+        } = self.totals;
+        let part = match identical_in_part {
+            0 => String::new(),
+            n => format!("{} identical in part, ", grouped(n)),
+        };
+        let covered = self
+            .coverage
+            .as_ref()
+            .map(|covered| covered.sentence() + "; ");
+        format!(
+            "{}{}: {} identical, {part}{} different, {} could not be judged",
+            covered.unwrap_or_default(),
+            counted(cases, "case"),
+            grouped(identical),
+            grouped(different),
+            grouped(unjudged)
+        )
+    }
+
+    /// Products that are not among the cases. To a CI server they are a test that failed to run, or was skipped.
     fn uncovered(&self, left_out: &[String]) -> Option<Case> {
         let covered = self.coverage.as_ref().filter(|_| !left_out.is_empty())?;
         let (tone, state) = match self.missed() {
@@ -103,9 +117,77 @@ impl Batch {
     }
 }
 
-impl CaseVerdict {
-    fn tone(self) -> Tone {
-        match self {
+impl Covered {
+    /// `24 of 25 products judged`.
+    fn sentence(&self) -> String {
+        let seen = counted(self.seen, "product");
+        format!("{} of {seen} judged", grouped(self.judged))
+    }
+
+    /// What was left out, one line each.
+    fn lines(&self) -> impl Iterator<Item = String> {
+        let absent = (self.absent > 0).then(|| {
+            let absent = counted(self.absent, "product");
+            format!("recorded, but not among the cases: {absent}")
+        });
+        let left_out = self.left_out.iter().map(|one| {
+            let LeftOut {
+                op, module, why, ..
+            } = one;
+            let word = if one.on_request {
+                "left out on request"
+            } else {
+                "not recorded"
+            };
+            let calls = match one.calls {
+                1 => String::new(),
+                n => format!(" ({} calls)", grouped(n)),
+            };
+            let place = match module.as_str() {
+                "" => String::new(),
+                module => format!(" in {module}"),
+            };
+            format!("{word}: {op}{calls}{place}: {why}")
+        });
+        left_out.chain(absent)
+    }
+}
+
+impl Chain {
+    /// One sentence for the links, and one for each kind of step.
+    fn sentences(&self) -> Vec<String> {
+        let linked = format!(
+            "{} of other steps; {} identical",
+            match self.links.len() {
+                1 => "1 array is a result".to_owned(),
+                n => format!("{} arrays are results", grouped(n as u64)),
+            },
+            match self.identical.len() {
+                1 => "1 linked step is".to_owned(),
+                n => format!("{} linked steps are", grouped(n as u64)),
+            }
+        );
+        let others = [
+            (
+                "compared only in part, and identical there",
+                &self.identical_in_part,
+            ),
+            ("differs first", &self.first_different),
+            (
+                "also differ, after a step that differs or was not judged",
+                &self.different_after,
+            ),
+            ("not judged", &self.unjudged),
+        ];
+        let others = others.into_iter().filter(|(_, names)| !names.is_empty());
+        let others = others.map(|(what, names)| format!("{what}: {}", names.join(", ")));
+        std::iter::once(linked).chain(others).collect()
+    }
+}
+
+impl From<CaseVerdict> for Tone {
+    fn from(verdict: CaseVerdict) -> Tone {
+        match verdict {
             CaseVerdict::Identical => Tone::Good,
             CaseVerdict::IdenticalInPart => Tone::Part,
             CaseVerdict::Different => Tone::Bad,
@@ -114,29 +196,31 @@ impl CaseVerdict {
     }
 }
 
+impl From<Verdict> for Tone {
+    fn from(verdict: Verdict) -> Tone {
+        CaseVerdict::from(verdict).into()
+    }
+}
+
 fn shown(case: &BatchCase, page: Option<String>) -> Case {
     let word = case.verdict.title();
+    let qualified = case.title().strip_prefix(word).unwrap_or_default();
     let summary = case.summary.as_ref();
     let cause = summary.and_then(|summary| summary.cause.clone());
     let group = match case.verdict {
-        CaseVerdict::Unjudged => case.said().to_owned(),
-        _ => cause
-            .as_ref()
-            .map_or("no cause was found".to_owned(), |cause| {
-                cause.kind.replace('_', " ")
-            }),
+        CaseVerdict::Unjudged => case.sentence().to_owned(),
+        _ => match &cause {
+            Some(cause) => cause.kind.replace('_', " "),
+            None => "no cause was found".to_owned(),
+        },
     };
     Case {
         name: escaped_name(&case.name),
-        tone: case.verdict.tone(),
+        tone: case.verdict.into(),
         state: case.verdict.name().to_owned(),
         word: word.to_owned(),
-        qualified: case
-            .title()
-            .strip_prefix(word)
-            .unwrap_or_default()
-            .to_owned(),
-        said: case.said().to_owned(),
+        qualified: qualified.to_owned(),
+        said: case.sentence().to_owned(),
         by: case.model().to_owned(),
         class: match case.model() {
             "" => "tcverify".to_owned(),
@@ -152,14 +236,30 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
 }
 
 impl Case {
-    /// Whether something is wrong with it.
+    /// The view of its report, if it has one.
+    ///
+    /// # Errors
+    /// Those of the file that holds it.
+    pub fn opened(&self) -> io::Result<Option<View>> {
+        let text = self.report.as_ref().map(Stored::text).transpose()?;
+        let report = text.and_then(|text| serde_json::from_str::<Report>(&text).ok());
+        let view = report.map(|report| report.view());
+        Ok(view.map(|view| view.then(self.next.iter().cloned().collect())))
+    }
+
+    /// The verdict, how much it covers, and what it accepts.
+    pub fn title(&self) -> String {
+        format!("{}{}", self.word, self.qualified)
+    }
+
+    /// Whether it differs, or has no verdict.
     pub fn is_bad(&self) -> bool {
         matches!(self.tone, Tone::Bad | Tone::Unsure)
     }
 }
 
 impl View {
-    /// Cases that went wrong, by what they have in common: differing ones first, the largest group first.
+    /// Bad cases, grouped by what they have in common: differing ones first, then the largest group first.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group> = Vec::new();
         for case in self.cases.iter().filter(|case| case.is_bad()) {
@@ -191,15 +291,14 @@ impl View {
 /// `18 cases different: bit flipped`
 fn heading(cases: &[&Case], noun: &str) -> String {
     let first = cases[0];
-    let s = if cases.len() == 1 { "" } else { "s" };
     let word = first.word.to_lowercase();
     let same = |of: fn(&Case) -> Option<&str>| {
-        let said = of(first);
-        said.filter(|_| cases.iter().all(|case| of(case) == said))
+        let text = of(first);
+        text.filter(|_| cases.iter().all(|case| of(case) == text))
     };
     let group = (first.group != word).then_some(&*first.group);
     let why = same(|case| case.cause.as_deref()).or(group);
     let why = why.or_else(|| same(|case| Some(&case.said)));
     let why = why.map_or(String::new(), |why| format!(": {why}"));
-    format!("{} {noun}{s} {word}{why}", grouped(cases.len() as u64))
+    format!("{} {word}{why}", counted(cases.len() as u64, noun))
 }

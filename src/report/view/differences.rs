@@ -1,15 +1,16 @@
 //! Which elements differ, how, and which group of mismatches each belongs to.
 
-use super::said::{grouped, of, signed};
+use super::phrase::{grouped, of, signed};
 use super::{Cause, Differences, Fact, Mark};
 use crate::emu::layout::Units;
 use crate::num::Format;
-use crate::report::{self, Bucket, Comparison, Mismatch, Outcome};
+use crate::report::map::largest;
+use crate::report::{self, Comparison, Gathered, Kind, Mismatch};
 
-/// Mismatches so few that each is pointed at.
+/// So few mismatches are marked one by one.
 const FEW: u64 = 8;
 
-/// A comparison of a result in which some elements differ.
+/// The differences of a comparison, if there are any.
 pub fn of_comparison(
     c: &Comparison,
     (causes, places): (&[report::Cause], &[report::Place]),
@@ -19,18 +20,16 @@ pub fn of_comparison(
         return None;
     }
     let areas = areas(causes, places);
-    let kinds = classes(c);
-    let named: Vec<_> = kinds
-        .iter()
+    let classes = classes(c);
+    let named = classes.iter();
+    let named: Vec<_> = named
         .map(|(what, count)| format!("{} {what}", grouped(*count)))
         .collect();
     let mut how = vec![Fact::new("how", named.join(", "))];
-    if let Some(largest) = &c.largest {
-        how.push(Fact::new(
-            "largest",
-            format!("{:+} ulp at {:?}", largest.ulp, largest.index),
-        ));
-    }
+    how.extend(c.largest.as_ref().map(|largest| {
+        let text = format!("{:+} ulp at {:?}", largest.ulp, largest.index);
+        Fact::new("largest", text)
+    }));
     let (rows, columns) = (of(c.rows_touched, c.rows), of(c.columns_touched, c.columns));
     let lines = places.iter().map(|place| place.sentence.clone());
     let mut place = vec![Fact::new("where", format!("{rows} rows, {columns} columns")).and(lines)];
@@ -39,43 +38,32 @@ pub fn of_comparison(
             .as_ref()
             .map(|units| Fact::new("tiles", touched(units))),
     );
+    let distances = c.histogram.iter().map(|bucket| {
+        let range = match (bucket.from, bucket.to) {
+            (from, to) if from == to => format!("{from}"),
+            (from, to) => format!("{from} to {to}"),
+        };
+        (range, bucket.count)
+    });
+    let first = c.first.iter();
+    let first = first.map(|m| (group_of(m, shape, &areas), m.clone()));
     Some(Differences {
         result: result.to_owned(),
         names: ["reproduced", "given"],
         format,
         how,
         place,
-        classes: kinds,
-        distances: c
-            .histogram
-            .iter()
-            .map(|bucket| (range(bucket), bucket.count))
-            .collect(),
-        first: c
-            .first
-            .iter()
-            .map(|m| (group_of(m, shape, &areas), m.clone()))
-            .collect(),
+        classes,
+        distances: distances.collect(),
+        first: first.collect(),
         count: c.mismatches,
         map: None,
         marks: marks(&areas, c, shape),
     })
 }
 
-/// The comparison, if elements were compared.
-pub fn compared(outcome: &Outcome) -> Option<&Comparison> {
-    match outcome {
-        Outcome::Elements { comparison, .. } => Some(comparison),
-        Outcome::Digest { .. } => None,
-    }
-}
-
-/// Figures of what came out.
-pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
-    let figure = |name: &str, value: String| (name.to_owned(), value);
-    let Some(c) = compared(outcome) else {
-        return vec![figure("elements reproduced", grouped(computed))];
-    };
+/// How many elements were compared, how many differ, and in how many rows and columns.
+pub fn counts(c: &Comparison) -> Vec<(String, String)> {
     let mut figures = vec![
         figure("elements compared", grouped(c.elements)),
         figure("differ", grouped(c.mismatches)),
@@ -84,6 +72,19 @@ pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
         figures.push(figure("rows touched", of(c.rows_touched, c.rows)));
         figures.push(figure("columns touched", of(c.columns_touched, c.columns)));
     }
+    figures
+}
+
+fn figure(name: &str, value: String) -> (String, String) {
+    (name.to_owned(), value)
+}
+
+/// Figures of an outcome.
+pub fn figures(compared: Option<&Comparison>, computed: u64) -> Vec<(String, String)> {
+    let Some(c) = compared else {
+        return vec![figure("elements reproduced", grouped(computed))];
+    };
+    let mut figures = counts(c);
     if let Some(largest) = &c.largest {
         figures.push(figure("largest, in ulps", signed(largest.ulp)));
     }
@@ -93,7 +94,7 @@ pub fn figures(outcome: &Outcome, computed: u64) -> Vec<(String, String)> {
     figures
 }
 
-/// Causes with the number of their group.
+/// Causes with the numbers of their groups.
 pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
     let areas = areas(causes, &[]);
     let group = |cause: &report::Cause| {
@@ -109,7 +110,7 @@ pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
     causes.iter().map(cause).collect()
 }
 
-/// What is said where nothing that was tried gives the result: what was refuted, and what was not tried.
+/// What was refuted and what was not tried, if nothing gives the result.
 pub fn nothing(
     tried: &[std::borrow::Cow<str>],
     untried: &[std::borrow::Cow<str>],
@@ -119,65 +120,52 @@ pub fn nothing(
         "D" => "this D",
         _ => "this result",
     };
-    let not = match untried {
-        [] => String::new(),
-        _ => format!(". Not tried: {}", untried.join("; ")),
-    };
+    let (refuted, open) = (tried.join("; "), untried.join("; "));
     match (tried, untried) {
         ([], []) => None,
-        ([], _) => Some(format!("not tried: {}", untried.join("; "))),
+        ([], _) => Some(format!("not tried: {open}")),
+        (_, []) => Some(format!(
+            "none of the hypotheses tried gives {this}: {refuted}"
+        )),
         _ => Some(format!(
-            "none of the hypotheses tried gives {this}: {}{not}",
-            tried.join("; ")
+            "none of the hypotheses tried gives {this}: {refuted}. Not tried: {open}"
         )),
     }
 }
 
-/// Mismatches by class, in words; classes without any are left out.
+/// Mismatches by class, described; classes without any are left out.
 fn classes(c: &Comparison) -> Vec<(String, u64)> {
-    let classes = [
-        ("only in the sign of zero", c.classes.zero_sign),
-        ("only in the NaN's bits", c.classes.nan_payload),
-        ("NaN against a number", c.classes.nan_against_number),
-        (
-            "infinity against a finite number",
-            c.classes.infinity_against_finite,
-        ),
-        ("in the sign of infinity", c.classes.infinity_sign),
-        ("in sign", c.classes.sign),
-        ("in exponent", c.classes.exponent),
-        ("in significand only", c.classes.significand),
-    ];
-    let some = classes.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(what, count)| (what.to_owned(), count)).collect()
+    let all = Kind::ALL.map(|kind| (described(kind).to_owned(), c.classes.of(kind)));
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// The distances of a bucket.
-fn range(bucket: &Bucket) -> String {
-    match (bucket.from, bucket.to) {
-        (from, to) if from == to => format!("{from}"),
-        (from, to) => format!("{from} to {to}"),
+/// In which way elements of a class differ.
+fn described(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ZeroSign => "only in the sign of zero",
+        Kind::NanPayload => "only in the NaN's bits",
+        Kind::NanAgainstNumber => "NaN against a number",
+        Kind::InfinityAgainstFinite => "infinity against a finite number",
+        Kind::InfinitySign => "in the sign of infinity",
+        Kind::Sign => "in sign",
+        Kind::Exponent => "in exponent",
+        Kind::Significand => "in significand only",
     }
 }
 
-/// `3 of 32 lanes: lane 5 1,204, lane 9 12, ...`, and the condition under which that is so.
+/// `3 of 32 lanes of the instruction (16x8 tiles), lane 5: 1,204, lane 9: 12, ...`, and its condition.
 fn touched(units: &Units) -> String {
     const LISTED: usize = 4;
-    let mut touched: Vec<_> = units
-        .counts
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n > 0)
-        .collect();
-    let (count, all) = (touched.len(), units.counts.len());
+    let counts = &units.counts;
+    let count = counts.iter().filter(|n| **n > 0).count();
+    let all = counts.len();
     let [m, n] = units.layout.tile();
     let unit = &units.unit;
     let mut text = format!("{count} of {all} {unit}s of the instruction ({m}x{n} tiles)");
     if count < all {
-        touched.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-        let named = touched.iter().take(LISTED);
+        let named = largest(counts, LISTED).into_iter();
         let named: Vec<_> = named
-            .map(|(i, n)| format!("{unit} {i}: {}", grouped(**n)))
+            .map(|i| format!("{unit} {i}: {}", grouped(counts[i])))
             .collect();
         text += &format!(", {}", named.join(", "));
         if count > LISTED {
@@ -187,7 +175,25 @@ fn touched(units: &Units) -> String {
     text + ", if the kernel tiles D in the usual way"
 }
 
-/// Groups by what was found of them; where nothing was, or one thing of all, few mismatches each by its index.
+impl Gathered {
+    /// `480 of 500 mismatches lie at row mod 8 = 3`
+    pub fn in_words(&self, mismatches: u64) -> String {
+        let counts = &self.counts;
+        let mut named = largest(counts, self.period);
+        named.retain(|&i| counts[i] * self.period as u64 >= 4 * mismatches);
+        let listed: Vec<_> = named.iter().take(4).map(usize::to_string).collect();
+        let more = if named.len() > 4 { ", \u{2026}" } else { "" };
+        format!(
+            "{} mismatches lie at {} mod {} = {}{more}",
+            of(self.held, mismatches),
+            ["row", "column"][self.side],
+            self.period,
+            listed.join(", ")
+        )
+    }
+}
+
+/// A mark for each group with a known place; if there is none, few mismatches are marked by their indices.
 fn marks(areas: &[[[usize; 2]; 2]], c: &Comparison, shape: &[usize]) -> Vec<Mark> {
     if !areas.is_empty() || c.mismatches > FEW || c.mismatches != c.first.len() as u64 {
         let numbered = areas.iter().enumerate();
@@ -210,7 +216,7 @@ fn marks(areas: &[[[usize; 2]; 2]], c: &Comparison, shape: &[usize]) -> Vec<Mark
     elements.collect()
 }
 
-/// The number of the group that a mismatch lies in, from 1: of the smallest of those around it.
+/// The number, from 1, of the smallest group around a mismatch.
 fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> Option<usize> {
     let at = place(mismatch, shape);
     let around = areas.iter().enumerate().filter(|(_, sides)| {
@@ -225,7 +231,7 @@ fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> 
         .map(|(i, _)| i + 1)
 }
 
-/// Every place that something was found of, once.
+/// Every rectangle that a cause or a place names, once.
 fn areas(causes: &[report::Cause], places: &[report::Place]) -> Vec<[[usize; 2]; 2]> {
     let mut areas = Vec::new();
     let known = causes.iter().filter_map(|cause| cause.area.as_ref());

@@ -1,16 +1,23 @@
 //! What a report says, in the order in which people need it. Every form renders a view; none reads a report.
 
 mod batch;
-pub(super) mod differences;
+mod compared;
+mod compared_runs;
+mod differences;
+mod identification;
+mod phrase;
 mod report;
 mod rule;
-pub(super) mod said;
+mod sentences;
+mod ties;
 
-use super::{Mismatch, MismatchMap, Stored, Verdict};
+use super::{Mismatch, MismatchMap, Stored};
 use crate::num::Format;
 
 pub use batch::Group;
-pub use said::{capital, counted, evidence_fact, grouped, odds, of, proves, signed};
+pub use phrase::{capital, counted, grouped, of, signed};
+pub use rule::{Planned, evidence_fact};
+pub use sentences::{odds, proves};
 
 /// Everything that a form may show.
 #[derive(Clone, Debug, Default)]
@@ -19,18 +26,18 @@ pub struct View {
     pub tone: Tone,
     /// The verdict in a word or two, which every title begins with.
     pub word: String,
-    /// How much of a result it is about, and what it lets pass: follows the word.
+    /// How much of the result the verdict covers, and which differences it accepts; follows the word.
     pub qualified: String,
-    /// What came out, without capital and full stop.
+    /// The outcome as a sentence, without capital and full stop.
     pub sentence: String,
-    /// By which rule, and of what.
+    /// The rule, and what it was applied to.
     pub about: Vec<String>,
     /// How the rule is known, in a word.
     pub evidence: String,
     pub causes: Vec<Cause>,
-    /// What is said where nothing that was tried gives the result.
+    /// What was tried, if none of it gives the result.
     pub tried: Option<String>,
-    /// The commands that tell more.
+    /// Commands that show more.
     pub next: Vec<String>,
     /// Numbers at a glance.
     pub figures: Vec<(String, String)>,
@@ -38,16 +45,17 @@ pub struct View {
     /// The first mismatch in full.
     pub trace: Option<Trace>,
     pub sections: Vec<Section>,
-    /// How far the data tell the rule from others.
+    /// Which other rules give the same bits.
     pub ambiguity: Option<Fact>,
     /// What the verdict proves, and what it does not.
     pub proves: String,
-    /// The command that asks for the report.
+    /// The command that repeats the check.
     pub repeat: Option<String>,
-    /// Of a batch or a fleet, and what one of them is called.
+    /// The cases of a batch, the steps of a run, or the GPUs of a fleet.
     pub cases: Vec<Case>,
+    /// What one of them is called.
     pub noun: &'static str,
-    /// What ran and is not a case of them.
+    /// Products that ran, but are not among the cases.
     pub uncovered: Option<Case>,
     /// The page of which this is one case.
     pub within: Option<PageOf>,
@@ -55,29 +63,19 @@ pub struct View {
     pub test: [String; 3],
 }
 
-/// What to think of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How good an outcome is, the worst first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
-    Good,
-    /// Good as far as it goes.
-    Part,
     Bad,
-    /// Nothing is known.
+    /// Unknown.
     #[default]
     Unsure,
+    /// Good, but in part or under conditions.
+    Part,
+    Good,
 }
 
-impl From<Verdict> for Tone {
-    fn from(verdict: Verdict) -> Tone {
-        match verdict {
-            Verdict::Identical => Tone::Good,
-            Verdict::IdenticalInPart => Tone::Part,
-            Verdict::Different => Tone::Bad,
-        }
-    }
-}
-
-/// A label, and lines of what is so.
+/// A label, and lines about it.
 #[derive(Clone, Debug)]
 pub struct Fact {
     pub label: String,
@@ -118,6 +116,23 @@ impl Fact {
         }
     }
 
+    /// A fact of several lines; none if there are no lines.
+    pub fn several(
+        label: impl Into<String>,
+        lines: impl IntoIterator<Item = String>,
+    ) -> Option<Fact> {
+        let mut lines = lines.into_iter();
+        let first = lines.next()?;
+        Some(Fact::new(label, first).and(lines))
+    }
+
+    /// The same, but a caution if `limits` is true.
+    #[must_use]
+    pub fn caution_if(self, limits: bool) -> Fact {
+        let weight = if limits { Weight::Caution } else { self.weight };
+        Fact { weight, ..self }
+    }
+
     /// The same with more lines.
     #[must_use]
     pub fn and(mut self, lines: impl IntoIterator<Item = String>) -> Fact {
@@ -131,7 +146,7 @@ impl Fact {
 pub struct Digest {
     /// `A`, `model`
     pub of: String,
-    /// `file`, `data`; empty if there is but one.
+    /// `file`, `data`; empty if there is only one.
     pub part: &'static str,
     pub sha256: String,
     /// What else is known of it.
@@ -139,7 +154,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Of all of something, about which there is no more to say.
+    /// A digest without a part or a description.
     pub fn new(of: &str, sha256: &str) -> Digest {
         Digest {
             of: of.to_owned(),
@@ -147,6 +162,25 @@ impl Digest {
             sha256: sha256.to_owned(),
             about: String::new(),
         }
+    }
+
+    /// What it is of, with its part.
+    pub fn name(&self) -> String {
+        let name = format!("{} {}", self.of, self.part);
+        name.trim_end().to_owned()
+    }
+
+    /// The same with a description.
+    #[must_use]
+    pub fn about(self, about: impl Into<String>) -> Digest {
+        let about = about.into();
+        Digest { about, ..self }
+    }
+
+    /// The same, of one part.
+    #[must_use]
+    pub fn part(self, part: &'static str) -> Digest {
+        Digest { part, ..self }
     }
 }
 
@@ -166,12 +200,12 @@ pub struct Section {
     pub sources: Vec<(String, String)>,
 }
 
-/// A line, and what belongs to it.
+/// A line, and the lines under it.
 #[derive(Clone, Debug)]
 pub struct Item {
     pub text: String,
     pub weight: Weight,
-    /// Whether it is to be copied.
+    /// Whether it is a command to copy.
     pub command: bool,
     pub under: Vec<Item>,
 }
@@ -210,7 +244,7 @@ pub struct Card {
     pub pictures: Vec<Picture>,
 }
 
-/// A constant and how it is known.
+/// A constant, and its evidence.
 #[derive(Clone, Debug)]
 pub struct Constant {
     pub name: String,
@@ -226,11 +260,11 @@ pub struct Cause {
     /// The number of its group on the map and in the list.
     pub group: Option<usize>,
     pub sentence: String,
-    /// The command that tests it.
+    /// The command that tests it on the whole result.
     pub command: Option<String>,
 }
 
-/// The first mismatch as a command tells it.
+/// The first mismatch, as a command explains it.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub text: String,
@@ -241,12 +275,12 @@ pub struct Trace {
 /// Which elements differ, and how.
 #[derive(Clone, Debug)]
 pub struct Differences {
-    /// What the elements are those of.
+    /// What sentences call the result.
     pub result: String,
     /// What the two codes of an element are called.
     pub names: [&'static str; 2],
     pub format: Format,
-    /// In which way, and how far.
+    /// By class, and the largest distance.
     pub how: Vec<Fact>,
     pub place: Vec<Fact>,
     /// Counts by class and by distance in ulps.
@@ -254,13 +288,20 @@ pub struct Differences {
     pub distances: Vec<(String, u64)>,
     /// The first ones, with the number of their group.
     pub first: Vec<(Option<usize>, Mismatch)>,
-    /// All of them.
+    /// How many mismatches there are.
     pub count: u64,
     pub map: Option<MismatchMap>,
     pub marks: Vec<Mark>,
 }
 
-/// Something that the map points at: first, and one past the last; rows count on from matrix to matrix.
+impl Differences {
+    /// How many mismatches are not shown, if `shown` of them are.
+    pub fn hidden(&self, shown: usize) -> u64 {
+        self.count.saturating_sub(shown as u64)
+    }
+}
+
+/// A rectangle that the map points at: first, and one past the last; rows count on from matrix to matrix.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Mark {
     pub label: String,
@@ -284,7 +325,7 @@ pub enum Picture {
     },
 }
 
-/// One of many.
+/// One of many: a case, a step or a GPU.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
     pub name: String,
@@ -303,7 +344,7 @@ pub struct Case {
     pub group: String,
     pub cause: Option<String>,
     pub next: Option<String>,
-    /// Its page, beside the one of all.
+    /// The file of its own page.
     pub page: Option<String>,
     /// What else is known of it.
     pub card: Option<Card>,
@@ -311,15 +352,15 @@ pub struct Case {
     pub report: Option<Stored>,
 }
 
-/// A case among others.
+/// Which case a page is of.
 #[derive(Clone, Debug)]
 pub struct PageOf {
     pub case: String,
-    /// The page that lists all of them, beside this one.
+    /// The file of the page that lists all cases.
     pub index: String,
 }
 
-/// What a page shows beside the report: it needs the arrays.
+/// What a page shows beyond the report; computed from the arrays.
 #[derive(Clone, Debug, Default)]
 pub struct Pictured {
     /// Where mismatches lie, if there are any.
@@ -329,12 +370,12 @@ pub struct Pictured {
 }
 
 impl View {
-    /// The verdict, how much it is about, and what it lets pass.
+    /// The verdict, how much it covers, and what it accepts.
     pub fn title(&self) -> String {
         format!("{}{}", self.word, self.qualified)
     }
 
-    /// The same view with what the report does not hold.
+    /// The same view, with what is not in the report.
     #[must_use]
     pub fn pictured(mut self, with: &Pictured) -> View {
         if let Some(differences) = &mut self.differences {
@@ -346,7 +387,7 @@ impl View {
         self
     }
 
-    /// The same as the page of one of many.
+    /// The same view, as the page of one case.
     #[must_use]
     pub fn within(self, all: PageOf) -> View {
         View {
@@ -355,10 +396,16 @@ impl View {
         }
     }
 
-    /// The same with the commands that tell more.
+    /// The same view, with commands that show more.
     #[must_use]
     pub fn then(self, next: Vec<String>) -> View {
         View { next, ..self }
+    }
+
+    /// Sections that have an outline.
+    pub fn outlined(&self) -> impl Iterator<Item = &Section> {
+        let sections = self.sections.iter();
+        sections.filter(|section| !section.outline.is_empty())
     }
 
     /// All digests, section by section.
@@ -369,7 +416,21 @@ impl View {
         })
     }
 
-    /// What every form but a page says, section by section.
+    /// All cases with their positions, the worst first.
+    pub fn worst_first(&self) -> Vec<(usize, &Case)> {
+        let mut cases: Vec<_> = self.cases.iter().enumerate().collect();
+        cases.sort_by_key(|(_, case)| case.tone);
+        cases
+    }
+
+    /// How and where results differ, all facts but details, and the ambiguity.
+    pub fn summary(&self) -> impl Iterator<Item = &Fact> {
+        let differences = self.differences.iter();
+        let how = differences.flat_map(|d| d.how.iter().chain(&d.place));
+        how.chain(self.facts()).chain(&self.ambiguity)
+    }
+
+    /// All facts but details, section by section.
     pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         let facts = self.sections.iter().flat_map(|section| &section.facts);
         facts.filter(|fact| fact.weight != Weight::Detail)

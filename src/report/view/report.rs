@@ -1,27 +1,29 @@
 //! The view of a report.
 
-use super::said::{all, bare, card, grouped, low_bits, proves, reproduced, sampled, some};
-use super::{Digest, Fact, Section, Trace, View, Weight, differences};
+use super::phrase::{counted, grouped, listed, some};
+use super::sentences::{all, bare, card, low_bits, proves, sampled};
+use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
-    Alike, EngineUsed, Merged, Outcome, ProductRule, Report, Rule, Scheduled, Unit, Verdict,
+    Alike, EngineUsed, Merged, Outcome, ProductRule, Report, Rule, Scheduled, SignedParts, Unit,
+    Verdict,
 };
 use crate::role::Role;
 
-/// What a report proves of which parts were trusted.
+/// What a report proves if some of its parts were trusted.
 const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
                         part can be made from D without a replay. 'shard plan --signer' restricts whose parts are \
                         accepted, 'shard merge --audit' runs some again.";
 
 impl Report {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let produced = &self.reproduced;
         let sample = produced.sample.as_ref();
         let shape = produced.shape.as_slice();
         let computed = sample.map_or(all(shape), |sample| sample.elements);
-        let mut figures = differences::figures(&self.outcome, computed);
+        let mut figures = differences::figures(self.comparison(), computed);
         if let Rule::Product(rule) = &self.rule {
             let work = computed.saturating_mul(rule.product.k as u64);
             figures.push(("multiply-adds replayed".to_owned(), grouped(work)));
@@ -44,7 +46,7 @@ impl Report {
             }
         };
         sections.extend([self.inputs_section(&about), self.replay_section(result)]);
-        let said = self.sentence();
+        let sentence = self.sentence();
         let proven = evidence == Evidence::Captured;
         let trusted = self.trusted();
         View {
@@ -58,17 +60,17 @@ impl Report {
                 trusted.map_or(String::new(), Merged::qualified)
             ),
             sentence: match trusted {
-                Some(_) => format!("parts report that {said}"),
-                None => said,
+                Some(_) => format!("parts report that {sentence}"),
+                None => sentence,
             },
             about: vec![by, about],
             evidence: evidence.to_string(),
             causes: differences::causes(&self.causes),
             tried: differences::nothing(&self.tried, &self.untried, result),
             figures,
-            differences: differences::compared(&self.outcome).and_then(|comparison| {
-                let told = (result, produced.format, shape);
-                differences::of_comparison(comparison, (&self.causes, &self.places), told)
+            differences: self.comparison().and_then(|comparison| {
+                let of = (result, produced.format, shape);
+                differences::of_comparison(comparison, (&self.causes, &self.places), of)
             }),
             trace: Some(Trace {
                 text: String::new(),
@@ -104,7 +106,7 @@ impl Report {
         }
     }
 
-    /// How it was put together, if what it says is trusted and not known.
+    /// How it was merged, if its verdict rests on trusted parts.
     fn trusted(&self) -> Option<&Merged> {
         let merged = self.merged.as_ref();
         merged.filter(|of| !of.trusted.is_empty() && self.verdict != Verdict::Different)
@@ -130,22 +132,17 @@ impl Report {
     /// `d.npy = a.npy * b.npy + c.npy`; of an operation its result.
     fn equation(&self) -> String {
         let path = |role| self.inputs.get(&role).map(|input| input.path.as_str());
-        let given = path(self.result());
         let (Some(a), Some(b)) = (path(Role::A), path(Role::B)) else {
             let last = self.inputs.last_key_value();
             let last = last.map(|(_, input)| input.path.as_str());
             return last.unwrap_or(self.called()).to_owned();
         };
-        let d = match (given, &self.outcome) {
-            (Some(d), _) => d,
-            (
-                None,
-                Outcome::Digest {
-                    expected_payload_sha256,
-                },
-            ) => expected_payload_sha256,
-            (None, Outcome::Elements { .. }) => "D",
-        };
+        let d = path(self.result()).unwrap_or(match &self.outcome {
+            Outcome::Digest {
+                expected_payload_sha256,
+            } => expected_payload_sha256,
+            Outcome::Elements { .. } => "D",
+        });
         let addend = path(Role::C).map_or(String::new(), |c| format!(" + {c}"));
         format!("{d} = {a} * {b}{addend}")
     }
@@ -162,27 +159,19 @@ impl Report {
         if let Some(commitment) = &self.commitment {
             let text = format!("{}: {all} are the committed ones", commitment.path);
             facts.push(Fact::detail("commitment", text));
-            let digest = |part, sha256: &str, about: String| Digest {
-                part,
-                about,
-                ..Digest::new("commitment", sha256)
-            };
-            let tree = format!("of the Merkle tree over {}", self.called());
-            digests.push(digest(
-                "file",
-                &commitment.file_sha256,
-                commitment.path.clone(),
-            ));
-            digests.push(digest("root", &commitment.root, tree));
+            let file = Digest::new("commitment", &commitment.file_sha256).part("file");
+            let root = Digest::new("commitment", &commitment.root).part("root");
+            digests.push(file.about(&commitment.path));
+            digests.push(root.about(format!("of the Merkle tree over {}", self.called())));
         }
         let product = self.rule.product().map(|rule| &rule.product);
         let cards = self.inputs.iter().map(|(role, input)| {
-            let turned = product.is_some_and(|product| match role {
+            let transposed = product.is_some_and(|product| match role {
                 Role::A => product.transpose_a,
                 Role::B => product.transpose_b,
                 _ => false,
             });
-            card(role.symbol(), turned, input)
+            card(role.symbol(), transposed, input)
         });
         Section {
             id: "inputs",
@@ -198,12 +187,32 @@ impl Report {
         let produced = &self.reproduced;
         let contents = format!("{} {}", shape_text(&produced.shape), produced.format);
         let sample = produced.sample.as_ref();
-        let (mut facts, mut digests) = reproduced(
-            (produced.output.as_deref().unwrap_or("D"), &contents),
-            produced.payload_sha256.as_ref(),
-            &self.outcome,
-            sample,
-        );
+        let name = produced.output.as_deref().unwrap_or("D");
+        let mut facts = vec![Fact::detail("contents", &contents)];
+        let mut digests = Vec::new();
+        match &self.outcome {
+            Outcome::Digest {
+                expected_payload_sha256,
+            } => digests.push(Digest::new("wanted", expected_payload_sha256)),
+            // Which bits need not agree.
+            Outcome::Elements { nan, zero, .. } => {
+                let rule = |name: &str, any, exact| {
+                    format!("{name}: {}", if name == "any" { any } else { exact })
+                };
+                let nan = rule(nan, "all NaNs count as equal", "every bit counts");
+                let zero = rule(zero, "+0 and -0 count as equal", "signs count");
+                facts.push(Fact::detail("NaN", nan));
+                facts.push(Fact::detail("zero", zero));
+            }
+        }
+        if let Some(sha256) = &produced.payload_sha256 {
+            let about = format!("reproduced {name} ({contents})");
+            digests.push(Digest::new("replay", sha256).about(about));
+        }
+        if let Some(sample) = sample {
+            let about = format!("{} reproduced elements of {name}", grouped(sample.elements));
+            digests.push(Digest::new("replay", &sample.sha256).about(about));
+        }
         facts.extend(produced.conversion.as_ref().map(|c| {
             let text = format!(
                 "from {} to {}, {}, once per element",
@@ -213,20 +222,15 @@ impl Report {
         }));
         facts.extend(sample.map(|sample| sampled(sample, result)));
         facts.extend(self.merged.as_ref().map(|merged| {
-            if merged.trusted.is_empty() {
-                Fact::new("merged", merged.sentence())
-            } else {
-                Fact::caution("merged", merged.sentence())
-            }
+            Fact::new("merged", merged.sentence()).caution_if(!merged.trusted.is_empty())
         }));
         let engine = self.engine.as_ref();
         facts.extend(engine.map(|engine| Fact::new("engine", of_gpu(engine))));
-        digests.extend(produced.tree.as_ref().map(|tree| Digest {
-            about: format!(
+        digests.extend(produced.tree.as_ref().map(|tree| {
+            Digest::new("root", &tree.root).about(format!(
                 "root of the reproduced D in blocks of {} rows ({contents})",
                 tree.block_rows
-            ),
-            ..Digest::new("root", &tree.root)
+            ))
         }));
         let bare = bare(result);
         Section {
@@ -238,14 +242,14 @@ impl Report {
         }
     }
 
-    /// Which units share the arithmetic that judged, and which other arithmetics these data do not tell from it.
+    /// Which units share the arithmetic that judged, and which other arithmetics these data do not distinguish from it.
     fn ambiguity(&self) -> Option<Fact> {
         let rule = self.rule.product()?;
         let found = self.discrimination.as_ref()?;
         let own = format!("{} {}", rule.model.architecture, rule.model.instruction);
         let unit = |unit: &Unit| format!("{} {}", unit.architecture, unit.instruction);
         let mut units: Vec<String> = found.shared.iter().map(unit).collect();
-        // The one that was asked for comes first.
+        // The requested one comes first.
         units.sort_by_key(|unit| *unit != own);
         let alone = units.iter().all(|unit| *unit == own);
         let (others, same) = (found.others, found.same.len() as u64);
@@ -258,16 +262,6 @@ impl Report {
         } else {
             format!("{}, which share this arithmetic", listed(&units))
         };
-        let weigh = |fact: Fact| {
-            if alone && same == 0 {
-                fact
-            } else {
-                Fact {
-                    weight: Weight::Caution,
-                    ..fact
-                }
-            }
-        };
         let rest = match (others, same) {
             (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
             (1, 0) => format!(
@@ -277,26 +271,61 @@ impl Report {
                 "all {n} other arithmetics in the catalogue for these operands differ somewhere among {looked}"
             ),
             (n, _) => {
-                let told =
+                let rest =
                     match n - same {
                         0 => "no other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
                         1 => "1 other arithmetic in the catalogue for these operands differs"
                             .to_owned(),
-                        told => format!(
-                            "{told} other arithmetics in the catalogue for these operands differ"
+                        n => format!(
+                            "{n} other arithmetics in the catalogue for these operands differ"
                         ),
                     };
                 format!(
-                    "{} give them, too, on {looked}; {told}",
+                    "{} give them, too, on {looked}; {rest}",
                     named(&found.same, rule)
                 )
             }
         };
-        Some(weigh(Fact::new(
-            "alike",
-            format!("Same bits from {whose}; {rest}."),
-        )))
+        let fact = Fact::new("alike", format!("Same bits from {whose}; {rest}."));
+        Some(fact.caution_if(!alone || same > 0))
+    }
+}
+
+impl Merged {
+    /// What follows the verdict.
+    fn qualified(&self) -> String {
+        match self.trusted.len() as u64 {
+            0 => String::new(),
+            trusted => format!(
+                ": trusted, {} of {} parts neither signed nor run again",
+                grouped(trusted),
+                grouped(self.parts)
+            ),
+        }
+    }
+
+    /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`
+    pub(in crate::report) fn sentence(&self) -> String {
+        let list = |parts: &[u64]| {
+            const SHOWN: usize = 8;
+            let shown = parts.iter().take(SHOWN).map(u64::to_string);
+            let more = (parts.len() > SHOWN).then(|| "...".to_owned());
+            let all: Vec<_> = shown.chain(more).collect();
+            format!("{} ({})", grouped(parts.len() as u64), all.join(", "))
+        };
+        let mut kinds = Vec::new();
+        if !self.run_again.is_empty() {
+            kinds.push(format!("{} run again", list(&self.run_again)));
+        }
+        for SignedParts { key, parts } in &self.signed {
+            kinds.push(format!("{} signed by {key}", list(parts)));
+        }
+        if !self.trusted.is_empty() {
+            kinds.push(format!("{} trusted", list(&self.trusted)));
+        }
+        let parts = counted(self.parts, "part");
+        format!("from {parts}: {}", kinds.join(", "))
     }
 }
 
@@ -339,14 +368,6 @@ fn named(alike: &[Alike], rule: &ProductRule) -> String {
         names.push(format!("{} others", alike.len() - NAMED));
     }
     listed(&names)
-}
-
-/// `one, another and a third`
-fn listed(names: &[String]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.concat(),
-    }
 }
 
 /// The GPU that computed, and how far it was checked.

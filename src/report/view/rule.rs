@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::said::{constants, evidence_fact, evidence_of_rule, value};
-use super::{Constant, Digest, Fact, Section};
+use serde::Serialize;
+
+use super::{Constant, Digest, Fact, Section, Tone, View};
 use crate::emu::{Evidence, shape_text};
 use crate::num::Format;
 use crate::report::{
-    Conversion, Factor, KernelWords, Model, Product, Rule, Scheduled, ScheduledConstant,
-    VariantRule, Verdict,
+    self, Conversion, Factor, Factors, KernelWords, Model, ModelFile, Product, ProductRule, Rule,
+    Scheduled, ScheduledConstant, Tool, VariantRule, Verdict,
 };
 
 impl Rule {
@@ -31,7 +32,7 @@ impl Rule {
         }
     }
 
-    /// What follows a verdict by it.
+    /// What follows a verdict by this rule.
     pub(super) fn qualified(&self, verdict: Verdict) -> &'static str {
         match self {
             Rule::Product(_) if self.is_chosen() => ", model chosen to fit D",
@@ -56,7 +57,7 @@ impl VariantRule {
         )
     }
 
-    /// All that is known of it; `evidence` says how, in words.
+    /// Its section; `evidence` describes how it is known.
     pub(super) fn section(&self, line: String, evidence: String) -> Section {
         let mut facts = vec![
             Fact::new("rule", line).and([self.title.clone()]),
@@ -76,7 +77,7 @@ impl VariantRule {
             heading: "The rule".to_owned(),
             facts,
             digests,
-            constants: constants(&self.constants),
+            constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
         }
@@ -120,7 +121,7 @@ impl Model {
         )
     }
 
-    /// All that is known of it; `chosen` says how it was chosen, if nobody claimed it.
+    /// Its section; `chosen` is how it was chosen, if the request named none.
     pub fn section(&self, line: String, chosen: Option<Fact>) -> Section {
         let mut facts = vec![
             Fact::new("model", line).and([self.summary.clone()]),
@@ -138,7 +139,7 @@ impl Model {
             heading: "The model".to_owned(),
             facts,
             digests: vec![Digest::new("model", &self.sha256)],
-            constants: constants(&self.constants),
+            constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
         }
@@ -172,27 +173,17 @@ impl Scheduled {
             } else {
                 Fact::detail("factors", text)
             });
-            facts.extend(
-                factors
-                    .scale_result
-                    .as_ref()
-                    .map(|scale| Fact::new("scale of D", shown(scale))),
-            );
-            facts.extend(
-                factors
-                    .repeated()
-                    .map(|repeated| Fact::new("scales", repeated)),
-            );
+            let scale = factors.scale_result.as_ref();
+            facts.extend(scale.map(|scale| Fact::new("scale of D", shown(scale))));
+            let repeated = factors.repeated();
+            facts.extend(repeated.map(|repeated| Fact::new("scales", repeated)));
         }
-        let given: BTreeSet<_> = self
-            .constants
-            .iter()
-            .filter_map(|c| c.given_by.as_deref())
-            .collect();
-        let given: Vec<_> = given.into_iter().collect();
+        let given = self.constants.iter().filter_map(|c| c.given_by.as_deref());
+        let given: BTreeSet<_> = given.collect();
         let given = if given.is_empty() {
             String::new()
         } else {
+            let given: Vec<_> = given.into_iter().collect();
             format!(", changed by {}", given.join(" "))
         };
         let text = format!(
@@ -201,30 +192,56 @@ impl Scheduled {
         );
         facts.push(Fact::caution("order", text));
         facts.extend(self.kernel.iter().flat_map(|kernel| kernel_facts(kernel)));
-        let row = |constant: &ScheduledConstant| Constant {
-            name: constant.name.clone(),
-            value: value(&constant.value),
-            known: constant.evidence.map_or("given".into(), |e| e.to_string()),
-            source: constant.source.join(", "),
-            note: constant
-                .given_by
-                .clone()
-                .or(constant.note.clone())
-                .unwrap_or_default(),
-        };
         Section {
             id: "schedule",
             heading: "The kernel's schedule".to_owned(),
             facts,
             digests: vec![Digest::new("schedule", &self.sha256)],
-            constants: self.constants.iter().map(row).collect(),
+            constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
         }
     }
 }
 
-/// What the library says of the kernel, and which part of it was stated, given, assumed.
+impl Factors {
+    /// Which operands have one scale for all rows or columns.
+    fn repeated(&self) -> Option<String> {
+        let has = |side: &str| self.one_scale_of.iter().any(|of| of == side);
+        Some(match (has("a"), has("b")) {
+            (true, true) => "one scale for all rows of A and one for all columns of B".into(),
+            (true, false) => "one scale for all rows of A".into(),
+            (false, true) => "one scale for all columns of B".into(),
+            (false, false) => return None,
+        })
+    }
+}
+
+impl KernelWords {
+    /// Settings by how they are known, assumptions and notes: one line each.
+    pub fn lines(&self) -> Vec<(&str, String)> {
+        let mut lines: Vec<(&str, String)> = Vec::new();
+        for setting in &self.settings {
+            let text = format!("{} {}", setting.name, setting.value);
+            match lines.iter_mut().find(|(how, _)| *how == setting.how) {
+                Some((_, line)) => {
+                    line.push_str(", ");
+                    line.push_str(&text);
+                }
+                None => lines.push((&setting.how, text)),
+            }
+        }
+        lines.extend(self.assumed.iter().map(|what| ("assumed", what.clone())));
+        if !self.unknown.is_empty() {
+            let words = self.unknown.join(", ");
+            lines.push(("UNKNOWN", format!("{words}: may affect the result")));
+        }
+        lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
+        lines
+    }
+}
+
+/// What a library's text says of the kernel, and how each part is known.
 fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
     let place = kernel.place.as_ref().or(kernel.text.as_ref());
     let place = place.map_or(String::new(), |place| format!(" ({place})"));
@@ -234,11 +251,130 @@ fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
         "assumed" | "UNKNOWN" => Fact::caution(how, what),
         _ => Fact::new(how, what),
     }));
-    facts.extend(
-        kernel
-            .defect
-            .as_ref()
-            .map(|defect| Fact::caution("defect", defect)),
-    );
+    let defect = kernel.defect.as_ref();
+    facts.extend(defect.map(|defect| Fact::caution("defect", defect)));
     facts
+}
+
+/// How a rule is known, in words; `proven` is what captured results show.
+fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &str) -> String {
+    match (evidence, file) {
+        (Evidence::Captured, _) => format!("captured: {proven}"),
+        (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
+        (Evidence::Compared, _) => {
+            "compared: gives the same bits as an independent program, but no captured result proves it"
+                .to_owned()
+        }
+        (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
+        (Evidence::Claimed, Some(file)) => format!(
+            "claimed: from {}, not the catalogue; the file itself says {}",
+            file.path, file.says
+        ),
+        (Evidence::Claimed, None) => "claimed: by a file, not the catalogue".to_owned(),
+    }
+}
+
+/// The evidence as a fact: a caution, unless hardware proves the rule.
+pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
+    Fact::new("evidence", words).caution_if(evidence != Evidence::Captured)
+}
+
+impl From<&report::Constant> for Constant {
+    fn from(constant: &report::Constant) -> Constant {
+        Constant {
+            name: constant.name.clone(),
+            value: value(&constant.value),
+            known: constant.evidence.to_string(),
+            source: constant.source.join(", "),
+            note: constant.note.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<&ScheduledConstant> for Constant {
+    fn from(constant: &ScheduledConstant) -> Constant {
+        let given = constant.given_by.as_ref();
+        let note = given.or(constant.note.as_ref());
+        Constant {
+            name: constant.name.clone(),
+            value: value(&constant.value),
+            known: constant.evidence.map_or("given".into(), |e| e.to_string()),
+            source: constant.source.join(", "),
+            note: note.cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// A constant's value as people write it.
+fn value(value: &serde_json::Value) -> String {
+    value.to_string().trim_matches('"').to_owned()
+}
+
+/// By which rule a product would be judged, before anything is computed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Planned {
+    pub tool: Tool,
+    /// The lower of the model's and the schedule's.
+    pub evidence: Evidence,
+    pub rule: ProductRule,
+    /// D's.
+    pub shape: Vec<usize>,
+    pub format: Format,
+    /// Whether C is added.
+    pub with_c: bool,
+    pub conversion: Option<Conversion>,
+}
+
+impl Planned {
+    /// The view.
+    pub fn view(&self) -> View {
+        let ProductRule {
+            model: unit,
+            schedule,
+            product,
+            ..
+        } = &self.rule;
+        let model = unit.line(self.conversion.as_ref());
+        let product = product.line(self.with_c);
+        let order = match schedule {
+            Some(schedule) => format!("{}: {}", schedule.name, schedule.title),
+            None => "one chain over K".to_owned(),
+        };
+        let mut figures = vec![("model".to_owned(), unit.evidence.to_string())];
+        let schedule = match schedule {
+            Some(schedule) => {
+                figures.push(("order of sums".to_owned(), schedule.evidence.to_string()));
+                schedule.section()
+            }
+            None => Section {
+                facts: vec![Fact::caution(
+                    "order",
+                    "one chain over K, because no kernel was named; a library's kernel may split K or add in another \
+                    order",
+                )],
+                ..Section::default()
+            },
+        };
+        let about = Section {
+            facts: vec![
+                Fact::new("product", &product),
+                Fact::new("D", format!("{} {}", shape_text(&self.shape), self.format)),
+            ],
+            ..Section::default()
+        };
+        View {
+            tone: Tone::Unsure,
+            word: "Plan".to_owned(),
+            sentence: format!(
+                "D would be judged by {} {}, {order}; the weakest evidence is {}",
+                unit.architecture, unit.instruction, self.evidence
+            ),
+            about: vec![model.clone(), product, order],
+            evidence: self.evidence.to_string(),
+            figures,
+            sections: vec![about, unit.section(model, None), schedule],
+            proves: "Nothing was computed or compared.".to_owned(),
+            ..View::default()
+        }
+    }
 }

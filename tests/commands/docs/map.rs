@@ -183,12 +183,7 @@ fn sources_in(folder: &Path, sources: &mut Vec<String>) {
 }
 
 /// Circles that are still there, each by one of its files: to be broken, never to be added to.
-const CIRCLES: [&str; 4] = [
-    "accelerate.rs",
-    "io/source.rs",
-    "report/chain.rs",
-    "report/document.rs",
-];
+const CIRCLES: [&str; 2] = ["accelerate.rs", "io/source.rs"];
 
 #[test]
 fn files_import_each_other_in_no_circle() {

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::markup::{LINE, text};
+use super::page::{LINE, text};
 use crate::report::view::{Picture, grouped};
 
-/// A table whose last column draws it.
+/// A table of counts, with a bar for each.
 pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {
     let most = rows
         .iter()
@@ -13,7 +13,7 @@ pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {
         .max()
         .unwrap_or(1)
         .max(1);
-    // Some of every bar is seen.
+    // Every bar can be seen.
     let width = |count: u64| {
         format!(
             "width:{:.1}%",

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::badge;
-use super::markup::{LINE, text};
+use super::page::{LINE, text};
 use crate::num::Format;
 use crate::report::view::{Differences, grouped, signed};
 use crate::report::{Kind, Mismatch};

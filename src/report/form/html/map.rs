@@ -1,9 +1,10 @@
-//! Where mismatches lie: data for the heat map, the same drawn plainly, and in words.
+//! Where mismatches lie: data for the heat map, a plain drawing, and words.
 
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::markup::{LINE, json_in_script, text};
+use super::page::{LINE, json_in_script, text};
+use crate::report::map::largest;
 use crate::report::view::{Differences, Mark, grouped};
 use crate::report::{Gathered, Margin, MismatchMap};
 
@@ -30,7 +31,7 @@ struct Side {
 /// Bins that are listed in words.
 const LISTED: usize = 8;
 
-/// Squares along either side of the plain drawing, at most: each is an element of the page.
+/// The most squares along a side of the plain drawing: each is an element of the page.
 const SQUARES: usize = 64;
 
 pub fn places(differences: &Differences) -> Markup {
@@ -132,7 +133,7 @@ fn summary(map: &MismatchMap) -> String {
     }
 }
 
-/// The map without a script, with as many of its bins in a square as make few enough squares.
+/// The map without a script. Bins share squares, so that there are few enough.
 pub fn plain(map: &MismatchMap) -> Markup {
     let [down, across] = map.grid();
     let by = [down, across].map(|n| n.div_ceil(SQUARES).max(1));
@@ -203,13 +204,11 @@ fn period(gathered: &Gathered, all: u64) -> Markup {
 fn densest(map: &MismatchMap) -> Markup {
     if map.bin == [1, 1] {
         let counts = &map.by_row.counts;
-        let mut rows: Vec<_> = (0..counts.len()).filter(|&row| counts[row] > 0).collect();
-        rows.sort_by_key(|&row| (std::cmp::Reverse(counts[row]), row));
         // The mismatches themselves are listed further down.
         return html! {
             details #map-words { summary { "The map in words: the rows with most mismatches" }
                 table { thead { tr { th scope="col" { "row" } th.count scope="col" { "mismatches" } } }
-                    tbody { @for &row in rows.iter().take(LISTED) {
+                    tbody { @for row in largest(counts, LISTED) {
                         tr { th scope="row" { (row) } td.count { (grouped(counts[row])) } } (LINE)
                     } } }
             }
@@ -219,7 +218,7 @@ fn densest(map: &MismatchMap) -> Markup {
         details #map-words { summary { "The map in words: the cells with most mismatches" }
             table { thead { tr { th scope="col" { "rows" } th scope="col" { "columns" } th.count scope="col" { "mismatches" }
                     th.count scope="col" { "of" } } }
-                tbody { @for bin in map.densest(LISTED) {
+                tbody { @for bin in largest(&map.bins, LISTED) {
                     @let [rows, columns] = map.span(bin);
                     tr { th scope="row" { (rows[0]) "\u{2013}" (rows[1] - 1) } td { (columns[0]) "\u{2013}" (columns[1] - 1) }
                         td.count { (grouped(map.bins[bin])) } td.count { (grouped(map.elements(bin))) } } (LINE)

@@ -1,24 +1,21 @@
-//! One page: nothing is loaded from anywhere, and what it says can be read without its scripts.
+//! A view as one page: it loads nothing, and is complete without its scripts.
 
 mod charts;
 mod elements;
 mod map;
-mod markup;
 pub mod page;
 
 use std::io::{self, Write};
 
 use maud::{Markup, html};
 
-use self::markup::LINE;
-use self::page::{Page, section};
+use self::page::{LINE, Page, lines, section, text};
 use crate::report::view::{
     Card, Case, Constant, Differences, Digest, Fact, Item, Section, Tone, View, Weight, capital,
     grouped,
 };
 
 pub(super) use self::map::plain as plain_map;
-pub(super) use self::markup::{lines, text};
 
 const MAPPED: &str = include_str!("report.js");
 const LISTED: &str = include_str!("index.js");
@@ -65,7 +62,7 @@ impl View {
             @if !self.proves.is_empty() {
                 (section("proves", "What this proves", html! {
                     p { (text(&self.proves)) }
-                    @if let Some(told) = &self.ambiguity { @for line in &told.lines { p { (text(line)) } } }
+                    @if let Some(fact) = &self.ambiguity { @for line in &fact.lines { p { (text(line)) } } }
                     @if let Some(command) = &self.repeat { p.hint { "To repeat this:" } (shell(command)) }
                 }))
             }
@@ -76,13 +73,13 @@ impl View {
     /// Verdict, sentence, what was judged, and figures.
     fn headline(&self) -> Markup {
         let mark = match self.tone {
-            // No tick: it is not the whole.
+            // No tick: only a part was compared.
             Tone::Part => "M7 12h10",
             Tone::Good => "M7 12.5l3.5 3.5L17.5 8.5",
             Tone::Bad => "M8 8l8 8M16 8l-8 8",
             Tone::Unsure => "M12 6v7M12 17v.5",
         };
-        // Rows as even as they can be.
+        // All rows hold nearly as many figures.
         let count = self.figures.len().max(1);
         let columns = count.div_ceil(count.div_ceil(4));
         let rest = columns - (count - 1) % columns;
@@ -102,7 +99,7 @@ impl View {
         }
     }
 
-    /// What would give a result that differs, what was tried, and what to do next.
+    /// Causes, what was tried, and what to do next.
     fn caused(&self) -> Markup {
         let heading = match self.causes.len() {
             0 if self.tried.is_some() => "No cause was found",
@@ -146,7 +143,7 @@ impl View {
         }
     }
 
-    /// What went wrong, by what it has in common.
+    /// Groups of bad cases.
     fn failed(&self) -> Markup {
         let groups = self.groups();
         if groups.is_empty() {
@@ -164,7 +161,7 @@ impl View {
         )
     }
 
-    /// All cases, those first that went wrong: as a grid where they have short names, and as a table.
+    /// All cases, the worst first, as a table; and as a grid if they have short names.
     fn all_cases(&self) -> Markup {
         let mut states: Vec<(&str, &str, u64)> = Vec::new();
         for case in &self.cases {
@@ -173,8 +170,6 @@ impl View {
                 None => states.push((&case.state, &case.word, 1)),
             }
         }
-        let mut cases: Vec<_> = self.cases.iter().enumerate().collect();
-        cases.sort_by_key(|(_, case)| rank(case.tone));
         section(
             "cases",
             &format!("{}s", capital(self.noun)),
@@ -192,13 +187,13 @@ impl View {
                 table.cases {
                     thead { tr { th scope="col" { (self.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
                         th scope="col" { (self.by()) } } } (LINE)
-                    tbody { (LINE) @for (place, case) in cases { (row(place, case)) (LINE) } }
+                    tbody { (LINE) @for (place, case) in self.worst_first() { (row(place, case)) (LINE) } }
                 }
             },
         )
     }
 
-    /// The heading of the column that says by what something was judged.
+    /// The heading of the last column of cases.
     fn by(&self) -> &'static str {
         match self.noun {
             "case" => "model",
@@ -207,7 +202,7 @@ impl View {
         }
     }
 
-    /// What else is known of those that went wrong.
+    /// Cases with a card, in detail.
     fn known(&self) -> Markup {
         let known = self
             .cases
@@ -268,16 +263,6 @@ pub(super) fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Those first that went wrong.
-pub(super) fn rank(tone: Tone) -> u8 {
-    match tone {
-        Tone::Bad => 0,
-        Tone::Unsure => 1,
-        Tone::Part => 2,
-        Tone::Good => 3,
-    }
-}
-
 /// What a command is for.
 fn purpose(command: &str) -> &'static str {
     match command.split(' ').nth(1) {
@@ -288,7 +273,7 @@ fn purpose(command: &str) -> &'static str {
     }
 }
 
-/// What is to be copied.
+/// A command to copy.
 fn shell(command: &str) -> Markup {
     html! { pre.command tabindex="0" { (text(command)) } }
 }
@@ -342,7 +327,7 @@ fn constants(rows: &[Constant]) -> Markup {
     }
 }
 
-/// A name that leads to the case's page, or to what is said of it here.
+/// A name that links to the case's page, or to its section on this page.
 fn linked(case: &Case) -> Markup {
     let place = case.page.clone().or(case
         .card
@@ -354,7 +339,7 @@ fn linked(case: &Case) -> Markup {
     } }
 }
 
-/// What a fragment of an address may hold: of no two names the same.
+/// The fragment of an address for a name. No two names share one.
 fn anchor(name: &str) -> String {
     let mut anchor = "of-".to_owned();
     for c in name.chars() {
@@ -369,22 +354,23 @@ fn anchor(name: &str) -> String {
 
 fn square(case: &Case) -> Markup {
     let short = case.short.as_deref().unwrap_or(&case.name);
-    let (class, title) = (
-        format!("gpu {}", class(case.tone)),
-        format!("{}: {}", case.name, case.word),
-    );
+    let class = format!("gpu {}", class(case.tone));
+    let title = format!("{}: {}", case.name, case.word);
     let inside = html! { span { bdi { (text(short)) } } };
-    html! { @match case.card.is_some() {
-        true => a class=(class) href={ "#" (anchor(&case.name)) } title=(text(&title)) { (inside) },
-        false => span class=(class) title=(text(&title)) { (inside) },
-    } }
+    html! {
+        @if case.card.is_some() {
+            a class=(class) href={ "#" (anchor(&case.name)) } title=(text(&title)) { (inside) }
+        } @else {
+            span class=(class) title=(text(&title)) { (inside) }
+        }
+    }
 }
 
 fn row(place: usize, case: &Case) -> Markup {
-    // How much of D it is about, and what it lets pass.
+    // How much the verdict covers, and what it accepts.
     let more = case.qualified.trim_start_matches([',', ' ']);
     html! {
-        tr class=(text(&case.state)) data-rank=(rank(case.tone)) data-place=(place) {
+        tr class=(text(&case.state)) data-rank=(case.tone as u8) data-place=(place) {
             th scope="row" { (linked(case)) }
             td { span class={ "verdict " (class(case.tone)) } { (text(&case.word)) }
                 @if !more.is_empty() { " " span.more { (text(more)) } } }

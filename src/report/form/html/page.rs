@@ -1,26 +1,27 @@
-//! What every page has: its head, the house's style, and a footer. Nothing is loaded from anywhere.
+//! What every page has: a head, a common style and a footer; and text as HTML. Pages load nothing.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
-pub use super::markup::{LINE, lines, text};
+use crate::io::deceives;
 use crate::report::Tool;
 
 const STYLE: &str = include_str!("report.css");
 
-/// Nothing but what is in the page itself.
+/// Allows only what is in the page itself.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// A page to be written.
 pub struct Page<'a> {
     pub title: &'a str,
-    /// Of the body: what colours the head.
+    /// The body's class, which colours the head.
     pub class: &'a str,
-    /// The document that it shows.
+    /// The schema of the document that it shows.
     pub schema: &'a str,
-    /// Besides the house's.
+    /// Added to the common style.
     pub style: &'a str,
     pub body: Markup,
     pub scripts: &'a [&'a str],
@@ -60,4 +61,72 @@ impl Page<'_> {
 /// A part of the page with a heading.
 pub fn section(id: &str, heading: &str, body: Markup) -> Markup {
     html! { section aria-labelledby=(id) { h2 id=(id) { (text(heading)) } (LINE) (body) } (LINE) }
+}
+
+/// Text that cannot become markup, in elements and in quoted attributes. Characters that pages must not contain, or that
+/// change the direction of text, are written as escapes.
+pub struct Text<'a> {
+    text: &'a str,
+    /// Whether it may contain line ends.
+    lines: bool,
+}
+
+pub fn text(text: &str) -> Text<'_> {
+    Text { text, lines: false }
+}
+
+/// The same for a text of several lines.
+pub fn lines(text: &str) -> Text<'_> {
+    Text { text, lines: true }
+}
+
+/// A new line: rows of tables stand on lines of their own.
+pub const LINE: PreEscaped<&str> = PreEscaped("\n");
+
+impl Render for Text<'_> {
+    fn render_to(&self, to: &mut String) {
+        let mut before = None;
+        for c in self.text.chars() {
+            let again = before.replace(c) == Some(c);
+            match c {
+                // A CI server that logs the page must find no command in it.
+                '#' if again => to.push_str("&#35;"),
+                '&' => to.push_str("&amp;"),
+                '<' => to.push_str("&lt;"),
+                '>' => to.push_str("&gt;"),
+                '"' => to.push_str("&quot;"),
+                '\'' => to.push_str("&#39;"),
+                '\n' if self.lines => to.push(c),
+                c if deceives(c) => write!(to, "{}", c.escape_default()).expect("a string"),
+                c => to.push(c),
+            }
+        }
+    }
+}
+
+/// JSON inside a script element, which no text in it can end.
+pub(super) fn json_in_script(value: &impl serde::Serialize) -> PreEscaped<String> {
+    let json = serde_json::to_string(value).expect("plain data");
+    let json = json.replace('<', "\\u003c").replace('>', "\\u003e");
+    PreEscaped(json.replace('&', "\\u0026"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_becomes_markup() {
+        let hostile = "<script>alert('1')</script> & \"x\"\u{202e}\u{7}";
+        assert_eq!(
+            text(hostile).render().into_string(),
+            "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\\u{202e}\\u{7}"
+        );
+        let json = json_in_script(&"</script><!--&").into_string();
+        assert!(!json.contains(['<', '>', '&']));
+        assert_eq!(
+            serde_json::from_str::<String>(&json).unwrap(),
+            "</script><!--&"
+        );
+    }
 }

@@ -1,9 +1,9 @@
-//! Fits that this D cannot tell apart, by what they have in common: arithmetics that fit under the same kernels are one
-//! tie, and a kernel's fits one line.
+//! Fits that this D cannot distinguish, grouped: arithmetics that fit under the same kernels are one tie, and the fits
+//! of one kernel are one line.
 
-use super::{Identification, Identified, IdentifiedSchedule, Named};
+use super::phrase::listed;
 use crate::emu::schedule::Overrides;
-use crate::report::KernelWords;
+use crate::report::{Identification, Identified, IdentifiedSchedule, KernelWords, Named};
 
 /// Arithmetics for the same formats that fit under the same kernels.
 pub struct Tie<'a> {
@@ -13,10 +13,10 @@ pub struct Tie<'a> {
 
 /// One kernel's fits.
 pub struct Line<'a> {
-    /// None is one chain over K.
+    /// None if it is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
-    /// What a library says of the kernel, except the number of slices if that was found.
-    words: Option<KernelWords>,
+    /// The kernel's settings, except a number of slices that a search found.
+    kernel: Option<KernelWords>,
     variants: Vec<Variant>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
     pub fits: Vec<usize>,
@@ -25,12 +25,12 @@ pub struct Line<'a> {
 /// Fits of a kernel that differ in the number of slices alone.
 #[derive(Clone, PartialEq)]
 struct Variant {
-    /// What else takes the place of its constants.
+    /// Its other overrides.
     rest: Overrides,
     slices: Vec<usize>,
 }
 
-/// All fits, in the order in which each tie's and each line's first one comes.
+/// All fits. Ties and lines are in the order of their first fits.
 pub fn ties(found: &Identification) -> Vec<Tie<'_>> {
     let mut each: Vec<Tie> = Vec::new();
     for (position, fit) in found.fits.iter().enumerate() {
@@ -63,13 +63,13 @@ impl<'a> Tie<'a> {
         let schedule = model.schedule.as_ref();
         let mut rest = schedule.map_or(Overrides::default(), |of| of.overrides.clone());
         let slices = rest.split_k.take();
-        let words = schedule.and_then(|of| of.kernel.as_ref());
-        let words = words.map(without_slices);
-        let same = |line: &Line| line.has(schedule, words.as_ref());
+        let kernel = schedule.and_then(|of| of.kernel.as_ref());
+        let kernel = kernel.map(without_slices);
+        let same = |line: &Line| line.has(schedule, kernel.as_ref());
         let at = self.lines.iter().position(same).unwrap_or_else(|| {
             self.lines.push(Line {
                 schedule,
-                words,
+                kernel,
                 variants: Vec::new(),
                 fits: Vec::new(),
             });
@@ -110,26 +110,26 @@ impl<'a> Tie<'a> {
 }
 
 impl Line<'_> {
-    /// What a library says of the kernel: each setting as it is known, and the numbers of slices that were found.
-    pub fn words(&self) -> Option<KernelWords> {
-        let mut words = self.schedule?.kernel.clone()?;
+    /// The kernel's settings, with all numbers of slices that were found.
+    pub fn kernel(&self) -> Option<KernelWords> {
+        let mut kernel = self.schedule?.kernel.clone()?;
         let slices = self.variants.iter().flat_map(|variant| &variant.slices);
         let slices: Vec<usize> = slices.copied().collect();
-        for setting in &mut words.settings {
+        for setting in &mut kernel.settings {
             if setting.is_found("slices") && slices.len() > 1 {
                 setting.value = runs(&slices);
             }
         }
-        Some(words)
+        Some(kernel)
     }
 
-    fn has(&self, schedule: Option<&IdentifiedSchedule>, words: Option<&KernelWords>) -> bool {
+    fn has(&self, schedule: Option<&IdentifiedSchedule>, kernel: Option<&KernelWords>) -> bool {
         let name = |schedule: &IdentifiedSchedule| schedule.name.clone();
-        self.schedule.map(name) == schedule.map(name) && self.words.as_ref() == words
+        self.schedule.map(name) == schedule.map(name) && self.kernel.as_ref() == kernel
     }
 
     fn is_like(&self, other: &Line) -> bool {
-        self.has(other.schedule, other.words.as_ref()) && self.variants == other.variants
+        self.has(other.schedule, other.kernel.as_ref()) && self.variants == other.variants
     }
 }
 
@@ -166,19 +166,21 @@ impl std::fmt::Display for Variant {
 }
 
 impl Identified {
-    /// The name that is known best, of equals the first.
+    /// The name with the best evidence; the first, if several have it.
     pub fn best_name(&self) -> &Named {
         let name = self.names.iter().rev().max_by_key(|name| name.evidence);
         name.expect("every model has a name")
     }
 }
 
-/// The same for kernels that differ in a number of slices that was found.
-fn without_slices(words: &KernelWords) -> KernelWords {
-    let mut words = words.clone();
-    words.order.clear();
-    words.settings.retain(|setting| !setting.is_found("slices"));
-    words
+/// A kernel's settings, without a number of slices that a search found.
+fn without_slices(kernel: &KernelWords) -> KernelWords {
+    let mut kernel = kernel.clone();
+    kernel.order.clear();
+    kernel
+        .settings
+        .retain(|setting| !setting.is_found("slices"));
+    kernel
 }
 
 /// `2 to 5, 8 and 10`.
@@ -193,10 +195,7 @@ fn runs(numbers: &[usize]) -> String {
             few => few.iter().map(usize::to_string).collect(),
         })
         .collect();
-    match runs.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => runs.concat(),
-    }
+    listed(&runs)
 }
 
 #[cfg(test)]

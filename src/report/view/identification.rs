@@ -1,20 +1,21 @@
 //! The view of a search: what was searched, what fits and how much that proves, and what was not searched.
 
+use super::phrase::{counted, grouped, some};
 use super::ties::{Line, Tie, ties};
-use super::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
+use super::{Item, Section, Tone, View};
+use crate::emu::schedule::{Parts, SliceLength};
 use crate::emu::step::Step;
 use crate::num::decimal;
-use crate::report::KernelWords;
-use crate::report::view::{Item, Section, Tone, View, counted, grouped};
+use crate::report::{Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelWords};
 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
 
-/// So few elements prove little.
+/// Fewer differing elements are weak evidence.
 const WEAK: u64 = 16;
 
 impl Identification {
-    /// What it says, with at most so many lines of fits, and as many of the others.
+    /// The view, with at most `limit` lines of fits and as many of the others.
     pub fn view(&self, limit: usize) -> View {
         let (tone, [word, qualified], sentence) = self.verdict();
         let section = |id, heading: &str, outline| Section {
@@ -26,7 +27,7 @@ impl Identification {
         let mut sections = vec![section("evidence", "Evidence", self.strength())];
         sections.push(section("fits", "What fits", self.shown(limit)));
         if !self.others.is_empty() {
-            let first = counted(self.sample.first, "sampled element");
+            let first = counted(self.sample.first as u64, "sampled element");
             let heading = format!(
                 "Others, ordered by agreement in the first {first}; each count is of the elements tested"
             );
@@ -44,29 +45,29 @@ impl Identification {
         }
     }
 
-    /// Whether so few elements tell candidates apart that what fits may do so by chance.
+    /// Whether so few elements distinguish candidates that a fit may be chance.
     fn is_weak(&self) -> bool {
         self.nearest_other.is_none_or(|missed| missed < WEAK)
     }
 
-    /// Whether models were tried alone: not where a kernel is known to be behind D.
+    /// Whether models were tried alone: not if a kernel is known to have made D.
     fn tried_alone(&self) -> bool {
         self.plain + self.untested > 0
     }
 
-    /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the
-    /// kernel's words allow`.
+    /// `16 models`, `16 models alone and 912 candidates under schedules of kernels`, or `63 candidates that the kernel
+    /// text allows`.
     fn searched(&self) -> String {
         let of = if self.architectures.is_empty() {
             String::new()
         } else {
             format!(" of {}", self.architectures.join(", "))
         };
-        let models = counted(self.plain, "model");
+        let models = counted(self.plain as u64, "model");
         let Some(searched) = &self.schedules else {
             return format!("{models}{of}; schedules were not searched");
         };
-        let under = counted(searched.tested, "candidate");
+        let under = counted(searched.tested as u64, "candidate");
         match (self.tried_alone(), self.kernel.is_some()) {
             (_, true) => format!("{under}{of} that the kernel text allows"),
             (true, false) => format!("{models} alone and {under} under schedules of kernels{of}"),
@@ -74,58 +75,54 @@ impl Identification {
         }
     }
 
-    /// `2 models alone and 3 under schedules`, or those of them that there can be.
+    /// `2 models alone and 3 under schedules`, or the kind that was searched.
     fn fitting(&self) -> String {
         let under = |fit: &&Fit| fit.model.schedule.is_some();
         let scheduled = self.fits.iter().filter(under).count();
-        let models = counted(self.fits.len() - scheduled, "model");
+        let models = counted((self.fits.len() - scheduled) as u64, "model");
         match (&self.schedules, self.tried_alone()) {
             (None, _) => format!("{models} alone"),
             (Some(_), true) => format!(
                 "{models} alone and {} under schedules",
                 grouped(scheduled as u64)
             ),
-            (Some(_), false) => counted(scheduled, "candidate"),
+            (Some(_), false) => counted(scheduled as u64, "candidate"),
         }
     }
 
+    /// Tone, word and what follows it, and the sentence.
     fn verdict(&self) -> (Tone, [String; 2], String) {
-        let all = match self.fits.iter().all(|fit| fit.in_full) {
-            true if self.elements == 1 => "the one element of D".to_owned(),
-            true => format!("all {} elements of D", grouped(self.elements)),
-            false if self.fits.len() == 1 => "all elements of D that it was tested on".to_owned(),
-            false => "all elements of D that they were tested on".to_owned(),
-        };
         let searched = self.searched();
         let word = |word: &str| [word.to_owned(), String::new()];
-        if self.fits.is_empty() && !self.finished.is_empty() {
-            let many = self.finished.len() as u64;
-            let do_ = if many == 1 { "does" } else { "do" };
-            return (
-                Tone::Part,
-                word("None"),
-                format!(
-                    "alone gives this D, of {searched}; {} {do_} with an epilogue",
-                    grouped(many)
-                ),
-            );
-        }
         if self.fits.is_empty() {
-            return (
-                Tone::Bad,
-                word("None"),
-                format!("gives this D, of {searched}"),
-            );
+            let (tone, sentence) = match self.finished.len() as u64 {
+                0 => (Tone::Bad, format!("gives this D, of {searched}")),
+                n => {
+                    let with = if n == 1 { "does with" } else { "do with" };
+                    let finished = format!("{} {with} an epilogue", grouped(n));
+                    let sentence = format!("alone gives this D, of {searched}; {finished}");
+                    (Tone::Part, sentence)
+                }
+            };
+            return (tone, word("None"), sentence);
         }
+        let all = if self.fits.iter().any(|fit| !fit.in_full) {
+            let were = match self.fits.len() {
+                1 => "it was",
+                _ => "they were",
+            };
+            format!("all elements of D that {were} tested on")
+        } else if self.elements == 1 {
+            "the one element of D".to_owned()
+        } else {
+            format!("all {} elements of D", grouped(self.elements))
+        };
         let complete = self.schedules.as_ref().is_some_and(|s| s.untested == 0);
         let all_looked_at = complete && self.untested == 0 && self.architectures.is_empty();
         let sure = all_looked_at && self.fits[0].in_full && !self.is_weak();
         if self.fits.len() == 1 && sure {
-            return (
-                Tone::Good,
-                word("One"),
-                format!("gives {all}, of {searched}"),
-            );
+            let sentence = format!("gives {all}, of {searched}");
+            return (Tone::Good, word("One"), sentence);
         }
         let (give, apart) = match self.fits.len() {
             1 => ("gives", ""),
@@ -143,7 +140,7 @@ impl Identification {
         };
         let mut items = vec![Item::new(format!(
             "of a sample of {}{order}, {} distinguish candidates",
-            counted(self.sample.most, "element"),
+            counted(self.sample.most as u64, "element"),
             grouped(self.telling as u64)
         ))];
         if self.is_weak() && !self.fits.is_empty() {
@@ -172,7 +169,7 @@ impl Identification {
         items
     }
 
-    /// What fits, as far as there is room.
+    /// What fits, at most `limit` lines.
     fn shown(&self, limit: usize) -> Vec<Item> {
         let finished = self.finished.iter().take(limit).map(|one| Item {
             under: vec![Item::new(one.epilogue.clone())],
@@ -206,23 +203,17 @@ impl Identification {
     /// A kernel's fits; the command is that of the first.
     fn line(&self, line: &Line) -> Item {
         let first = &self.fits[line.fits[0]];
-        let words = line.words();
-        let words = words.iter().flat_map(KernelWords::lines);
-        let mut under: Vec<_> = words
+        let kernel = line.kernel();
+        let kernel = kernel.iter().flat_map(KernelWords::lines);
+        let mut under: Vec<_> = kernel
             .map(|(how, what)| Item::new(format!("{how}: {what}")))
             .collect();
-        let schedule = first.model.schedule.iter();
-        under.extend(
-            schedule
-                .flat_map(IdentifiedSchedule::omits)
-                .map(Item::caution),
-        );
+        let omits = first.model.schedule.iter();
+        let omits = omits.flat_map(IdentifiedSchedule::omits);
+        under.extend(omits.map(Item::caution));
         under.push(Item::command(&first.model.best_name().command));
-        let partly = line
-            .fits
-            .iter()
-            .map(|&i| &self.fits[i])
-            .filter(|fit| !fit.in_full);
+        let fits = line.fits.iter().map(|&i| &self.fits[i]);
+        let partly = fits.filter(|fit| !fit.in_full);
         if let Some(tested) = partly.map(|fit| fit.tested as u64).min() {
             under.push(Item::caution(format!(
                 "tested on only {} elements",
@@ -231,7 +222,7 @@ impl Identification {
         }
         let apart = self.separations.iter();
         let apart = apart.filter(|apart| line.fits.contains(&apart.between[1]));
-        // Operands tell more than that there are none.
+        // A separation with operands says more than one without.
         let apart = apart.max_by_key(|apart| (apart.operands.is_some(), !apart.between[1]));
         under.extend(apart.map(|apart| Item::new(self.separation(apart, line.fits.len() == 1))));
         Item {
@@ -255,9 +246,7 @@ impl Identification {
             let schedule = other.model.schedule.as_ref();
             let schedule = schedule.map_or(String::new(), |schedule| format!("; {schedule}"));
             Item::new(format!(
-                "{agreement:<14} {} {}{more}: {}{schedule}",
-                name.architecture,
-                name.instruction,
+                "{agreement:<14} {name}{more}: {}{schedule}",
                 other.model.formats()
             ))
         });
@@ -273,7 +262,7 @@ impl Identification {
         items
     }
 
-    /// What was not done.
+    /// What was not searched or replayed.
     fn left(&self) -> Vec<Item> {
         let mut left = Vec::new();
         if !self.architectures.is_empty() {
@@ -282,7 +271,7 @@ impl Identification {
         }
         let untested = |count, what, of| {
             let were = if count == 1 { "was" } else { "were" };
-            format!("{}{of} {were} not tested", counted(count, what))
+            format!("{}{of} {were} not tested", counted(count as u64, what))
         };
         if self.untested > 0 {
             left.push(untested(self.untested, "model", ""));
@@ -313,13 +302,10 @@ impl Identification {
     fn separation(&self, apart: &Apart, alone: bool) -> String {
         let named = |position: usize| {
             let model = &self.fits[apart.between[position]].model;
-            match &model.schedule {
-                None => model.best_name().to_string(),
-                Some(schedule) => format!("{} under {schedule}", model.best_name()),
-            }
+            format!("{}{}", model.best_name(), model.under())
         };
         let (first, here) = (named(0), named(1));
-        // Of a line with one fit it is plain who differs.
+        // A line with one fit need not name it.
         let (who, it) = if alone {
             (String::new(), "it")
         } else {
@@ -360,7 +346,7 @@ impl Identification {
     }
 }
 
-/// The arithmetics of a tie, and who has them.
+/// The arithmetics of a tie, and the units that have them.
 fn heading(tie: &Tie, limit: usize) -> Item {
     let mut item = Item::new(tie.models[0].formats());
     for model in tie.models.iter().take(limit) {
@@ -370,13 +356,9 @@ fn heading(tie: &Tie, limit: usize) -> Item {
         let names: Vec<_> = names
             .map(|name| format!("{name} ({})", name.evidence))
             .collect();
-        let more = match names.len().saturating_sub(NAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = names[..names.len().min(NAMES)].join(", ");
-        item.under
-            .push(Item::new(format!("{shown}{more}: {}", model.summary)));
+        let names = some(&names, NAMES);
+        let line = format!("{names}: {}", model.summary);
+        item.under.push(Item::new(line));
     }
     if tie.models.len() > limit {
         let more = tie.models.len() - limit;
@@ -386,6 +368,27 @@ fn heading(tie: &Tie, limit: usize) -> Item {
     item
 }
 
+impl IdentifiedSchedule {
+    /// Which k it leaves out of D.
+    pub(super) fn omits(&self) -> Vec<String> {
+        let slices = self.spec.split.as_ref().map(|split| &split.parts);
+        let length = SliceLength::CeilOfFloor;
+        let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
+        let text = |&[first, end]: &[usize; 2]| {
+            if defect {
+                format!(
+                    "this D omits the last {} k (from k={first}): a known defect of cuBLAS's split nvjet kernels (ALGO \
+            66)",
+                    end - first
+                )
+            } else {
+                format!("omits k {first} to {}", end - 1)
+            }
+        };
+        self.omitted_k.iter().map(text).collect()
+    }
+}
+
 impl Identified {
     /// The best known unit, how many share its arithmetic, and the schedule.
     fn named(&self) -> String {
@@ -393,9 +396,23 @@ impl Identified {
             1 => String::new(),
             n => format!(" and {} with the same arithmetic", n - 1),
         };
+        format!("{}{more}{}", self.best_name(), self.under())
+    }
+
+    /// The schedule, to follow a name.
+    fn under(&self) -> String {
         let schedule = self.schedule.as_ref();
-        let schedule = schedule.map_or(String::new(), |schedule| format!(" under {schedule}"));
-        format!("{}{more}{schedule}", self.best_name())
+        schedule.map_or(String::new(), |schedule| format!(" under {schedule}"))
+    }
+
+    /// `ampere mma under cutlass-sm80 (tile_k 64)`
+    pub fn in_words(&self) -> String {
+        let chain = if self.schedule.is_none() {
+            ", one chain over K"
+        } else {
+            ""
+        };
+        format!("{}{}{chain}", self.best_name(), self.under())
     }
 
     /// `fp16*fp16 -> fp32, rounded to bf16`.

@@ -1,15 +1,16 @@
-//! What a comparison of two results says.
+//! The view of a comparison of two results.
 
-use super::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
+use super::phrase::{capital, counted, grouped, of, percent};
+use super::sentences::{all, card};
+use super::{Differences, Digest, Fact, Section, Tone, View, differences};
 use crate::emu::shape_text;
-use crate::report::view::said::{all, card, percent};
-use crate::report::view::{
-    self, Differences, Digest, Fact, Section, Tone, View, capital, differences, grouped, of,
+use crate::report::{
+    Answer, Bucket, By, Cause, Compared, Explained, IdentifiedSchedule, Relation, ResultFound,
+    Side, Sum,
 };
-use crate::report::{Bucket, Cause, Identified};
 
 impl Compared {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let elements = grouped(self.differences.elements);
         let equal = self.verdict == Answer::Equal;
@@ -39,7 +40,7 @@ impl Compared {
             about: vec![self.compared()],
             causes: differences::causes(self.causes()),
             next: self.next.clone(),
-            figures: self.figures(),
+            figures: differences::counts(&self.comparison),
             differences: self.drawn(),
             sections: vec![self.results(), self.inputs()],
             proves: self.proves(),
@@ -101,7 +102,7 @@ impl Compared {
         )
     }
 
-    /// What was done to one of them first.
+    /// Which result was rounded before the comparison.
     fn rounding(&self) -> String {
         match self.rounded {
             Some(side) => format!(
@@ -137,27 +138,11 @@ impl Compared {
         known.map_or(&[], |side| &side.causes)
     }
 
-    fn figures(&self) -> Vec<(String, String)> {
-        let d = &self.differences;
-        let mut figures = vec![
-            ("elements compared".to_owned(), grouped(d.elements)),
-            ("differ".to_owned(), grouped(self.mismatch_count)),
-        ];
-        if self.mismatch_count > 0 {
-            figures.push(("rows touched".to_owned(), of(d.rows_touched, d.rows)));
-            figures.push((
-                "columns touched".to_owned(),
-                of(d.columns_touched, d.columns),
-            ));
-        }
-        figures
-    }
-
     fn drawn(&self) -> Option<Differences> {
         let shape = &self.left.input.shape;
-        let told = ("the left result", self.format, shape.as_slice());
+        let of = ("the left result", self.format, shape.as_slice());
         let mut drawn =
-            differences::of_comparison(&self.comparison, (self.causes(), &self.places), told)?;
+            differences::of_comparison(&self.comparison, (self.causes(), &self.places), of)?;
         drawn.names = ["left", "right"];
         drawn.map = self.map.clone();
         Some(drawn)
@@ -179,21 +164,15 @@ impl Compared {
         }
         facts.extend(self.kernels());
         for (side, found) in self.sides() {
-            facts.extend(found.said(self.whole(found)).map(|said| {
-                let mut lines = said.into_iter();
-                let first = lines.next().unwrap_or_default();
-                Fact::new(side.name(), first).and(lines)
-            }));
+            let lines = found.described(all(&found.input.shape));
+            facts.extend(Fact::several(side.name(), lines));
         }
         facts.extend(
             self.relation
                 .map(|relation| Fact::new("why", self.why(relation))),
         );
         if let Some(wrong) = self.wrong {
-            let other = match wrong {
-                Side::Left => Side::Right,
-                Side::Right => Side::Left,
-            };
+            let other = wrong.other();
             facts.push(Fact::caution(
                 "wrong",
                 format!(
@@ -213,10 +192,7 @@ impl Compared {
         facts.extend(self.parted());
         facts.extend(self.steps());
         facts.extend(self.exact());
-        let mut lines = self.pattern.iter().cloned();
-        if let Some(first) = lines.next() {
-            facts.push(Fact::new("pattern", first).and(lines));
-        }
+        facts.extend(Fact::several("pattern", self.pattern.iter().cloned()));
         Section {
             id: "results",
             heading: "Results".to_owned(),
@@ -229,11 +205,6 @@ impl Compared {
         [(Side::Left, &self.left), (Side::Right, &self.right)]
     }
 
-    /// Elements of a side's whole result.
-    fn whole(&self, found: &ResultFound) -> u64 {
-        all(&found.input.shape)
-    }
-
     fn why(&self, relation: Relation) -> String {
         let order = |found: &ResultFound| {
             let schedule = found.by.as_ref().and_then(|by| by.model.schedule.as_ref());
@@ -243,38 +214,30 @@ impl Compared {
             let by = found.by.as_ref();
             by.map_or(String::new(), |by| by.model.best_name().to_string())
         };
-        let [left, right] = [&self.left, &self.right];
+        let both = [&self.left, &self.right];
+        let ([left, right], [by_left, by_right]) = (both.map(unit), both.map(order));
         match relation {
             Relation::Same => format!(
-                "the same arithmetic in the same order ({}): the operands differ, and each result follows from its \
-                own operands",
-                unit(left)
+                "the same arithmetic in the same order ({left}): the operands differ, and each result follows from its \
+                own operands"
             ),
             Relation::Rounding => "the same sums, rounded to two formats".to_owned(),
             Relation::Order => format!(
-                "the same arithmetic, but a different order of additions: left {}, right {}",
-                order(left),
-                order(right)
+                "the same arithmetic, but a different order of additions: left {by_left}, right {by_right}"
             ),
             Relation::Unit => format!(
-                "the same order of additions, but different units: left {}, right {}",
-                unit(left),
-                unit(right)
+                "the same order of additions, but different units: left {left}, right {right}"
             ),
             Relation::UnitAndOrder => format!(
-                "different units and a different order of additions: left {} by {}, right {} by {}",
-                unit(left),
-                order(left),
-                unit(right),
-                order(right)
+                "different units and a different order of additions: left {left} by {by_left}, right {right} by {by_right}"
             ),
         }
     }
 
-    /// What the libraries' words alone say.
+    /// How the texts about the two kernels differ.
     fn kernels(&self) -> Option<Fact> {
         let kernels = self.kernels.as_ref()?;
-        let said = match (&kernels.undecided, &kernels.differing[..]) {
+        let text = match (&kernels.undecided, &kernels.differing[..]) {
             (Some(reason), _) => format!("the two texts cannot be compared: {reason}"),
             (None, []) => {
                 "the two texts mean the same order of additions: the kernel is not the difference"
@@ -282,7 +245,7 @@ impl Compared {
             }
             (None, all) => format!("the two texts differ: {}", all.join("; ")),
         };
-        Some(Fact::new("kernels", said))
+        Some(Fact::new("kernels", text))
     }
 
     /// The sums of the first difference, left and right.
@@ -366,24 +329,20 @@ impl Compared {
             let role = pair.role.to_uppercase();
             let [left, right] = &pair.payload_sha256;
             if pair.same {
-                section.digests.push(Digest {
-                    of: role,
-                    part: "data",
-                    sha256: left.clone(),
-                    about: "the same on both sides".to_owned(),
-                });
+                let digest = Digest::new(&role, left).part("data");
+                section.digests.push(digest.about("the same on both sides"));
             } else {
-                section.facts.push(Fact::caution(
-                    role.clone(),
-                    format!("{role} differs between left and right: {left} and {right} (SHA-256 of the elements)"),
-                ));
+                let text = format!(
+                    "{role} differs between left and right: {left} and {right} (SHA-256 of the elements)"
+                );
+                section.facts.push(Fact::caution(role, text));
             }
         }
         section
     }
 
     fn proves(&self) -> String {
-        let said = match (self.verdict, self.explained) {
+        let text = match (self.verdict, self.explained) {
             (Answer::Equal, _) => {
                 let held = match (&self.rows, self.rounded) {
                     (None, None) => "Both files hold the same bits.".to_owned(),
@@ -420,17 +379,19 @@ impl Compared {
                 "The files differ. Without A and B, this does not show which is correct, or why."
             }
         };
-        said.to_owned()
+        text.to_owned()
     }
 }
 
-/// Spaces between two columns.
+/// The most spaces between two columns.
 const MAX_GAP: usize = 36;
 
 impl ResultFound {
-    /// What gives it, and what was searched; none where nothing was.
-    fn said(&self, elements: u64) -> Option<Vec<String>> {
-        let searched = self.searched.as_ref()?;
+    /// What gives it, and what was searched; empty if nothing was.
+    fn described(&self, elements: u64) -> Vec<String> {
+        let Some(searched) = &self.searched else {
+            return Vec::new();
+        };
         let untested = match searched.untested {
             0 => String::new(),
             n => format!("; {} exceeded the budget", grouped(n as u64)),
@@ -441,35 +402,31 @@ impl ResultFound {
             grouped(searched.schedules as u64)
         );
         let Some(by) = &self.by else {
-            return Some(vec![format!("nothing in the search gives it: {tried}")]);
+            return vec![format!("nothing in the search gives it: {tried}")];
         };
-        let mut lines = vec![by.said(elements)];
+        let mut lines = vec![by.described(elements)];
         if searched.fits > 1 {
             let others = searched.fits - 1;
-            let (s, give) = if others == 1 {
-                ("", "gives")
-            } else {
-                ("s", "give")
-            };
+            let give = if others == 1 { "gives" } else { "give" };
             let more = match others - searched.others.len() {
                 0 => "",
                 _ => " ...",
             };
             lines.push(format!(
-                "{} other{s} also {give} it, so no single kernel is identified: {}{more}",
-                grouped(others as u64),
+                "{} also {give} it, so no single kernel is identified: {}{more}",
+                counted(others as u64, "other"),
                 searched.others.join(", ")
             ));
         }
         let schedule = by.model.schedule.iter();
-        lines.extend(schedule.flat_map(crate::report::IdentifiedSchedule::omits));
-        Some(lines)
+        lines.extend(schedule.flat_map(IdentifiedSchedule::omits));
+        lines
     }
 }
 
 impl By {
     /// `ampere mma under cutlass-sm80 (...): gives all 4,096 elements`
-    fn said(&self, elements: u64) -> String {
+    fn described(&self, elements: u64) -> String {
         let gives = if self.in_full {
             format!("all {} elements", grouped(elements))
         } else {
@@ -486,25 +443,15 @@ impl By {
     }
 }
 
-impl Identified {
-    /// `ampere mma under cutlass-sm80 (tile_k 64)`
-    pub fn in_words(&self) -> String {
-        let schedule = self.schedule.as_ref();
-        let schedule =
-            schedule.map_or(", one chain over K".to_owned(), |of| format!(" under {of}"));
-        format!("{}{schedule}", self.best_name())
-    }
-}
-
-/// The distance that half of all differences do not exceed: the end of its bucket; none where too many have no distance,
-/// as a NaN has none.
+/// The distance that half of all differences do not exceed, as the end of its bucket. None if too many have no distance:
+/// a NaN has none.
 fn median(histogram: &[Bucket], all: u64) -> Option<String> {
     let mut so_far = 0;
     for bucket in histogram {
         so_far += bucket.count;
         if 2 * so_far >= all {
             let to = u64::try_from(bucket.to);
-            return Some(to.map_or(bucket.to.to_string(), view::grouped));
+            return Some(to.map_or(bucket.to.to_string(), grouped));
         }
     }
     None

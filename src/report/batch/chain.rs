@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::batch::{BatchCase, CaseVerdict};
-use super::view::grouped;
+use super::case::{BatchCase, CaseVerdict};
 
 /// What is known of steps that follow from each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -53,7 +52,7 @@ impl Chain {
         for (to, case) in cases.iter().enumerate() {
             for (array, digest) in &case.arrays.operands {
                 let makers = results.get(digest).copied().unwrap_or_default();
-                // No case is a step before itself.
+                // A case does not precede itself.
                 let from = makers.into_iter().flatten().find(|&from| from != to);
                 links.extend(from.map(|from| (from, to, array)));
             }
@@ -92,43 +91,6 @@ impl Chain {
         };
         chain.links = links.into_iter().map(link).collect();
         Some(chain)
-    }
-
-    /// The sentences that say it.
-    pub fn sentences(&self) -> Vec<String> {
-        let names = |names: &[String]| names.join(", ");
-        let mut said = vec![format!(
-            "{} of other steps; {} linked {} identical",
-            match self.links.len() {
-                1 => "1 array is a result".to_owned(),
-                n => format!("{} arrays are results", grouped(n as u64)),
-            },
-            grouped(self.identical.len() as u64),
-            if self.identical.len() == 1 {
-                "step is"
-            } else {
-                "steps are"
-            }
-        )];
-        if !self.identical_in_part.is_empty() {
-            let part = names(&self.identical_in_part);
-            said.push(format!(
-                "compared only in part, and identical there: {part}"
-            ));
-        }
-        if !self.first_different.is_empty() {
-            said.push(format!("differs first: {}", names(&self.first_different)));
-        }
-        if !self.different_after.is_empty() {
-            let after = names(&self.different_after);
-            said.push(format!(
-                "also differ, after a step that differs or was not judged: {after}"
-            ));
-        }
-        if !self.unjudged.is_empty() {
-            said.push(format!("not judged: {}", names(&self.unjudged)));
-        }
-        said
     }
 }
 

@@ -1,16 +1,16 @@
-//! What a comparison of two runs says.
+//! The view of a comparison of two runs.
 
-use super::{
+use super::phrase::{counted, grouped, of, percent, some};
+use super::{Case, Fact, Section, Tone, View};
+use crate::report::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
-use crate::report::view::said::{percent, some};
-use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped, of};
 
-/// Names of steps that are shown.
+/// How many names of steps are shown.
 const SHOWN: usize = 5;
 
 impl ComparedRuns {
-    /// What it says.
+    /// The view.
     pub fn view(&self) -> View {
         let (tone, word) = match self.verdict {
             RunsVerdict::Equal => (Tone::Good, "Equal"),
@@ -39,11 +39,7 @@ impl ComparedRuns {
             cases: self.steps.iter().map(ComparedStep::case).collect(),
             noun: "step",
             proves: self.proves().to_owned(),
-            test: [
-                "tcverify".to_owned(),
-                "tcverify.compare".to_owned(),
-                String::new(),
-            ],
+            test: ["tcverify", "tcverify.compare", ""].map(str::to_owned),
             ..View::default()
         }
     }
@@ -61,7 +57,7 @@ impl ComparedRuns {
                 }
                 (RunsVerdict::Different, _) => format!(
                     "no common step differs, but {} {} in only one run",
-                    counted(alone, "step"),
+                    counted(alone as u64, "step"),
                     if alone == 1 { "occurs" } else { "occur" }
                 ),
                 (RunsVerdict::Incomplete, _) => format!(
@@ -101,13 +97,13 @@ impl ComparedRuns {
         for (side, run) in [("left", &self.left), ("right", &self.right)] {
             facts.push(Fact::new(
                 side,
-                format!("{}: {}", run.path, counted(run.steps, "step")),
+                format!("{}: {}", run.path, counted(run.steps as u64, "step")),
             ));
             facts.extend(run.alone(side));
             if run.missed > 0 {
                 let missed = format!(
                     "{} that ran on the {side} were not recorded, so nothing is known about them",
-                    counted(run.missed as usize, "product")
+                    counted(run.missed, "product")
                 );
                 facts.push(Fact::caution("missing", missed));
             }
@@ -122,7 +118,7 @@ impl ComparedRuns {
                 "linked",
                 format!(
                     "{} by their operands, because their names differ",
-                    counted(n, "step")
+                    counted(n as u64, "step")
                 ),
             )),
         }
@@ -135,36 +131,34 @@ impl ComparedRuns {
         }
     }
 
-    /// What has its cause in the first difference, and what has not.
+    /// How the steps after the first difference compare.
     fn follows(&self) -> Option<Fact> {
         let first = self.first?;
         let later = &self.steps[first + 1..];
         let of_result = |result| later.iter().filter(move |step| step.result == result);
-        let begins: Vec<String> = of_result(StepResult::Begins)
-            .map(|step| step.name.clone())
-            .collect();
         let mut lines = Vec::new();
-        match of_result(StepResult::Inherits).count() {
-            0 => {}
-            n => lines.push(format!(
-                "{} with different operands and a different result",
-                counted(n, "step")
-            )),
+        for (result, what) in [
+            (
+                StepResult::Inherits,
+                "with different operands and a different result",
+            ),
+            (StepResult::Equal, "with the same bits"),
+        ] {
+            let steps = of_result(result).count() as u64;
+            if steps > 0 {
+                lines.push(format!("{} {what}", counted(steps, "step")));
+            }
         }
-        match of_result(StepResult::Equal).count() {
-            0 => {}
-            n => lines.push(format!("{} with the same bits", counted(n, "step"))),
-        }
+        let begins = of_result(StepResult::Begins).map(|step| step.name.clone());
+        let begins: Vec<String> = begins.collect();
         if !begins.is_empty() {
             lines.push(format!(
                 "{} with the same operands but a different result: {}",
-                counted(begins.len(), "step"),
+                counted(begins.len() as u64, "step"),
                 some(&begins, SHOWN)
             ));
         }
-        let mut lines = lines.into_iter();
-        let head = lines.next()?;
-        Some(Fact::new("after it", head).and(lines))
+        Fact::several("after it", lines)
     }
 
     /// What gives the results of steps that were searched.
@@ -182,13 +176,13 @@ impl ComparedRuns {
                         .collect()
                 }
                 Explanations::Variants([left, right]) => {
-                    let said = |all: &[String]| match all {
+                    let given = |all: &[String]| match all {
                         [] => "no variant in the catalogue gives it".to_owned(),
                         all => format!("given by {}", all.join(", ")),
                     };
                     vec![
-                        Fact::new("left", said(left)),
-                        Fact::new("right", said(right)),
+                        Fact::new("left", given(left)),
+                        Fact::new("right", given(right)),
                     ]
                 }
             };
@@ -219,12 +213,12 @@ impl ComparedRuns {
 
 impl RunCompared {
     fn alone(&self, side: &str) -> Option<Fact> {
-        let said = format!(
+        let text = format!(
             "{} only in the {side} run: {}",
-            counted(self.alone.len(), "step"),
+            counted(self.alone.len() as u64, "step"),
             some(&self.alone, SHOWN)
         );
-        (!self.alone.is_empty()).then(|| Fact::caution("alone", said))
+        (!self.alone.is_empty()).then(|| Fact::caution("alone", text))
     }
 }
 
@@ -240,8 +234,8 @@ impl ComparedStep {
         }
     }
 
-    fn said(&self) -> String {
-        let mut said = match (self.result, &self.differences) {
+    fn described(&self) -> String {
+        let mut text = match (self.result, &self.differences) {
             (StepResult::Equal, _) => "the same bits".to_owned(),
             (StepResult::Unknown, _) => "not compared".to_owned(),
             (_, Some(d)) => format!(
@@ -256,17 +250,14 @@ impl ComparedStep {
             all => format!("; {what} differ: {}", all.join(", ")),
         };
         if self.result.begins() {
-            said.push_str("; its operands are equal");
+            text.push_str("; its operands are equal");
         }
-        said.push_str(&list("operands", &self.differing_operands));
-        said.push_str(&list("fields", &self.differing_fields));
-        for from in &self.from {
-            said = format!("{said}; {from}");
+        text.push_str(&list("operands", &self.differing_operands));
+        text.push_str(&list("fields", &self.differing_fields));
+        for more in self.from.iter().chain(&self.reason) {
+            text = format!("{text}; {more}");
         }
-        if let Some(reason) = &self.reason {
-            said = format!("{said}; {reason}");
-        }
-        said
+        text
     }
 
     fn case(&self) -> Case {
@@ -285,7 +276,7 @@ impl ComparedStep {
             tone,
             state: self.result.name().to_owned(),
             word: word.to_owned(),
-            said: self.said(),
+            said: self.described(),
             by: self.kind.clone(),
             class: format!("tcverify.{}", self.kind),
             group: word.to_lowercase(),

@@ -4,26 +4,26 @@ use crate::io::{self, FileError, payload_sha256};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
-/// What an array holds, as far as it is known.
+/// What is known of an array's contents.
 #[derive(Clone)]
-pub struct Stored {
+pub struct Contents {
     /// SHA-256 of the elements as they are stored.
     pub sha256: String,
-    /// Without a file nothing says these two.
+    /// Like the format, unknown without a file.
     pub shape: Option<Vec<usize>>,
     pub format: Option<Format>,
 }
 
-impl Stored {
-    /// All of an array, whose type may say its format.
-    pub fn of(array: &io::Source) -> Result<Stored, FileError> {
+impl Contents {
+    /// A whole array, whose type may state its format.
+    pub fn of(array: &io::Source) -> Result<Contents, FileError> {
         let tensor = array.tensor(array.as_stored())?;
-        Ok(Stored::part(array, &tensor))
+        Ok(Contents::part(array, &tensor))
     }
 
-    /// This part of an array.
-    pub fn part(array: &io::Source, tensor: &Tensor) -> Stored {
-        Stored {
+    /// A part of an array.
+    pub fn part(array: &io::Source, tensor: &Tensor) -> Contents {
+        Contents {
             sha256: payload_sha256(tensor),
             shape: Some(tensor.shape().to_vec()),
             format: array.header().descr.own_format(),
@@ -31,7 +31,7 @@ impl Stored {
     }
 
     /// Bytes alone do not make two arrays the same: they may be elements of another format, or of another shape.
-    pub fn same(&self, other: &Stored) -> bool {
+    pub fn same(&self, other: &Contents) -> bool {
         fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
             one.zip(other).is_none_or(|(one, other)| one == other)
         }
