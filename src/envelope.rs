@@ -61,10 +61,10 @@ fn message(schema: &str, content: Hash) -> String {
 /// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
 /// fields would pass for an object.
 pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
-    let said = |error: serde_json::Error| printable(&error.to_string());
+    let wrong = |error: serde_json::Error| printable(&error.to_string());
     let read: T = crate::words::from_json(text).map_err(|reason| printable(&reason))?;
-    let written: Value = serde_json::from_str(text).map_err(said)?;
-    let meant = serde_json::to_value(&read).map_err(said)?;
+    let written: Value = serde_json::from_str(text).map_err(wrong)?;
+    let meant = serde_json::to_value(&read).map_err(wrong)?;
     match misformed(&written, &meant, String::new()) {
         Some(place) => Err(format!("{place} is a list where an object is expected")),
         None => Ok(read),
@@ -126,14 +126,14 @@ pub fn open_signed<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
     text: &[u8],
 ) -> Result<(T, Option<PublicKey>), String> {
-    let said = |error: serde_json::Error| {
+    let wrong = |error: serde_json::Error| {
         let error = printable(&error.to_string());
         format!("is damaged, or is not a {schema}: {error}")
     };
     if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'{') {
         return Err(format!("is not a {schema}: an object is expected"));
     }
-    let envelope: Envelope = serde_json::from_slice(text).map_err(said)?;
+    let envelope: Envelope = serde_json::from_slice(text).map_err(wrong)?;
     if envelope.schema != schema {
         let found = printable(&envelope.schema);
         return Err(format!("is a {found:?}, not a {schema:?}"));

@@ -42,25 +42,32 @@ impl Standing {
         }
     }
 
-    /// The name of the test that it passed, or did not.
-    pub fn test(self) -> &'static str {
+    /// The test's name and result, and the property that was verified: none of a D that differs.
+    fn attested(self) -> (&'static str, TestVerdict, Option<&'static str>) {
+        use TestVerdict::{Failed, Passed, Warned};
         match self {
-            Standing::Identical => "tcverify:identical",
-            Standing::Accepted => "tcverify:identical-but-for-accepted",
-            Standing::Claimed => "tcverify:identical-by-claimed-model",
-            Standing::Chosen => "tcverify:identical-by-chosen-model",
-            Standing::InPart => "tcverify:identical-in-part",
-            Standing::Different => "tcverify:different",
-        }
-    }
-
-    pub fn result(self) -> TestVerdict {
-        match self {
-            Standing::Identical => TestVerdict::Passed,
-            Standing::Accepted | Standing::Claimed | Standing::Chosen | Standing::InPart => {
-                TestVerdict::Warned
-            }
-            Standing::Different => TestVerdict::Failed,
+            Standing::Identical => ("tcverify:identical", Passed, Some(IDENTICAL)),
+            Standing::Accepted => (
+                "tcverify:identical-but-for-accepted",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_BUT_FOR_ACCEPTED"),
+            ),
+            Standing::Claimed => (
+                "tcverify:identical-by-claimed-model",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_BY_CLAIMED_MODEL"),
+            ),
+            Standing::Chosen => (
+                "tcverify:identical-by-chosen-model",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_BY_CHOSEN_MODEL"),
+            ),
+            Standing::InPart => (
+                "tcverify:identical-in-part",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_IN_PART"),
+            ),
+            Standing::Different => ("tcverify:different", Failed, None),
         }
     }
 
@@ -71,30 +78,18 @@ impl Standing {
         configuration: Vec<Descriptor>,
         rule: &str,
     ) -> Claims {
-        let property = self.property();
+        let (test, result, property) = self.attested();
         let model = property.map(|_| model_property(rule));
         Claims {
             subjects,
             configuration,
-            tests: vec![(self.test().to_owned(), self.result())],
+            tests: vec![(test.to_owned(), result)],
             properties: property
                 .map(str::to_owned)
                 .into_iter()
                 .chain(model)
                 .collect(),
             policies: Vec::new(),
-        }
-    }
-
-    /// What was verified; nothing of a D that differs.
-    pub fn property(self) -> Option<&'static str> {
-        match self {
-            Standing::Identical => Some(IDENTICAL),
-            Standing::Accepted => Some("TCVERIFY_IDENTICAL_BUT_FOR_ACCEPTED"),
-            Standing::Claimed => Some("TCVERIFY_IDENTICAL_BY_CLAIMED_MODEL"),
-            Standing::Chosen => Some("TCVERIFY_IDENTICAL_BY_CHOSEN_MODEL"),
-            Standing::InPart => Some("TCVERIFY_IDENTICAL_IN_PART"),
-            Standing::Different => None,
         }
     }
 }
@@ -246,9 +241,11 @@ impl Claims {
             worst = worst.max(standing);
             models.extend(claims.properties.into_iter().skip(1));
             subjects.extend(claims.subjects);
-            tests.push((case.name.clone(), standing.result()));
+            let (_, result, _) = standing.attested();
+            tests.push((case.name.clone(), result));
         }
-        let property = worst.property().map(str::to_owned);
+        let (.., property) = worst.attested();
+        let property = property.map(str::to_owned);
         let models = models.into_iter().filter(|_| property.is_some());
         let policies = match &batch.policy {
             Some(policy) => vec![Descriptor::new(

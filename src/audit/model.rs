@@ -1,6 +1,6 @@
 //! What an auditor brings: the model and the schedule that were agreed on, and arrays that are public.
 
-use super::AuditError;
+use super::{AuditError, nothing};
 use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
 use crate::commit::{Along, Commitment, CommittedRule, Hash};
 use crate::emu::{Arithmetic, Engine, Platform};
@@ -35,7 +35,6 @@ impl AuditModel {
     /// # Errors
     /// If there is none such, or the commitment is to something else.
     pub fn new(request: &Request, commitment: &Commitment) -> Result<AuditModel, AuditError> {
-        let nothing = |reason: &str| Err(AuditError::ProvesNothing(reason.to_owned()));
         match (request, &commitment.rule) {
             (
                 Request::Product(check),
@@ -58,7 +57,7 @@ impl AuditModel {
                 };
                 let differences = commitment.differences(&found);
                 if !differences.is_empty() {
-                    return nothing(&format!(
+                    return nothing(format!(
                         "the commitment is to another operation than you name: {}",
                         differences.join("; ")
                     ));
@@ -114,11 +113,11 @@ impl ProductModel {
         let model = check.model.between_blocks(model, product.k)?;
         let sha256 = model.arithmetic.sha256();
         if sha256 != committed.to_string() {
-            return Err(AuditError::ProvesNothing(format!(
+            return nothing(format!(
                 "the commitment names the model with SHA-256 {committed}, but {} {} has {sha256}",
                 printable(&model.choice().architecture.name),
                 printable(&model.choice().instruction.name),
-            )));
+            ));
         }
         let engine = Platform::detect().map(Engine::Fast);
         let found = ProductModel {
@@ -137,18 +136,17 @@ impl ProductModel {
 
     /// Makes sure that formats and lengths are those of the model: others wrote the commitment.
     fn confirm(&self, product: &Product, commitment: &Commitment) -> Result<(), AuditError> {
-        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
         let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
         let spec = self.scheduling.spec();
         let late = self.scheduling.addend_is_late();
         let scaled = inputs.contains_key(&Role::ScaleA);
         if scaled != inputs.contains_key(&Role::ScaleB) {
-            return nothing("the commitment has scales of only one operand".into());
+            return nothing("the commitment has scales of only one operand");
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);
         if !kernels && scaled != scale.is_some() {
-            return nothing("the commitment lacks the scales that the model needs".into());
+            return nothing("the commitment lacks the scales that the model needs");
         }
         for (&role, input) in inputs.iter() {
             let name = role.field();
@@ -199,7 +197,7 @@ impl ProductModel {
             ));
         }
         if product.k == 0 && spec.without_products.is_none() {
-            return nothing("K is 0".into());
+            return nothing("K is 0");
         }
         if let Some(most) = arithmetic.longest_k()
             && product.k > most

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
-use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, pieces};
+use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
 use crate::check::{BoundOperation, Scheduling};
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash, leaf};
 use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Element, Problem, Replay, ShapeError};
 use crate::num::Format;
 use crate::report::Product;
 use crate::role::{ByRole, Role};
@@ -43,7 +43,6 @@ impl<'a> Proven<'a> {
         bytes: &'a [u8],
         own: &OwnCopies,
     ) -> Result<Proven<'a>, AuditError> {
-        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
         let (head, body) = Head::parse(bytes, challenge)?;
         let elements: Vec<_> = challenge.drawn().collect();
         let all = pieces(commitment, &elements)?;
@@ -56,9 +55,7 @@ impl<'a> Proven<'a> {
             .map(|piece| piece.role.field())
             .ne(&head.arrays)
         {
-            return nothing(
-                "it must hold each array of the commitment once, in the same order".into(),
-            );
+            return nothing("it must hold each array of the commitment once, in the same order");
         }
         let bytes = opened.iter().map(|piece| piece.bytes());
         let expected = bytes.fold(0, u64::saturating_add);
@@ -114,9 +111,7 @@ impl<'a> Proven<'a> {
                     "the commitment has no {name}, but you gave a copy of it"
                 ));
             };
-            let alike = (tensor.format(), tensor.shape()) == (lines.format, &lines.shape);
-            let same = |tensor: &Tensor| lines.root(name, lines.tree(tensor).root()) == *root;
-            if !alike {
+            if (tensor.format(), tensor.shape()) != (lines.format, &lines.shape) {
                 return nothing(format!(
                     "your {name} is {} {:?}, but the commitment has {} {:?}",
                     tensor.format(),
@@ -125,7 +120,7 @@ impl<'a> Proven<'a> {
                     lines.shape
                 ));
             }
-            if !same(tensor) {
+            if lines.root(name, lines.tree(tensor).root()) != *root {
                 return nothing(format!("your {name} is not the committed array"));
             }
             copies.push(*role);
@@ -163,7 +158,6 @@ impl<'a> Proven<'a> {
     ) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
         let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
         let rows = Region::of(&result.shape).rows.len();
-        let nothing = AuditError::ProvesNothing;
         let of_row = |elements: &[Element]| {
             let mut arrays = ByRole::new();
             for (&role, input) in inputs {
@@ -185,7 +179,7 @@ impl<'a> Proven<'a> {
                 }
                 let array =
                     Tensor::strided(input.format, input.shape.clone(), strides, stored, bytes);
-                let array = array.map_err(|bad| {
+                let array = array.or_else(|bad| {
                     nothing(format!(
                         "a line of {} has the code 0x{:02x}, which is not a code of {}",
                         role.field(),
@@ -198,12 +192,12 @@ impl<'a> Proven<'a> {
             let arrays = arrays.iter().map(|(role, array)| (role.field(), array));
             let arrays = arrays.collect();
             let job = by.job(&arrays);
-            let job = job.map_err(|error| nothing(format!("{}: {}", error.field, error.reason)))?;
+            let job = job.or_else(|error| nothing(format!("{}: {}", error.field, error.reason)))?;
             if (job.format, &job.shape) != (result.format, &result.shape) {
-                return Err(nothing(format!(
+                return nothing(format!(
                     "the commitment has a result of {} {:?}, but the operation gives {} {:?}",
                     result.format, result.shape, job.format, job.shape
-                )));
+                ));
             }
             let codes = job.row(elements[0].batch * rows + elements[0].row);
             let both = elements.iter().map(|at| {
@@ -250,9 +244,9 @@ impl<'a> Proven<'a> {
         let spec = scheduling.spec();
         let found = scheduled.then(|| CommittedSchedule::of(spec, &values));
         if found.as_ref() != schedule {
-            return Err(AuditError::ProvesNothing(
-                "the commitment has a different schedule, or different factors, from those you gave".into(),
-            ));
+            return nothing(
+                "the commitment has a different schedule, or different factors, from those you gave",
+            );
         }
         let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
         let scale = if scheduling.takes_scales() {
@@ -266,10 +260,10 @@ impl<'a> Proven<'a> {
                 let tensor = Tensor::from_payload(format, shape.to_vec(), payload.into_owned());
                 match tensor.validate() {
                     Ok(()) => Ok(tensor),
-                    Err(bad) => Err(AuditError::ProvesNothing(format!(
+                    Err(bad) => nothing(format!(
                         "a line of {name} has the code 0x{:02x}, which {format} does not have",
                         bad.raw
-                    ))),
+                    )),
                 }
             };
         let k = product.k;
@@ -286,9 +280,7 @@ impl<'a> Proven<'a> {
                 && c.validate().is_err()
             {
                 let format = c.format();
-                return Err(AuditError::ProvesNothing(format!(
-                    "an element of c is not a code of {format}"
-                )));
+                return nothing(format!("an element of c is not a code of {format}"));
             }
             let scales = match (scale, inputs.get(&Role::ScaleA)) {
                 (Some(scale), Some(_)) => {
@@ -301,17 +293,16 @@ impl<'a> Proven<'a> {
                 }
                 _ => None,
             };
-            let shapes = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
             let new = if spec.without_products.is_some() {
                 Problem::with_any_k
             } else {
                 Problem::new
             };
             let problem = new(a.planes(), b.planes(), c.as_ref().map(Tensor::planes));
-            let mut problem = problem.map_err(shapes)?;
+            let mut problem = problem.map_err(misshapen)?;
             if let Some((a, b, block)) = &scales {
                 let scaled = problem.with_scales(a.planes(), b.planes(), *block);
-                problem = scaled.map_err(shapes)?;
+                problem = scaled.map_err(misshapen)?;
             }
             let replay = Replay {
                 problem,
@@ -323,9 +314,7 @@ impl<'a> Proven<'a> {
             let reproduced = replay.alone(*at, kernel);
             let given = self.code(Role::D, format, product.n, at)?;
             if given > format.max_code() {
-                return Err(AuditError::ProvesNothing(format!(
-                    "an element of d is not a code of {format}"
-                )));
+                return nothing(format!("an element of d is not a code of {format}"));
             }
             Ok((*at, [reproduced, given]))
         };
@@ -350,36 +339,38 @@ impl<'a> Proven<'a> {
             let tensor = Tensor::from_payload(input.format, input.shape.clone(), payload);
             match tensor.validate() {
                 Ok(()) => Ok(Some(tensor)),
-                Err(_) => Err(AuditError::ProvesNothing(format!(
+                Err(_) => nothing(format!(
                     "{} has a code that {} does not have",
                     role.field(),
                     input.format
-                ))),
+                )),
             }
         };
-        let nothing = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
         let mut values = scheduling.factors();
         if let Some(bias) = whole(Role::Bias)? {
-            values = values.with_bias(&bias, full).map_err(nothing)?;
+            values = values.with_bias(&bias, full).map_err(misshapen)?;
         }
         if let Some(column) = whole(Role::AzpAdj)? {
             let row = whole(Role::Azp)?;
             let with = values.with_zero_point(row.as_ref(), &column, full);
-            values = with.map_err(nothing)?;
+            values = with.map_err(misshapen)?;
         }
         if let Some(scaling) = &scheduling.spec().scales
             && inputs.contains_key(&Role::ScaleA)
         {
             let (a, b) = (whole(Role::ScaleA)?, whole(Role::ScaleB)?);
-            let turned = [product.transpose_a, product.transpose_b];
-            let planes = [&a, &b].into_iter().zip(turned).map(|(scales, turned)| {
-                let planes = scales.as_ref().map(Tensor::planes);
-                planes.map(|planes| if turned { planes.transposed() } else { planes })
-            });
-            let planes: Vec<_> = planes.flatten().collect();
-            if let [a, b] = planes[..] {
+            if let (Some(a), Some(b)) = (&a, &b) {
+                let stored = [(a, product.transpose_a), (b, product.transpose_b)];
+                let [a, b] = stored.map(|(scales, transposed)| {
+                    let planes = scales.planes();
+                    if transposed {
+                        planes.transposed()
+                    } else {
+                        planes
+                    }
+                });
                 let scaled = values.with_scales(scaling.per, [a, b], full);
-                values = scaled.map_err(nothing)?;
+                values = scaled.map_err(misshapen)?;
             }
         }
         Ok(values)
@@ -428,6 +419,10 @@ impl<'a> Proven<'a> {
     }
 }
 
+fn misshapen(error: ShapeError) -> AuditError {
+    AuditError::ProvesNothing(error.0)
+}
+
 impl Piece {
     /// The lines of an opening, if each leads to the committed root.
     fn prove<'a>(&self, bytes: &'a [u8]) -> Result<BTreeMap<u64, &'a [u8]>, AuditError> {
@@ -458,10 +453,10 @@ impl Piece {
                     },
                     Cut::Blocks(..) => format!("block {line}"),
                 };
-                Err(AuditError::ProvesNothing(format!(
+                nothing(format!(
                     "{what} of {} does not lead to the committed root",
                     self.role.field()
-                )))
+                ))
             }
             None => Ok(parts
                 .into_iter()

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::pieces::Cut;
-use super::{AuditError, Challenge, Piece, pieces};
+use super::{AuditError, Challenge, Piece, nothing, pieces};
 use crate::check::{Subject, commitment_and_trees, lined_inputs};
 use crate::commit::{Commitment, Hash, Tree};
 use crate::io::printable;
@@ -64,13 +64,12 @@ impl Head {
                 "is not an opening: it does not begin with {OPENING:?}"
             )));
         }
-        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
         let names = lines.get(4).and_then(|line| {
             let names = line.strip_prefix(b"arrays=")?.strip_suffix(b"\n")?;
             std::str::from_utf8(names).ok()
         });
         let Some(names) = names else {
-            return nothing("its head is cut off, or damaged".into());
+            return nothing("its head is cut off, or damaged");
         };
         let head = Head::of(challenge, names.split(',').map(str::to_owned).collect());
         let expected = head.text();
@@ -129,10 +128,10 @@ impl Opening {
         let (found, trees, tree) = commitment_and_trees(prepared, block_rows)?;
         let differences = commitment.differences(&found);
         if !differences.is_empty() {
-            return Err(AuditError::ProvesNothing(format!(
+            return nothing(format!(
                 "these differ from the commitment: {}",
                 differences.join("; ")
-            )));
+            ));
         }
         let there = pieces.iter().filter(|piece| !leaves_out(piece));
         let names = there.map(|piece| piece.role.field().to_owned()).collect();

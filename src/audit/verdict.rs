@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AuditModel, Challenge, Proven};
+use crate::attest::{Claims, Descriptor, Standing};
 use crate::commit::{Commitment, Hash};
-use crate::emu::{Element, shape_text};
+use crate::emu::{Element, Evidence, shape_text};
 use crate::report::{Missed, Rule, Tool, Verdict};
 use crate::sample::{miss_probability, smallest_caught};
 use crate::tlog::Published;
@@ -138,5 +139,23 @@ impl AuditReport {
             published,
             ..self
         }
+    }
+
+    /// The verdict as claims about the commitment, as D itself was not at hand; `commitment` is the file's name.
+    pub fn claims(&self, commitment: &str) -> Claims {
+        let standing = match self.verdict {
+            Verdict::Different => Standing::Different,
+            Verdict::IdenticalInPart => Standing::InPart,
+            Verdict::Identical if self.rule.evidence() == Evidence::Claimed => Standing::Claimed,
+            Verdict::Identical => Standing::Identical,
+        };
+        let hash = |sha256: &str| Hash::parse(sha256).expect("a SHA-256");
+        let parts = self.rule.digests().into_iter();
+        let mut configuration: Vec<_> = parts
+            .map(|(name, sha256)| Descriptor::new(name, hash(sha256)))
+            .collect();
+        configuration.insert(1, Descriptor::new("draw", self.draw_sha256));
+        let subjects = vec![Descriptor::new(commitment, self.commitment_sha256)];
+        standing.claims(subjects, configuration, self.rule.sha256())
     }
 }

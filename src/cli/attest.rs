@@ -157,19 +157,14 @@ impl Verify {
         }
         let mut about = Vec::new();
         for path in &self.files {
-            let subject = attestation
-                .about(digest(path)?)
-                .map_err(|error| match error {
-                    AttestError::Nothing(reason) => {
-                        AttestError::Nothing(format!("{}: {reason}", escaped_path(path)))
-                    }
-                    other => other,
-                })?;
-            let subject = printable(subject);
-            about.push(format!(
-                "  file       {} (signed as {subject})",
-                escaped_path(path)
-            ));
+            let name = escaped_path(path);
+            let subject = match attestation.about(digest(path)?) {
+                Err(AttestError::Nothing(reason)) => {
+                    return Err(AttestError::Nothing(format!("{name}: {reason}")).into());
+                }
+                subject => printable(subject?),
+            };
+            about.push(format!("  file       {name} (signed as {subject})"));
         }
         if let Some(path) = &self.report {
             attestation.rests_on_report(digest(path)?)?;
@@ -180,29 +175,25 @@ impl Verify {
             attestation.is_by_model(sha256)?;
             about.push(format!("  model      {sha256}"));
         }
-        let said = attestation.said();
-        let words = said
-            .words
-            .iter()
-            .take(3)
-            .map(|word| printable(word))
-            .collect::<Vec<_>>();
-        let more = match said.words.len() {
+        let outcome = attestation.outcome();
+        let names = outcome.names.iter().take(3);
+        let names: Vec<_> = names.map(|name| printable(name)).collect();
+        let more = match outcome.names.len() {
             0..=3 => String::new(),
             n => format!(" and {} more", n - 3),
         };
-        let words = words.join(", ") + &more;
+        let names = names.join(", ") + &more;
         let (word, least) = match self.accept {
             Enough::Passed => ("PASSED", TestVerdict::Passed),
             Enough::Warned => ("PASSED or WARNED", TestVerdict::Warned),
         };
-        let result = format!("{:?}", said.result).to_uppercase();
-        if said.result > least {
+        let result = format!("{:?}", outcome.result).to_uppercase();
+        if outcome.result > least {
             let reason =
-                format!("the signature is valid, but the result is {result}, not {word}: {words}");
+                format!("the signature is valid, but the result is {result}, not {word}: {names}");
             return Err(AttestError::Nothing(reason).into());
         }
-        let mut lines = vec![format!("ATTESTED  {result}: {words}\n")];
+        let mut lines = vec![format!("ATTESTED  {result}: {names}\n")];
         let kind = attestation.predicate.kind().word();
         lines.push(format!("  kind       {kind}"));
         let key_of = |key: &PublicKey| {

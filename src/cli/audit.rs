@@ -8,19 +8,19 @@ use clap::Args;
 
 use super::args::{
     MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation,
-    Words, arithmetic, said, said_of,
+    Words, arithmetic, in_options,
 };
 use super::commit::WholeArgs;
-use super::documents::pretty;
 use super::log::{WitnessArgs, bytes, unproven};
 use super::reports::{PageArgs, ReportArgs};
+use super::show::{self, pretty};
 use super::values::word;
-use super::{Ending, refuted, show};
+use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Request, Source, Tf32Input, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
-use crate::report::{grouped, write_json};
+use crate::report::grouped;
 use crate::role::Role;
 use crate::tlog::Published;
 
@@ -156,16 +156,14 @@ impl Agreed {
         if let Some(own) = &self.own_challenge {
             return challenge(own, committed);
         }
-        let said =
-            [&self.commitment_sha256, &self.beacon].map(|said| said.as_deref().unwrap_or_default());
-        let [sha256, beacon] = said;
+        let [sha256, beacon] =
+            [&self.commitment_sha256, &self.beacon].map(|text| text.as_deref().unwrap_or_default());
         let agreed = parse_sha256(sha256).map_err(anyhow::Error::msg);
         let agreed = agreed.context("--commitment-sha256")?;
-        let name = || escaped_path(path);
         ensure!(
             agreed == committed.1.to_string(),
             "{}: is not the agreed commitment: its SHA-256 is {}, not {agreed}",
-            name(),
+            escaped_path(path),
             committed.1
         );
         let drawn = Challenge::new(
@@ -173,7 +171,7 @@ impl Agreed {
             beacon,
             self.elements.unwrap_or(0),
         );
-        in_options(drawn)?.with_context(name)
+        answered(drawn, path)
     }
 }
 
@@ -273,14 +271,14 @@ impl Audited for AuditedProduct {
             a: Some(Source::Memory),
             b: Some(Source::Memory),
             tf32_input: Some(self.tf32_input),
-            ..said(arithmetic(&self.model, &self.schedule))?
+            ..in_options(arithmetic(&self.model, &self.schedule))?
         };
         // Said of arrays that are in the commitment.
         let fields = Fields {
             c: fields.beta.map(|_| Source::Memory),
             ..fields
         };
-        said(Check::try_from(fields)).map(Request::from)
+        in_options(Check::try_from(fields)).map(Request::from)
     }
 
     fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
@@ -344,20 +342,12 @@ fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> 
     Ok(challenge)
 }
 
-/// A wrong option is no fault of a file.
-fn in_options<T>(result: Result<T, AuditError>) -> Result<Result<T, AuditError>> {
-    match result {
-        Err(AuditError::Check(error)) => said(Err(error)),
-        other => Ok(other),
-    }
-}
-
-/// An opening that proves nothing is an answer; anything else is an error.
+/// An opening that proves nothing is an answer, and a wrong option is no fault of a file.
 fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<T> {
     let name = || escaped_path(path);
     match result {
         Err(error @ AuditError::ProvesNothing(_)) => refuted(format!("{}: {error}", name())),
-        Err(AuditError::Check(error)) => said(Err(error)),
+        Err(AuditError::Check(error)) => in_options(Err(error)),
         other => other.with_context(name),
     }
 }
@@ -369,7 +359,7 @@ impl MakeChallenge {
         let output = outputs.open("the challenge", &self.output)?;
         let (commitment, sha256) = commitment(&self.commitment)?;
         let challenge = Challenge::new((&commitment, sha256), &self.beacon, self.elements);
-        let challenge = in_options(challenge)?.with_context(|| escaped_path(&self.commitment))?;
+        let challenge = answered(challenge, &self.commitment)?;
         let text = pretty(&challenge)?;
         output.commit(|out| out.write_all(&text))?;
         Ok(Ending::Done)
@@ -381,7 +371,7 @@ impl<W: Words> Open<W> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
         let request = self.whole.request()?;
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         outputs
@@ -395,7 +385,7 @@ impl<W: Words> Open<W> {
             let unchanged = prepared.confirm_unchanged();
             unchanged.map_err(|error| std::io::Error::other(error.to_string()))
         })?;
-        if !self.quiet && self.file.as_os_str() != "-" {
+        if !self.quiet && !show::is_stdout(&self.file) {
             let called = request.called();
             let elements = grouped(challenge.elements.len() as u64);
             let bytes = grouped(opening.bytes());
@@ -455,10 +445,9 @@ impl<W: Audited> Verify<W> {
         let report = AuditReport::new((commitment, *sha256), &challenge, &model, &proven, &found);
         let report = report.published(published);
         let name = self.commitment.display().to_string();
-        let view = report.view(&name);
         let claims = || Ok(Some(report.claims(&name)));
         let forms = &self.report.forms;
-        forms.tell(reports, &view, |out| write_json(&report, out), claims)?;
+        forms.tell(reports, &report.view(&name), &report, claims)?;
         Ok(report.verdict.into())
     }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, said_of};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, in_options_of};
 use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
@@ -101,7 +101,7 @@ impl<W: Words> Check<W> {
         let mut request = self.words.request()?;
         let mut chosen = None;
         if let Request::Product(check) = &request
-            && auto::is_asked(check)
+            && auto::is_requested(check)
         {
             match auto::choose(check)? {
                 Auto::Found(found, by) => {
@@ -116,14 +116,14 @@ impl<W: Words> Check<W> {
                 }
             }
         }
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
             Err(error @ CheckError::NotCommitted { .. }) => return refuted(error.to_string()),
-            judged => said_of(&request, judged)?,
+            judged => in_options_of(&request, judged)?,
         };
         if let Rule::Product(rule) = &mut judged.report.rule {
             rule.chosen = chosen;
@@ -131,7 +131,7 @@ impl<W: Words> Check<W> {
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
         if reports.html.is_some() {
-            view = view.pictured(&said_of(&request, prepared.page(&judged))?);
+            view = view.pictured(&in_options_of(&request, prepared.page(&judged))?);
         }
         self.report.forms.tell_report(reports, &view, report)
     }

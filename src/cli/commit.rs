@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
-use super::documents::{pretty, read_json};
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, Words, in_options, in_options_of, is_npy,
+};
 use super::log::LoggingArgs;
+use super::show::{self, pretty};
 use super::values::result_format;
-use super::{Ending, refuted, show};
+use super::{Ending, refuted};
 use crate::check::{Check, Request, commitment, read_commitment};
 use crate::commit::{Hash, Proof};
 use crate::io::npy::write_npy;
-use crate::io::{Outputs, Source, escaped_path};
+use crate::io::{MappedFile, Outputs, Source, escaped_path};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -96,7 +98,7 @@ pub struct WholeArgs {
 impl Words for WholeArgs {
     fn request(&self) -> Result<Request> {
         let fields = self.product.naming(Some(&self.d), self.d_dtype);
-        said(fields.and_then(Check::try_from)).map(Request::from)
+        in_options(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 
@@ -140,25 +142,20 @@ impl Commit {
 
 impl<W: Words> Make<W> {
     pub fn run(self) -> Result<Ending> {
-        let path = &self.file;
         let request = self.whole.request()?;
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let signer = self.logging.read(&mut outputs)?;
-        let output = outputs.open("the commitment", path)?;
+        let output = outputs.open("the commitment", &self.file)?;
         let logging = self.logging.open(&mut outputs, signer)?;
-        let commitment = said_of(&request, commitment(&*prepared, self.block_rows))?;
-        said_of(&request, prepared.confirm_unchanged())?;
+        let commitment = in_options_of(&request, commitment(&*prepared, self.block_rows))?;
+        in_options_of(&request, prepared.confirm_unchanged())?;
         let text = pretty(&commitment)?;
         output.commit(|out| out.write_all(&text))?;
-        let quiet = self.quiet || path.as_os_str() == "-";
-        if !quiet {
-            let digest = Hash::of([&text[..]]);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
-        }
+        show::written(&self.file, Hash::of([&text[..]]), self.quiet)?;
         if let Some(logging) = logging {
-            logging.add(&text, quiet)?;
+            logging.add(&text, self.quiet || show::is_stdout(&self.file))?;
         }
         Ok(Ending::Done)
     }
@@ -264,7 +261,9 @@ impl Verify {
     pub fn run(self) -> Result<Ending> {
         let (commitment, _) = read_commitment(&self.commitment)?;
         let cut = commitment.result.rows()?;
-        let (file, proof) = read_json(&self.proof, Proof::parse)?;
+        let name = escaped_path(&self.proof);
+        let file = MappedFile::open(&self.proof).with_context(|| name.clone())?;
+        let proof = Proof::parse(file.bytes()).with_context(|| name.clone())?;
         let rows = self.rows.as_deref().map(Source::open).transpose()?;
         let tensor = rows.as_ref().map(|rows| rows.tensor(cut.format));
         let verdict = proof.check(&commitment.result, tensor.transpose()?.as_ref());
@@ -273,7 +272,6 @@ impl Verify {
             rows.file().confirm_unchanged()?;
         }
         if let Err(why) = verdict {
-            let name = escaped_path(&self.proof);
             return refuted(format!("{name}: proves nothing: {why:#}"));
         }
         if !self.quiet {

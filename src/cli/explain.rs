@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of};
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, in_options, in_options_of,
+};
 use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Explained, Fields, Request, Subject};
@@ -109,13 +111,13 @@ pub struct ShownProduct {
 
 impl ShownProduct {
     fn fields(&self) -> Result<Fields> {
-        said(self.product.naming(self.d.as_deref(), self.d_dtype))
+        in_options(self.product.naming(self.d.as_deref(), self.d_dtype))
     }
 }
 
 impl Words for ShownProduct {
     fn request(&self) -> Result<Request> {
-        said(Check::try_from(self.fields()?)).map(Request::from)
+        in_options(Check::try_from(self.fields()?)).map(Request::from)
     }
 }
 
@@ -142,7 +144,7 @@ impl Shown for ShownProduct {
             names.len()
         );
         let units = names.into_iter().map(|name| {
-            let check = said(Check::try_from(Fields {
+            let check = in_options(Check::try_from(Fields {
                 arch: name.clone(),
                 ..fields.clone()
             }))?;
@@ -164,18 +166,18 @@ impl<W: Shown> Explain<W> {
         let request = self.words.request()?;
         let prepared = self.prepare(&request, &self.memory.files())?;
         let told = self.explain(&request, &*prepared, self.words.wish())?;
-        said_of(&request, prepared.confirm_unchanged())?;
+        in_options_of(&request, prepared.confirm_unchanged())?;
         show::either(self.json, &told, |out| told.text(out))?;
         Ok(ending(&[told]))
     }
 
     fn explain(&self, request: &Request, prepared: &dyn Subject, wish: Wish) -> Result<Explained> {
-        said_of(request, prepared.explained(&self.at.0, wish))
+        in_options_of(request, prepared.explained(&self.at.0, wish))
     }
 
     /// What has such an element, and such steps.
     fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
-        let prepared = said_of(request, request.prepare_in(files))?;
+        let prepared = in_options_of(request, request.prepare_in(files))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
         if let (Wish::These(steps), Rule::Product(rule)) = (self.words.wish(), prepared.rule())
             && let Some(&last) = steps.last()
@@ -230,16 +232,15 @@ impl<W: Shown> Explain<W> {
             .collect();
         let drawn = drawn?;
         for ((_, request), prepared) in units.iter().zip(&prepared) {
-            said_of(request, prepared.confirm_unchanged())?;
+            in_options_of(request, prepared.confirm_unchanged())?;
         }
         let first = first
             .into_iter()
             .map(|told| Explained::Product(told.into()));
         let first: Vec<Explained> = first.collect();
         let told: Vec<String> = first.iter().map(Explained::plain_text).collect();
-        let to_stdout = path == Path::new("-");
         output.commit(|out| plan.write(&drawn, &told, out))?;
-        if !to_stdout {
+        if !show::is_stdout(path) {
             show::print(|out| first.iter().try_for_each(|told| told.text(out)))?;
         }
         Ok(ending(&first))

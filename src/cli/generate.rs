@@ -10,7 +10,7 @@ use super::values::any_format;
 use super::{Ending, show};
 use crate::generate::Spec;
 use crate::io::npy::write_npy;
-use crate::io::{Output, escaped_path, payload_sha256};
+use crate::io::{Output, payload_sha256};
 use crate::memory::Memory;
 use crate::num::Format;
 use crate::role::Role;
@@ -55,8 +55,8 @@ pub struct Generate {
 /// A role of an operand; each has different numbers.
 fn role() -> impl TypedValueParser<Value = Role> {
     let word = |role: &Role| role.field().replace('_', "-");
-    PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |said| {
-        let found = Role::GENERATED.iter().find(|role| word(role) == said);
+    PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |name| {
+        let found = Role::GENERATED.iter().find(|role| word(role) == name);
         *found.expect("one of the possible values")
     })
 }
@@ -73,10 +73,7 @@ impl Generate {
             .spec
             .tensor(self.dtype, self.role, &Memory::default())?;
         output.commit(|out| write_npy(&tensor, out))?;
-        if !self.quiet && self.output.as_os_str() != "-" {
-            let digest = payload_sha256(&tensor);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
-        }
+        show::written(&self.output, payload_sha256(&tensor), self.quiet)?;
         Ok(Ending::Done)
     }
 }

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{
-    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
-    said_of_operation, source,
+    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs,
+    in_operation_options, in_options, source,
 };
 use super::progress::Bar;
 use super::show::write_pretty;
@@ -15,9 +15,9 @@ use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
     CheckError, EngineChoice, Fields, Fit, MAX_MISMATCHES, Operation, Request as CheckRequest,
-    Verb, option, shell_line,
+    Verb, shell_line,
 };
-use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
+use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
 use crate::ops;
@@ -115,20 +115,18 @@ pub struct Identify {
 
 impl Identify {
     pub fn run(self) -> Result<Ending> {
-        let request = said(self.request())?;
-        let in_words = |error: IdentifyError| anyhow::Error::msg(error.in_words(option));
-        let prepared = request.prepare().map_err(in_words)?;
+        let request = in_options(self.request())?;
+        let prepared = in_options(request.prepare())?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let json = self.json.as_deref();
         let output = outputs.open_if("the JSON report", json)?;
-        let found = prepared.run(&Bar::new()).map_err(in_words)?;
+        let found = in_options(prepared.run(&Bar::new()))?;
         if let Some(output) = output {
             let written = output.commit(|out| write_pretty(&found, out));
             written.context("the JSON cannot be written")?;
         }
-        let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
-        if !self.quiet && !to_stdout {
+        if !self.quiet && !json.is_some_and(show::is_stdout) {
             show::view(&found.view(self.limit))?;
         }
         Ok(Ending::of(!found.fits.is_empty()))
@@ -186,7 +184,7 @@ impl Variants {
     /// Every variant, and whether it gives the result.
     pub fn run(self) -> Result<Ending> {
         let mut fields = Fields::default();
-        said(self.judge.fill(&mut fields))?;
+        in_options(self.judge.fill(&mut fields))?;
         let of_a_check = [
             ("--against", fields.against.is_some()),
             ("--tree", fields.tree.is_some()),
@@ -220,8 +218,8 @@ impl Variants {
                 prepared = Ok(found);
             }
         }
-        let prepared = said_of_operation(prepared)?;
-        let found = said_of_operation(prepared.identify())?;
+        let prepared = in_operation_options(prepared)?;
+        let found = in_operation_options(prepared.identify())?;
         if !self.quiet {
             show::print(|out| {
                 for (variant, fit) in &found {

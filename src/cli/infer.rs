@@ -81,8 +81,8 @@ impl Infer {
         outputs.protect("the answers", &self.answers);
         let model = outputs.open_if("the model", self.output.as_ref())?;
         let json = outputs.open_if("the JSON report", self.json.as_ref())?;
-        let dash = |path: &Option<PathBuf>| path.as_ref().is_some_and(|p| p.as_os_str() == "-");
-        let silent = self.quiet || dash(&self.output) || dash(&self.json);
+        let mut written = [&self.output, &self.json].into_iter().flatten();
+        let silent = self.quiet || written.any(|path| show::is_stdout(path));
 
         let verdict = infer(&suite, &answers).map_err(anyhow::Error::msg);
         let verdict = verdict.with_context(|| crate::io::escaped_path(&self.answers))?;

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 
+use super::args::signer;
 use super::reports::time;
-use super::{Ending, Refuted, documents, show};
+use super::show::{self, is_stdout};
+use super::{Ending, Refuted};
 use crate::commit::leaf;
 use crate::io::{MAX_DOCUMENT, Output, Outputs, escaped_path, read_bytes, read_text};
 use crate::sign::Signer;
@@ -164,12 +166,8 @@ fn note(path: &Path) -> Result<Note> {
     Note::parse(&text).with_context(|| escaped_path(path))
 }
 
-/// Writes a text to its output, which must not overwrite an input.
-fn write(text: &str, output: &Path, role: &str, read: &[(&str, &Path)]) -> Result<Ending> {
-    let mut outputs = Outputs::new();
-    for (role, path) in read {
-        outputs.protect(role, path);
-    }
+/// Writes a text to its output.
+fn write(text: &str, output: &Path, role: &str, outputs: &mut Outputs) -> Result<Ending> {
     let output = outputs.open(role, output)?;
     output.commit(|out| out.write_all(text.as_bytes()))?;
     Ok(Ending::Done)
@@ -177,16 +175,21 @@ fn write(text: &str, output: &Path, role: &str, read: &[(&str, &Path)]) -> Resul
 
 impl MakeCheckpoint {
     pub fn run(self) -> Result<Ending> {
-        let signer = documents::signer(&self.log_key)?;
+        let mut outputs = Outputs::new();
+        outputs.protect("the log", &self.log);
+        let signer = signer(&self.log_key, &mut outputs)?;
         let log = leaves(&self.log)?;
         let checkpoint = log.checkpoint();
-        let checkpoint =
-            checkpoint.ok_or_else(|| anyhow!("{}: has no leaves yet", escaped_path(&self.log)))?;
-        let signed = checkpoint
-            .sign(&signer)
-            .map_err(|error| named(error, &self.log))?;
-        let read: [(&str, &Path); 2] = [("the log", &self.log), ("the key", &self.log_key)];
-        write(&signed.bytes(), &self.output, "the checkpoint", &read)
+        let checkpoint = checkpoint
+            .with_context(|| format!("{}: has no leaves yet", escaped_path(&self.log)))?;
+        let signed = checkpoint.sign(&signer);
+        let signed = signed.map_err(|error| named(error, &self.log))?;
+        write(
+            &signed.bytes(),
+            &self.output,
+            "the checkpoint",
+            &mut outputs,
+        )
     }
 }
 
@@ -195,9 +198,11 @@ impl Ask {
         let log = leaves(&self.log)?;
         let request = log.ask(self.old, &note(&self.checkpoint)?);
         let request = request.map_err(|error| named(error, &self.checkpoint))?;
-        let read: [(&str, &Path); 2] =
-            [("the log", &self.log), ("the checkpoint", &self.checkpoint)];
-        write(&request, &self.output, "the request", &read)
+        let mut outputs = Outputs::new();
+        outputs
+            .protect("the log", &self.log)
+            .protect("the checkpoint", &self.checkpoint);
+        write(&request, &self.output, "the request", &mut outputs)
     }
 }
 
@@ -206,12 +211,12 @@ impl Prove {
         let log = leaves(&self.log)?;
         let proof = log.prove(&bytes(&self.commitment)?, note(&self.checkpoint)?);
         let proof = proof.map_err(|error| named(error, &self.commitment))?;
-        let read: [(&str, &Path); 3] = [
-            ("the log", &self.log),
-            ("the commitment", &self.commitment),
-            ("the checkpoint", &self.checkpoint),
-        ];
-        write(&proof.text(), &self.output, "the proof", &read)
+        let mut outputs = Outputs::new();
+        outputs
+            .protect("the log", &self.log)
+            .protect("the commitment", &self.commitment)
+            .protect("the checkpoint", &self.checkpoint);
+        write(&proof.text(), &self.output, "the proof", &mut outputs)
     }
 }
 
@@ -258,10 +263,8 @@ impl Twice {
         }
         let several = repeated(&all);
         for places in &several {
-            let paths = places
-                .iter()
-                .map(|&place| escaped_path(&self.commitments[place]));
-            let paths: Vec<_> = paths.map(|path| path.to_string()).collect();
+            let path = |&place: &usize| escaped_path(&self.commitments[place]);
+            let paths: Vec<_> = places.iter().map(path).collect();
             show::different(&format!(
                 "there is more than one commitment to a product: {}",
                 paths.join(", ")
@@ -327,11 +330,8 @@ pub struct Logging {
 impl LoggingArgs {
     /// Reads the key before outputs are opened.
     pub fn read(&self, outputs: &mut Outputs) -> Result<Option<Signer>> {
-        let Some(path) = &self.log_key else {
-            return Ok(None);
-        };
-        outputs.protect("the key", path);
-        Ok(Some(documents::signer(path)?))
+        let key = self.log_key.as_deref();
+        key.map(|path| signer(path, outputs)).transpose()
     }
 
     /// Opens the log and the proof's output, after all other outputs. A missing log is started.
@@ -345,9 +345,9 @@ impl LoggingArgs {
         else {
             return Ok(None);
         };
-        let signer = signer.ok_or_else(|| anyhow!("--checkpoint needs --log-key"))?;
+        let signer = signer.context("--checkpoint needs --log-key")?;
         ensure!(
-            proof.as_os_str() != "-",
+            !is_stdout(proof),
             "--proof needs a file: standard output carries the commitment"
         );
         outputs.claim("the log", log)?;
@@ -404,11 +404,10 @@ impl WitnessArgs {
     /// What a proof says of a file. The file is read once: what it hashes to is what is proven.
     pub fn published(&self, commitment: &[u8], proof: &Path) -> Result<Published> {
         let log = self.log_key.as_ref();
-        let log = log.ok_or_else(|| anyhow!("a checkpoint needs the key of its log: --log-key"))?;
-        let quorum = self.quorum;
-        let quorum = quorum.ok_or_else(|| {
-            anyhow!("give the number of witnesses that must have cosigned: --quorum")
-        })?;
+        let log = log.context("a checkpoint needs the key of its log: --log-key")?;
+        let quorum = self
+            .quorum
+            .context("give the number of witnesses that must have cosigned: --quorum")?;
         let witnesses = Witnesses::new(self.witness.clone(), quorum);
         let witnesses = witnesses.map_err(|reason| anyhow!("--witness, --quorum: {reason}"))?;
         let text = read_text(proof, "proof", MAX_DOCUMENT)?;
@@ -420,7 +419,7 @@ impl WitnessArgs {
         })
     }
 
-    /// Whether anything is said.
+    /// Whether any of these options is given.
     pub fn is_given(&self) -> bool {
         let WitnessArgs {
             log_key,

@@ -34,7 +34,6 @@ mod commit;
 mod compare;
 mod completions;
 mod digest;
-mod documents;
 mod engines;
 mod explain;
 mod features;

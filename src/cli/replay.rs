@@ -6,13 +6,13 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, in_options, is_npy};
 use super::progress::Bar;
 use super::values::result_format;
 use super::{Ending, show};
 use crate::check::{Check, Request};
 use crate::io::npy::write_header;
-use crate::io::{Outputs, escaped_path, hex};
+use crate::io::{Outputs, hex};
 use crate::num::Format;
 
 /// Compute D as the chosen tensor core would, and write it
@@ -59,7 +59,7 @@ pub struct ReplayedProduct {
 impl Words for ReplayedProduct {
     fn request(&self) -> Result<Request> {
         let fields = self.product.naming(None, self.d_dtype);
-        said(fields.and_then(Check::try_from)).map(Request::from)
+        in_options(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 
@@ -68,7 +68,7 @@ impl<W: Words> Replay<W> {
         let path = &self.file;
         is_npy(path)?;
         let request = self.words.request()?;
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let output = outputs.open(request.called(), path)?;
@@ -88,11 +88,7 @@ impl<W: Words> Replay<W> {
             // Before the file becomes visible.
             streamed.map_err(std::io::Error::other)
         })?;
-        let to_stdout = path.as_os_str() == "-";
-        if !self.quiet && !to_stdout {
-            let digest = hex(&hash.finalize());
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
-        }
+        show::written(path, hex(&hash.finalize()), self.quiet)?;
         Ok(Ending::Done)
     }
 }

@@ -1,15 +1,15 @@
 //! `tcverify screen`: find the GPU that computes wrong results.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::args::{Unsaid, said};
+use super::args::{Unsaid, in_options};
 use super::progress::Bar;
-use super::reports::AttestArgs;
+use super::reports::{AttestArgs, Destinations};
 use super::screen_challenge::{Answering, Challenge, Commit, Trust};
 use super::screen_record::Record;
 use super::values::word;
@@ -214,7 +214,7 @@ impl Make {
             reload: self.reload,
             ..Fields::default()
         };
-        said(self.open.fill(&mut fields))?;
+        in_options(self.open.fill(&mut fields))?;
         let library = Library {
             fields,
             kernels: self.kernel,
@@ -223,7 +223,7 @@ impl Make {
         let suite = make(&self.arch, self.suite, &library, &Bar::new())?;
         let text = suite.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if self.quiet || self.output.as_os_str() == "-" {
+        if self.quiet || show::is_stdout(&self.output) {
             return Ok(Ending::Done);
         }
         let bytes = text.len();
@@ -278,7 +278,7 @@ impl Run {
         let written = results.signed(signer.as_ref())?;
         output.commit(|out| out.write_all(&written))?;
         let (compared, wrong) = (results.compared(), results.wrong());
-        if !self.quiet && self.output.as_os_str() != "-" {
+        if !self.quiet && !show::is_stdout(&self.output) {
             let path = escaped_path(&self.output);
             show::print(|out| match (suite.challenge.is_some(), wrong) {
                 (true, _) => writeln!(
@@ -320,7 +320,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
         if inside.is_empty() {
-            return Err(anyhow!("{}: has no results (*.json)", escaped_path(path)));
+            bail!("{}: has no results (*.json)", escaped_path(path));
         }
         inside.sort();
         all.extend(inside);
@@ -342,37 +342,31 @@ impl Judge {
         let json = outputs.open_if("the JSON", self.json.as_ref())?;
         let html = outputs.open_if("the page", self.html.as_ref())?;
         let metrics = outputs.open_if("the metrics", self.prometheus.as_ref())?;
-        let xml = outputs.open_if("the JUnit file", self.junit.as_ref())?;
+        let junit = outputs.open_if("the JUnit file", self.junit.as_ref())?;
         let attest = self.attest.open(&mut outputs, signer)?;
         let (mut all, mut hashed) = (Vec::new(), Vec::new());
         for path in &files {
             let (results, sha256) = Results::read(path, &suite, id)?;
-            let name = escaped_path(path).to_string();
+            let name = escaped_path(path);
             hashed.push((name.clone(), sha256));
             all.push((name, results));
         }
         let fleet = judge(&suite, id, all, &keys)?;
         let view = fleet.view();
-        if let Some(output) = json {
-            output.commit(|out| out.write_all(fleet.json().as_bytes()))?;
-        }
-        if let Some(output) = html {
-            output.commit(|out| view.html(out))?;
-        }
         if let Some(output) = metrics {
             output.commit(|out| prometheus(&fleet, out))?;
         }
-        if let Some(output) = xml {
-            output.commit(|out| view.junit(out))?;
-        }
-        if let Some(attest) = attest {
-            let claims = fleet.claims(hashed);
-            attest.publish(Some(claims), |out| out.write_all(fleet.json().as_bytes()))?;
-        }
-        let written = [&self.json, &self.html, &self.prometheus, &self.junit];
-        let to_stdout = written
-            .iter()
-            .any(|path| path.as_deref() == Some(Path::new("-")));
+        let reports = Destinations {
+            json,
+            html,
+            junit,
+            attest,
+            ..Destinations::default()
+        };
+        let json = |out: &mut dyn Write| out.write_all(fleet.json().as_bytes());
+        reports.publish(&view, json, || Ok(Some(fleet.claims(hashed))))?;
+        let mut written = [&self.json, &self.html, &self.prometheus, &self.junit].into_iter();
+        let to_stdout = written.any(|path| path.as_deref().is_some_and(show::is_stdout));
         if !self.quiet && !to_stdout {
             show::view(&view)?;
         }
@@ -422,9 +416,7 @@ impl Measure {
             .retain(|product| unit(product).contains(&self.unit));
         if suite.products.is_empty() {
             let unit = printable(&self.unit);
-            return Err(anyhow!(
-                "the name of no unit of the suite's {before} products contains {unit}"
-            ));
+            bail!("the name of no unit of the suite's {before} products contains {unit}");
         }
         let (one_in, rounds) = (self.one_in, self.rounds);
         let faults = (self.kind, self.faults);

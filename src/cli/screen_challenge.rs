@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use super::args::signer;
 use super::reports::time;
-use super::{Ending, documents, show};
+use super::{Ending, show};
 use crate::commit::Hash;
 use crate::io::{Outputs, escaped_path, parse_sha256, read_text};
 use crate::screen::{COMMITMENT, Commitment, Suite, challenge};
 use crate::sign::{PublicKey, Signer};
-use crate::tlog::rfc3339;
+use crate::tlog::{posix_of, rfc3339};
 
 /// Larger than any commitment.
 const MOST_BYTES: u64 = 1 << 16;
@@ -50,8 +51,7 @@ pub struct Commit {
 impl Commit {
     pub fn run(self) -> Result<Ending> {
         let mut outputs = Outputs::new();
-        outputs.protect("the key", &self.key);
-        let signer = documents::signer(&self.key)?;
+        let signer = signer(&self.key, &mut outputs)?;
         let output = outputs.open("the commitment", &self.output)?;
         let commitment = Commitment {
             schema: COMMITMENT.into(),
@@ -63,10 +63,7 @@ impl Commit {
         };
         let text = serde_json::to_string(&commitment)? + "\n";
         output.commit(|out| out.write_all(text.as_bytes()))?;
-        if self.output.as_os_str() != "-" {
-            let digest = Hash::of([text.as_bytes()]);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
-        }
+        show::written(&self.output, Hash::of([text.as_bytes()]), false)?;
         Ok(Ending::Done)
     }
 }
@@ -127,7 +124,7 @@ impl Challenge {
         let challenge = challenge(&suite, self.commitment, drawn, self.products as usize)?;
         let text = challenge.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if !self.quiet && self.output.as_os_str() != "-" {
+        if !self.quiet && !show::is_stdout(&self.output) {
             let count = challenge
                 .challenge
                 .as_ref()
@@ -160,16 +157,14 @@ pub struct Answering {
 
 impl Answering {
     pub fn read(&self, outputs: &mut Outputs) -> Result<(Option<String>, Option<Signer>)> {
-        let files = [("the key", &self.key), ("the commitment", &self.commitment)];
-        for (role, path) in files {
-            path.iter().for_each(|path| {
-                outputs.protect(role, path);
-            });
-        }
-        let text = |path: &PathBuf| read_text(path, "commitment", MOST_BYTES);
-        let commitment = self.commitment.as_ref().map(text).transpose()?;
-        let key = self.key.as_ref().map(|path| documents::signer(path));
-        Ok((commitment, key.transpose()?))
+        let mut text = |path: &PathBuf| {
+            outputs.protect("the commitment", path);
+            read_text(path, "commitment", MOST_BYTES)
+        };
+        let commitment = self.commitment.as_ref().map(&mut text).transpose()?;
+        let key = self.key.as_deref();
+        let key = key.map(|path| signer(path, outputs)).transpose()?;
+        Ok((commitment, key))
     }
 }
 
@@ -207,13 +202,12 @@ impl Trust {
         let challenge = suite
             .challenge
             .as_ref()
-            .ok_or_else(|| anyhow!("--within is of a challenge"))?;
+            .context("--within is of a challenge")?;
         let drawn = challenge
             .drawn
             .as_deref()
             .context("--within: the challenge has no time: challenge --time")?;
-        let at =
-            crate::tlog::posix_of(drawn).context("the challenge has no time that can be read")?;
+        let at = posix_of(drawn).context("the challenge has no time that can be read")?;
         let Some(took) = received.checked_sub(at) else {
             bail!("--received is before {drawn}, when the challenge was drawn");
         };

@@ -49,7 +49,7 @@ pub struct Record {
 impl Record {
     pub fn run(self) -> Result<Ending> {
         ensure!(
-            self.output.as_os_str() != "-",
+            !show::is_stdout(&self.output),
             "-o: operands belong beside the suite: name a file"
         );
         let read = batch::read(&self.manifest, None)?;

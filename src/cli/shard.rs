@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, said};
+use super::args::{CheckArgs, MemoryArgs, in_options, signer};
 use super::progress::Bar;
 use super::reports::ReportArgs;
-use super::{Ending, documents, refuted, show};
+use super::{Ending, refuted, show};
 use crate::check::{Check, Judge, Judged};
 use crate::io::Outputs;
 use crate::shard::{Part, Plan, ShardError, merge};
@@ -157,11 +157,11 @@ pub struct Audit {
 
 impl MakePlan {
     pub fn run(self) -> Result<Ending> {
-        let mut fields = said(self.check.fields())?;
-        // A plan names D by its tree, whatever is asked for.
+        let mut fields = in_options(self.check.fields())?;
+        // A plan names D by its tree, whatever the options are.
         fields.tree = Some(true);
-        let check = said(Check::try_from(fields))?;
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+        let check = in_options(Check::try_from(fields))?;
+        let prepared = in_options(check.prepare_in(&self.memory.files()))?;
         let signers = self.signer.iter().map(|path| PublicKey::read(path));
         let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let mut outputs = Outputs::new();
@@ -171,7 +171,7 @@ impl MakePlan {
         }
         let output = outputs.open("the plan", &self.output)?;
         let mut plan = match Plan::make(&prepared, self.shards, &Bar::new()) {
-            Err(ShardError::Check(error)) => return said(Err(error)),
+            Err(ShardError::Check(error)) => return in_options(Err(error)),
             made => made?,
         };
         plan.signers = signers;
@@ -184,17 +184,15 @@ impl MakePlan {
 impl RunPart {
     pub fn run(self) -> Result<Ending> {
         let plan = Plan::read(&self.plan)?;
-        let signer = self.sign.as_deref().map(documents::signer).transpose()?;
+        let mut outputs = Outputs::new();
+        let key = self.sign.as_deref();
+        let signer = key.map(|path| signer(path, &mut outputs)).transpose()?;
         let key = signer.as_ref().map(Signer::public);
         // Before the work, not when all parts are there.
         let admitted = plan.admits(key.as_ref());
         admitted.map_err(|reason| anyhow!("the part {reason} (--sign; 'shard plan' --signer)"))?;
-        let mut outputs = Outputs::new();
         plan.check.protect(&mut outputs);
         outputs.protect("the plan", &self.plan);
-        if let Some(path) = &self.sign {
-            outputs.protect("the key", path);
-        }
         let output = outputs.open("the part", &self.output)?;
         let prepared = plan.prepare_part(self.shard, &self.memory.files())?;
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
@@ -265,8 +263,8 @@ impl Merge {
         for part in &self.parts {
             outputs.protect("a part", part);
         }
-        let asked = self.report.with_json(self.output);
-        let reports = asked.open(&mut outputs, self.html.as_deref())?;
+        let forms = self.report.with_json(self.output);
+        let reports = forms.open(&mut outputs, self.html.as_deref())?;
         let files = self.memory.files();
         let mut run_again = Vec::new();
         if let (Some(count), Some(seed)) = (self.audit, self.seed) {
@@ -285,8 +283,8 @@ impl Merge {
         let mut view = report.view().then(prepared.next_commands(report));
         // Without causes, nobody looks at operands.
         if reports.html.is_some() && plan.check.causes {
-            view = view.pictured(&said(prepared.page(&judged))?);
+            view = view.pictured(&in_options(prepared.page(&judged))?);
         }
-        asked.forms.tell_report(reports, &view, report)
+        forms.forms.tell_report(reports, &view, report)
     }
 }

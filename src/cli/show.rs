@@ -1,7 +1,9 @@
 //! Standard output and standard error.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -53,8 +55,8 @@ pub fn colours_of(words: impl Iterator<Item = OsString>) {
         Some(word) => word.strip_prefix("--color="),
         None => None,
     };
-    let said = (0..words.len()).rev().find_map(option);
-    if let Some(colours) = said.and_then(Colours::of_word) {
+    let last = (0..words.len()).rev().find_map(option);
+    if let Some(colours) = last.and_then(Colours::of_word) {
         colours.use_them();
     }
 }
@@ -65,10 +67,11 @@ pub fn columns() -> usize {
     if Console::current().is_some() {
         return usize::MAX;
     }
-    let said = std::env::var("COLUMNS").ok();
-    let said = said.and_then(|columns| columns.parse().ok());
+    let variable = std::env::var("COLUMNS").ok();
+    let variable = variable.and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size_of(io::stdout());
-    said.filter(|columns| *columns > 0)
+    variable
+        .filter(|columns| *columns > 0)
         .or_else(|| terminal().map(|(width, _)| width.0.into()))
         .unwrap_or(usize::MAX)
 }
@@ -88,6 +91,26 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 pub fn write_pretty(document: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
+}
+
+/// The same in memory.
+pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    write_pretty(document, &mut text)?;
+    Ok(text)
+}
+
+/// Whether an output goes to standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Prints the digest and the name of a file that was written, as sha256sum does.
+pub fn written(path: &Path, digest: impl Display, quiet: bool) -> Result<()> {
+    if quiet || is_stdout(path) {
+        return Ok(());
+    }
+    print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))
 }
 
 /// Prints a document for programs, or the same as text for people.
@@ -117,11 +140,11 @@ pub fn view(view: &View) -> Result<()> {
 /// The same for what is to be read as commands: each of these escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut write = Some(write);
-    written(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
+    to_stdout(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
 }
 
 /// Compiled once, not once per caller.
-fn written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+fn to_stdout(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let done = match Console::current() {
         Some(console) => {
             let mut out = captured(&console);
@@ -170,21 +193,21 @@ pub fn usage(
             .is_none_or(|word| word != without_commands(&escaped(word)))
     };
     if !error.use_stderr() || !words.iter().any(hostile) {
-        let said = error.render().ansi().to_string();
+        let text = error.render().ansi().to_string();
         return if error.use_stderr() {
-            to_stderr(&said)
+            to_stderr(&text)
         } else {
-            drop(commands(|out| out.write_all(said.as_bytes())))
+            drop(commands(|out| out.write_all(text.as_bytes())))
         };
     }
     let words = words
         .iter()
         .map(|word| without_commands(&escaped_path(word.as_ref())));
-    let said = match again(words.collect()) {
+    let text = match again(words.collect()) {
         Some(error) => error.render().to_string(),
         None => "error: the command line is wrong, and its words cannot be shown\n".to_owned(),
     };
-    to_stderr(&plain(&said));
+    to_stderr(&plain(&text));
 }
 
 fn to_stderr(text: &str) {

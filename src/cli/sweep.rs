@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{RuleArgs, said_of_operation as said};
+use super::args::{RuleArgs, in_operation_options};
 use super::progress::Bar;
 use super::show::write_pretty;
 use super::values::word;
@@ -90,7 +90,7 @@ impl Sweep {
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
-        let sweep = said(asked.sweep(chosen, &Bar::new()))?;
+        let sweep = in_operation_options(asked.sweep(chosen, &Bar::new()))?;
         output.commit(|out| write_pretty(&sweep, out))?;
         Ok(Ending::Done)
     }
@@ -115,7 +115,7 @@ impl Sweep {
             name(),
             escaped(&given.operation)
         );
-        let own = said(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
+        let own = in_operation_options(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
         if !self.quiet {

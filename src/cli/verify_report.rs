@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, said};
+use super::args::{MemoryArgs, in_options};
 use super::progress::Bar;
 use super::{Ending, auto, show};
 use crate::batch::Policy;
@@ -81,7 +81,7 @@ impl VerifyReport {
             })?;
         }
         if let Some(policy) = &policy {
-            said(policy.admit_report(&report)).with_context(|| name.clone())?;
+            in_options(policy.admit_report(&report)).with_context(|| name.clone())?;
         }
         let limits = policy.clone().unwrap_or_default();
         let files = self.memory.files_under(policy.as_ref());
@@ -99,7 +99,7 @@ impl VerifyReport {
         if let Err(CheckError::Interrupted) = verified {
             bail!(stopped());
         }
-        let verified = said(verified).with_context(|| name.clone())?;
+        let verified = in_options(verified).with_context(|| name.clone())?;
         let mut differences = verified.differences;
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
             let confirmed = deadline.within(|| auto::confirm(check, chosen))?;

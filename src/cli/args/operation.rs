@@ -232,7 +232,7 @@ impl JudgedOperation {
     fn asked(&self) -> Result<Operation> {
         let asked = self.whole.operation.asked(&self.whole.rule)?;
         let mut fields = Fields::default();
-        super::said(self.judge.fill(&mut fields))?;
+        super::in_options(self.judge.fill(&mut fields))?;
         Ok(Operation {
             y_digest: self.y_digest.clone(),
             ..asked.judged_as(&fields)

@@ -9,7 +9,7 @@ use super::fields::{
     CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, LayoutArgs, MatrixArgs, ModelArgs,
     PresetArgs, ResultArgs, Unsaid,
 };
-use super::{said, source};
+use super::{in_options, source};
 use crate::check::{Check, CheckError, Fields, Operands};
 use crate::num::Format;
 
@@ -119,7 +119,7 @@ impl CheckArgs {
 
     /// The check that they ask for.
     pub fn check(&self) -> Result<Check> {
-        said(self.fields().and_then(Check::try_from))
+        in_options(self.fields().and_then(Check::try_from))
     }
 }
 

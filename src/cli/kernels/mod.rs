@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use super::args::{Unsaid, said};
+use super::args::{Unsaid, in_options};
 use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
 use crate::check::Fields;
@@ -188,18 +188,20 @@ impl PlanArgs {
         let Some(shape) = self.shape.or(reading.product) else {
             bail!("the text does not state the product's shape; give --shape MxNxK");
         };
-        let plan = reading.plan(&shape, &options).map_err(in_options)?;
+        let plan = reading.plan(&shape, &options).map_err(kernel_error)?;
         let mut outputs = Outputs::new();
         if let Some(table) = &self.kernel_table {
             outputs.protect("the kernel table", table);
         }
-        let paths = [&self.schedule, &self.gemm_desc].map(Option::as_deref);
-        let to_stdout = paths.contains(&Some(Path::new("-")));
+        let [schedule, gemm_desc] = [&self.schedule, &self.gemm_desc].map(Option::as_deref);
+        let to_stdout = [schedule, gemm_desc]
+            .into_iter()
+            .flatten()
+            .any(show::is_stdout);
         ensure!(
             !(to_stdout && self.json),
             "--json and an order to \"-\" cannot both use standard output"
         );
-        let [schedule, gemm_desc] = paths;
         let schedule = outputs.open_if("the schedule", schedule)?;
         let gemm_desc = outputs.open_if("the GEMMDesc", gemm_desc)?;
         let mut texts = Vec::new();
@@ -207,7 +209,7 @@ impl PlanArgs {
             texts.push((output, serde_json::to_string_pretty(&plan.schedule()?)?));
         }
         if let Some(output) = gemm_desc {
-            let fields = plan.gemm_desc().map_err(in_options)?;
+            let fields = plan.gemm_desc().map_err(kernel_error)?;
             texts.push((output, serde_json::to_string_pretty(&fields)?));
         }
         for (output, text) in texts {
@@ -296,14 +298,14 @@ impl Same {
     pub fn run(self) -> Result<Ending> {
         let options = self.open.options()?;
         let readings = [kernel::read(&self.one)?, kernel::read(&self.other)?];
-        let said = readings.iter().find_map(|reading| reading.product);
-        let Some(shape) = self.shape.or(said) else {
+        let stated = readings.iter().find_map(|reading| reading.product);
+        let Some(shape) = self.shape.or(stated) else {
             bail!("neither text states the product's shape; give --shape MxNxK");
         };
         let [one, other] = readings
             .each_ref()
             .map(|reading| reading.plan(&shape, &options));
-        let plans = [one.map_err(in_options)?, other.map_err(in_options)?];
+        let plans = [one.map_err(kernel_error)?, other.map_err(kernel_error)?];
         let differing = kernel::differing(&readings, &plans, self.open.gpu())?;
         let same = differing.is_empty();
         let document = json!({ "same_bits": same, "differing": differing });
@@ -375,12 +377,12 @@ impl OpenArgs {
             ..Fields::default()
         };
         let options = self.unsaid.fill(&mut fields);
-        said(options.and_then(|()| fields.kernel_options()))
+        in_options(options.and_then(|()| fields.kernel_options()))
     }
 }
 
 /// An error about the request, in terms of options.
-fn in_options(error: KernelError) -> anyhow::Error {
+fn kernel_error(error: KernelError) -> anyhow::Error {
     match error {
         KernelError::Missing { what, why, ask } => anyhow!(
             "the text does not state {what}, which the order of the sums depends on: {why}; give --{ask}"
