@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use clap::Args;
 
-use super::{Ending, show};
+use super::show;
 use crate::emu::model::pairs;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, NotModelled, Rule};
 use crate::num::Format;
@@ -29,16 +29,15 @@ pub struct Archs {
 }
 
 impl Archs {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let catalogue = Catalogue::builtin();
         let one = self.name.as_deref();
         let one = one.map(|name| catalogue.find(name)).transpose()?;
         let all = catalogue.architectures();
         match one {
-            Some(arch) => show::either(self.json, arch, |out| detail(arch, out))?,
-            None => show::either(self.json, all, |out| list(all, out))?,
+            Some(arch) => show::either(self.json, arch, |out| detail(arch, out)),
+            None => show::either(self.json, all, |out| list(all, out)),
         }
-        Ok(Ending::Done)
     }
 }
 

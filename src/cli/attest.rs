@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 
 use super::values::word;
-use super::{Ending, refuted, show};
+use super::{refuted, show};
 use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
 use crate::commit::Hash;
 use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, parse_sha256, printable, read_text};
@@ -124,7 +124,7 @@ fn digest(path: &Path) -> Result<Hash> {
 }
 
 impl Verify {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let keys = self.key.iter().map(|path| PublicKey::read(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let most = keys.len();
@@ -135,12 +135,9 @@ impl Verify {
         let text = read(&self.attestation)?;
         let name = escaped_path(&self.attestation);
         match self.judged(&text, &keys) {
-            Ok(lines) => {
-                if !self.quiet {
-                    show::print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
-                }
-                Ok(Ending::Done)
-            }
+            Ok(lines) => show::unless(self.quiet, |out| {
+                lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+            }),
             Err(error) => match error.downcast::<AttestError>() {
                 Ok(nothing @ AttestError::Nothing(_)) => refuted(format!("{name}: {nothing}")),
                 Ok(other) => Err(anyhow!("{name}: {other}")),
@@ -210,7 +207,7 @@ impl Verify {
 }
 
 impl Export {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         outputs.protect("the attestation", &self.attestation);
         let paths = [&self.bundle, &self.statement, &self.predicate];
@@ -237,6 +234,6 @@ impl Export {
             let text = statement.predicate_text();
             output.commit(|out| writeln!(out, "{text}"))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 }

@@ -353,7 +353,7 @@ fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<T> {
 }
 
 impl MakeChallenge {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         outputs.protect("the commitment", &self.commitment);
         let output = outputs.open("the challenge", &self.output)?;
@@ -362,12 +362,12 @@ impl MakeChallenge {
         let challenge = answered(challenge, &self.commitment)?;
         let text = pretty(&challenge)?;
         output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
 impl<W: Words> Open<W> {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
         let request = self.whole.request()?;
@@ -385,18 +385,14 @@ impl<W: Words> Open<W> {
             let unchanged = prepared.confirm_unchanged();
             unchanged.map_err(|error| std::io::Error::other(error.to_string()))
         })?;
-        if !self.quiet && !show::is_stdout(&self.file) {
-            let called = request.called();
+        show::unless(self.quiet || show::is_stdout(&self.file), |out| {
             let elements = grouped(challenge.elements.len() as u64);
-            let bytes = grouped(opening.bytes());
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "opened  {elements} elements of {called} in {bytes} bytes"
-                )
-            })?;
-        }
-        Ok(Ending::Done)
+            let (called, bytes) = (request.called(), grouped(opening.bytes()));
+            writeln!(
+                out,
+                "opened  {elements} elements of {called} in {bytes} bytes"
+            )
+        })
     }
 }
 

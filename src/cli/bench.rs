@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::measured::{Random, Rounds, Settings, ones};
 use super::progress::Bar;
+use super::show;
 use super::show::write_pretty;
-use super::{Ending, show};
 use crate::check::Progress;
 use crate::emu::{
     Arithmetic, Catalogue, Choice, Engine, Gpu, Platform, Problem, Replay, accelerate,
@@ -77,7 +77,7 @@ struct Row {
 }
 
 impl Bench {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         ensure!(
             (1..=16384).contains(&self.size),
             "--size is {}; it must be 1 to 16384",
@@ -138,7 +138,7 @@ impl Bench {
         if self.json {
             show::print(|out| write_pretty(&rows, out))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 
     fn print(&self, row: &Row) -> Result<()> {

@@ -134,14 +134,14 @@ impl Args for Commit {
 impl Commit {
     pub fn run(self) -> Result<Ending> {
         match self {
-            Commit::Make(command) => command.run(),
+            Commit::Make(command) => command.run().map(Ending::from),
             Commit::About(command) => command.run(),
         }
     }
 }
 
 impl<W: Words> Make<W> {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let request = self.whole.request()?;
         let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
@@ -157,7 +157,7 @@ impl<W: Words> Make<W> {
         if let Some(logging) = logging {
             logging.add(&text, self.quiet || show::is_stdout(&self.file))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
@@ -206,7 +206,7 @@ pub struct Verify {
 }
 
 impl Prove {
-    pub fn run(mut self) -> Result<Ending> {
+    pub fn run(mut self) -> Result<()> {
         if let Some(rows) = &self.rows {
             is_npy(rows)?;
         }
@@ -253,12 +253,12 @@ impl Prove {
             beside.commit(|out| write_npy(&gathered, out))?;
         }
         output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
 impl Verify {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let (commitment, _) = read_commitment(&self.commitment)?;
         let cut = commitment.result.rows()?;
         let name = escaped_path(&self.proof);
@@ -274,27 +274,24 @@ impl Verify {
         if let Err(why) = verdict {
             return refuted(format!("{name}: proves nothing: {why:#}"));
         }
-        if !self.quiet {
-            show::print(|out| {
-                for proven in &proof.blocks {
-                    let range = cut.of_block(proven.block);
-                    let (block, first, last) = (proven.block, range.start, range.end - 1);
-                    writeln!(out, "proven  block {block}, rows {first} to {last}")?;
-                }
-                let blocks = cut.blocks();
-                match &self.rows {
-                    Some(rows) => writeln!(
-                        out,
-                        "{} has the rows of these blocks of the committed D ({blocks} blocks)",
-                        escaped_path(rows)
-                    ),
-                    None => writeln!(
-                        out,
-                        "the hashes of these blocks are in the committed D ({blocks} blocks); no rows were given"
-                    ),
-                }
-            })?;
-        }
-        Ok(Ending::Done)
+        show::unless(self.quiet, |out| {
+            for proven in &proof.blocks {
+                let range = cut.of_block(proven.block);
+                let (block, first, last) = (proven.block, range.start, range.end - 1);
+                writeln!(out, "proven  block {block}, rows {first} to {last}")?;
+            }
+            let blocks = cut.blocks();
+            match &self.rows {
+                Some(rows) => writeln!(
+                    out,
+                    "{} has the rows of these blocks of the committed D ({blocks} blocks)",
+                    escaped_path(rows)
+                ),
+                None => writeln!(
+                    out,
+                    "the hashes of these blocks are in the committed D ({blocks} blocks); no rows were given"
+                ),
+            }
+        })
     }
 }

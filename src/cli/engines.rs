@@ -4,7 +4,6 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use super::Ending;
 use super::show;
 use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, accelerate};
 use crate::io::printable;
@@ -42,7 +41,7 @@ struct FoundGpu {
 }
 
 impl Engines {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let found = Found::here();
         show::either(self.json, &found, |out| {
             writeln!(out, "exact    the specification, in integers")?;
@@ -63,8 +62,7 @@ impl Engines {
                 "\nA GPU has shaders for {} of {} rules of the catalogue; the CPU computes the others (docs/gpu.md).",
                 found.rules_with_shader, found.rules
             )
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 

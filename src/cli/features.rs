@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::probe::default_accumulator;
+use super::show;
 use super::values::{accumulator_format, operand_format};
-use super::{Ending, show};
 use crate::emu::Catalogue;
 use crate::num::Format;
 use crate::probe::features::{Feature, FeatureTable, features};
@@ -67,7 +67,7 @@ struct Column {
 }
 
 impl Features {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut columns = Vec::new();
         let suite = match &self.answers {
             Some(paths) => {
@@ -129,8 +129,7 @@ impl Features {
             .iter()
             .map(|column| (column.name.as_str(), column.features.as_slice()));
         let table = FeatureTable::of(&suite, named);
-        show::either(self.json, &table, |out| text(&suite, &columns, out))?;
-        Ok(Ending::Done)
+        show::either(self.json, &table, |out| text(&suite, &columns, out))
     }
 }
 

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::show;
 use super::values::any_format;
-use super::{Ending, show};
 use crate::generate::Spec;
 use crate::io::npy::write_npy;
 use crate::io::{Output, payload_sha256};
@@ -66,14 +66,13 @@ fn spec(text: &str) -> Result<Spec, String> {
 }
 
 impl Generate {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         super::args::is_npy(&self.output)?;
         let output = Output::prepare(&self.output)?;
         let tensor = self
             .spec
             .tensor(self.dtype, self.role, &Memory::default())?;
         output.commit(|out| write_npy(&tensor, out))?;
-        show::written(&self.output, payload_sha256(&tensor), self.quiet)?;
-        Ok(Ending::Done)
+        show::written(&self.output, payload_sha256(&tensor), self.quiet)
     }
 }

@@ -220,49 +220,47 @@ impl Variants {
         }
         let prepared = in_operation_options(prepared)?;
         let found = in_operation_options(prepared.identify())?;
-        if !self.quiet {
-            show::print(|out| {
-                for (variant, fit) in &found {
-                    let name = escaped(&variant.name);
+        show::unless(self.quiet, |out| {
+            for (variant, fit) in &found {
+                let name = escaped(&variant.name);
+                writeln!(
+                    out,
+                    "{:<22} {name:<24} {:<11} {}",
+                    fit.to_string(),
+                    variant.evidence,
+                    variant.title
+                )?;
+            }
+            let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
+            match fits {
+                0 => writeln!(out, "\nNo variant gives this result."),
+                1 => Ok(()),
+                _ => {
+                    let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
+                    let place = if all {
+                        "everywhere in it"
+                    } else {
+                        "in all that was tested of it"
+                    };
                     writeln!(
                         out,
-                        "{:<22} {name:<24} {:<11} {}",
-                        fit.to_string(),
-                        variant.evidence,
-                        variant.title
-                    )?;
+                        "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
+                    )
                 }
-                let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
-                match fits {
-                    0 => writeln!(out, "\nNo variant gives this result."),
-                    1 => Ok(()),
-                    _ => {
-                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
-                        let place = if all {
-                            "everywhere in it"
-                        } else {
-                            "in all that was tested of it"
-                        };
-                        writeln!(
-                            out,
-                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
-                        )
-                    }
-                }?;
-                let asked = |name: &str| Operation {
-                    variant: Some(name.to_owned()),
-                    ..prepared.request().clone()
-                };
-                match found.iter().find(|(_, fit)| fit.is_whole()) {
-                    Some((variant, _)) => {
-                        let asked = CheckRequest::from(asked(&variant.name));
-                        let words = asked.command_line(Verb::Check);
-                        writeln!(out, "\n{}", escaped(&shell_line(words)))
-                    }
-                    None => Ok(()),
+            }?;
+            let asked = |name: &str| Operation {
+                variant: Some(name.to_owned()),
+                ..prepared.request().clone()
+            };
+            match found.iter().find(|(_, fit)| fit.is_whole()) {
+                Some((variant, _)) => {
+                    let asked = CheckRequest::from(asked(&variant.name));
+                    let words = asked.command_line(Verb::Check);
+                    writeln!(out, "\n{}", escaped(&shell_line(words)))
                 }
-            })?;
-        }
+                None => Ok(()),
+            }
+        })?;
         let any = found.iter().any(|(_, fit)| fit.is_whole());
         Ok(Ending::of(any))
     }

@@ -167,14 +167,13 @@ fn note(path: &Path) -> Result<Note> {
 }
 
 /// Writes a text to its output.
-fn write(text: &str, output: &Path, role: &str, outputs: &mut Outputs) -> Result<Ending> {
+fn write(text: &str, output: &Path, role: &str, outputs: &mut Outputs) -> Result<()> {
     let output = outputs.open(role, output)?;
-    output.commit(|out| out.write_all(text.as_bytes()))?;
-    Ok(Ending::Done)
+    Ok(output.commit(|out| out.write_all(text.as_bytes()))?)
 }
 
 impl MakeCheckpoint {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         outputs.protect("the log", &self.log);
         let signer = signer(&self.log_key, &mut outputs)?;
@@ -194,7 +193,7 @@ impl MakeCheckpoint {
 }
 
 impl Ask {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let log = leaves(&self.log)?;
         let request = log.ask(self.old, &note(&self.checkpoint)?);
         let request = request.map_err(|error| named(error, &self.checkpoint))?;
@@ -207,7 +206,7 @@ impl Ask {
 }
 
 impl Prove {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let log = leaves(&self.log)?;
         let proof = log.prove(&bytes(&self.commitment)?, note(&self.checkpoint)?);
         let proof = proof.map_err(|error| named(error, &self.commitment))?;
@@ -221,18 +220,15 @@ impl Prove {
 }
 
 impl Verify {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let commitment = bytes(&self.commitment)?;
         let published = self.witnesses.published(&commitment, &self.proof);
         let published = published.map_err(|error| unproven(error, &self.proof))?;
-        if !self.quiet {
-            show::print(|out| {
-                writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
-                let lines = published.lines();
-                lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
-            })?;
-        }
-        Ok(Ending::Done)
+        show::unless(self.quiet, |out| {
+            writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
+            let lines = published.lines();
+            lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
+        })
     }
 }
 
@@ -284,16 +280,13 @@ impl Twice {
                 log.leaves.len()
             );
         }
-        if !self.quiet {
-            let n = log.leaves.len();
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "ONCE  every product of the {n} commitments in {}",
-                    log.origin
-                )
-            })?;
-        }
+        show::unless(self.quiet, |out| {
+            let (n, origin) = (log.leaves.len(), &log.origin);
+            writeln!(
+                out,
+                "ONCE  every product of the {n} commitments in {origin}"
+            )
+        })?;
         Ok(Ending::Done)
     }
 }
@@ -371,11 +364,9 @@ impl Logging {
         let origin = &self.log.log.origin;
         let key = Key::new(origin, KeyKind::Ed25519, self.signer.public());
         let key = key.map_err(anyhow::Error::msg)?;
-        if quiet {
-            Ok(())
-        } else {
-            show::print(|out| writeln!(out, "leaf {} of the log {key}", proof.index))
-        }
+        show::unless(quiet, |out| {
+            writeln!(out, "leaf {} of the log {key}", proof.index)
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 use roff::{Roff, bold, roman};
 
-use super::{Cli, Ending, groups, operation};
+use super::{Cli, groups, operation};
 use crate::io::Output;
 
 /// Write manual pages: tcverify.1 and one per command
@@ -26,7 +26,7 @@ pub struct ManPages {
 }
 
 impl ManPages {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut program = Cli::command().disable_help_subcommand(true);
         program.build();
         let mut pages = Vec::new();
@@ -40,7 +40,7 @@ impl ManPages {
             let page_output = Output::prepare(&self.output.join(name))?;
             page_output.commit(|out| out.write_all(&page))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 

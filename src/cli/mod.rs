@@ -15,7 +15,7 @@ macro_rules! commands {
         impl $name {
             pub fn run(self) -> anyhow::Result<$crate::cli::Ending> {
                 match self {
-                    $($name::$command(command) => command.run(),)*
+                    $($name::$command(command) => command.run().map($crate::cli::Ending::from),)*
                 }
             }
         }
@@ -187,6 +187,12 @@ impl Ending {
         } else {
             Ending::Different
         }
+    }
+}
+
+impl From<()> for Ending {
+    fn from((): ()) -> Ending {
+        Ending::Done
     }
 }
 

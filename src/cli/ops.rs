@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use super::show;
 use super::show::write_pretty;
-use super::{Ending, show};
 use crate::io::{MAX_DOCUMENT, read_text};
 use crate::ops::{self, Variant, refused, variants};
 
@@ -44,7 +44,7 @@ pub struct Ops {
 }
 
 impl Ops {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let own = match &self.file {
             Some(path) => {
                 let text = read_text(path, "variant", MAX_DOCUMENT)?;
@@ -73,7 +73,7 @@ impl Ops {
         let some = own.is_some() || self.operation.is_some();
         if self.raw {
             show::print(|out| write_pretty(chosen[0], out))?;
-            return Ok(Ending::Done);
+            return Ok(());
         }
         show::either(self.json, &chosen, |out| {
             if some {
@@ -81,8 +81,7 @@ impl Ops {
             } else {
                 list(&chosen, out)
             }
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 

@@ -118,40 +118,38 @@ fn run_here(native: Native, quiet: bool) -> Result<Ending> {
     let differing: Vec<usize> = (0..answers.len())
         .filter(|&i| answers[i] != expected[i])
         .collect();
-    if !quiet {
-        show::print(|out| {
-            let all = answers.len();
-            match differing.len() {
-                0 => writeln!(
-                    out,
-                    "IDENTICAL  all {all} answers of {} equal the model's, bit for bit",
-                    native.name()
-                )?,
-                some => writeln!(
-                    out,
-                    "DIFFERENT  {some} of {all} answers of {} differ from the model's",
-                    native.name()
-                )?,
-            }
+    show::unless(quiet, |out| {
+        let all = answers.len();
+        match differing.len() {
+            0 => writeln!(
+                out,
+                "IDENTICAL  all {all} answers of {} equal the model's, bit for bit",
+                native.name()
+            )?,
+            some => writeln!(
+                out,
+                "DIFFERENT  {some} of {all} answers of {} differ from the model's",
+                native.name()
+            )?,
+        }
+        writeln!(
+            out,
+            "\n  model     {} {}: {}",
+            choice.architecture.name,
+            choice.instruction.name,
+            choice.arithmetic.step.summary()
+        )?;
+        writeln!(out, "  SHA-256   {}", choice.arithmetic.sha256())?;
+        for &i in differing.iter().take(10) {
+            let case = &suite.cases[i];
             writeln!(
                 out,
-                "\n  model     {} {}: {}",
-                choice.architecture.name,
-                choice.instruction.name,
-                choice.arithmetic.step.summary()
+                "  case {i:>5}  {}: answer {:x}, model {:x}",
+                case.purpose, answers[i], expected[i]
             )?;
-            writeln!(out, "  SHA-256   {}", choice.arithmetic.sha256())?;
-            for &i in differing.iter().take(10) {
-                let case = &suite.cases[i];
-                writeln!(
-                    out,
-                    "  case {i:>5}  {}: answer {:x}, model {:x}",
-                    case.purpose, answers[i], expected[i]
-                )?;
-            }
-            Ok(())
-        })?;
-    }
+        }
+        Ok(())
+    })?;
     Ok(Ending::of(differing.is_empty()))
 }
 
@@ -174,29 +172,27 @@ impl Probe {
         let suite = Suite::scaled(dtype, b, accumulator, scale);
         let suite = suite.map_err(anyhow::Error::msg)?;
         folder::write(&suite, &output)?;
-        if !self.quiet {
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "{} cases for {}, K = {}  {}\n",
-                    suite.cases.len(),
-                    suite.formats(),
-                    suite.k,
-                    crate::io::escaped_path(&output)
-                )?;
-                let mut families: Vec<(&str, usize, &str)> = Vec::new();
-                for case in &suite.cases {
-                    match families.last_mut() {
-                        Some((family, n, _)) if *family == case.family => *n += 1,
-                        _ => families.push((case.family, 1, case.tells)),
-                    }
+        show::unless(self.quiet, |out| {
+            writeln!(
+                out,
+                "{} cases for {}, K = {}  {}\n",
+                suite.cases.len(),
+                suite.formats(),
+                suite.k,
+                crate::io::escaped_path(&output)
+            )?;
+            let mut families: Vec<(&str, usize, &str)> = Vec::new();
+            for case in &suite.cases {
+                match families.last_mut() {
+                    Some((family, n, _)) if *family == case.family => *n += 1,
+                    _ => families.push((case.family, 1, case.tells)),
                 }
-                for (family, n, tells) in families {
-                    writeln!(out, "  {family:<12} {n:>5}  {tells}")?;
-                }
-                Ok(())
-            })?;
-        }
+            }
+            for (family, n, tells) in families {
+                writeln!(out, "  {family:<12} {n:>5}  {tells}")?;
+            }
+            Ok(())
+        })?;
         Ok(Ending::Done)
     }
 }

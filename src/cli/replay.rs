@@ -8,8 +8,8 @@ use sha2::Digest;
 
 use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, in_options, is_npy};
 use super::progress::Bar;
+use super::show;
 use super::values::result_format;
-use super::{Ending, show};
 use crate::check::{Check, Request};
 use crate::io::npy::write_header;
 use crate::io::{Outputs, hex};
@@ -64,7 +64,7 @@ impl Words for ReplayedProduct {
 }
 
 impl<W: Words> Replay<W> {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let path = &self.file;
         is_npy(path)?;
         let request = self.words.request()?;
@@ -88,7 +88,6 @@ impl<W: Words> Replay<W> {
             // Before the file becomes visible.
             streamed.map_err(std::io::Error::other)
         })?;
-        show::written(path, hex(&hash.finalize()), self.quiet)?;
-        Ok(Ending::Done)
+        show::written(path, hex(&hash.finalize()), self.quiet)
     }
 }

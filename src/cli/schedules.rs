@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use super::show;
 use super::show::write_pretty;
-use super::{Ending, show};
 use crate::check::schedule::read;
 use crate::emu::schedule::{Schedule, presets};
 use crate::report::Scheduled;
@@ -40,7 +40,7 @@ pub struct Schedules {
 }
 
 impl Schedules {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let own = self.file.as_deref().map(read).transpose()?;
         let chosen: Vec<&Schedule> = match (&own, &self.name) {
             (Some(own), _) => vec![own],
@@ -50,7 +50,7 @@ impl Schedules {
         let one = own.is_some() || self.name.is_some();
         if self.raw {
             show::print(|out| write_pretty(chosen[0], out))?;
-            return Ok(Ending::Done);
+            return Ok(());
         }
         let rows = chosen.iter().map(|schedule| Scheduled::plainly(schedule));
         show::either(self.json, &rows.collect::<Vec<_>>(), |out| {
@@ -67,8 +67,7 @@ impl Schedules {
                 }
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 

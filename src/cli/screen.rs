@@ -204,7 +204,7 @@ fn level() -> impl TypedValueParser<Value = Level> {
 }
 
 impl Make {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         let output = outputs.open("the suite", &self.output)?;
         let mut fields = Fields {
@@ -223,17 +223,14 @@ impl Make {
         let suite = make(&self.arch, self.suite, &library, &Bar::new())?;
         let text = suite.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if self.quiet || show::is_stdout(&self.output) {
-            return Ok(Ending::Done);
-        }
-        let bytes = text.len();
-        show::print(|out| {
+        show::unless(self.quiet || show::is_stdout(&self.output), |out| {
             writeln!(
                 out,
-                "{} {}: {} products, {bytes} bytes  {}",
+                "{} {}: {} products, {} bytes  {}",
                 suite.arch,
                 suite.level.word(),
                 suite.products.len(),
+                text.len(),
                 escaped_path(&self.output)
             )?;
             writeln!(out, "\n  suite  {}\n", suite.id())?;
@@ -252,8 +249,7 @@ impl Make {
                 )?;
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
@@ -278,26 +274,16 @@ impl Run {
         let written = results.signed(signer.as_ref())?;
         output.commit(|out| out.write_all(&written))?;
         let (compared, wrong) = (results.compared(), results.wrong());
-        if !self.quiet && !show::is_stdout(&self.output) {
-            let path = escaped_path(&self.output);
-            show::print(|out| match (suite.challenge.is_some(), wrong) {
-                (true, _) => writeln!(
-                    out,
-                    "ANSWERED  {compared} results of a simulated device  {path}"
-                ),
-                (false, 0) => writeln!(
-                    out,
-                    "RIGHT  0 of {compared} results of a simulated device are wrong  {path}"
-                ),
-                (false, _) => {
-                    writeln!(
-                        out,
-                        "WRONG  {wrong} of {compared} results of a simulated device are wrong  {path}"
-                    )
-                }
-            })?;
-        }
-        Ok(Ending::of(suite.challenge.is_some() || wrong == 0))
+        let answers = suite.challenge.is_some();
+        show::unless(self.quiet || show::is_stdout(&self.output), |out| {
+            let found = match wrong {
+                _ if answers => format!("ANSWERED  {compared} results of a simulated device"),
+                0 => format!("RIGHT  0 of {compared} results of a simulated device are wrong"),
+                n => format!("WRONG  {n} of {compared} results of a simulated device are wrong"),
+            };
+            writeln!(out, "{found}  {}", escaped_path(&self.output))
+        })?;
+        Ok(Ending::of(answers || wrong == 0))
     }
 }
 
@@ -408,7 +394,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let (mut suite, _) = Suite::read(&self.suite)?;
         let before = suite.products.len();
         suite
@@ -436,8 +422,7 @@ impl Measure {
             coverage
                 .iter()
                 .try_for_each(|coverage| faults_found(coverage, out))
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 

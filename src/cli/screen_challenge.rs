@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::args::signer;
 use super::reports::time;
-use super::{Ending, show};
+use super::show;
 use crate::commit::Hash;
 use crate::io::{Outputs, escaped_path, parse_sha256, read_text};
 use crate::screen::{COMMITMENT, Commitment, Suite, challenge};
@@ -49,7 +49,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         let signer = signer(&self.key, &mut outputs)?;
         let output = outputs.open("the commitment", &self.output)?;
@@ -63,8 +63,7 @@ impl Commit {
         };
         let text = serde_json::to_string(&commitment)? + "\n";
         output.commit(|out| out.write_all(text.as_bytes()))?;
-        show::written(&self.output, Hash::of([text.as_bytes()]), false)?;
-        Ok(Ending::Done)
+        show::written(&self.output, Hash::of([text.as_bytes()]), false)
     }
 }
 
@@ -115,7 +114,7 @@ fn digest(text: &str) -> Result<Hash, String> {
 }
 
 impl Challenge {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let (suite, _) = Suite::read(&self.suite)?;
         let mut outputs = Outputs::new();
         outputs.protect("the suite", &self.suite);
@@ -124,22 +123,17 @@ impl Challenge {
         let challenge = challenge(&suite, self.commitment, drawn, self.products as usize)?;
         let text = challenge.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if !self.quiet && !show::is_stdout(&self.output) {
-            let count = challenge
-                .challenge
-                .as_ref()
-                .map_or(0, |c| c.commitments.len());
-            let products = challenge.products.len();
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "{} challenge: {products} products, {count} commitments  {}",
-                    challenge.arch,
-                    escaped_path(&self.output)
-                )
-            })?;
-        }
-        Ok(Ending::Done)
+        show::unless(self.quiet || show::is_stdout(&self.output), |out| {
+            let drawn = challenge.challenge.as_ref();
+            writeln!(
+                out,
+                "{} challenge: {} products, {} commitments  {}",
+                challenge.arch,
+                challenge.products.len(),
+                drawn.map_or(0, |drawn| drawn.commitments.len()),
+                escaped_path(&self.output)
+            )
+        })
     }
 }
 

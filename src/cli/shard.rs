@@ -156,7 +156,7 @@ pub struct Audit {
 }
 
 impl MakePlan {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut fields = in_options(self.check.fields())?;
         // A plan names D by its tree, whatever the options are.
         fields.tree = Some(true);
@@ -177,12 +177,12 @@ impl MakePlan {
         plan.signers = signers;
         let text = plan.text()?;
         output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
 impl RunPart {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let plan = Plan::read(&self.plan)?;
         let mut outputs = Outputs::new();
         let key = self.sign.as_deref();
@@ -198,7 +198,7 @@ impl RunPart {
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
         let text = part.text(signer.as_ref())?;
         output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
@@ -211,14 +211,14 @@ fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
 }
 
 /// The message about forged parts.
-fn not_what_it_says(parts: &str) -> Result<Ending> {
+fn not_what_it_says<T>(parts: &str) -> Result<T> {
     refuted(format!(
         "run again, these parts differ from those supplied: {parts}"
     ))
 }
 
 impl Audit {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let plan = Plan::read(&self.plan)?;
         let parts = collected(&plan, &self.files)?;
         let count = usize::try_from(self.parts).unwrap_or(usize::MAX);
@@ -232,24 +232,21 @@ impl Audit {
         if !audit.wrong.is_empty() {
             return not_what_it_says(&list(&audit.wrong));
         }
-        if !self.quiet {
+        show::unless(self.quiet, |out| {
             let (drawn, all, seed) = (audit.drawn.len(), audit.parts, audit.seed);
             let missed = 100.0 * audit.misses(1);
             let caught = audit.caught_99_percent();
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "REPRODUCED  {drawn} of {all} parts, seed {seed}: {}",
-                    list(&audit.drawn)
-                )?;
-                writeln!(
-                    out,
-                    "\n  a single forged part is missed with {missed:.4} %, {caught} or more are detected with at least 99 %,\n  \
-                     if nobody who could still change a part knew the seed"
-                )
-            })?;
-        }
-        Ok(Ending::Done)
+            writeln!(
+                out,
+                "REPRODUCED  {drawn} of {all} parts, seed {seed}: {}",
+                list(&audit.drawn)
+            )?;
+            writeln!(
+                out,
+                "\n  a single forged part is missed with {missed:.4} %, {caught} or more are detected with at least 99 %,\n  \
+                 if nobody who could still change a part knew the seed"
+            )
+        })
     }
 }
 

@@ -87,6 +87,11 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     })
 }
 
+/// Prints unless a command is to be quiet.
+pub fn unless(quiet: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if quiet { Ok(()) } else { print(write) }
+}
+
 /// A document as it is written to files and printed.
 pub fn write_pretty(document: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
@@ -107,10 +112,9 @@ pub fn is_stdout(path: &Path) -> bool {
 
 /// Prints the digest and the name of a file that was written, as sha256sum does.
 pub fn written(path: &Path, digest: impl Display, quiet: bool) -> Result<()> {
-    if quiet || is_stdout(path) {
-        return Ok(());
-    }
-    print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))
+    unless(quiet || is_stdout(path), |out| {
+        writeln!(out, "{digest}  {}", escaped_path(path))
+    })
 }
 
 /// Prints a document for programs, or the same as text for people.

@@ -78,13 +78,13 @@ impl Sweep {
     pub fn run(self) -> Result<Ending> {
         let asked = self.rule.of(&self.function, self.engine);
         match (&self.write, &self.against) {
-            (Some(path), _) => self.write(&asked, path),
+            (Some(path), _) => self.write(&asked, path).map(Ending::from),
             (_, Some(path)) => self.judge(&asked, path),
             _ => bail!("choose one of --write (write a sweep) and --against (judge one)"),
         }
     }
 
-    fn write(&self, asked: &Operation, path: &Path) -> Result<Ending> {
+    fn write(&self, asked: &Operation, path: &Path) -> Result<()> {
         let mut outputs = Outputs::new();
         Request::from(asked.clone()).protect(&mut outputs);
         let output = outputs.open("the digests", path)?;
@@ -92,7 +92,7 @@ impl Sweep {
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
         let sweep = in_operation_options(asked.sweep(chosen, &Bar::new()))?;
         output.commit(|out| write_pretty(&sweep, out))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 
     fn judge(&self, asked: &Operation, path: &Path) -> Result<Ending> {
@@ -118,57 +118,54 @@ impl Sweep {
         let own = in_operation_options(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
-        if !self.quiet {
-            let rule = format!("{} {}", own.operation, own.variant);
-            let title = match (differing.is_empty(), count) {
-                (false, _) => "DIFFERENT",
-                (true, 256) => "IDENTICAL",
-                (true, _) => "IDENTICAL IN PART",
+        let rule = format!("{} {}", own.operation, own.variant);
+        show::unless(self.quiet, |out| {
+            let passed = if count == 256 {
+                "IDENTICAL"
+            } else {
+                "IDENTICAL IN PART"
             };
-            show::print(|out| {
-                match differing.len() {
-                    0 => writeln!(
-                        out,
-                        "{title}  {count} of 256 blocks of 2^24 patterns: the digests of {rule}"
-                    )?,
-                    n => writeln!(
-                        out,
-                        "{title}  {n} of {count} blocks of 2^24 patterns have digests that differ from {rule}"
-                    )?,
-                }
-                if given.variant != own.variant {
-                    writeln!(
-                        out,
-                        "  the file calls its function {}",
-                        escaped(&given.variant)
-                    )?;
-                }
-                for &block in differing.iter().take(16) {
-                    writeln!(
-                        out,
-                        "  block {block}: patterns {block:02x}000000 to {block:02x}ffffff"
-                    )?;
-                }
-                if differing.len() > 16 {
-                    writeln!(out, "  ... and {} more", differing.len() - 16)?;
-                }
-                if let Some(block) = differing.first() {
-                    let mut words: Vec<std::ffi::OsString> =
-                        Request::from(asked.clone()).command_line(Verb::Check);
-                    words.push(format!("x={block}.x.npy").into());
-                    words.push(format!("y={block}.y.npy").into());
-                    writeln!(
-                        out,
-                        "\n  To see the first differing patterns, save a block on the GPU and judge it:\n  ./sweep \
+            match differing.len() {
+                0 => writeln!(
+                    out,
+                    "{passed}  {count} of 256 blocks of 2^24 patterns: the digests of {rule}"
+                )?,
+                n => writeln!(
+                    out,
+                    "DIFFERENT  {n} of {count} blocks of 2^24 patterns have digests that differ from {rule}"
+                )?,
+            }
+            if given.variant != own.variant {
+                writeln!(
+                    out,
+                    "  the file calls its function {}",
+                    escaped(&given.variant)
+                )?;
+            }
+            for &block in differing.iter().take(16) {
+                writeln!(
+                    out,
+                    "  block {block}: patterns {block:02x}000000 to {block:02x}ffffff"
+                )?;
+            }
+            if differing.len() > 16 {
+                writeln!(out, "  ... and {} more", differing.len() - 16)?;
+            }
+            if let Some(block) = differing.first() {
+                let mut words = Request::from(asked.clone()).command_line(Verb::Check);
+                words.push(format!("x={block}.x.npy").into());
+                words.push(format!("y={block}.y.npy").into());
+                writeln!(
+                    out,
+                    "\n  To see the first differing patterns, save a block on the GPU and judge it:\n  ./sweep \
                          {} {} --save {block}\n  {}",
-                        escaped(&given.operation),
-                        escaped(&given.variant),
-                        escaped(&shell_line(words))
-                    )?;
-                }
-                Ok(())
-            })?;
-        }
+                    escaped(&given.operation),
+                    escaped(&given.variant),
+                    escaped(&shell_line(words))
+                )?;
+            }
+            Ok(())
+        })?;
         Ok(Ending::of(differing.is_empty()))
     }
 }

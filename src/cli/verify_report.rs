@@ -113,24 +113,24 @@ impl VerifyReport {
                 escaped(by)
             )
         });
-        if !self.quiet && (versions.is_none() || !differences.is_empty()) {
-            show::print(|out| {
-                write(&differences, versions.as_deref(), out)?;
-                if report.merged.is_some() {
-                    writeln!(
-                        out,
-                        "the signatures and repeated runs of its parts were not verified"
-                    )?;
-                }
-                if report.engine.is_some() {
-                    writeln!(
-                        out,
-                        "its `engine` was not verified: this replay used the CPU"
-                    )?;
-                }
-                Ok(())
-            })?;
-        }
+        // An error says it of a report that only its own version can confirm.
+        let unconfirmed = versions.is_some() && differences.is_empty();
+        show::unless(self.quiet || unconfirmed, |out| {
+            write(&differences, versions.as_deref(), out)?;
+            if report.merged.is_some() {
+                writeln!(
+                    out,
+                    "the signatures and repeated runs of its parts were not verified"
+                )?;
+            }
+            if report.engine.is_some() {
+                writeln!(
+                    out,
+                    "its `engine` was not verified: this replay used the CPU"
+                )?;
+            }
+            Ok(())
+        })?;
         match (differences.as_slice(), versions) {
             ([], None) => Ok(Ending::Done),
             ([], Some(versions)) => bail!(

@@ -116,16 +116,15 @@ fn parse_shape(text: &str) -> Result<Shape, String> {
 }
 
 impl Explain {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         if let Some(path) = &self.log {
             return self.log(path);
         }
         let reading = kernel::read(self.text.as_deref().expect("clap asks for one"))?;
-        show::either(self.json, &reading, |out| text::explained(&reading, out))?;
-        Ok(Ending::Done)
+        show::either(self.json, &reading, |out| text::explained(&reading, out))
     }
 
-    fn log(&self, path: &Path) -> Result<Ending> {
+    fn log(&self, path: &Path) -> Result<()> {
         let name = || escaped_path(path);
         let bytes = read_bytes(path, "log", MAX_LOG)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -176,13 +175,12 @@ impl Explain {
                 }
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
 impl PlanArgs {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut options = self.open.options()?;
         let reading = self.reading(&mut options)?;
         let Some(shape) = self.shape.or(reading.product) else {
@@ -221,7 +219,7 @@ impl PlanArgs {
                 text::planned(&reading, &plan, out)
             })?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 
     fn reading(&self, options: &mut Options) -> Result<KernelReading> {
@@ -245,7 +243,7 @@ impl PlanArgs {
 }
 
 impl List {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let rows = FAMILIES.iter().map(|family| {
             json!({
                 "family": family.id,
@@ -266,8 +264,7 @@ impl List {
                  byte by byte, by the source named. published: written in source code or documentation.\n\
                  'tcverify kernels explain TEXT' reads a log line, a configuration or a name."
             )
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
