@@ -7,13 +7,13 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::args::{
-    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation,
-    Words, arithmetic, in_options,
+    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs, RuleArgs, ScheduleArgs,
+    WholeOperation, arithmetic, in_options,
 };
 use super::commit::WholeArgs;
 use super::log::{WitnessArgs, bytes, unproven};
 use super::reports::{PageArgs, ReportArgs};
-use super::show::{self, pretty};
+use super::show::{self, write_pretty};
 use super::values::word;
 use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
@@ -86,9 +86,9 @@ pub struct MakeChallenge {
 
 /// Open the lines that a challenge names, with proofs that they are the committed ones
 #[derive(Args)]
-pub struct Open<W: Words> {
+pub struct Open<A: RequestArgs> {
     #[command(flatten)]
-    whole: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -106,7 +106,7 @@ pub struct Open<W: Words> {
     without: Vec<String>,
 
     /// Where to write the opening
-    #[arg(long = W::OUTPUT, short = 'o', value_name = "OPENING")]
+    #[arg(long = A::OUTPUT, short = 'o', value_name = "OPENING")]
     file: PathBuf,
 
     /// Do not print the size
@@ -177,9 +177,9 @@ impl Agreed {
 
 /// Check the proofs of an opening and replay its elements
 #[derive(Args)]
-pub struct Verify<W: Audited> {
+pub struct Verify<A: Audited> {
     #[command(flatten)]
-    by: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -314,7 +314,7 @@ pub struct AuditedOperation {
 
 impl Audited for AuditedOperation {
     fn request(&self) -> Result<Request> {
-        self.parameters.asked(&self.rule).map(Request::from)
+        self.parameters.request(&self.rule).map(Request::from)
     }
 
     fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
@@ -360,17 +360,16 @@ impl MakeChallenge {
         let (commitment, sha256) = commitment(&self.commitment)?;
         let challenge = Challenge::new((&commitment, sha256), &self.beacon, self.elements);
         let challenge = answered(challenge, &self.commitment)?;
-        let text = pretty(&challenge)?;
-        output.commit(|out| out.write_all(&text))?;
+        output.commit(|out| write_pretty(&challenge, out))?;
         Ok(())
     }
 }
 
-impl<W: Words> Open<W> {
+impl<A: RequestArgs> Open<A> {
     pub fn run(self) -> Result<()> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
-        let request = self.whole.request()?;
+        let request = self.args.request()?;
         let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
@@ -396,12 +395,12 @@ impl<W: Words> Open<W> {
     }
 }
 
-impl<W: Audited> Verify<W> {
+impl<A: Audited> Verify<A> {
     pub fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = self.agreed.challenge(&self.commitment, &committed)?;
-        let request = self.by.request()?;
-        let copies = self.by.copies()?;
+        let request = self.args.request()?;
+        let copies = self.args.copies()?;
         let mut outputs = Outputs::new();
         let inputs = [&self.commitment, &self.opening];
         for path in inputs

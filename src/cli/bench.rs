@@ -167,7 +167,7 @@ impl Bench {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
                     let all = self.arch.is_some() || self.exact;
-                    // One step of a model whose D is not a C says nothing of speed.
+                    // A chain of one step, by a model whose D is not a C, does not show the speed.
                     let long = arithmetic.longest_k().is_none();
                     if long
                         && (all || has_kernel(&arithmetic))

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, in_options_of};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, RequestArgs, in_options_of};
 use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
@@ -66,9 +66,9 @@ Examples:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 
 Exit codes: 0 identical, 1 different, 2 anything else.")]
-pub struct Check<W: Words> {
+pub struct Check<A: RequestArgs> {
     #[command(flatten)]
-    words: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -90,15 +90,15 @@ pub struct JudgedProduct {
     check: CheckArgs,
 }
 
-impl Words for JudgedProduct {
+impl RequestArgs for JudgedProduct {
     fn request(&self) -> Result<Request> {
         self.check.check().map(Request::from)
     }
 }
 
-impl<W: Words> Check<W> {
+impl<A: RequestArgs> Check<A> {
     pub fn run(self) -> Result<Ending> {
-        let mut request = self.words.request()?;
+        let mut request = self.args.request()?;
         let mut chosen = None;
         if let Request::Product(check) = &request
             && auto::is_requested(check)

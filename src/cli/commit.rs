@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::args::{
-    MemoryArgs, OperationHint, ProductArgs, Words, in_options, in_options_of, is_npy,
+    MemoryArgs, OperationHint, ProductArgs, RequestArgs, in_options, in_options_of, is_npy,
 };
 use super::log::LoggingArgs;
-use super::show::{self, pretty};
+use super::show::{self, write_pretty};
 use super::values::result_format;
 use super::{Ending, refuted};
 use crate::check::{Check, Request, commitment, read_commitment};
@@ -54,9 +54,9 @@ Examples:
         --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
 
 Exit codes: 0 done, or proven; 1 differs from the commitment; 2 anything else.")]
-pub struct Make<W: Words> {
+pub struct Make<A: RequestArgs> {
     #[command(flatten)]
-    whole: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -66,7 +66,7 @@ pub struct Make<W: Words> {
     block_rows: Option<u64>,
 
     /// Where to write the commitment; "-" is standard output
-    #[arg(long = W::OUTPUT, short = 'o', value_name = "C.json", default_value = "-")]
+    #[arg(long = A::OUTPUT, short = 'o', value_name = "C.json", default_value = "-")]
     file: PathBuf,
 
     #[command(flatten)]
@@ -95,7 +95,7 @@ pub struct WholeArgs {
     d_dtype: Option<Format>,
 }
 
-impl Words for WholeArgs {
+impl RequestArgs for WholeArgs {
     fn request(&self) -> Result<Request> {
         let fields = self.product.naming(Some(&self.d), self.d_dtype);
         in_options(fields.and_then(Check::try_from)).map(Request::from)
@@ -140,9 +140,9 @@ impl Commit {
     }
 }
 
-impl<W: Words> Make<W> {
+impl<A: RequestArgs> Make<A> {
     pub fn run(self) -> Result<()> {
-        let request = self.whole.request()?;
+        let request = self.args.request()?;
         let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
@@ -151,7 +151,8 @@ impl<W: Words> Make<W> {
         let logging = self.logging.open(&mut outputs, signer)?;
         let commitment = in_options_of(&request, commitment(&*prepared, self.block_rows))?;
         in_options_of(&request, prepared.confirm_unchanged())?;
-        let text = pretty(&commitment)?;
+        let mut text = Vec::new();
+        write_pretty(&commitment, &mut text)?;
         output.commit(|out| out.write_all(&text))?;
         show::written(&self.file, Hash::of([&text[..]]), self.quiet)?;
         if let Some(logging) = logging {
@@ -246,13 +247,13 @@ impl Prove {
                 "{name}: its root is {root}, but the commitment has {committed}"
             ));
         }
-        let text = pretty(&Proof::of(root, &tree, &self.blocks))?;
+        let proof = Proof::of(root, &tree, &self.blocks);
         if let Some(beside) = beside {
             let gathered = rows.gather(&tensor, &self.blocks)?;
             source.file().confirm_unchanged()?;
             beside.commit(|out| write_npy(&gathered, out))?;
         }
-        output.commit(|out| out.write_all(&text))?;
+        output.commit(|out| write_pretty(&proof, out))?;
         Ok(())
     }
 }

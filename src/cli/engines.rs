@@ -5,7 +5,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::show;
-use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, accelerate};
+use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, Rule, accelerate};
 use crate::io::printable;
 
 /// List who can compute on this machine: the exact engine, vector kernels, GPUs
@@ -68,25 +68,23 @@ impl Engines {
 
 impl Found {
     fn here() -> Found {
-        let mut rules = 0;
-        let mut rules_with_shader = 0;
-        for architecture in Catalogue::builtin().architectures() {
-            for instruction in &architecture.instructions {
-                for rule in &instruction.rules {
-                    for &operands in &rule.operands {
-                        let arithmetic = Arithmetic::of(rule, operands);
-                        rules += 1;
-                        rules_with_shader += usize::from(accelerate::shader(&arithmetic).is_some());
-                    }
-                }
-            }
-        }
+        let architectures = Catalogue::builtin().architectures().iter();
+        let instructions = architectures.flat_map(|architecture| &architecture.instructions);
+        let rules = instructions.flat_map(|instruction| &instruction.rules);
+        let with_shader = |rule: &Rule| -> Vec<bool> {
+            let operands = rule.operands.iter();
+            let arithmetic = operands.map(|&operands| Arithmetic::of(rule, operands));
+            arithmetic
+                .map(|one| accelerate::shader(&one).is_some())
+                .collect()
+        };
+        let with_shader: Vec<bool> = rules.flat_map(with_shader).collect();
         let platforms = Platform::available();
         Found {
             kernels: platforms.iter().map(|platform| platform.name()).collect(),
             gpus: Gpu::list().map(|gpus| gpus.into_iter().enumerate().map(FoundGpu::of).collect()),
-            rules_with_shader,
-            rules,
+            rules_with_shader: with_shader.iter().filter(|has| **has).count(),
+            rules: with_shader.len(),
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::{
-    MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, in_options, in_options_of,
+    MemoryArgs, OperationHint, ProductArgs, RequestArgs, WholeOperation, in_options, in_options_of,
 };
 use super::values::result_format;
 use super::{Ending, show};
@@ -47,9 +47,9 @@ Examples:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
 
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has other bits; 2 anything else.")]
-pub struct Explain<W: Shown> {
+pub struct Explain<A: Shown> {
     #[command(flatten)]
-    words: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -67,7 +67,7 @@ pub struct Explain<W: Shown> {
 type Named = (String, Request);
 
 /// What is explained, and how.
-pub trait Shown: Words {
+pub trait Shown: RequestArgs {
     /// Steps to show in full.
     fn wish(&self) -> Wish {
         Wish::default()
@@ -115,7 +115,7 @@ impl ShownProduct {
     }
 }
 
-impl Words for ShownProduct {
+impl RequestArgs for ShownProduct {
     fn request(&self) -> Result<Request> {
         in_options(Check::try_from(self.fields()?)).map(Request::from)
     }
@@ -158,17 +158,17 @@ impl Shown for ShownProduct {
 #[derive(Clone, Debug)]
 struct Index(Vec<usize>);
 
-impl<W: Shown> Explain<W> {
+impl<A: Shown> Explain<A> {
     pub fn run(self) -> Result<Ending> {
-        if let Some((path, units)) = self.words.page()? {
+        if let Some((path, units)) = self.args.page()? {
             return self.draw(path, &units);
         }
-        let request = self.words.request()?;
+        let request = self.args.request()?;
         let prepared = self.prepare(&request, &self.memory.files())?;
-        let told = self.explain(&request, &*prepared, self.words.wish())?;
+        let explained = self.explain(&request, &*prepared, self.args.wish())?;
         in_options_of(&request, prepared.confirm_unchanged())?;
-        show::either(self.json, &told, |out| told.text(out))?;
-        Ok(ending(&[told]))
+        show::either(self.json, &explained, |out| explained.text(out))?;
+        Ok(ending(&[explained]))
     }
 
     fn explain(&self, request: &Request, prepared: &dyn Subject, wish: Wish) -> Result<Explained> {
@@ -179,7 +179,7 @@ impl<W: Shown> Explain<W> {
     fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
         let prepared = in_options_of(request, request.prepare_in(files))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
-        if let (Wish::These(steps), Rule::Product(rule)) = (self.words.wish(), prepared.rule())
+        if let (Wish::These(steps), Rule::Product(rule)) = (self.args.wish(), prepared.rule())
             && let Some(&last) = steps.last()
             && last > prepared.explained_steps()
         {
@@ -207,11 +207,11 @@ impl<W: Shown> Explain<W> {
         let output = outputs.open("the page", path)?;
         let explain = |i: usize, wish: Wish| -> Result<Explanation> {
             match self.explain(&units[i].1, &*prepared[i], wish)? {
-                Explained::Product(told) => Ok(*told),
+                Explained::Product(explained) => Ok(*explained),
                 Explained::Operation(_) => unreachable!("pages are of products"),
             }
         };
-        let wish = self.words.wish();
+        let wish = self.args.wish();
         let first: Result<Vec<Explanation>> =
             (0..units.len()).map(|i| explain(i, wish.clone())).collect();
         let first = first?;
@@ -234,14 +234,12 @@ impl<W: Shown> Explain<W> {
         for ((_, request), prepared) in units.iter().zip(&prepared) {
             in_options_of(request, prepared.confirm_unchanged())?;
         }
-        let first = first
-            .into_iter()
-            .map(|told| Explained::Product(told.into()));
+        let first = first.into_iter().map(|one| Explained::Product(one.into()));
         let first: Vec<Explained> = first.collect();
-        let told: Vec<String> = first.iter().map(Explained::plain_text).collect();
-        output.commit(|out| plan.write(&drawn, &told, out))?;
+        let texts: Vec<String> = first.iter().map(Explained::plain_text).collect();
+        output.commit(|out| plan.write(&drawn, &texts, out))?;
         if !show::is_stdout(path) {
-            show::print(|out| first.iter().try_for_each(|told| told.text(out)))?;
+            show::print(|out| first.iter().try_for_each(|one| one.text(out)))?;
         }
         Ok(ending(&first))
     }
@@ -250,8 +248,8 @@ impl<W: Shown> Explain<W> {
 /// Units that stand side by side, at most.
 const MOST_UNITS: usize = 8;
 
-fn ending(explanations: &[Explained]) -> Ending {
-    Ending::of(explanations.iter().all(|told| told.same() != Some(false)))
+fn ending(all: &[Explained]) -> Ending {
+    Ending::of(all.iter().all(|one| one.same() != Some(false)))
 }
 
 fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {

@@ -10,6 +10,7 @@ use super::probe::default_accumulator;
 use super::show;
 use super::values::{accumulator_format, operand_format};
 use crate::emu::Catalogue;
+use crate::io::escaped_path;
 use crate::num::Format;
 use crate::probe::features::{Feature, FeatureTable, features};
 use crate::probe::{Suite, folder, replay};
@@ -76,25 +77,29 @@ impl Features {
                     bail!(
                         "{}: holds probes with scales of {scale}, but the table needs operands without scales; write \
                          probes without --scale-dtype",
-                        crate::io::escaped_path(&paths[0])
+                        escaped_path(&paths[0])
                     );
                 }
-                let asked = [(self.dtype, suite.a), (self.dtype_b, suite.b)];
-                let asked = asked.into_iter().chain([(self.acc, suite.accumulator)]);
-                for (asked, probed) in asked {
-                    if asked.is_some_and(|asked| asked != probed) {
-                        bail!(
-                            "{}: holds probes for {}*{} -> {}, but the request has other formats",
-                            crate::io::escaped_path(&paths[0]),
-                            suite.a,
-                            suite.b,
-                            suite.accumulator
-                        );
-                    }
+                let formats = [
+                    (self.dtype, suite.a),
+                    (self.dtype_b, suite.b),
+                    (self.acc, suite.accumulator),
+                ];
+                if formats
+                    .iter()
+                    .any(|(requested, probed)| requested.is_some_and(|one| one != *probed))
+                {
+                    bail!(
+                        "{}: holds probes for {}*{} -> {}, but the request has other formats",
+                        escaped_path(&paths[0]),
+                        suite.a,
+                        suite.b,
+                        suite.accumulator
+                    );
                 }
                 let (answers, _) = folder::read_answers(&suite, &paths[1])?;
                 columns.push(Column {
-                    name: crate::io::escaped_path(&paths[1]),
+                    name: escaped_path(&paths[1]),
                     features: features(&suite, &answers),
                 });
                 suite

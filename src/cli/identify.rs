@@ -20,7 +20,7 @@ use crate::check::{
 use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
-use crate::ops;
+use crate::ops::{self, Variant};
 use crate::report::FITS_SHOWN;
 
 /// Find the models and schedules that give a D
@@ -200,26 +200,23 @@ impl Variants {
         if let Some((option, _)) = of_a_check.iter().find(|(_, given)| *given) {
             bail!("{option} applies only to a check by one variant; 'identify' writes no report");
         }
-        let asked = self.operation.asked(&RuleArgs::default())?;
-        let asked = asked.judged_as(&fields);
+        let request = self.operation.request(&RuleArgs::default())?;
+        let request = request.judged_as(&fields);
+        let of_variant = |variant: &Variant, request: &Operation| Operation {
+            variant: Some(variant.name.clone()),
+            ..request.clone()
+        };
         let files = self.memory.files();
-        let all = ops::of(asked.operation.as_deref().unwrap_or_default());
         // The first variant that takes these arrays; why the default does not, if none does.
-        let mut prepared = asked.prepare_in(&files);
-        for variant in all.unwrap_or_default() {
-            if prepared.is_ok() {
-                break;
-            }
-            let other = Operation {
-                variant: Some(variant.name.clone()),
-                ..asked.clone()
-            };
-            if let Ok(found) = other.prepare_in(&files) {
-                prepared = Ok(found);
-            }
-        }
+        let prepared = request.prepare_in(&files).or_else(|error| {
+            let all = ops::of(request.operation.as_deref().unwrap_or_default());
+            let mut all = all.unwrap_or_default().into_iter();
+            all.find_map(|variant| of_variant(variant, &request).prepare_in(&files).ok())
+                .ok_or(error)
+        });
         let prepared = in_operation_options(prepared)?;
         let found = in_operation_options(prepared.identify())?;
+        let whole: Vec<_> = found.iter().filter(|(_, fit)| fit.is_whole()).collect();
         show::unless(self.quiet, |out| {
             for (variant, fit) in &found {
                 let name = escaped(&variant.name);
@@ -231,11 +228,10 @@ impl Variants {
                     variant.title
                 )?;
             }
-            let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
-            match fits {
+            match whole.len() {
                 0 => writeln!(out, "\nNo variant gives this result."),
                 1 => Ok(()),
-                _ => {
+                fits => {
                     let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
                     let place = if all {
                         "everywhere in it"
@@ -248,20 +244,15 @@ impl Variants {
                     )
                 }
             }?;
-            let asked = |name: &str| Operation {
-                variant: Some(name.to_owned()),
-                ..prepared.request().clone()
-            };
-            match found.iter().find(|(_, fit)| fit.is_whole()) {
+            match whole.first() {
                 Some((variant, _)) => {
-                    let asked = CheckRequest::from(asked(&variant.name));
-                    let words = asked.command_line(Verb::Check);
-                    writeln!(out, "\n{}", escaped(&shell_line(words)))
+                    let check = CheckRequest::from(of_variant(variant, prepared.request()));
+                    let line = shell_line(check.command_line(Verb::Check));
+                    writeln!(out, "\n{}", escaped(&line))
                 }
                 None => Ok(()),
             }
         })?;
-        let any = found.iter().any(|(_, fit)| fit.is_whole());
-        Ok(Ending::of(any))
+        Ok(Ending::of(!whole.is_empty()))
     }
 }

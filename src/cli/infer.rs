@@ -190,13 +190,9 @@ fn explained_text(
 
 /// The cases that were answered.
 fn tested(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
-    let families: Vec<_> = coverage
-        .families
-        .iter()
-        .map(|(name, n)| format!("{n} {name}"))
-        .collect();
     let mut lines = vec![String::new()];
-    for family in families {
+    for (name, n) in &coverage.families {
+        let family = format!("{n} {name}");
         let line = lines.last_mut().expect("one at least");
         if line.len() + family.len() > 76 {
             lines.push(family);
@@ -261,19 +257,19 @@ fn contradicted_text(
     )?;
     let json = serde_json::to_string(&best.arithmetic.step)?;
     writeln!(out, "            {json}")?;
-    let families = |list: &mut Vec<(&'static str, usize)>| {
-        for mismatch in &best.cases {
-            let family = suite.cases[mismatch.case].family;
-            match list.iter_mut().find(|(name, _)| *name == family) {
-                Some((_, n)) => *n += 1,
-                None => list.push((family, 1)),
-            }
+    let mut families: Vec<(&str, usize)> = Vec::new();
+    for mismatch in &best.cases {
+        let family = suite.cases[mismatch.case].family;
+        match families.iter_mut().find(|(name, _)| *name == family) {
+            Some((_, n)) => *n += 1,
+            None => families.push((family, 1)),
         }
-    };
-    let mut list = Vec::new();
-    families(&mut list);
-    let list: Vec<_> = list.iter().map(|(name, n)| format!("{n} {name}")).collect();
-    writeln!(out, "  families  {}\n", list.join(", "))?;
+    }
+    let families: Vec<_> = families
+        .iter()
+        .map(|(name, n)| format!("{n} {name}"))
+        .collect();
+    writeln!(out, "  families  {}\n", families.join(", "))?;
     // The cases that say most, first.
     let mut order: Vec<&Mismatch> = Vec::new();
     for (case, refuted) in &best.witnesses {

@@ -1,7 +1,7 @@
 //! `check`, `identify`, `explain`, `replay`, `commit` and `audit` with `--op`: an operation between products in place of a product.
 //!
 //! An operation takes other arrays and options than a product, so that each of these commands stands twice in the command
-//! line: in [`Cli`], and here, chosen by `--op`. What it does is written once, for whatever [`Words`](super::args::Words) it has.
+//! line: in [`Cli`], and here, chosen by `--op`. What it does is written once, for any [`RequestArgs`](super::args::RequestArgs).
 
 use std::ffi::OsString;
 

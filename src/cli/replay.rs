@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, in_options, is_npy};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, RequestArgs, in_options, is_npy};
 use super::progress::Bar;
 use super::show;
 use super::values::result_format;
@@ -25,15 +25,15 @@ Examples:
 
 The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes reads as bfloat16;
 '-o -' writes to standard output.")]
-pub struct Replay<W: Words> {
+pub struct Replay<A: RequestArgs> {
     #[command(flatten)]
-    words: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
     /// Where to write the result
-    #[arg(long = W::OUTPUT, short = 'o', value_name = "D.npy")]
+    #[arg(long = A::OUTPUT, short = 'o', value_name = "D.npy")]
     file: PathBuf,
 
     /// Do not print the result's digest
@@ -56,18 +56,18 @@ pub struct ReplayedProduct {
     d_dtype: Option<Format>,
 }
 
-impl Words for ReplayedProduct {
+impl RequestArgs for ReplayedProduct {
     fn request(&self) -> Result<Request> {
         let fields = self.product.naming(None, self.d_dtype);
         in_options(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 
-impl<W: Words> Replay<W> {
+impl<A: RequestArgs> Replay<A> {
     pub fn run(self) -> Result<()> {
         let path = &self.file;
         is_npy(path)?;
-        let request = self.words.request()?;
+        let request = self.args.request()?;
         let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);

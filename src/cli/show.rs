@@ -98,13 +98,6 @@ pub fn write_pretty(document: &(impl Serialize + ?Sized), out: &mut dyn Write) -
     writeln!(out)
 }
 
-/// The same in memory.
-pub fn pretty(document: &impl Serialize) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    write_pretty(document, &mut text)?;
-    Ok(text)
-}
-
 /// Whether an output goes to standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")

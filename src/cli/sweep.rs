@@ -76,26 +76,26 @@ fn blocks(text: &str) -> Result<Blocks, String> {
 
 impl Sweep {
     pub fn run(self) -> Result<Ending> {
-        let asked = self.rule.of(&self.function, self.engine);
+        let request = self.rule.of(&self.function, self.engine);
         match (&self.write, &self.against) {
-            (Some(path), _) => self.write(&asked, path).map(Ending::from),
-            (_, Some(path)) => self.judge(&asked, path),
+            (Some(path), _) => self.write(&request, path).map(Ending::from),
+            (_, Some(path)) => self.judge(&request, path),
             _ => bail!("choose one of --write (write a sweep) and --against (judge one)"),
         }
     }
 
-    fn write(&self, asked: &Operation, path: &Path) -> Result<()> {
+    fn write(&self, request: &Operation, path: &Path) -> Result<()> {
         let mut outputs = Outputs::new();
-        Request::from(asked.clone()).protect(&mut outputs);
+        Request::from(request.clone()).protect(&mut outputs);
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
-        let sweep = in_operation_options(asked.sweep(chosen, &Bar::new()))?;
+        let sweep = in_operation_options(request.sweep(chosen, &Bar::new()))?;
         output.commit(|out| write_pretty(&sweep, out))?;
         Ok(())
     }
 
-    fn judge(&self, asked: &Operation, path: &Path) -> Result<Ending> {
+    fn judge(&self, request: &Operation, path: &Path) -> Result<Ending> {
         let name = || escaped_path(path).to_string();
         let text = read_text(path, "sweep", MAX_DOCUMENT)?;
         let mut given = Digests::from_json(&text).map_err(anyhow::Error::msg);
@@ -108,14 +108,14 @@ impl Sweep {
             "{} has none of these blocks",
             name()
         );
-        let operation = asked.operation.as_deref().unwrap_or_default();
+        let operation = request.operation.as_deref().unwrap_or_default();
         ensure!(
             given.operation == operation,
             "{} is a sweep of {}, but the request is for {operation}",
             name(),
             escaped(&given.operation)
         );
-        let own = in_operation_options(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
+        let own = in_operation_options(request.sweep(given.blocks.keys().copied(), &Bar::new()))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
         let rule = format!("{} {}", own.operation, own.variant);
@@ -152,7 +152,7 @@ impl Sweep {
                 writeln!(out, "  ... and {} more", differing.len() - 16)?;
             }
             if let Some(block) = differing.first() {
-                let mut words = Request::from(asked.clone()).command_line(Verb::Check);
+                let mut words = Request::from(request.clone()).command_line(Verb::Check);
                 words.push(format!("x={block}.x.npy").into());
                 words.push(format!("y={block}.y.npy").into());
                 writeln!(

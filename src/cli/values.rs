@@ -20,10 +20,6 @@ pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
 }
 
 /// A format given by name; synonyms are understood, the canonical names are listed.
-fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    Formats(formats)
-}
-
 #[derive(Clone)]
 struct Formats(&'static [Format]);
 
@@ -146,7 +142,7 @@ pub fn schedule_names() -> impl TypedValueParser<Value = String> {
 }
 
 pub fn operand_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&Format::OPERANDS)
+    Formats(&Format::OPERANDS)
 }
 
 pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
@@ -161,15 +157,15 @@ pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
 }
 
 pub fn scale_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&[Format::Ue8m0, Format::Ue4m3])
+    Formats(&[Format::Ue8m0, Format::Ue4m3])
 }
 
 pub fn any_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&Format::ALL)
+    Formats(&Format::ALL)
 }
 
 pub fn result_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&[
+    Formats(&[
         Format::Fp32,
         Format::Fp16,
         Format::Bf16,
@@ -182,7 +178,7 @@ pub fn result_format() -> impl TypedValueParser<Value = Format> {
 
 /// A format of numbers that an epilogue reads.
 pub fn any_float() -> impl TypedValueParser<Value = Format> {
-    format_of(&[
+    Formats(&[
         Format::Fp32,
         Format::Fp16,
         Format::Bf16,

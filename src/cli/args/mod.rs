@@ -103,12 +103,11 @@ pub fn is_npy(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The words of a command line that say what it is about: a product or an operation.
-pub trait Words: Args {
+/// The options that name what a command is about: a product or an operation.
+pub trait RequestArgs: Args {
     /// The option that names what is written.
     const OUTPUT: &'static str = "output";
 
-    /// What they ask.
     fn request(&self) -> Result<Request>;
 }
 
