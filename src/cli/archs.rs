@@ -66,7 +66,7 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     });
     let columns = show::columns();
     let indent = widths.iter().map(|width| width + 2).sum::<usize>();
-    // The last column goes on under itself, or where there is no room for it, in a line with the GPU.
+    // The last column wraps under itself; on a narrow terminal it moves to a second line, with the GPU.
     let narrow = columns.saturating_sub(indent) < 24;
     for ([name, evidence, gpu, instructions], formats) in &rows {
         let [a, b, c, d] = widths;
@@ -100,7 +100,7 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// All names, or the first ones and the number of the rest.
+/// All names, or the first one and the number of the others.
 fn instructions(arch: &Architecture) -> String {
     match arch.instructions.as_slice() {
         [first, rest @ ..] if rest.len() > 1 => format!("{} and {} more", first.name, rest.len()),

@@ -214,7 +214,7 @@ pub struct Verify<A: Audited> {
     page: PageArgs,
 }
 
-/// By what is computed again, and of which arrays the auditor has copies.
+/// What the auditor replays by, and the arrays that the auditor has.
 pub trait Audited: Args {
     /// The request; arrays are not read.
     fn request(&self) -> Result<Request>;
@@ -273,7 +273,7 @@ impl Audited for AuditedProduct {
             tf32_input: Some(self.tf32_input),
             ..in_options(arithmetic(&self.model, &self.schedule))?
         };
-        // Said of arrays that are in the commitment.
+        // The commitment has the arrays.
         let fields = Fields {
             c: fields.beta.map(|_| Source::Memory),
             ..fields

@@ -12,7 +12,7 @@ use crate::io::STDIN;
 use crate::report::{Chosen, Fit, Identification};
 use crate::role::Role;
 
-/// What was found.
+/// The result of the search.
 pub enum Auto {
     /// The check by the first model that fits, and all that fit.
     Found(Box<Check>, Chosen),
@@ -20,7 +20,7 @@ pub enum Auto {
     Nothing(usize),
 }
 
-/// Whether a check asks for the model that gives D.
+/// Whether a check leaves the choice of the model to D.
 pub fn is_requested(check: &Check) -> bool {
     matches!(&check.model.from, ModelSource::Catalogue(name) if name == "auto")
 }
@@ -28,7 +28,7 @@ pub fn is_requested(check: &Check) -> bool {
 /// Searches for models that give D, as `identify` does.
 ///
 /// # Errors
-/// If there is no D, or the request names more of the model than its formats.
+/// If there is no D, or the request names more of the model than formats.
 pub fn choose(check: &Check) -> Result<Auto> {
     let Claim::Tensor(d) = &check.claim else {
         anyhow::bail!("--arch auto needs the D tensor, not a digest; name the GPU");
@@ -123,7 +123,7 @@ pub fn confirm(check: &Check, reported: &Chosen) -> Result<Vec<String>> {
     }
 }
 
-/// All that fit by name.
+/// The names of all that fit.
 fn fits(found: &Identification) -> Vec<String> {
     let names = |fit: &Fit| {
         let under = match &fit.model.schedule {

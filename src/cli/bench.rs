@@ -189,7 +189,7 @@ impl Bench {
 
     fn measure(&self, choice: &Choice, engine: Engine, rounds: Rounds, settings: Settings) -> Row {
         let arithmetic = &choice.arithmetic;
-        // The exact engine takes a hundred times as long: a smaller product says as much.
+        // The exact engine takes a hundred times as long; a smaller product gives the same rate.
         let n = match engine {
             Engine::Exact => self.size.min(192),
             Engine::Fast(_) | Engine::Gpu(_) => self.size,
@@ -252,8 +252,7 @@ fn has_kernel(arithmetic: &Arithmetic) -> bool {
     accelerate::plan(arithmetic).is_some()
 }
 
-/// An FP32 product of ndarray (the matrixmultiply crate), its rows shared out to as many threads as
-/// the replay has.
+/// An FP32 product of ndarray (the matrixmultiply crate) on as many threads as the replay has.
 struct Gemm {
     n: usize,
     a: Vec<f32>,

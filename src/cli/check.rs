@@ -107,7 +107,7 @@ impl<A: RequestArgs> Check<A> {
                 Auto::Found(found, by) => {
                     (request, chosen) = (Request::Product(found), Some(by));
                 }
-                // As of a commitment: an answer, but no verdict on a model.
+                // An answer, but no verdict on a model.
                 Auto::Nothing(tested) => {
                     return refuted(format!(
                         "none of the {tested} tested models gives this D; 'tcverify identify' shows how close each \

@@ -102,7 +102,7 @@ impl RequestArgs for WholeArgs {
     }
 }
 
-// By hand: a derived one would demand operands of the commands under it, too.
+// By hand: derived, it would require operands for the subcommands, too.
 impl FromArgMatches for Commit {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Commit, clap::Error> {
         Ok(match matches.subcommand_name() {

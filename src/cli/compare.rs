@@ -247,7 +247,7 @@ impl Compare {
         Ok(some_rows || self.names_gpus() || formats || self.says_operands()?)
     }
 
-    /// Whether there is an operand beside A and B, or how operands are stored is not as by default.
+    /// Whether there are operands beside A and B, or A and B are not stored in the default way.
     fn says_operands(&self) -> Result<bool> {
         let mut fields = Fields::default();
         in_options(self.layout.fill(&mut fields))?;

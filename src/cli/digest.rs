@@ -39,7 +39,7 @@ pub struct Digest {
 impl Digest {
     pub fn run(self) -> Result<()> {
         let mut entries = Vec::new();
-        // All of them before a word is printed: nothing is half done.
+        // All are read before anything is printed.
         for path in &self.files {
             let file = Source::open(path)?;
             let format = self.dtype.unwrap_or(file.header().descr.as_stored());

@@ -63,7 +63,7 @@ pub struct Explain<A: Shown> {
     json: bool,
 }
 
-/// A unit, by the name in the request, and its request.
+/// A unit's name in the request, and the request for it.
 type Named = (String, Request);
 
 /// What is explained, and how.
@@ -73,7 +73,7 @@ pub trait Shown: RequestArgs {
         Wish::default()
     }
 
-    /// A page, and what is asked of every unit that stands on it, by its name.
+    /// A page, and the units on it.
     fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
         Ok(None)
     }
@@ -175,7 +175,7 @@ impl<A: Shown> Explain<A> {
         in_options_of(request, prepared.explained(&self.at.0, wish))
     }
 
-    /// What has such an element, and such steps.
+    /// Prepares a request, which must have this element and these steps.
     fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
         let prepared = in_options_of(request, request.prepare_in(files))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
@@ -195,7 +195,7 @@ impl<A: Shown> Explain<A> {
         Ok(prepared)
     }
 
-    /// The element on every unit, drawn; what the terminal says of each is printed, too.
+    /// Draws the element on every unit, and prints the text for each.
     fn draw(&self, path: &Path, units: &[Named]) -> Result<Ending> {
         let files = self.memory.files();
         let mut outputs = Outputs::new();
@@ -245,7 +245,7 @@ impl<A: Shown> Explain<A> {
     }
 }
 
-/// Units that stand side by side, at most.
+/// Most units on a page.
 const MOST_UNITS: usize = 8;
 
 fn ending(all: &[Explained]) -> Ending {
@@ -292,7 +292,7 @@ fn parse_steps(text: &str) -> Result<Wish> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.trim().parse::<usize>().ok();
         let range = number(first).zip(number(last));
-        // Nobody reads more; and a mistyped number shall not fill the memory.
+        // Nobody reads more, and a mistyped number must not fill the memory.
         let fits = |&(first, last): &(usize, usize)| {
             first >= 1 && first <= last && last - first < 1_000_000
         };

@@ -61,7 +61,7 @@ pub struct Features {
     json: bool,
 }
 
-/// What is measured, and what it showed.
+/// A machine or model, and its features.
 struct Column {
     name: String,
     features: Vec<Feature>,

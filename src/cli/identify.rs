@@ -181,7 +181,6 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// Every variant, and whether it gives the result.
     pub fn run(self) -> Result<Ending> {
         let mut fields = Fields::default();
         in_options(self.judge.fill(&mut fields))?;
@@ -207,7 +206,7 @@ impl Variants {
             ..request.clone()
         };
         let files = self.memory.files();
-        // The first variant that takes these arrays; why the default does not, if none does.
+        // The first variant that takes these arrays; if none does, the error is the default's.
         let prepared = request.prepare_in(&files).or_else(|error| {
             let all = ops::of(request.operation.as_deref().unwrap_or_default());
             let mut all = all.unwrap_or_default().into_iter();

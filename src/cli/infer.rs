@@ -73,7 +73,7 @@ impl Infer {
         );
         let suite = folder::read(&self.folder)?;
         let (answers, digest) = folder::read_answers(&suite, &self.answers)?;
-        // Opened before the search, so that an unwritable place does not cost one.
+        // Opened before the search: an unwritable place must not cost one.
         let mut outputs = Outputs::new();
         for name in folder::NAMES.into_iter().chain(["manifest.json"]) {
             outputs.protect("a probe", &self.folder.join(name));
@@ -98,7 +98,7 @@ impl Infer {
                     ),
                 };
                 let file = architecture(&suite, &found, &describe);
-                // Whatever is written must be what the program reads.
+                // The program must be able to read what it writes.
                 let rendered = serde_json::to_string_pretty(&file)?;
                 Architecture::from_json(&rendered)
                     .map_err(anyhow::Error::msg)
@@ -270,7 +270,7 @@ fn contradicted_text(
         .map(|(name, n)| format!("{n} {name}"))
         .collect();
     writeln!(out, "  families  {}\n", families.join(", "))?;
-    // The cases that say most, first.
+    // The cases that refute most come first.
     let mut order: Vec<&Mismatch> = Vec::new();
     for (case, refuted) in &best.witnesses {
         writeln!(

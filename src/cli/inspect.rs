@@ -89,7 +89,7 @@ impl Inspect {
         let only = (meant.len() == 1).then_some(meant.start);
         let named = only.is_some() && path != container.file().path();
         let arrays: Vec<_> = meant.map(array).collect();
-        // One that was asked for by name is not a line in a list.
+        // An array requested by name is an error of its own, not a line of a list.
         if let Some(Array {
             found: Found::NotRead { error },
             ..
@@ -167,7 +167,7 @@ fn text(file: &File, out: &mut dyn Write) -> io::Result<()> {
     for row in &rows {
         let mut line = format!("  {:names$}", row[0]);
         for (column, cell) in row.iter().enumerate().skip(1) {
-            // Numbers end where those of other lines do.
+            // Numbers are aligned to the right.
             let width = if row.len() > 2 { widths[column] } else { 0 };
             line += &match column {
                 4..=9 => format!("  {cell:>width$}"),
@@ -179,7 +179,7 @@ fn text(file: &File, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One line of it.
+/// One line of the table.
 fn cells(array: &Array) -> Vec<String> {
     let name = array.name.as_deref().unwrap_or("-");
     let mut cells = vec![escaped(name)];

@@ -153,7 +153,7 @@ fn leaves(path: &Path) -> Result<Leaves> {
     Leaves::read(path).map_err(|error| named(error, path))
 }
 
-/// Files name themselves.
+/// Adds the file's name, which errors of reading have already.
 fn named(error: TlogError, path: &Path) -> anyhow::Error {
     match error {
         TlogError::File(error) => error.into(),
@@ -313,7 +313,7 @@ pub struct LoggingArgs {
     proof: Option<PathBuf>,
 }
 
-/// A log that is open, and where the proof goes.
+/// An open log, and the proof's output.
 pub struct Logging {
     log: OpenLog,
     signer: Signer,
@@ -356,7 +356,7 @@ impl LoggingArgs {
 }
 
 impl Logging {
-    /// Adds a commitment, and writes the proof; what is printed is the log's key as others take it.
+    /// Adds a commitment, writes the proof, and prints the log's key in the form that `--log-key` accepts.
     pub fn add(mut self, commitment: &[u8], quiet: bool) -> Result<()> {
         let proof = self.log.add(commitment, &self.signer)?;
         let text = proof.text();
@@ -392,7 +392,7 @@ pub struct WitnessArgs {
 }
 
 impl WitnessArgs {
-    /// What a proof says of a file. The file is read once: what it hashes to is what is proven.
+    /// What a proof shows about a file, whose bytes were read once: the digest of these is proven.
     pub fn published(&self, commitment: &[u8], proof: &Path) -> Result<Published> {
         let log = self.log_key.as_ref();
         let log = log.context("a checkpoint needs the key of its log: --log-key")?;

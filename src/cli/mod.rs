@@ -260,7 +260,7 @@ pub fn run_captured(words: &[OsString], stdin: Vec<u8>) -> Captured {
 }
 
 fn exit_code(words: &[OsString]) -> u8 {
-    // What is wrong with a command line is coloured before it is understood.
+    // An error of the command line has colours, too, and comes before its options are known.
     show::colours_of(words.iter().skip(1).cloned());
     let cli = match operation::parsed(words) {
         Ok(cli) => cli,

@@ -113,7 +113,7 @@ impl ReportArgs {
 }
 
 impl FormArgs {
-    /// Opens them, so that an unwritable place does not cost a replay.
+    /// Opens them before the work: an unwritable place must not cost a replay.
     ///
     /// # Errors
     /// If one cannot be written, would overwrite what is read, or is named twice.
@@ -147,7 +147,7 @@ impl FormArgs {
 }
 
 impl Destinations {
-    /// Writes every form of a view; `json` writes the document, `claims` says what of it is signed.
+    /// Writes every form of a view; `json` writes the document, and `claims` are what is signed.
     pub fn publish(
         self,
         view: &View,
@@ -273,7 +273,7 @@ impl AttestArgs {
         key.map(|path| signer(path, outputs)).transpose()
     }
 
-    /// Opens the place.
+    /// Opens the output.
     pub fn open(&self, outputs: &mut Outputs, signer: Option<Signer>) -> Result<Option<Attesting>> {
         let Some((path, signer)) = self.attest.as_deref().zip(signer) else {
             return Ok(None);

@@ -25,7 +25,7 @@ struct Line {
     check: CheckArgs,
 }
 
-/// Names that shells, options and containers have plans for.
+/// Names that shells, options and containers would interpret.
 fn path() -> impl Strategy<Value = PathBuf> {
     let part = select(vec![
         "a.npy",

@@ -188,7 +188,7 @@ impl RunPart {
         let key = self.sign.as_deref();
         let signer = key.map(|path| signer(path, &mut outputs)).transpose()?;
         let key = signer.as_ref().map(Signer::public);
-        // Before the work, not when all parts are there.
+        // Refused before the work, not when parts are merged.
         let admitted = plan.admits(key.as_ref());
         admitted.map_err(|reason| anyhow!("the part {reason} (--sign; 'shard plan' --signer)"))?;
         plan.check.protect(&mut outputs);
@@ -210,7 +210,7 @@ fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
     Ok(plan.collect(parts.into_iter().zip(paths).collect())?)
 }
 
-/// The message about forged parts.
+/// The answer about forged parts.
 fn not_what_it_says<T>(parts: &str) -> Result<T> {
     refuted(format!(
         "run again, these parts differ from those supplied: {parts}"
@@ -278,7 +278,7 @@ impl Merge {
         let judged = Judged { report, map: None };
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
-        // Without causes, nobody looks at operands.
+        // The page of a difference reads operands, for causes.
         if reports.html.is_some() && plan.check.causes {
             view = view.pictured(&in_options(prepared.page(&judged))?);
         }

@@ -32,7 +32,7 @@ words! {
 }
 
 impl Colours {
-    /// Sets it from now on.
+    /// Applies the choice from now on.
     pub fn use_them(self) {
         if let Some(console) = Console::current() {
             // No buffer is a terminal.
@@ -47,7 +47,7 @@ impl Colours {
     }
 }
 
-/// Heeds a `--color` among words that may be no command line.
+/// Applies a `--color` among arguments that may not be a valid command line.
 pub fn colours_of(words: impl Iterator<Item = OsString>) {
     let words: Vec<_> = words.collect();
     let option = |i: usize| match words[i].to_str() {
@@ -61,8 +61,8 @@ pub fn colours_of(words: impl Iterator<Item = OsString>) {
     }
 }
 
-/// Columns that text may take: what COLUMNS says, or the terminal has; without either there is no limit, so
-/// that what goes into a file or a pipe stays in one piece.
+/// The width of text: COLUMNS, or the terminal's; without either it is unlimited, so that lines of files and pipes
+/// stay whole.
 pub fn columns() -> usize {
     if Console::current().is_some() {
         return usize::MAX;
@@ -77,8 +77,8 @@ pub fn columns() -> usize {
 }
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
-/// (`tcverify archs | head -1`) is not an error. Whatever else is in it that a terminal or the log of a CI
-/// server would take for a command is written out.
+/// (`tcverify archs | head -1`) is not an error. Other commands to a terminal or to the log of a CI server are
+/// escaped.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     commands(|out| {
         let mut out = Plain::new(out);
@@ -134,7 +134,7 @@ pub fn view(view: &View) -> Result<()> {
     print(|out| view.text(layout, out))
 }
 
-/// The same for what is to be read as commands: each of these escapes what it quotes.
+/// The same for text that contains commands and escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut write = Some(write);
     to_stdout(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
@@ -173,13 +173,13 @@ pub fn warning(what: &str) {
 
 /// An error on standard error, with its causes after colons.
 pub fn error(error: &anyhow::Error) {
-    // It may quote files, and names of files.
+    // It may quote files and their names.
     let error = plain(&format!("{error:#}"));
     to_stderr(&format!("{ERROR}error:{ERROR:#} {error}\n"));
 }
 
-/// What is wrong with a command line, or the help that it asks for. `again` finds it wrong once more, of words
-/// that are escaped: it quotes them, and they may come from names of files.
+/// An error of a command line, or the help that it requests. An error quotes arguments, which may be names of files:
+/// `again` gives the error for escaped ones.
 pub fn usage(
     error: &clap::Error,
     words: &[OsString],
@@ -215,7 +215,7 @@ fn to_stderr(text: &str) {
             let _ = out.write_all(text.as_bytes());
             console.write_stderr(&out.into_inner());
         }
-        // If even that fails there is nowhere left to say so.
+        // If even that fails, nothing is left to report it.
         None => drop(anstream::stderr().write_all(text.as_bytes())),
     }
 }
@@ -230,7 +230,7 @@ fn captured(console: &Console) -> AutoStream<Vec<u8>> {
     AutoStream::new(Vec::new(), choice)
 }
 
-/// Without control characters but those that end lines: some messages are lists.
+/// Escapes control characters except ends of lines, as some messages are lists.
 fn plain(message: &str) -> String {
     without_commands(&escaped_lines(message))
 }

@@ -101,7 +101,7 @@ impl TypedValueParser for Names {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let names = (self.0)().into_iter();
-        // A space ends a word of a command line.
+        // Shells complete single words.
         let names = names.filter(|name| !name.contains(' '));
         Some(Box::new(names.map(PossibleValue::new)))
     }

@@ -61,7 +61,7 @@ const SHOWN: usize = 20;
 
 impl VerifyReport {
     pub fn run(self) -> Result<Ending> {
-        /// Larger than any report: lists are as long as they were asked to be.
+        /// Larger than any report, whose lists are as long as requested.
         const MAX_BYTES: u64 = 1 << 30;
         let file = MappedFile::open(&self.report).map_err(|fault| fault.of(&self.report))?;
         let name = escaped_path(&self.report);
@@ -113,7 +113,7 @@ impl VerifyReport {
                 escaped(by)
             )
         });
-        // An error says it of a report that only its own version can confirm.
+        // For such a report the error below says it.
         let unconfirmed = versions.is_some() && differences.is_empty();
         show::unless(self.quiet || unconfirmed, |out| {
             write(&differences, versions.as_deref(), out)?;

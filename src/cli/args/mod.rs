@@ -44,7 +44,7 @@ impl MemoryArgs {
         self.files_under(None)
     }
 
-    /// The same, that may take no more than a policy allows.
+    /// The same within a policy's limits.
     pub fn files_under(&self, policy: Option<&Policy>) -> Files {
         let privacy = if self.private {
             Privacy::Private
@@ -91,7 +91,7 @@ pub fn signer(path: &Path, outputs: &mut Outputs) -> Result<Signer> {
     Ok(signer)
 }
 
-/// Refuses a name for one array that says that it is something else than `.npy`.
+/// Refuses the name of another container for an output that is one `.npy` array.
 pub fn is_npy(path: &Path) -> Result<()> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let extension = extension.to_ascii_lowercase();
@@ -116,7 +116,7 @@ pub fn in_options<T>(result: Result<T, impl Into<IdentifyError>>) -> Result<T> {
     result.map_err(|error| anyhow::Error::msg(error.into().in_words(option)))
 }
 
-/// The same about a request; arrays of operations are named and have no options.
+/// The same for a request: an operation's arrays are named, and have no options.
 pub fn in_options_of<T>(request: &Request, result: Result<T, CheckError>) -> Result<T> {
     match request {
         Request::Product(_) => in_options(result),

@@ -90,7 +90,7 @@ pub struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// The function that it is a variant of, as a request.
+    /// A request for an operation by this variant.
     pub fn of(&self, operation: &str, engine: EngineChoice) -> Operation {
         Operation {
             operation: Some(operation.replace('-', "_")),
@@ -132,7 +132,7 @@ impl OperationArgs {
     /// A request for all of the result.
     pub fn request(&self, rule: &RuleArgs) -> Result<Operation> {
         let mut request = self.parameters.request(rule)?;
-        // Why an operation is none comes before what its arrays would be.
+        // An unknown operation is reported before its arrays.
         let operation = request.operation.as_deref().unwrap_or_default();
         let known = match &rule.variant_file {
             Some(_) => ops::of(operation).map(|all| all[0]),
@@ -185,7 +185,6 @@ impl OperationArgs {
     }
 }
 
-/// Names an array.
 fn set(request: &mut Operation, role: Role, source: Source) {
     if let Some(field) = request.array(role) {
         *field = Some(source);

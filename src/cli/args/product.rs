@@ -24,7 +24,7 @@ macro_rules! groups {
             }
 
             impl $all {
-                /// Says it in the fields of a check.
+                /// Sets the fields of a request.
                 pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
                     $(self.$group.fill(fields)?;)*
                     Ok(())
@@ -72,7 +72,7 @@ groups! {
 }
 
 impl OperandArgs {
-    /// What they name, for commands without a schedule.
+    /// The operands, for commands without a schedule.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
@@ -85,7 +85,6 @@ impl OperandArgs {
 }
 
 impl ProductArgs {
-    /// The fields that they fill.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
@@ -104,7 +103,6 @@ impl ProductArgs {
 }
 
 impl CheckArgs {
-    /// The fields that they fill.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         if self.captured.d.is_none() && self.result.d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
@@ -117,7 +115,6 @@ impl CheckArgs {
         Ok(fields)
     }
 
-    /// The check that they ask for.
     pub fn check(&self) -> Result<Check> {
         in_options(self.fields().and_then(Check::try_from))
     }
