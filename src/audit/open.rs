@@ -382,13 +382,12 @@ impl<'a> Proven<'a> {
         let found = self.pieces.iter().find(|(piece, _)| piece.role == role);
         let (piece, lines) = found.ok_or_else(missing)?;
         let number = line_of(role, &piece.cut, &self.commitment.result.shape, at);
-        match (lines, &piece.cut) {
-            (Lines::Opened(lines), _) => {
+        match lines {
+            Lines::Opened(lines) => {
                 let line = lines.get(&number).copied();
                 line.map(Into::into).ok_or_else(missing)
             }
-            (Lines::Own(tensor), Cut::Lines(cut, _)) => Ok(cut.payload(tensor, number).into()),
-            (Lines::Own(_), Cut::Blocks(..)) => Err(missing()),
+            Lines::Own(tensor) => Ok(piece.cut.payload(tensor, number).into()),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::pieces::Cut;
 use super::{AuditError, Challenge, Piece, nothing, pieces};
 use crate::check::{Subject, commitment_and_trees, lined_inputs};
 use crate::commit::{Commitment, Hash, Tree};
@@ -161,10 +160,7 @@ impl Opening {
         out.write_all(self.head.as_bytes())?;
         for (piece, tensor, tree) in &self.arrays {
             for &line in &piece.lines {
-                out.write_all(&match &piece.cut {
-                    Cut::Lines(lines, _) => lines.payload(tensor, line),
-                    Cut::Blocks(rows, _) => rows.payload(tensor, line),
-                })?;
+                out.write_all(&piece.cut.payload(tensor, line))?;
                 for hash in tree.path(line as usize) {
                     out.write_all(&hash.0)?;
                 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 
-use super::values::word;
+use super::values::{sha256, word};
 use super::{refuted, show};
 use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
 use crate::commit::Hash;
-use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, parse_sha256, printable, read_text};
+use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, printable, read_text};
 use crate::sign::PublicKey;
 use crate::words::{Word, words};
 
@@ -83,8 +83,8 @@ pub struct Verify {
 
     /// SHA-256 of the model or rule that must have judged: 'rule.model.sha256' of a report, or 'rule.sha256' for
     /// an operation
-    #[arg(long, value_name = "SHA256", value_parser = parse_sha256)]
-    model_sha256: Option<String>,
+    #[arg(long, value_name = "SHA256", value_parser = sha256)]
+    model_sha256: Option<Hash>,
 
     /// Print nothing; the exit code tells
     #[arg(long, short)]
@@ -167,8 +167,7 @@ impl Verify {
             attestation.rests_on_report(digest(path)?)?;
             about.push(format!("  report     {}", escaped_path(path)));
         }
-        if let Some(sha256) = &self.model_sha256 {
-            let sha256 = Hash::parse(sha256).expect("a SHA-256");
+        if let Some(sha256) = self.model_sha256 {
             attestation.is_by_model(sha256)?;
             about.push(format!("  model      {sha256}"));
         }

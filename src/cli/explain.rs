@@ -1,6 +1,6 @@
 //! `tcverify explain`: one element of D, step by step.
 
-use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -9,7 +9,7 @@ use clap::Args;
 use super::args::{
     MemoryArgs, OperationHint, ProductArgs, RequestArgs, WholeOperation, in_options, in_options_of,
 };
-use super::values::result_format;
+use super::values::{ranges, result_format};
 use super::{Ending, show};
 use crate::check::{Check, Explained, Fields, Request, Subject};
 use crate::emu::shape_text;
@@ -287,21 +287,13 @@ fn parse_steps(text: &str) -> Result<Wish> {
     if text == "all" {
         return Ok(Wish::All);
     }
-    let mut steps = BTreeSet::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<usize>().ok();
-        let range = number(first).zip(number(last));
-        // Nobody reads more, and a mistyped number must not fill the memory.
-        let fits = |&(first, last): &(usize, usize)| {
-            first >= 1 && first <= last && last - first < 1_000_000
-        };
-        let (first, last) = range
-            .filter(fits)
-            .context("write steps counted from 1, such as 3,5-8, or all")?;
-        steps.extend(first..=last);
-    }
-    Ok(Wish::These(steps))
+    // Nobody reads more, and a mistyped number must not fill the memory.
+    let fits = |steps: &RangeInclusive<usize>| {
+        *steps.start() >= 1 && steps.end() - steps.start() < 1_000_000
+    };
+    let steps = ranges(text).filter(|all| all.iter().all(fits));
+    let steps = steps.context("write steps counted from 1, such as 3,5-8, or all")?;
+    Ok(Wish::These(steps.into_iter().flatten().collect()))
 }
 
 #[cfg(test)]

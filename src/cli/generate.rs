@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::show;
-use super::values::any_format;
+use super::values::{any_format, named};
 use crate::generate::Spec;
 use crate::io::npy::write_npy;
 use crate::io::{Output, payload_sha256};
@@ -40,7 +39,7 @@ pub struct Generate {
     dtype: Format,
 
     /// Role of the operand; each role has different numbers
-    #[arg(long, value_name = "WHICH", value_parser = role())]
+    #[arg(long, value_name = "WHICH", value_parser = named(&Role::GENERATED, |role| role.field().replace('_', "-")))]
     role: Role,
 
     /// Where to write it; "-" is standard output
@@ -50,15 +49,6 @@ pub struct Generate {
     /// Do not print the digest
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// A role of an operand; each has different numbers.
-fn role() -> impl TypedValueParser<Value = Role> {
-    let word = |role: &Role| role.field().replace('_', "-");
-    PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |name| {
-        let found = Role::GENERATED.iter().find(|role| word(role) == name);
-        *found.expect("one of the possible values")
-    })
 }
 
 fn spec(text: &str) -> Result<Spec, String> {

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tcverify_kernels::Native;
 
-use super::values::{accumulator_format, operand_format, scale_format};
+use super::values::{accumulator_format, named, operand_format, scale_format};
 use super::{Ending, show};
 use crate::emu::{Catalogue, Scale};
 use crate::num::Format;
@@ -71,7 +70,7 @@ pub struct Probe {
     scale_block: Option<usize>,
 
     /// Run an instruction of this computer's CPU, and compare its answers with its model
-    #[arg(long, value_name = "INSTRUCTION", value_parser = native(), conflicts_with_all = ["dtype", "dtype_b", "acc", "scale_dtype", "output"])]
+    #[arg(long, value_name = "INSTRUCTION", value_parser = named(&Native::ALL, |native| native.name().to_owned()), conflicts_with_all = ["dtype", "dtype_b", "acc", "scale_dtype", "output"])]
     run_here: Option<Native>,
 
     /// Directory to create
@@ -90,13 +89,6 @@ pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
         integer if integer.is_integer() => Format::Int32,
         _ => Format::Fp32,
     })
-}
-
-/// Instructions of processors, by name.
-fn native() -> impl TypedValueParser<Value = Native> {
-    let find = |name: String| Native::ALL.into_iter().find(|one| one.name() == name);
-    PossibleValuesParser::new(Native::ALL.map(Native::name))
-        .map(move |name| find(name).expect("one of them"))
 }
 
 /// Where the catalogue has the instructions of processors.

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::args::{Unsaid, in_options};
 use super::progress::Bar;
 use super::reports::{AttestArgs, Destinations};
 use super::screen_challenge::{Answering, Challenge, Commit, Trust};
 use super::screen_record::Record;
-use super::values::word;
+use super::values::{word, word_of};
 use super::{Ending, show};
 use crate::check::Fields;
 use crate::emu::step::Reload;
@@ -65,7 +64,7 @@ pub struct Make {
     arch: String,
 
     /// Size of the suite
-    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = level())]
+    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = word_of::<Level>(|level| *level != Level::Recorded))]
     suite: Level,
 
     /// Schedule of the fleet's library for floating-point products; by default one chain
@@ -192,15 +191,6 @@ pub struct Judge {
     /// Print nothing; the exit code tells
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// A level that is made of an architecture.
-fn level() -> impl TypedValueParser<Value = Level> {
-    let made = Level::ALL
-        .iter()
-        .filter(|(level, _, _)| *level != Level::Recorded);
-    let values = made.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
-    PossibleValuesParser::new(values).map(|word| Level::of_word(&word).expect("listed above"))
 }
 
 impl Make {

@@ -8,8 +8,9 @@ use clap::Args;
 use super::args::signer;
 use super::reports::time;
 use super::show;
+use super::values::sha256;
 use crate::commit::Hash;
-use crate::io::{Outputs, escaped_path, parse_sha256, read_text};
+use crate::io::{Outputs, escaped_path, read_text};
 use crate::screen::{COMMITMENT, Commitment, Suite, challenge};
 use crate::sign::{PublicKey, Signer};
 use crate::tlog::{posix_of, rfc3339};
@@ -84,7 +85,7 @@ pub struct Challenge {
     suite: PathBuf,
 
     /// SHA-256 of a node's commitment; once for every GPU
-    #[arg(long, value_name = "SHA256", required = true, value_parser = digest)]
+    #[arg(long, value_name = "SHA256", required = true, value_parser = sha256)]
     commitment: Vec<Hash>,
 
     /// A value that no node knew: 1 to 256 visible characters of ASCII
@@ -106,11 +107,6 @@ pub struct Challenge {
     /// Print nothing
     #[arg(long, short)]
     quiet: bool,
-}
-
-fn digest(text: &str) -> Result<Hash, String> {
-    let digits = parse_sha256(text)?;
-    Ok(Hash::parse(&digits).expect("64 digits"))
 }
 
 impl Challenge {

@@ -260,8 +260,8 @@ impl Merge {
         for part in &self.parts {
             outputs.protect("a part", part);
         }
-        let forms = self.report.with_json(self.output);
-        let reports = forms.open(&mut outputs, self.html.as_deref())?;
+        let to = self.report.with_json(self.output);
+        let reports = to.open(&mut outputs, self.html.as_deref())?;
         let files = self.memory.files();
         let mut run_again = Vec::new();
         if let (Some(count), Some(seed)) = (self.audit, self.seed) {
@@ -278,10 +278,10 @@ impl Merge {
         let judged = Judged { report, map: None };
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
-        // The page of a difference reads operands, for causes.
+        // Without causes the page reads no operands.
         if reports.html.is_some() && plan.check.causes {
             view = view.pictured(&in_options(prepared.page(&judged))?);
         }
-        forms.forms.tell_report(reports, &view, report)
+        to.forms.tell_report(reports, &view, report)
     }
 }

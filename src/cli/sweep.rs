@@ -1,5 +1,6 @@
 //! `tcverify sweep`: a function of all 32-bit patterns: digests by the model, compared with those of a GPU.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -8,7 +9,7 @@ use clap::Args;
 use super::args::{RuleArgs, in_operation_options};
 use super::progress::Bar;
 use super::show::write_pretty;
-use super::values::word;
+use super::values::{ranges, word};
 use super::{Ending, show};
 use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
@@ -58,20 +59,9 @@ pub struct Sweep {
 struct Blocks(Vec<u8>);
 
 fn blocks(text: &str) -> Result<Blocks, String> {
-    let wrong = || "give numbers from 0 to 255 and ranges, such as 62-65,190".to_owned();
-    let mut all = Vec::new();
-    for piece in text.split(',') {
-        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-        let number = |text: &str| text.trim().parse::<u8>().map_err(|_| wrong());
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return Err(wrong());
-        }
-        all.extend(first..=last);
-    }
-    all.sort_unstable();
-    all.dedup();
-    Ok(Blocks(all))
+    let all = ranges(text).ok_or("give numbers from 0 to 255 and ranges, such as 62-65,190")?;
+    let all: BTreeSet<u8> = all.into_iter().flatten().collect();
+    Ok(Blocks(all.into_iter().collect()))
 }
 
 impl Sweep {

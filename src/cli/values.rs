@@ -2,21 +2,58 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::emu::schedule::presets;
+use crate::io::parse_sha256;
 use crate::num::Format;
 use crate::words::Word;
 
 /// One of the words of an enumeration.
 pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
-    let values = T::ALL
-        .iter()
-        .map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
+    word_of(|_: &T| true)
+}
+
+/// The word of one of these values of an enumeration.
+pub fn word_of<T: Word>(listed: fn(&T) -> bool) -> impl TypedValueParser<Value = T> {
+    let values = T::ALL.iter().filter(|(value, ..)| listed(value));
+    let values = values.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
     PossibleValuesParser::new(values).map(|word| T::of_word(&word).expect("listed above"))
+}
+
+/// One of these values, by its name.
+pub fn named<T: Copy + Send + Sync + 'static>(
+    values: &[T],
+    name: fn(T) -> String,
+) -> impl TypedValueParser<Value = T> {
+    let named: Vec<(String, T)> = values.iter().map(|&value| (name(value), value)).collect();
+    let names: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
+    PossibleValuesParser::new(names).map(move |word| {
+        let found = named.iter().find(|(name, _)| *name == word);
+        found.expect("listed above").1
+    })
+}
+
+/// Numbers and ranges such as `3,5-8`.
+pub fn ranges<T: FromStr + PartialOrd>(text: &str) -> Option<Vec<RangeInclusive<T>>> {
+    let range = |piece: &str| {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+        (range.start() <= range.end()).then_some(range)
+    };
+    text.split(',').map(range).collect()
+}
+
+/// A SHA-256 in hexadecimal digits.
+pub fn sha256(text: &str) -> Result<Hash, String> {
+    let digits = parse_sha256(text)?;
+    Ok(Hash::parse(&digits).expect("64 digits"))
 }
 
 /// A format given by name; synonyms are understood, the canonical names are listed.
