@@ -6,8 +6,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 
 use super::args::signer;
-use super::reports::time;
 use super::show::{self, is_stdout};
+use super::values::time;
 use super::{Ending, Refuted};
 use crate::commit::leaf;
 use crate::io::{MAX_DOCUMENT, Output, Outputs, escaped_path, read_bytes, read_text};

@@ -11,13 +11,13 @@ use sha2::{Digest, Sha256};
 use super::Ending;
 use super::args::signer;
 use super::show::{self, is_stdout};
-use super::values::word;
+use super::values::{time, word};
 use crate::attest::{Claims, Envelope, Kind, PAYLOAD_TYPE};
 use crate::commit::Hash;
 use crate::io::{Output, Outputs};
 use crate::report::{Layout, Report, View, write_json};
 use crate::sign::Signer;
-use crate::tlog::{posix_of, rfc3339};
+use crate::tlog::rfc3339;
 
 /// The environment variable that names the file to which steps of GitHub Actions append.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -241,11 +241,6 @@ pub struct AttestArgs {
     /// Time that an svr must state, such as 2026-11-23T08:00:00Z; tcverify reads no clock
     #[arg(long, value_name = "TIME", requires = "attest", value_parser = time)]
     attest_time: Option<u64>,
-}
-
-/// A time as RFC 3339 writes it, in UTC.
-pub fn time(text: &str) -> Result<u64, String> {
-    posix_of(text).ok_or_else(|| "write it in UTC, like 2026-11-23T08:00:00Z".to_owned())
 }
 
 /// Where an attestation goes, and who signs it.

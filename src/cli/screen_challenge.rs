@@ -6,9 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::args::signer;
-use super::reports::time;
 use super::show;
-use super::values::sha256;
+use super::values::{sha256, time};
 use crate::commit::Hash;
 use crate::io::{Outputs, escaped_path, read_text};
 use crate::screen::{COMMITMENT, Commitment, Suite, challenge};

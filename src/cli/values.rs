@@ -13,6 +13,7 @@ use crate::emu::Catalogue;
 use crate::emu::schedule::presets;
 use crate::io::parse_sha256;
 use crate::num::Format;
+use crate::tlog::posix_of;
 use crate::words::Word;
 
 /// One of the words of an enumeration.
@@ -48,6 +49,11 @@ pub fn ranges<T: FromStr + PartialOrd>(text: &str) -> Option<Vec<RangeInclusive<
         (range.start() <= range.end()).then_some(range)
     };
     text.split(',').map(range).collect()
+}
+
+/// A time as RFC 3339 writes it, in UTC.
+pub fn time(text: &str) -> Result<u64, String> {
+    posix_of(text).ok_or_else(|| "write it in UTC, like 2026-11-23T08:00:00Z".to_owned())
 }
 
 /// A SHA-256 in hexadecimal digits.

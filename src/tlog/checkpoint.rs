@@ -3,7 +3,7 @@
 use base64ct::{Base64, Encoding};
 
 use super::TlogError;
-use super::note::{Key, KeyKind, Note};
+use super::note::{Key, KeyKind, Note, hash, number};
 use crate::commit::Hash;
 use crate::sign::Signer;
 
@@ -43,13 +43,10 @@ impl Checkpoint {
         if origin.is_empty() || extensions.iter().any(|line| line.is_empty()) {
             return Err(not("it has an empty line"));
         }
-        let parsed = size.parse().ok().filter(|n: &u64| n.to_string() == *size);
-        let root = Base64::decode_vec(root).ok();
-        let root = root.and_then(|root| root.try_into().ok());
         Ok(Checkpoint {
             origin: (*origin).to_owned(),
-            size: parsed.ok_or_else(|| not("its second line is not the size of a tree"))?,
-            root: Hash(root.ok_or_else(|| not("its third line is not a root in base64"))?),
+            size: number(size).ok_or_else(|| not("its second line is not the size of a tree"))?,
+            root: hash(root).ok_or_else(|| not("its third line is not a root in base64"))?,
         })
     }
 

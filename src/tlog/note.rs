@@ -107,6 +107,18 @@ impl FromStr for Key {
     }
 }
 
+/// A number in its only spelling.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let parsed: u64 = text.parse().ok()?;
+    (parsed.to_string() == text).then_some(parsed)
+}
+
+/// A hash in base64.
+pub(super) fn hash(text: &str) -> Option<Hash> {
+    let bytes = Base64::decode_vec(text).ok()?;
+    bytes.try_into().ok().map(Hash)
+}
+
 /// A text, and who signed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
