@@ -2,7 +2,7 @@
 
 use super::{AuditError, nothing};
 use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
-use crate::commit::{Along, Commitment, CommittedRule, Hash};
+use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::{Arithmetic, Engine, Platform};
 use crate::io::printable;
 use crate::num::Format;
@@ -25,6 +25,9 @@ pub enum AuditModel {
 pub struct ProductModel {
     pub model: Model,
     pub scheduling: Scheduling,
+    /// As committed.
+    pub(super) schedule: Option<CommittedSchedule>,
+    pub(super) product: Product,
     pub(super) engine: Engine<'static>,
 }
 
@@ -40,11 +43,12 @@ impl AuditModel {
                 Request::Product(check),
                 CommittedRule::Product {
                     model_sha256,
+                    schedule,
                     product,
-                    ..
                 },
             ) => {
-                let model = ProductModel::new(check, (model_sha256, product), commitment)?;
+                let parts = (model_sha256, schedule, product);
+                let model = ProductModel::new(check, parts, commitment)?;
                 Ok(AuditModel::Product(Box::new(model)))
             }
             (Request::Operation(asked), CommittedRule::Operation { .. }) => {
@@ -74,23 +78,18 @@ impl AuditModel {
     }
 
     /// The rule as a report has it.
-    pub fn rule(&self, commitment: &Commitment, about: &str) -> Rule {
-        match (self, &commitment.rule) {
-            (
-                AuditModel::Product(by),
-                CommittedRule::Product {
-                    schedule, product, ..
-                },
-            ) => Rule::Product(Box::new(ProductRule {
+    pub fn rule(&self, about: &str) -> Rule {
+        match self {
+            AuditModel::Product(by) => Rule::Product(Box::new(ProductRule {
                 model: report::Model::of(&by.model.choice(), by.model.file()),
                 chosen: None,
-                schedule: schedule
+                schedule: by
+                    .schedule
                     .as_ref()
                     .map(|_| Scheduled::plainly(&by.scheduling.schedule)),
-                product: product.clone(),
+                product: by.product.clone(),
             })),
-            (AuditModel::Operation(by), _) => Rule::Operation(Box::new(by.rule(about))),
-            (AuditModel::Product(_), _) => unreachable!("a model of what was committed to"),
+            AuditModel::Operation(by) => Rule::Operation(Box::new(by.rule(about))),
         }
     }
 }
@@ -98,7 +97,7 @@ impl AuditModel {
 impl ProductModel {
     fn new(
         check: &Check,
-        (committed, product): (&Hash, &Product),
+        (committed, schedule, product): (&Hash, &Option<CommittedSchedule>, &Product),
         commitment: &Commitment,
     ) -> Result<ProductModel, AuditError> {
         let inputs = &commitment.inputs;
@@ -123,9 +122,11 @@ impl ProductModel {
         let found = ProductModel {
             model,
             scheduling,
+            schedule: schedule.clone(),
+            product: product.clone(),
             engine: engine.unwrap_or(Engine::Exact),
         };
-        found.confirm(product, commitment)?;
+        found.confirm(commitment)?;
         Ok(found)
     }
 
@@ -135,8 +136,9 @@ impl ProductModel {
     }
 
     /// Makes sure that formats and lengths are those of the model: others wrote the commitment.
-    fn confirm(&self, product: &Product, commitment: &Commitment) -> Result<(), AuditError> {
+    fn confirm(&self, commitment: &Commitment) -> Result<(), AuditError> {
         let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
+        let product = &self.product;
         let spec = self.scheduling.spec();
         let late = self.scheduling.addend_is_late();
         let scaled = inputs.contains_key(&Role::ScaleA);

@@ -8,12 +8,11 @@ use rayon::prelude::*;
 use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
-use crate::check::{BoundOperation, Scheduling};
+use crate::check::BoundOperation;
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash, leaf};
 use crate::emu::schedule::{Kernel, Values};
 use crate::emu::{Element, Problem, Replay, ShapeError};
 use crate::num::Format;
-use crate::report::Product;
 use crate::role::{ByRole, Role};
 use crate::sample::Region;
 use crate::tensor::{Encoding, Stored, Tensor, parallel};
@@ -138,15 +137,9 @@ impl<'a> Proven<'a> {
     /// # Errors
     /// If the model cannot compute them, or a code is none of its format.
     pub fn replay(&self, by: &AuditModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
-        match (by, &self.commitment.rule) {
-            (
-                AuditModel::Product(by),
-                CommittedRule::Product {
-                    schedule, product, ..
-                },
-            ) => self.replay_product(by, (schedule.as_ref(), product)),
-            (AuditModel::Operation(by), _) => self.replay_operation(by),
-            (AuditModel::Product(_), _) => unreachable!("a model of what was committed to"),
+        match by {
+            AuditModel::Product(by) => self.replay_product(by),
+            AuditModel::Operation(by) => self.replay_operation(by),
         }
     }
 
@@ -213,11 +206,8 @@ impl<'a> Proven<'a> {
         Ok(found?.concat())
     }
 
-    fn replay_product(
-        &self,
-        by: &ProductModel,
-        (schedule, product): (Option<&CommittedSchedule>, &Product),
-    ) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+    fn replay_product(&self, by: &ProductModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+        let product = &by.product;
         let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
         // Without elements: what is asked of them is their batch, and whether they are there.
         let hollow = |format| {
@@ -237,13 +227,13 @@ impl<'a> Proven<'a> {
             k: product.k,
         };
         let scheduling = &by.scheduling;
-        let values = self.values(scheduling, product, &full)?;
+        let values = self.values(by, &full)?;
         let format = result.format;
         let arithmetic = by.arithmetic();
         let scheduled = scheduling.validate(&values, arithmetic, &full, format)?;
         let spec = scheduling.spec();
         let found = scheduled.then(|| CommittedSchedule::of(spec, &values));
-        if found.as_ref() != schedule {
+        if found != by.schedule {
             return nothing(
                 "the commitment has a different schedule, or different factors, from those you gave",
             );
@@ -323,12 +313,7 @@ impl<'a> Proven<'a> {
     }
 
     /// Factors, bias, zero points, and the scales of a kernel.
-    fn values(
-        &self,
-        scheduling: &Scheduling,
-        product: &Product,
-        full: &Problem,
-    ) -> Result<Values, AuditError> {
+    fn values(&self, by: &ProductModel, full: &Problem) -> Result<Values, AuditError> {
         let inputs = &self.commitment.inputs;
         let whole = |role: Role| -> Result<Option<Tensor>, AuditError> {
             let Some(input) = inputs.get(&role) else {
@@ -346,7 +331,7 @@ impl<'a> Proven<'a> {
                 )),
             }
         };
-        let mut values = scheduling.factors();
+        let mut values = by.scheduling.factors();
         if let Some(bias) = whole(Role::Bias)? {
             values = values.with_bias(&bias, full).map_err(misshapen)?;
         }
@@ -355,12 +340,12 @@ impl<'a> Proven<'a> {
             let with = values.with_zero_point(row.as_ref(), &column, full);
             values = with.map_err(misshapen)?;
         }
-        if let Some(scaling) = &scheduling.spec().scales
+        if let Some(scaling) = &by.scheduling.spec().scales
             && inputs.contains_key(&Role::ScaleA)
         {
             let (a, b) = (whole(Role::ScaleA)?, whole(Role::ScaleB)?);
             if let (Some(a), Some(b)) = (&a, &b) {
-                let stored = [(a, product.transpose_a), (b, product.transpose_b)];
+                let stored = [(a, by.product.transpose_a), (b, by.product.transpose_b)];
                 let [a, b] = stored.map(|(scales, transposed)| {
                     let planes = scales.planes();
                     if transposed {

@@ -103,7 +103,7 @@ impl AuditReport {
             },
             commitment_sha256: sha256,
             root: commitment.result.root,
-            rule: by.rule(commitment, &about),
+            rule: by.rule(&about),
             beacon: challenge.beacon.clone(),
             draw_sha256: challenge.draw_sha256,
             population: all,
