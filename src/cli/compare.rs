@@ -172,9 +172,8 @@ impl Compare {
     }
 
     fn request(&self) -> Result<Request> {
-        let array = |field, path: &PathBuf| in_options(source(field, Some(path)));
-        let result = |path: &PathBuf| -> Result<_> { Ok(array("d", path)?.expect("it is given")) };
-        let mut request = Request::new([result(&self.left)?, result(&self.right)?]);
+        let d = |path: &Path| in_options(source("d", path));
+        let mut request = Request::new([d(&self.left)?, d(&self.right)?]);
         request.operands = self.operands()?;
         let searches = self.schedules != Schedules::Auto || self.limits() != Limits::default();
         ensure!(
@@ -265,8 +264,8 @@ impl Compare {
         };
         let of = |a: &PathBuf, b: &PathBuf| -> Result<Operands, CheckError> {
             let mut fields = Fields {
-                a: source("a", Some(a))?,
-                b: source("b", Some(b))?,
+                a: Some(source("a", a)?),
+                b: Some(source("b", b)?),
                 ..Fields::default()
             };
             self.layout.fill(&mut fields)?;

@@ -135,7 +135,7 @@ impl Identify {
     fn request(&self) -> Result<Request, CheckError> {
         Ok(Request {
             operands: self.operands.operands()?,
-            d: source("d", Some(&self.d))?.expect("it is given"),
+            d: source("d", &self.d)?,
             formats: Formats {
                 a: self.dtype,
                 b: self.dtype_b,

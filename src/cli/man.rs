@@ -147,11 +147,11 @@ const EXIT: &str = "Exit codes: ";
 /// The command's own text, or that of its nearest parent other than the program.
 fn exit_status(helps: &[String]) -> String {
     let own = helps.len() - 1;
-    let said = |(i, help): (usize, &String)| {
-        let (_, said) = help.split_once(EXIT)?;
-        let said = said.split("\n'").next().unwrap_or(said);
-        (i > 0 || own == 0).then(|| said.split_whitespace().collect::<Vec<_>>().join(" "))
+    let status = |(i, help): (usize, &String)| {
+        let (_, text) = help.split_once(EXIT)?;
+        let text = text.split("\n'").next().unwrap_or(text);
+        (i > 0 || own == 0).then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    let said = helps.iter().enumerate().rev().find_map(said);
-    said.unwrap_or_else(|| "0 done, 2 anything else (standard error has the reason).".to_owned())
+    let status = helps.iter().enumerate().rev().find_map(status);
+    status.unwrap_or_else(|| "0 done, 2 anything else (standard error has the reason).".to_owned())
 }

@@ -16,7 +16,7 @@ use super::{Cli, Command, Globals, audit, check, commit, explain, identify, repl
     name = "tcverify",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = super::MAX_WIDTH
 )]
 struct OperationCli {
     #[command(flatten)]

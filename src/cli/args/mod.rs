@@ -76,9 +76,8 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// An array that a command line names.
-pub fn source(field: &'static str, path: Option<&Path>) -> Result<Option<Source>, CheckError> {
-    let parsed = path.map(|path| Source::parse(path.as_os_str()));
-    parsed.transpose().map_err(CheckError::of(field))
+pub fn source(field: &'static str, path: &Path) -> Result<Source, CheckError> {
+    Source::parse(path.as_os_str()).map_err(CheckError::of(field))
 }
 
 /// Reads the private key of whoever signs, which no output may overwrite.

@@ -50,7 +50,7 @@ groups! {
 
     /// What a library says of its kernel, and what it leaves open.
     LibraryArgs {
-        said: KernelArgs,
+        kernel: KernelArgs,
         open: Unsaid,
     }
 
@@ -95,7 +95,7 @@ impl ProductArgs {
     /// The same, with a D and its format.
     pub fn naming(&self, d: Option<&Path>, d_dtype: Option<Format>) -> Result<Fields, CheckError> {
         Ok(Fields {
-            d: source("d", d)?,
+            d: d.map(|d| source("d", d)).transpose()?,
             d_dtype,
             ..self.fields()?
         })
