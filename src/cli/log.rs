@@ -149,10 +149,6 @@ pub struct Twice {
     quiet: bool,
 }
 
-fn leaves(path: &Path) -> Result<Leaves> {
-    Leaves::read(path).map_err(|error| named(error, path))
-}
-
 /// Adds the file's name, which errors of reading have already.
 fn named(error: TlogError, path: &Path) -> anyhow::Error {
     match error {
@@ -177,7 +173,7 @@ impl MakeCheckpoint {
         let mut outputs = Outputs::new();
         outputs.protect("the log", &self.log);
         let signer = signer(&self.log_key, &mut outputs)?;
-        let log = leaves(&self.log)?;
+        let log = Leaves::read(&self.log)?;
         let checkpoint = log.checkpoint();
         let checkpoint = checkpoint
             .with_context(|| format!("{}: has no leaves yet", escaped_path(&self.log)))?;
@@ -194,7 +190,7 @@ impl MakeCheckpoint {
 
 impl Ask {
     pub fn run(self) -> Result<()> {
-        let log = leaves(&self.log)?;
+        let log = Leaves::read(&self.log)?;
         let request = log.ask(self.old, &note(&self.checkpoint)?);
         let request = request.map_err(|error| named(error, &self.checkpoint))?;
         let mut outputs = Outputs::new();
@@ -207,7 +203,7 @@ impl Ask {
 
 impl Prove {
     pub fn run(self) -> Result<()> {
-        let log = leaves(&self.log)?;
+        let log = Leaves::read(&self.log)?;
         let proof = log.prove(&bytes(&self.commitment)?, note(&self.checkpoint)?);
         let proof = proof.map_err(|error| named(error, &self.commitment))?;
         let mut outputs = Outputs::new();
@@ -244,7 +240,7 @@ pub fn unproven(error: anyhow::Error, path: &Path) -> anyhow::Error {
 
 impl Twice {
     pub fn run(self) -> Result<Ending> {
-        let log = leaves(&self.log)?;
+        let log = Leaves::read(&self.log)?;
         let checkpoint = Checkpoint::of_log(&note(&self.checkpoint)?, &self.log_key);
         let confirmed = checkpoint.and_then(|checkpoint| log.confirm(&checkpoint));
         confirmed.map_err(|error| named(error, &self.checkpoint))?;

@@ -61,7 +61,10 @@ impl Log {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Log, TlogError> {
-        Log::parse(&read_text(path, "log", MAX_LOG)?)
+        Log::parse(&read_text(path, "log", MAX_LOG)?).map_err(|error| match error {
+            TlogError::Document(reason) => Fault::from(reason).of(path).into(),
+            other => other,
+        })
     }
 
     /// Where the leaf of a file is.
@@ -166,10 +169,7 @@ impl OpenLog {
             Ok(())
         });
         begun.map_err(unwritable)?;
-        let log = Log::read(path).map_err(|error| match error {
-            TlogError::Document(reason) => fault(reason),
-            other => other,
-        })?;
+        let log = Log::read(path)?;
         if log.origin == origin {
             Ok(OpenLog {
                 path: path.to_owned(),
