@@ -53,13 +53,13 @@ pub fn seal_signed(
     Ok(text)
 }
 
-/// What is signed.
+/// The signed text.
 fn message(schema: &str, content: Hash) -> String {
     format!("{schema} {content}")
 }
 
-/// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
-/// fields would pass for an object.
+/// Reads a document, and refuses a list in place of an object: serde accepts a list of values in the order of the
+/// fields.
 pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     let wrong = |error: serde_json::Error| printable(&error.to_string());
     let read: T = crate::words::from_json(text).map_err(|reason| printable(&reason))?;
@@ -106,7 +106,7 @@ pub fn each_once(text: &str) -> Result<(), String> {
 /// Its content.
 ///
 /// # Errors
-/// If it is no such document, damaged, another version's, or signed, which nobody would look at: words to
+/// If it is not such a document, damaged, another version's, or signed, which would not be examined: a text to
 /// follow its name.
 pub fn open<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,

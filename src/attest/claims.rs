@@ -1,4 +1,4 @@
-//! What a report says, as claims about files.
+//! A report as claims about files.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -10,12 +10,12 @@ use crate::commit::Hash;
 use crate::emu::Evidence;
 use crate::report::{Batch, CaseVerdict, Outcome, Report, Stored, Verdict};
 
-/// What a verdict is worth to somebody who reads nothing else, from the best to the worst.
+/// How much a verdict is worth on its own, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Every bit of all of D.
     Identical,
-    /// Except NaN or zeros that somebody accepted.
+    /// Except NaN or zeros that the request accepts.
     Accepted,
     /// By a model that is not the catalogue's.
     Claimed,
@@ -100,18 +100,18 @@ pub const IDENTICAL: &str = "TCVERIFY_IDENTICAL";
 /// The property of a fleet in which every GPU is clean.
 pub const CLEAN: &str = "TCVERIFY_FLEET_CLEAN";
 
-/// What the property begins with that says by which rule.
+/// The beginning of the property that names the rule.
 pub const MODEL: &str = "TCVERIFY_MODEL_";
 
-/// What is to be signed.
+/// The content of a statement.
 #[derive(Clone, Debug)]
 pub struct Claims {
     /// The files that were judged.
     pub subjects: Vec<Descriptor>,
-    /// What it rests on, except the report.
+    /// The files that it rests on, except the report.
     pub configuration: Vec<Descriptor>,
     pub tests: Vec<(String, TestVerdict)>,
-    /// What was verified of all subjects, and the models' digests; none if that is nothing.
+    /// What was verified for all subjects, and the models' digests; empty if nothing was.
     pub properties: Vec<String>,
     pub policies: Vec<Descriptor>,
 }
@@ -179,7 +179,7 @@ fn hash(sha256: &str) -> io::Result<Hash> {
     parsed.ok_or_else(|| io::Error::other("the report lacks a required SHA-256"))
 }
 
-/// The result's file, or the digest that stands for it: what is judged; and the operands' files, on which that rests.
+/// The judged file, or the digest in its place, and the operands' files, on which the verdict rests.
 fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     let (mut subjects, mut operands) = (Vec::new(), Vec::new());
     for (role, input) in &report.inputs {
@@ -223,7 +223,7 @@ impl Claims {
         Ok(Standing::of(report).claims(subjects, configuration, rule))
     }
 
-    /// Those of a batch; none if a case has no verdict, or what ran was not all recorded.
+    /// Those of a batch; none if a case has no verdict, or not every product that ran was recorded.
     ///
     /// # Errors
     /// Those of the file that reports are in.

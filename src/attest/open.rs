@@ -28,11 +28,11 @@ fn nothing<T>(reason: String) -> Result<T, AttestError> {
 
 impl Attestation {
     /// Reads an envelope that at least `threshold` of the keys signed: first signatures, then the type of the
-    /// payload, then the payload. Every signature must be one of these keys', and say so: what nobody looks at is not
-    /// there.
+    /// payload, then the payload. Every signature must be by one of these keys and name it, so that none is left
+    /// unexamined.
     ///
     /// # Errors
-    /// Why it is none, or why it attests nothing to whoever trusts these keys.
+    /// Why it is not an attestation, or attests nothing to a person who trusts these keys.
     pub fn open(
         text: &str,
         keys: &[PublicKey],

@@ -1,4 +1,4 @@
-//! What an auditor brings: the model and the schedule that were agreed on, and arrays that are public.
+//! An auditor's own part: the agreed model and schedule, and public arrays.
 
 use super::{AuditError, nothing};
 use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 /// Arrays that the auditor has all of, by the commitment's names.
 pub type OwnCopies = ByRole<Tensor>;
 
-/// What computes the elements that were opened.
+/// The rule by which opened elements are computed.
 #[derive(Debug)]
 pub enum AuditModel {
     Product(Box<ProductModel>),
@@ -32,11 +32,10 @@ pub struct ProductModel {
 }
 
 impl AuditModel {
-    /// That which a request names; its arrays are not looked at. It must be able to compute what the commitment
-    /// fixes.
+    /// The rule that a request names, without its arrays. It must be able to compute the committed result.
     ///
     /// # Errors
-    /// If there is none such, or the commitment is to something else.
+    /// If there is no such rule, or the commitment is to something else.
     pub fn new(request: &Request, commitment: &Commitment) -> Result<AuditModel, AuditError> {
         match (request, &commitment.rule) {
             (

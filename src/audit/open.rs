@@ -1,4 +1,4 @@
-//! What was opened: lines that belong to a commitment, and the elements that are replayed from them.
+//! Opened lines that belong to a commitment, and the elements that are replayed from them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,15 +45,10 @@ impl<'a> Proven<'a> {
         let (head, body) = Head::parse(bytes, challenge)?;
         let elements: Vec<_> = challenge.drawn().collect();
         let all = pieces(commitment, &elements)?;
-        let opened: Vec<_> = all
-            .iter()
-            .filter(|piece| head.arrays.iter().any(|name| name == piece.role.field()))
-            .collect();
-        if opened
-            .iter()
-            .map(|piece| piece.role.field())
-            .ne(&head.arrays)
-        {
+        let is_opened = |piece: &Piece| head.arrays.iter().any(|name| name == piece.role.field());
+        let opened: Vec<_> = all.iter().filter(|piece| is_opened(piece)).collect();
+        let names = opened.iter().map(|piece| piece.role.field());
+        if names.ne(&head.arrays) {
             return nothing("it must hold each array of the commitment once, in the same order");
         }
         let bytes = opened.iter().map(|piece| piece.bytes());
@@ -71,10 +66,9 @@ impl<'a> Proven<'a> {
         }
         let mut rest = body;
         let mut proven = Vec::new();
-        let mut copies = Vec::new();
         for piece in all {
             let name = piece.role.field();
-            if head.arrays.iter().any(|opened| opened == name) {
+            if is_opened(&piece) {
                 let (here, after) = rest.split_at(piece.bytes() as usize);
                 rest = after;
                 let lines = piece.prove(here)?;
@@ -98,14 +92,7 @@ impl<'a> Proven<'a> {
         for (role, tensor) in own {
             let name = role.field();
             let piece = proven.iter().find(|(piece, _)| piece.role == *role);
-            let Some((
-                Piece {
-                    cut: Cut::Lines(lines, root),
-                    ..
-                },
-                _,
-            )) = piece
-            else {
+            let Some(Cut::Lines(lines, root)) = piece.map(|(piece, _)| &piece.cut) else {
                 return nothing(format!(
                     "the commitment has no {name}, but you gave a copy of it"
                 ));
@@ -122,20 +109,19 @@ impl<'a> Proven<'a> {
             if lines.root(name, lines.tree(tensor).root()) != *root {
                 return nothing(format!("your {name} is not the committed array"));
             }
-            copies.push(*role);
         }
         Ok(Proven {
             commitment,
             elements,
             pieces: proven,
-            own: copies,
+            own: own.keys().copied().collect(),
         })
     }
 
-    /// The elements that were drawn, each with what the model computes and what was committed as D.
+    /// The drawn elements, each with the computed and the committed code.
     ///
     /// # Errors
-    /// If the model cannot compute them, or a code is none of its format.
+    /// If the model cannot compute them, or a code is not one of its format.
     pub fn replay(&self, by: &AuditModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
         match by {
             AuditModel::Product(by) => self.replay_product(by),
@@ -143,8 +129,8 @@ impl<'a> Proven<'a> {
         }
     }
 
-    /// What an operation makes of these rows: the rows that were not opened are taken to be like them, as no row is made
-    /// of another.
+    /// Computes an operation's opened rows. Arrays repeat an opened line in place of those that were not opened, as rows
+    /// do not depend on each other.
     fn replay_operation(
         &self,
         by: &BoundOperation,
@@ -209,7 +195,7 @@ impl<'a> Proven<'a> {
     fn replay_product(&self, by: &ProductModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
         let product = &by.product;
         let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
-        // Without elements: what is asked of them is their batch, and whether they are there.
+        // Without elements: only their batch and their presence matter.
         let hollow = |format| {
             let shape = [&product.batch[..], &[0, 0]].concat();
             Tensor::from_payload(format, shape, Vec::new())
@@ -260,18 +246,18 @@ impl<'a> Proven<'a> {
         let compute = |at: &Element| -> Result<(Element, [u64; 2]), AuditError> {
             let a = of(Role::A, inputs[&Role::A].format, at, [1, k])?;
             let b = of(Role::B, inputs[&Role::B].format, at, [k, 1])?;
-            let c = inputs.get(&Role::C);
-            let c = c.map(|c| {
-                self.code(Role::C, c.format, product.n, at)
-                    .map(|code| Tensor::from_codes(c.format, vec![1, 1], &[code]))
-            });
-            let c = c.transpose()?;
-            if let Some(c) = &c
-                && c.validate().is_err()
-            {
-                let format = c.format();
-                return nothing(format!("an element of c is not a code of {format}"));
-            }
+            let c = match inputs.get(&Role::C) {
+                Some(input) => {
+                    let (format, n) = (input.format, product.n);
+                    let code = self.code(Role::C, format, n, at)?;
+                    let c = Tensor::from_codes(format, vec![1, 1], &[code]);
+                    if c.validate().is_err() {
+                        return nothing(format!("an element of c is not a code of {format}"));
+                    }
+                    Some(c)
+                }
+                None => None,
+            };
             let scales = match (scale, inputs.get(&Role::ScaleA)) {
                 (Some(scale), Some(_)) => {
                     let blocks = k.div_ceil(scale.block);

@@ -11,10 +11,10 @@ use crate::tensor::Tensor;
 /// The first line of an opening.
 pub const OPENING: &str = "tcverify.opening/1";
 
-/// Longest head: what comes first in a file that is none is not searched to its end.
+/// Longest head: another file is not searched to its end.
 const LONGEST_HEAD: usize = 4096;
 
-/// What the head of an opening says.
+/// The head of an opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub commitment_sha256: Hash,
@@ -99,10 +99,10 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Of what was committed to, but for arrays that the auditor has.
+    /// Opens the committed arrays, without those that the auditor has.
     ///
     /// # Errors
-    /// If an array is not what was committed to, or there is no such one to leave out.
+    /// If an array is not the committed one, or one to omit is not in the commitment.
     pub fn new(
         prepared: &dyn Subject,
         commitment: &Commitment,

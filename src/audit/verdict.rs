@@ -13,7 +13,7 @@ use crate::tlog::Published;
 /// Value of the `schema` field.
 pub const AUDIT: &str = "tcverify.audit/1";
 
-/// What the odds rest on.
+/// The assumption of the odds.
 const ASSUMES: &str = "the commitment was published before anyone could know the beacon's value";
 
 /// How many wrong elements are listed.
@@ -67,7 +67,7 @@ pub struct Wrong {
 }
 
 impl AuditReport {
-    /// Of elements with what the model computes, and what was committed.
+    /// The verdict on elements with their computed and committed codes.
     pub fn new(
         (commitment, sha256): (&Commitment, Hash),
         challenge: &Challenge,
@@ -122,8 +122,7 @@ impl AuditReport {
         }
     }
 
-    /// The same, of a commitment of which witnesses say until when it was published. What they say replaces the
-    /// assumption, if the beacon's time was examined.
+    /// Adds the time by which witnesses saw the commitment. It replaces the assumption if the beacon's time was examined.
     #[must_use]
     pub fn published(self, published: Option<Published>) -> AuditReport {
         let before = published.as_ref();

@@ -249,7 +249,7 @@ impl Commitment {
         Ok(commitment)
     }
 
-    /// Makes sure that inputs are cut as elements are computed: they were written by somebody else.
+    /// Makes sure that inputs are cut into the lines that elements need, as others wrote the commitment.
     fn confirm_inputs(&self) -> Result<(), CommitError> {
         let CommittedRule::Product { product, .. } = &self.rule else {
             return self.confirm_rows();
@@ -316,7 +316,7 @@ impl Commitment {
         Ok(())
     }
 
-    /// What `found` has that was not committed to, a phrase each; nothing if all is as it was.
+    /// How `found` differs from this commitment, a phrase each.
     pub fn differences(&self, found: &Commitment) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
@@ -374,7 +374,7 @@ impl Commitment {
 }
 
 impl CommittedRule {
-    /// What it fixes, in words by what it is.
+    /// Everything that it fixes as text, by name.
     fn texts(&self) -> BTreeMap<String, String> {
         let model = |sha256: &Hash| ("the model's SHA-256".to_owned(), sha256.to_string());
         match self {

@@ -228,7 +228,7 @@ mod tests {
         Tensor::from_codes(format, shape.to_vec(), &codes)
     }
 
-    /// Rows and columns of every width, of one matrix and of several, are what their payloads hash to.
+    /// Leaves of rows and columns of every width, of one matrix and of several, are the hashes of their payloads.
     #[test]
     fn leaves_are_those_of_the_payloads() {
         for format in [Format::E4m3, Format::Bf16, Format::Fp32, Format::Fp64] {

@@ -53,7 +53,7 @@ impl Proof {
     /// Reads a proof.
     ///
     /// # Errors
-    /// If it is none; nothing is said yet of whether it proves anything.
+    /// If it is not a proof; whether it proves anything is not examined.
     pub fn parse(text: &[u8]) -> Result<Proof, CommitError> {
         document(text, PROOF, |proof: &Proof| &proof.schema)
             .map_err(|why| CommitError::Document(format!("is not a proof: {why}")))

@@ -53,7 +53,7 @@ impl Checkpoint {
     /// The checkpoint of a note, signed by the log of that name.
     ///
     /// # Errors
-    /// If it is none, or not this log's.
+    /// If it is not a checkpoint, or not this log's.
     pub fn of_log(note: &Note, log: &Key) -> Result<Checkpoint, TlogError> {
         if log.kind != KeyKind::Ed25519 {
             return Err(TlogError::document("a witness's key cannot be a log's key"));
@@ -71,7 +71,7 @@ impl Checkpoint {
     }
 }
 
-/// What a witness signs of a note's text at a time.
+/// The text that a witness signs for a note's text at a time.
 pub fn cosigned_text(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }

@@ -23,7 +23,7 @@ pub struct Log {
     pub leaves: Vec<Hash>,
 }
 
-/// A log that is added to, by nobody else meanwhile.
+/// A log that is locked and open for more leaves.
 #[derive(Debug)]
 pub struct OpenLog {
     path: PathBuf,
@@ -160,7 +160,7 @@ impl OpenLog {
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(fault("is in use: another command is writing to it".into()));
         }
-        // Whoever holds the lock begins the log: two that begin it at once must not write two.
+        // Only the holder of the lock begins the log: two processes must not write two beginnings.
         let begun = file.metadata().and_then(|about| {
             if about.len() == 0 {
                 file.write_all(format!("{LOG}\n{origin}\n").as_bytes())?;

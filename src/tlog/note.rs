@@ -61,7 +61,7 @@ impl Key {
     }
 }
 
-/// What may be the name of a key, and of a log.
+/// Whether a text is a valid name of a key, and of a log.
 pub(super) fn is_name(name: &str) -> bool {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '+';
     (1..=255).contains(&name.len()) && name.chars().all(plain)

@@ -37,7 +37,7 @@ impl TlogProof {
         format!("{FIRST_LINE}\nindex {index}\n{path}\n{checkpoint}")
     }
 
-    /// Reads a proof. What it says `extra` nobody signed, and is not looked at.
+    /// Reads a proof. Its `extra` data is not signed, and is ignored.
     ///
     /// # Errors
     /// What is wrong, to be read after the file's name.
