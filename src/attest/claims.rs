@@ -8,7 +8,7 @@ use super::statement::{
 };
 use crate::commit::Hash;
 use crate::emu::Evidence;
-use crate::report::{Batch, CaseVerdict, Outcome, Report, Stored, Verdict};
+use crate::report::{Batch, CaseVerdict, Outcome, Report, Rule, Stored, Verdict};
 
 /// How much a verdict is worth on its own, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,19 +27,24 @@ pub enum Standing {
 }
 
 impl Standing {
-    fn of(report: &Report) -> Standing {
+    /// The standing of a verdict by a rule; `accepted` if elements differ in a way that the request accepts.
+    pub fn of(verdict: Verdict, rule: &Rule, accepted: bool) -> Standing {
+        match verdict {
+            Verdict::Different => Standing::Different,
+            Verdict::IdenticalInPart => Standing::InPart,
+            Verdict::Identical if rule.is_chosen() => Standing::Chosen,
+            Verdict::Identical if rule.evidence() == Evidence::Claimed => Standing::Claimed,
+            Verdict::Identical if accepted => Standing::Accepted,
+            Verdict::Identical => Standing::Identical,
+        }
+    }
+
+    fn of_report(report: &Report) -> Standing {
         let accepted = match &report.outcome {
             Outcome::Elements { comparison, .. } => comparison.accepted > 0,
             Outcome::Digest { .. } => false,
         };
-        match report.verdict {
-            Verdict::Different => Standing::Different,
-            Verdict::IdenticalInPart => Standing::InPart,
-            Verdict::Identical if report.rule.is_chosen() => Standing::Chosen,
-            Verdict::Identical if report.rule.evidence() == Evidence::Claimed => Standing::Claimed,
-            Verdict::Identical if accepted => Standing::Accepted,
-            Verdict::Identical => Standing::Identical,
-        }
+        Standing::of(report.verdict, &report.rule, accepted)
     }
 
     /// The test's name and result, and the property that was verified: none of a D that differs.
@@ -220,7 +225,7 @@ impl Claims {
             configuration.push(Descriptor::new(name, hash(sha256)?));
         }
         let rule = report.rule.sha256();
-        Ok(Standing::of(report).claims(subjects, configuration, rule))
+        Ok(Standing::of_report(report).claims(subjects, configuration, rule))
     }
 
     /// Those of a batch; none if a case has no verdict, or not every product that ran was recorded.
@@ -237,7 +242,7 @@ impl Claims {
             let text = case.report.as_ref().map(Stored::text).transpose()?;
             let text = text.unwrap_or_default();
             let report: Report = serde_json::from_str(&text)?;
-            let (claims, standing) = (Claims::of_report(&report)?, Standing::of(&report));
+            let (claims, standing) = (Claims::of_report(&report)?, Standing::of_report(&report));
             worst = worst.max(standing);
             models.extend(claims.properties.into_iter().skip(1));
             subjects.extend(claims.subjects);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{AuditModel, Challenge, Proven};
 use crate::attest::{Claims, Descriptor, Standing};
 use crate::commit::{Commitment, Hash};
-use crate::emu::{Element, Evidence, shape_text};
+use crate::emu::{Element, shape_text};
 use crate::report::{Missed, Rule, Tool, Verdict};
 use crate::sample::{miss_probability, smallest_caught};
 use crate::tlog::Published;
@@ -142,12 +142,7 @@ impl AuditReport {
 
     /// The verdict as claims about the commitment, as D itself was not at hand; `commitment` is the file's name.
     pub fn claims(&self, commitment: &str) -> Claims {
-        let standing = match self.verdict {
-            Verdict::Different => Standing::Different,
-            Verdict::IdenticalInPart => Standing::InPart,
-            Verdict::Identical if self.rule.evidence() == Evidence::Claimed => Standing::Claimed,
-            Verdict::Identical => Standing::Identical,
-        };
+        let standing = Standing::of(self.verdict, &self.rule, false);
         let hash = |sha256: &str| Hash::parse(sha256).expect("a SHA-256");
         let parts = self.rule.digests().into_iter();
         let mut configuration: Vec<_> = parts

@@ -177,7 +177,7 @@ impl Agreed {
 
 /// Check the proofs of an opening and replay its elements
 #[derive(Args)]
-pub struct Verify<A: Audited> {
+pub struct Verify<A: AuditArgs> {
     #[command(flatten)]
     args: A,
 
@@ -215,7 +215,7 @@ pub struct Verify<A: Audited> {
 }
 
 /// What the auditor replays by, and the arrays that the auditor has.
-pub trait Audited: Args {
+pub trait AuditArgs: Args {
     /// The request; arrays are not read.
     fn request(&self) -> Result<Request>;
 
@@ -265,7 +265,7 @@ pub struct AuditedProduct {
     scale_b: Option<PathBuf>,
 }
 
-impl Audited for AuditedProduct {
+impl AuditArgs for AuditedProduct {
     fn request(&self) -> Result<Request> {
         let fields = Fields {
             a: Some(Source::Memory),
@@ -312,7 +312,7 @@ pub struct AuditedOperation {
     own: Vec<OsString>,
 }
 
-impl Audited for AuditedOperation {
+impl AuditArgs for AuditedOperation {
     fn request(&self) -> Result<Request> {
         self.parameters.request(&self.rule).map(Request::from)
     }
@@ -395,7 +395,7 @@ impl<A: RequestArgs> Open<A> {
     }
 }
 
-impl<A: Audited> Verify<A> {
+impl<A: AuditArgs> Verify<A> {
     pub fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = self.agreed.challenge(&self.commitment, &committed)?;

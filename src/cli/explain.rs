@@ -47,7 +47,7 @@ Examples:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
 
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has other bits; 2 anything else.")]
-pub struct Explain<A: Shown> {
+pub struct Explain<A: ExplainArgs> {
     #[command(flatten)]
     args: A,
 
@@ -67,7 +67,7 @@ pub struct Explain<A: Shown> {
 type Named = (String, Request);
 
 /// What is explained, and how.
-pub trait Shown: RequestArgs {
+pub trait ExplainArgs: RequestArgs {
     /// Steps to show in full.
     fn wish(&self) -> Wish {
         Wish::default()
@@ -79,7 +79,7 @@ pub trait Shown: RequestArgs {
     }
 }
 
-impl Shown for WholeOperation {}
+impl ExplainArgs for WholeOperation {}
 
 /// A product, perhaps with its D.
 #[derive(Args)]
@@ -121,7 +121,7 @@ impl RequestArgs for ShownProduct {
     }
 }
 
-impl Shown for ShownProduct {
+impl ExplainArgs for ShownProduct {
     fn wish(&self) -> Wish {
         self.steps.clone().unwrap_or_default()
     }
@@ -158,7 +158,7 @@ impl Shown for ShownProduct {
 #[derive(Clone, Debug)]
 struct Index(Vec<usize>);
 
-impl<A: Shown> Explain<A> {
+impl<A: ExplainArgs> Explain<A> {
     pub fn run(self) -> Result<Ending> {
         if let Some((path, units)) = self.args.page()? {
             return self.draw(path, &units);
