@@ -275,9 +275,8 @@ fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {
 }
 
 fn parse_index(text: &str) -> Result<Index> {
-    let indices = text.split(',').map(|part| part.trim().parse());
-    let indices: Result<Vec<usize>, _> = indices.collect();
-    let indices = indices.ok();
+    let indices = text.split(',').map(|part| part.trim().parse().ok());
+    let indices: Option<Vec<usize>> = indices.collect();
     indices
         .map(Index)
         .context("write row and column, such as 12,7; in a batch its indices first: 0,12,7")

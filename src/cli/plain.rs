@@ -85,8 +85,7 @@ fn shown(line: &str) -> String {
         }
         rest = &rest[c.len_utf8()..];
         match c {
-            '\n' => shown.push(c),
-            c if !deceives(c) => shown.push(c),
+            c if c == '\n' || !deceives(c) => shown.push(c),
             c => shown.extend(c.escape_default()),
         }
     }

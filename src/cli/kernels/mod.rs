@@ -132,15 +132,13 @@ impl Explain {
         let mut rows = Vec::new();
         for (line, launch) in kernel::launches(&text) {
             let reading = kernel::read(launch);
-            let plan = match &reading {
+            let plan = match reading.as_ref().map(|reading| (reading, reading.product)) {
                 Err(error) => Err(error.to_string()),
-                Ok(reading) => match reading.product {
-                    None => Err("the line does not state the product's shape".into()),
-                    Some(shape) => {
-                        let plan = reading.plan(&shape, &options);
-                        plan.map_err(|error| error.to_string())
-                    }
-                },
+                Ok((_, None)) => Err("the line does not state the product's shape".into()),
+                Ok((reading, Some(shape))) => {
+                    let plan = reading.plan(&shape, &options);
+                    plan.map_err(|error| error.to_string())
+                }
             };
             rows.push((line, reading, plan));
         }
