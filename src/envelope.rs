@@ -53,18 +53,18 @@ pub fn seal_signed(
     Ok(text)
 }
 
-/// What is signed.
+/// The signed text.
 fn message(schema: &str, content: Hash) -> String {
     format!("{schema} {content}")
 }
 
-/// What a text says, if its lists are lists and its objects objects: else a list of values in the order of the
-/// fields would pass for an object.
+/// Reads a document, and refuses a list in place of an object: serde accepts a list of values in the order of the
+/// fields.
 pub fn strictly<T: Serialize + for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
-    let said = |error: serde_json::Error| printable(&error.to_string());
+    let wrong = |error: serde_json::Error| printable(&error.to_string());
     let read: T = crate::words::from_json(text).map_err(|reason| printable(&reason))?;
-    let written: Value = serde_json::from_str(text).map_err(said)?;
-    let meant = serde_json::to_value(&read).map_err(said)?;
+    let written: Value = serde_json::from_str(text).map_err(wrong)?;
+    let meant = serde_json::to_value(&read).map_err(wrong)?;
     match misformed(&written, &meant, String::new()) {
         Some(place) => Err(format!("{place} is a list where an object is expected")),
         None => Ok(read),
@@ -106,7 +106,7 @@ pub fn each_once(text: &str) -> Result<(), String> {
 /// Its content.
 ///
 /// # Errors
-/// If it is no such document, damaged, another version's, or signed, which nobody would look at: words to
+/// If it is not such a document, damaged, another version's, or signed, which would not be examined: a text to
 /// follow its name.
 pub fn open<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
@@ -126,14 +126,14 @@ pub fn open_signed<T: Serialize + for<'de> Deserialize<'de>>(
     schema: &str,
     text: &[u8],
 ) -> Result<(T, Option<PublicKey>), String> {
-    let said = |error: serde_json::Error| {
+    let wrong = |error: serde_json::Error| {
         let error = printable(&error.to_string());
         format!("is damaged, or is not a {schema}: {error}")
     };
     if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'{') {
         return Err(format!("is not a {schema}: an object is expected"));
     }
-    let envelope: Envelope = serde_json::from_slice(text).map_err(said)?;
+    let envelope: Envelope = serde_json::from_slice(text).map_err(wrong)?;
     if envelope.schema != schema {
         let found = printable(&envelope.schema);
         return Err(format!("is a {found:?}, not a {schema:?}"));

@@ -41,7 +41,7 @@ impl Signer {
         })
     }
 
-    /// What to say of a file of a private key that others than its owner may read.
+    /// A warning if other users can read the file of a private key.
     #[cfg(unix)]
     pub fn exposure(path: &Path) -> Option<String> {
         use std::os::unix::fs::PermissionsExt;
@@ -52,7 +52,7 @@ impl Signer {
         })
     }
 
-    /// Nothing is known of it here.
+    /// Access is not examined on this system.
     #[cfg(not(unix))]
     pub fn exposure(_: &Path) -> Option<String> {
         None
@@ -70,8 +70,8 @@ impl Signer {
         }
     }
 
-    /// A signature of bytes, for documents of other people's formats. What is signed must begin with words that no
-    /// other kind of document of this key begins with.
+    /// A signature of bytes, for documents in other formats. The bytes must begin with a text that no other kind of
+    /// document signed by this key begins with.
     pub fn sign_bytes(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
@@ -115,7 +115,7 @@ impl Signature {
     /// The key, if this is its signature of the text.
     ///
     /// # Errors
-    /// That it is not, as words to follow the document's name.
+    /// That it is not, as a text to follow the document's name.
     pub fn verify(&self, message: &str) -> Result<PublicKey, String> {
         let signature =
             from_hex(&self.ed25519).ok_or("has a signature that is not 128 hexadecimal digits")?;

@@ -1,4 +1,4 @@
-//! What a report says, as claims about files.
+//! A report as claims about files.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -8,14 +8,14 @@ use super::statement::{
 };
 use crate::commit::Hash;
 use crate::emu::Evidence;
-use crate::report::{Batch, CaseVerdict, Outcome, Report, Stored, Verdict};
+use crate::report::{Batch, CaseVerdict, Outcome, Report, Rule, Stored, Verdict};
 
-/// What a verdict is worth to somebody who reads nothing else, from the best to the worst.
+/// How much a verdict is worth on its own, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Every bit of all of D.
     Identical,
-    /// Except NaN or zeros that somebody accepted.
+    /// Except NaN or zeros that the request accepts.
     Accepted,
     /// By a model that is not the catalogue's.
     Claimed,
@@ -27,40 +27,52 @@ pub enum Standing {
 }
 
 impl Standing {
-    fn of(report: &Report) -> Standing {
-        let accepted = match &report.outcome {
-            Outcome::Elements { comparison, .. } => comparison.accepted > 0,
-            Outcome::Digest { .. } => false,
-        };
-        match report.verdict {
+    /// The standing of a verdict by a rule; `accepted` if elements differ in a way that the request accepts.
+    pub fn of(verdict: Verdict, rule: &Rule, accepted: bool) -> Standing {
+        match verdict {
             Verdict::Different => Standing::Different,
             Verdict::IdenticalInPart => Standing::InPart,
-            Verdict::Identical if report.rule.is_chosen() => Standing::Chosen,
-            Verdict::Identical if report.rule.evidence() == Evidence::Claimed => Standing::Claimed,
+            Verdict::Identical if rule.is_chosen() => Standing::Chosen,
+            Verdict::Identical if rule.evidence() == Evidence::Claimed => Standing::Claimed,
             Verdict::Identical if accepted => Standing::Accepted,
             Verdict::Identical => Standing::Identical,
         }
     }
 
-    /// The name of the test that it passed, or did not.
-    pub fn test(self) -> &'static str {
-        match self {
-            Standing::Identical => "tcverify:identical",
-            Standing::Accepted => "tcverify:identical-but-for-accepted",
-            Standing::Claimed => "tcverify:identical-by-claimed-model",
-            Standing::Chosen => "tcverify:identical-by-chosen-model",
-            Standing::InPart => "tcverify:identical-in-part",
-            Standing::Different => "tcverify:different",
-        }
+    fn of_report(report: &Report) -> Standing {
+        let accepted = match &report.outcome {
+            Outcome::Elements { comparison, .. } => comparison.accepted > 0,
+            Outcome::Digest { .. } => false,
+        };
+        Standing::of(report.verdict, &report.rule, accepted)
     }
 
-    pub fn result(self) -> TestVerdict {
+    /// The test's name and result, and the property that was verified: none of a D that differs.
+    fn attested(self) -> (&'static str, TestVerdict, Option<&'static str>) {
+        use TestVerdict::{Failed, Passed, Warned};
         match self {
-            Standing::Identical => TestVerdict::Passed,
-            Standing::Accepted | Standing::Claimed | Standing::Chosen | Standing::InPart => {
-                TestVerdict::Warned
-            }
-            Standing::Different => TestVerdict::Failed,
+            Standing::Identical => ("tcverify:identical", Passed, Some(IDENTICAL)),
+            Standing::Accepted => (
+                "tcverify:identical-but-for-accepted",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_BUT_FOR_ACCEPTED"),
+            ),
+            Standing::Claimed => (
+                "tcverify:identical-by-claimed-model",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_BY_CLAIMED_MODEL"),
+            ),
+            Standing::Chosen => (
+                "tcverify:identical-by-chosen-model",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_BY_CHOSEN_MODEL"),
+            ),
+            Standing::InPart => (
+                "tcverify:identical-in-part",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_IN_PART"),
+            ),
+            Standing::Different => ("tcverify:different", Failed, None),
         }
     }
 
@@ -71,30 +83,18 @@ impl Standing {
         configuration: Vec<Descriptor>,
         rule: &str,
     ) -> Claims {
-        let property = self.property();
+        let (test, result, property) = self.attested();
         let model = property.map(|_| model_property(rule));
         Claims {
             subjects,
             configuration,
-            tests: vec![(self.test().to_owned(), self.result())],
+            tests: vec![(test.to_owned(), result)],
             properties: property
                 .map(str::to_owned)
                 .into_iter()
                 .chain(model)
                 .collect(),
             policies: Vec::new(),
-        }
-    }
-
-    /// What was verified; nothing of a D that differs.
-    pub fn property(self) -> Option<&'static str> {
-        match self {
-            Standing::Identical => Some(IDENTICAL),
-            Standing::Accepted => Some("TCVERIFY_IDENTICAL_BUT_FOR_ACCEPTED"),
-            Standing::Claimed => Some("TCVERIFY_IDENTICAL_BY_CLAIMED_MODEL"),
-            Standing::Chosen => Some("TCVERIFY_IDENTICAL_BY_CHOSEN_MODEL"),
-            Standing::InPart => Some("TCVERIFY_IDENTICAL_IN_PART"),
-            Standing::Different => None,
         }
     }
 }
@@ -105,18 +105,18 @@ pub const IDENTICAL: &str = "TCVERIFY_IDENTICAL";
 /// The property of a fleet in which every GPU is clean.
 pub const CLEAN: &str = "TCVERIFY_FLEET_CLEAN";
 
-/// What the property begins with that says by which rule.
+/// The beginning of the property that names the rule.
 pub const MODEL: &str = "TCVERIFY_MODEL_";
 
-/// What is to be signed.
+/// The content of a statement.
 #[derive(Clone, Debug)]
 pub struct Claims {
     /// The files that were judged.
     pub subjects: Vec<Descriptor>,
-    /// What it rests on, except the report.
+    /// The files that it rests on, except the report.
     pub configuration: Vec<Descriptor>,
     pub tests: Vec<(String, TestVerdict)>,
-    /// What was verified of all subjects, and the models' digests; none if that is nothing.
+    /// What was verified for all subjects, and the models' digests; empty if nothing was.
     pub properties: Vec<String>,
     pub policies: Vec<Descriptor>,
 }
@@ -184,7 +184,7 @@ fn hash(sha256: &str) -> io::Result<Hash> {
     parsed.ok_or_else(|| io::Error::other("the report lacks a required SHA-256"))
 }
 
-/// The result's file, or the digest that stands for it: what is judged; and the operands' files, on which that rests.
+/// The judged file, or the digest in its place, and the operands' files, on which the verdict rests.
 fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     let (mut subjects, mut operands) = (Vec::new(), Vec::new());
     for (role, input) in &report.inputs {
@@ -225,10 +225,10 @@ impl Claims {
             configuration.push(Descriptor::new(name, hash(sha256)?));
         }
         let rule = report.rule.sha256();
-        Ok(Standing::of(report).claims(subjects, configuration, rule))
+        Ok(Standing::of_report(report).claims(subjects, configuration, rule))
     }
 
-    /// Those of a batch; none if a case has no verdict, or what ran was not all recorded.
+    /// Those of a batch; none if a case has no verdict, or not every product that ran was recorded.
     ///
     /// # Errors
     /// Those of the file that reports are in.
@@ -242,13 +242,15 @@ impl Claims {
             let text = case.report.as_ref().map(Stored::text).transpose()?;
             let text = text.unwrap_or_default();
             let report: Report = serde_json::from_str(&text)?;
-            let (claims, standing) = (Claims::of_report(&report)?, Standing::of(&report));
+            let (claims, standing) = (Claims::of_report(&report)?, Standing::of_report(&report));
             worst = worst.max(standing);
             models.extend(claims.properties.into_iter().skip(1));
             subjects.extend(claims.subjects);
-            tests.push((case.name.clone(), standing.result()));
+            let (_, result, _) = standing.attested();
+            tests.push((case.name.clone(), result));
         }
-        let property = worst.property().map(str::to_owned);
+        let (.., property) = worst.attested();
+        let property = property.map(str::to_owned);
         let models = models.into_iter().filter(|_| property.is_some());
         let policies = match &batch.policy {
             Some(policy) => vec![Descriptor::new(

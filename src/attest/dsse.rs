@@ -33,7 +33,7 @@ pub struct DsseSignature {
     pub sig: String,
 }
 
-/// What is signed.
+/// The signed bytes: DSSE's pre-authentication encoding.
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let (bytes, length) = (payload_type.len(), payload.len());
     let mut signed = format!("DSSEv1 {bytes} {payload_type} {length} ").into_bytes();
@@ -66,7 +66,7 @@ impl Envelope {
         serde_json::to_string(self).expect("plain data") + "\n"
     }
 
-    /// Reads an envelope. Fields that it does not know are refused, as nobody would look at them.
+    /// Reads an envelope. Unknown fields are refused, as nothing would examine them.
     pub fn parse(text: &str) -> Result<Envelope, AttestError> {
         each_once(text).map_err(AttestError::NotOne)?;
         strictly(text).map_err(AttestError::NotOne)
@@ -111,7 +111,7 @@ impl DsseSignature {
     }
 }
 
-/// A Sigstore bundle (v0.3) of a key that somebody holds: what `cosign verify-blob-attestation --bundle` takes.
+/// A Sigstore bundle (v0.3) for a key held by its owner, as `cosign verify-blob-attestation --bundle` takes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Bundle<'a> {

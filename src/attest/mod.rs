@@ -15,7 +15,7 @@ mod statement;
 
 pub use claims::{CLEAN, Claims, IDENTICAL, Standing};
 pub use dsse::{DsseSignature, Envelope, bundle, decoded, pae};
-pub use open::{Attestation, Said};
+pub use open::{Attestation, Outcome};
 pub use statement::{
     Descriptor, Digests, Kind, PAYLOAD_TYPE, Predicate, STATEMENT, Statement, Svr, TestResult,
     TestVerdict, Verifier,

@@ -15,11 +15,11 @@ pub struct Attestation {
     pub keys: Vec<PublicKey>,
 }
 
-/// What it comes to: the result, and in words.
+/// The result, and the names of the tests or properties that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Outcome {
     pub result: TestVerdict,
-    pub words: Vec<String>,
+    pub names: Vec<String>,
 }
 
 fn nothing<T>(reason: String) -> Result<T, AttestError> {
@@ -28,11 +28,11 @@ fn nothing<T>(reason: String) -> Result<T, AttestError> {
 
 impl Attestation {
     /// Reads an envelope that at least `threshold` of the keys signed: first signatures, then the type of the
-    /// payload, then the payload. Every signature must be one of these keys', and say so: what nobody looks at is not
-    /// there.
+    /// payload, then the payload. Every signature must be by one of these keys and name it, so that none is left
+    /// unexamined.
     ///
     /// # Errors
-    /// Why it is none, or why it attests nothing to whoever trusts these keys.
+    /// Why it is not an attestation, or attests nothing to a person who trusts these keys.
     pub fn open(
         text: &str,
         keys: &[PublicKey],
@@ -142,8 +142,8 @@ impl Attestation {
         }
     }
 
-    /// What it comes to. An svr lists what was verified, and passed only if that was all of it.
-    pub fn said(&self) -> Said {
+    /// An svr lists what was verified, and passed only if that was all of it.
+    pub fn outcome(&self) -> Outcome {
         match &self.predicate {
             Predicate::TestResult(statement) => {
                 let of = &statement.predicate;
@@ -155,21 +155,20 @@ impl Attestation {
                     [true, true, false] => TestVerdict::Passed,
                     [true, true, true] => TestVerdict::Failed,
                 };
-                Said {
+                Outcome {
                     result: of.result.max(worst),
-                    words: lists.into_iter().flatten().cloned().collect(),
+                    names: lists.into_iter().flatten().cloned().collect(),
                 }
             }
             Predicate::Svr(statement) => {
-                let words = statement.predicate.properties.clone();
-                let has = |property: &str| words.iter().any(|word| word == property);
-                let all = [claims::IDENTICAL, claims::CLEAN];
-                let result = if all.into_iter().any(has) {
+                let names = statement.predicate.properties.clone();
+                let whole = |name: &String| [claims::IDENTICAL, claims::CLEAN].contains(&&**name);
+                let result = if names.iter().any(whole) {
                     TestVerdict::Passed
                 } else {
                     TestVerdict::Warned
                 };
-                Said { result, words }
+                Outcome { result, names }
             }
         }
     }

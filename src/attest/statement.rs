@@ -133,8 +133,7 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// Reads what an envelope holds, of a payload whose signatures somebody has looked at. Fields that it does not know
-    /// are refused.
+    /// Reads the payload of an envelope whose signatures have been verified. Unknown fields are refused.
     pub fn parse(payload: &[u8]) -> Result<Predicate, AttestError> {
         /// All that has to be known to read the rest.
         #[derive(Deserialize)]

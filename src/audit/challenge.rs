@@ -13,7 +13,7 @@ use crate::sample::{PublicDraw, Region};
 /// Value of the `schema` field.
 pub const CHALLENGE: &str = "tcverify.challenge/1";
 
-/// Most elements of a challenge: whoever wants more checks all of D.
+/// Most elements of a challenge; more are a check of all of D.
 pub const MOST_ELEMENTS: u64 = 1 << 20;
 
 /// Elements that a commitment and a beacon draw. Everything in it follows from those two and the number of
@@ -41,7 +41,7 @@ impl Challenge {
     /// Draws `elements` elements of the D that a commitment fixes.
     ///
     /// # Errors
-    /// If there are not so many, the beacon's value is none, or the commitment has nothing to open.
+    /// If D has fewer elements, the beacon's value is not valid, or the commitment cannot be opened.
     pub fn new(
         (commitment, sha256): (&Commitment, Hash),
         beacon: &str,

@@ -1,8 +1,8 @@
-//! What an auditor brings: the model and the schedule that were agreed on, and arrays that are public.
+//! An auditor's own part: the agreed model and schedule, and public arrays.
 
-use super::AuditError;
+use super::{AuditError, nothing};
 use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
-use crate::commit::{Along, Commitment, CommittedRule, Hash};
+use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::{Arithmetic, Engine, Platform};
 use crate::io::printable;
 use crate::num::Format;
@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 /// Arrays that the auditor has all of, by the commitment's names.
 pub type OwnCopies = ByRole<Tensor>;
 
-/// What computes the elements that were opened.
+/// The rule by which opened elements are computed.
 #[derive(Debug)]
 pub enum AuditModel {
     Product(Box<ProductModel>),
@@ -25,27 +25,29 @@ pub enum AuditModel {
 pub struct ProductModel {
     pub model: Model,
     pub scheduling: Scheduling,
+    /// As committed.
+    pub(super) schedule: Option<CommittedSchedule>,
+    pub(super) product: Product,
     pub(super) engine: Engine<'static>,
 }
 
 impl AuditModel {
-    /// That which a request names; its arrays are not looked at. It must be able to compute what the commitment
-    /// fixes.
+    /// The rule that a request names, without its arrays. It must be able to compute the committed result.
     ///
     /// # Errors
-    /// If there is none such, or the commitment is to something else.
+    /// If there is no such rule, or the commitment is to something else.
     pub fn new(request: &Request, commitment: &Commitment) -> Result<AuditModel, AuditError> {
-        let nothing = |reason: &str| Err(AuditError::ProvesNothing(reason.to_owned()));
         match (request, &commitment.rule) {
             (
                 Request::Product(check),
                 CommittedRule::Product {
                     model_sha256,
+                    schedule,
                     product,
-                    ..
                 },
             ) => {
-                let model = ProductModel::new(check, (model_sha256, product), commitment)?;
+                let parts = (model_sha256, schedule, product);
+                let model = ProductModel::new(check, parts, commitment)?;
                 Ok(AuditModel::Product(Box::new(model)))
             }
             (Request::Operation(asked), CommittedRule::Operation { .. }) => {
@@ -58,7 +60,7 @@ impl AuditModel {
                 };
                 let differences = commitment.differences(&found);
                 if !differences.is_empty() {
-                    return nothing(&format!(
+                    return nothing(format!(
                         "the commitment is to another operation than you name: {}",
                         differences.join("; ")
                     ));
@@ -75,23 +77,18 @@ impl AuditModel {
     }
 
     /// The rule as a report has it.
-    pub fn rule(&self, commitment: &Commitment, about: &str) -> Rule {
-        match (self, &commitment.rule) {
-            (
-                AuditModel::Product(by),
-                CommittedRule::Product {
-                    schedule, product, ..
-                },
-            ) => Rule::Product(Box::new(ProductRule {
+    pub fn rule(&self, about: &str) -> Rule {
+        match self {
+            AuditModel::Product(by) => Rule::Product(Box::new(ProductRule {
                 model: report::Model::of(&by.model.choice(), by.model.file()),
                 chosen: None,
-                schedule: schedule
+                schedule: by
+                    .schedule
                     .as_ref()
                     .map(|_| Scheduled::plainly(&by.scheduling.schedule)),
-                product: product.clone(),
+                product: by.product.clone(),
             })),
-            (AuditModel::Operation(by), _) => Rule::Operation(Box::new(by.rule(about))),
-            (AuditModel::Product(_), _) => unreachable!("a model of what was committed to"),
+            AuditModel::Operation(by) => Rule::Operation(Box::new(by.rule(about))),
         }
     }
 }
@@ -99,7 +96,7 @@ impl AuditModel {
 impl ProductModel {
     fn new(
         check: &Check,
-        (committed, product): (&Hash, &Product),
+        (committed, schedule, product): (&Hash, &Option<CommittedSchedule>, &Product),
         commitment: &Commitment,
     ) -> Result<ProductModel, AuditError> {
         let inputs = &commitment.inputs;
@@ -114,19 +111,21 @@ impl ProductModel {
         let model = check.model.between_blocks(model, product.k)?;
         let sha256 = model.arithmetic.sha256();
         if sha256 != committed.to_string() {
-            return Err(AuditError::ProvesNothing(format!(
+            return nothing(format!(
                 "the commitment names the model with SHA-256 {committed}, but {} {} has {sha256}",
                 printable(&model.choice().architecture.name),
                 printable(&model.choice().instruction.name),
-            )));
+            ));
         }
         let engine = Platform::detect().map(Engine::Fast);
         let found = ProductModel {
             model,
             scheduling,
+            schedule: schedule.clone(),
+            product: product.clone(),
             engine: engine.unwrap_or(Engine::Exact),
         };
-        found.confirm(product, commitment)?;
+        found.confirm(commitment)?;
         Ok(found)
     }
 
@@ -136,19 +135,19 @@ impl ProductModel {
     }
 
     /// Makes sure that formats and lengths are those of the model: others wrote the commitment.
-    fn confirm(&self, product: &Product, commitment: &Commitment) -> Result<(), AuditError> {
-        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
+    fn confirm(&self, commitment: &Commitment) -> Result<(), AuditError> {
         let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
+        let product = &self.product;
         let spec = self.scheduling.spec();
         let late = self.scheduling.addend_is_late();
         let scaled = inputs.contains_key(&Role::ScaleA);
         if scaled != inputs.contains_key(&Role::ScaleB) {
-            return nothing("the commitment has scales of only one operand".into());
+            return nothing("the commitment has scales of only one operand");
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);
         if !kernels && scaled != scale.is_some() {
-            return nothing("the commitment lacks the scales that the model needs".into());
+            return nothing("the commitment lacks the scales that the model needs");
         }
         for (&role, input) in inputs.iter() {
             let name = role.field();
@@ -199,7 +198,7 @@ impl ProductModel {
             ));
         }
         if product.k == 0 && spec.without_products.is_none() {
-            return nothing("K is 0".into());
+            return nothing("K is 0");
         }
         if let Some(most) = arithmetic.longest_k()
             && product.k > most

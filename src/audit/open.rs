@@ -1,4 +1,4 @@
-//! What was opened: lines that belong to a commitment, and the elements that are replayed from them.
+//! Opened lines that belong to a commitment, and the elements that are replayed from them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,12 @@ use rayon::prelude::*;
 
 use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
-use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, pieces};
-use crate::check::{BoundOperation, Scheduling};
+use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
+use crate::check::BoundOperation;
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash, leaf};
 use crate::emu::schedule::{Kernel, Values};
-use crate::emu::{Element, Problem, Replay};
+use crate::emu::{Element, Problem, Replay, ShapeError};
 use crate::num::Format;
-use crate::report::Product;
 use crate::role::{ByRole, Role};
 use crate::sample::Region;
 use crate::tensor::{Encoding, Stored, Tensor, parallel};
@@ -43,22 +42,14 @@ impl<'a> Proven<'a> {
         bytes: &'a [u8],
         own: &OwnCopies,
     ) -> Result<Proven<'a>, AuditError> {
-        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
         let (head, body) = Head::parse(bytes, challenge)?;
         let elements: Vec<_> = challenge.drawn().collect();
         let all = pieces(commitment, &elements)?;
-        let opened: Vec<_> = all
-            .iter()
-            .filter(|piece| head.arrays.iter().any(|name| name == piece.role.field()))
-            .collect();
-        if opened
-            .iter()
-            .map(|piece| piece.role.field())
-            .ne(&head.arrays)
-        {
-            return nothing(
-                "it must hold each array of the commitment once, in the same order".into(),
-            );
+        let is_opened = |piece: &Piece| head.arrays.iter().any(|name| name == piece.role.field());
+        let opened: Vec<_> = all.iter().filter(|piece| is_opened(piece)).collect();
+        let names = opened.iter().map(|piece| piece.role.field());
+        if names.ne(&head.arrays) {
+            return nothing("it must hold each array of the commitment once, in the same order");
         }
         let bytes = opened.iter().map(|piece| piece.bytes());
         let expected = bytes.fold(0, u64::saturating_add);
@@ -75,10 +66,9 @@ impl<'a> Proven<'a> {
         }
         let mut rest = body;
         let mut proven = Vec::new();
-        let mut copies = Vec::new();
         for piece in all {
             let name = piece.role.field();
-            if head.arrays.iter().any(|opened| opened == name) {
+            if is_opened(&piece) {
                 let (here, after) = rest.split_at(piece.bytes() as usize);
                 rest = after;
                 let lines = piece.prove(here)?;
@@ -102,21 +92,12 @@ impl<'a> Proven<'a> {
         for (role, tensor) in own {
             let name = role.field();
             let piece = proven.iter().find(|(piece, _)| piece.role == *role);
-            let Some((
-                Piece {
-                    cut: Cut::Lines(lines, root),
-                    ..
-                },
-                _,
-            )) = piece
-            else {
+            let Some(Cut::Lines(lines, root)) = piece.map(|(piece, _)| &piece.cut) else {
                 return nothing(format!(
                     "the commitment has no {name}, but you gave a copy of it"
                 ));
             };
-            let alike = (tensor.format(), tensor.shape()) == (lines.format, &lines.shape);
-            let same = |tensor: &Tensor| lines.root(name, lines.tree(tensor).root()) == *root;
-            if !alike {
+            if (tensor.format(), tensor.shape()) != (lines.format, &lines.shape) {
                 return nothing(format!(
                     "your {name} is {} {:?}, but the commitment has {} {:?}",
                     tensor.format(),
@@ -125,45 +106,37 @@ impl<'a> Proven<'a> {
                     lines.shape
                 ));
             }
-            if !same(tensor) {
+            if lines.root(name, lines.tree(tensor).root()) != *root {
                 return nothing(format!("your {name} is not the committed array"));
             }
-            copies.push(*role);
         }
         Ok(Proven {
             commitment,
             elements,
             pieces: proven,
-            own: copies,
+            own: own.keys().copied().collect(),
         })
     }
 
-    /// The elements that were drawn, each with what the model computes and what was committed as D.
+    /// The drawn elements, each with the computed and the committed code.
     ///
     /// # Errors
-    /// If the model cannot compute them, or a code is none of its format.
+    /// If the model cannot compute them, or a code is not one of its format.
     pub fn replay(&self, by: &AuditModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
-        match (by, &self.commitment.rule) {
-            (
-                AuditModel::Product(by),
-                CommittedRule::Product {
-                    schedule, product, ..
-                },
-            ) => self.replay_product(by, (schedule.as_ref(), product)),
-            (AuditModel::Operation(by), _) => self.replay_operation(by),
-            (AuditModel::Product(_), _) => unreachable!("a model of what was committed to"),
+        match by {
+            AuditModel::Product(by) => self.replay_product(by),
+            AuditModel::Operation(by) => self.replay_operation(by),
         }
     }
 
-    /// What an operation makes of these rows: the rows that were not opened are taken to be like them, as no row is made
-    /// of another.
+    /// Computes an operation's opened rows. Arrays repeat an opened line in place of those that were not opened, as rows
+    /// do not depend on each other.
     fn replay_operation(
         &self,
         by: &BoundOperation,
     ) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
         let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
         let rows = Region::of(&result.shape).rows.len();
-        let nothing = AuditError::ProvesNothing;
         let of_row = |elements: &[Element]| {
             let mut arrays = ByRole::new();
             for (&role, input) in inputs {
@@ -185,7 +158,7 @@ impl<'a> Proven<'a> {
                 }
                 let array =
                     Tensor::strided(input.format, input.shape.clone(), strides, stored, bytes);
-                let array = array.map_err(|bad| {
+                let array = array.or_else(|bad| {
                     nothing(format!(
                         "a line of {} has the code 0x{:02x}, which is not a code of {}",
                         role.field(),
@@ -198,12 +171,12 @@ impl<'a> Proven<'a> {
             let arrays = arrays.iter().map(|(role, array)| (role.field(), array));
             let arrays = arrays.collect();
             let job = by.job(&arrays);
-            let job = job.map_err(|error| nothing(format!("{}: {}", error.field, error.reason)))?;
+            let job = job.or_else(|error| nothing(format!("{}: {}", error.field, error.reason)))?;
             if (job.format, &job.shape) != (result.format, &result.shape) {
-                return Err(nothing(format!(
+                return nothing(format!(
                     "the commitment has a result of {} {:?}, but the operation gives {} {:?}",
                     result.format, result.shape, job.format, job.shape
-                )));
+                ));
             }
             let codes = job.row(elements[0].batch * rows + elements[0].row);
             let both = elements.iter().map(|at| {
@@ -219,13 +192,10 @@ impl<'a> Proven<'a> {
         Ok(found?.concat())
     }
 
-    fn replay_product(
-        &self,
-        by: &ProductModel,
-        (schedule, product): (Option<&CommittedSchedule>, &Product),
-    ) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+    fn replay_product(&self, by: &ProductModel) -> Result<Vec<(Element, [u64; 2])>, AuditError> {
+        let product = &by.product;
         let (inputs, result) = (&self.commitment.inputs, &self.commitment.result);
-        // Without elements: what is asked of them is their batch, and whether they are there.
+        // Without elements: only their batch and their presence matter.
         let hollow = |format| {
             let shape = [&product.batch[..], &[0, 0]].concat();
             Tensor::from_payload(format, shape, Vec::new())
@@ -243,16 +213,16 @@ impl<'a> Proven<'a> {
             k: product.k,
         };
         let scheduling = &by.scheduling;
-        let values = self.values(scheduling, product, &full)?;
+        let values = self.values(by, &full)?;
         let format = result.format;
         let arithmetic = by.arithmetic();
         let scheduled = scheduling.validate(&values, arithmetic, &full, format)?;
         let spec = scheduling.spec();
         let found = scheduled.then(|| CommittedSchedule::of(spec, &values));
-        if found.as_ref() != schedule {
-            return Err(AuditError::ProvesNothing(
-                "the commitment has a different schedule, or different factors, from those you gave".into(),
-            ));
+        if found != by.schedule {
+            return nothing(
+                "the commitment has a different schedule, or different factors, from those you gave",
+            );
         }
         let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
         let scale = if scheduling.takes_scales() {
@@ -266,30 +236,28 @@ impl<'a> Proven<'a> {
                 let tensor = Tensor::from_payload(format, shape.to_vec(), payload.into_owned());
                 match tensor.validate() {
                     Ok(()) => Ok(tensor),
-                    Err(bad) => Err(AuditError::ProvesNothing(format!(
+                    Err(bad) => nothing(format!(
                         "a line of {name} has the code 0x{:02x}, which {format} does not have",
                         bad.raw
-                    ))),
+                    )),
                 }
             };
         let k = product.k;
         let compute = |at: &Element| -> Result<(Element, [u64; 2]), AuditError> {
             let a = of(Role::A, inputs[&Role::A].format, at, [1, k])?;
             let b = of(Role::B, inputs[&Role::B].format, at, [k, 1])?;
-            let c = inputs.get(&Role::C);
-            let c = c.map(|c| {
-                self.code(Role::C, c.format, product.n, at)
-                    .map(|code| Tensor::from_codes(c.format, vec![1, 1], &[code]))
-            });
-            let c = c.transpose()?;
-            if let Some(c) = &c
-                && c.validate().is_err()
-            {
-                let format = c.format();
-                return Err(AuditError::ProvesNothing(format!(
-                    "an element of c is not a code of {format}"
-                )));
-            }
+            let c = match inputs.get(&Role::C) {
+                Some(input) => {
+                    let (format, n) = (input.format, product.n);
+                    let code = self.code(Role::C, format, n, at)?;
+                    let c = Tensor::from_codes(format, vec![1, 1], &[code]);
+                    if c.validate().is_err() {
+                        return nothing(format!("an element of c is not a code of {format}"));
+                    }
+                    Some(c)
+                }
+                None => None,
+            };
             let scales = match (scale, inputs.get(&Role::ScaleA)) {
                 (Some(scale), Some(_)) => {
                     let blocks = k.div_ceil(scale.block);
@@ -301,17 +269,16 @@ impl<'a> Proven<'a> {
                 }
                 _ => None,
             };
-            let shapes = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
             let new = if spec.without_products.is_some() {
                 Problem::with_any_k
             } else {
                 Problem::new
             };
             let problem = new(a.planes(), b.planes(), c.as_ref().map(Tensor::planes));
-            let mut problem = problem.map_err(shapes)?;
+            let mut problem = problem.map_err(misshapen)?;
             if let Some((a, b, block)) = &scales {
                 let scaled = problem.with_scales(a.planes(), b.planes(), *block);
-                problem = scaled.map_err(shapes)?;
+                problem = scaled.map_err(misshapen)?;
             }
             let replay = Replay {
                 problem,
@@ -323,9 +290,7 @@ impl<'a> Proven<'a> {
             let reproduced = replay.alone(*at, kernel);
             let given = self.code(Role::D, format, product.n, at)?;
             if given > format.max_code() {
-                return Err(AuditError::ProvesNothing(format!(
-                    "an element of d is not a code of {format}"
-                )));
+                return nothing(format!("an element of d is not a code of {format}"));
             }
             Ok((*at, [reproduced, given]))
         };
@@ -334,12 +299,7 @@ impl<'a> Proven<'a> {
     }
 
     /// Factors, bias, zero points, and the scales of a kernel.
-    fn values(
-        &self,
-        scheduling: &Scheduling,
-        product: &Product,
-        full: &Problem,
-    ) -> Result<Values, AuditError> {
+    fn values(&self, by: &ProductModel, full: &Problem) -> Result<Values, AuditError> {
         let inputs = &self.commitment.inputs;
         let whole = |role: Role| -> Result<Option<Tensor>, AuditError> {
             let Some(input) = inputs.get(&role) else {
@@ -350,36 +310,38 @@ impl<'a> Proven<'a> {
             let tensor = Tensor::from_payload(input.format, input.shape.clone(), payload);
             match tensor.validate() {
                 Ok(()) => Ok(Some(tensor)),
-                Err(_) => Err(AuditError::ProvesNothing(format!(
+                Err(_) => nothing(format!(
                     "{} has a code that {} does not have",
                     role.field(),
                     input.format
-                ))),
+                )),
             }
         };
-        let nothing = |error: crate::emu::ShapeError| AuditError::ProvesNothing(error.0);
-        let mut values = scheduling.factors();
+        let mut values = by.scheduling.factors();
         if let Some(bias) = whole(Role::Bias)? {
-            values = values.with_bias(&bias, full).map_err(nothing)?;
+            values = values.with_bias(&bias, full).map_err(misshapen)?;
         }
         if let Some(column) = whole(Role::AzpAdj)? {
             let row = whole(Role::Azp)?;
             let with = values.with_zero_point(row.as_ref(), &column, full);
-            values = with.map_err(nothing)?;
+            values = with.map_err(misshapen)?;
         }
-        if let Some(scaling) = &scheduling.spec().scales
+        if let Some(scaling) = &by.scheduling.spec().scales
             && inputs.contains_key(&Role::ScaleA)
         {
             let (a, b) = (whole(Role::ScaleA)?, whole(Role::ScaleB)?);
-            let turned = [product.transpose_a, product.transpose_b];
-            let planes = [&a, &b].into_iter().zip(turned).map(|(scales, turned)| {
-                let planes = scales.as_ref().map(Tensor::planes);
-                planes.map(|planes| if turned { planes.transposed() } else { planes })
-            });
-            let planes: Vec<_> = planes.flatten().collect();
-            if let [a, b] = planes[..] {
+            if let (Some(a), Some(b)) = (&a, &b) {
+                let stored = [(a, by.product.transpose_a), (b, by.product.transpose_b)];
+                let [a, b] = stored.map(|(scales, transposed)| {
+                    let planes = scales.planes();
+                    if transposed {
+                        planes.transposed()
+                    } else {
+                        planes
+                    }
+                });
                 let scaled = values.with_scales(scaling.per, [a, b], full);
-                values = scaled.map_err(nothing)?;
+                values = scaled.map_err(misshapen)?;
             }
         }
         Ok(values)
@@ -391,13 +353,12 @@ impl<'a> Proven<'a> {
         let found = self.pieces.iter().find(|(piece, _)| piece.role == role);
         let (piece, lines) = found.ok_or_else(missing)?;
         let number = line_of(role, &piece.cut, &self.commitment.result.shape, at);
-        match (lines, &piece.cut) {
-            (Lines::Opened(lines), _) => {
+        match lines {
+            Lines::Opened(lines) => {
                 let line = lines.get(&number).copied();
                 line.map(Into::into).ok_or_else(missing)
             }
-            (Lines::Own(tensor), Cut::Lines(cut, _)) => Ok(cut.payload(tensor, number).into()),
-            (Lines::Own(_), Cut::Blocks(..)) => Err(missing()),
+            Lines::Own(tensor) => Ok(piece.cut.payload(tensor, number).into()),
         }
     }
 
@@ -426,6 +387,10 @@ impl<'a> Proven<'a> {
         code[..width].copy_from_slice(bytes);
         Ok(u64::from_le_bytes(code))
     }
+}
+
+fn misshapen(error: ShapeError) -> AuditError {
+    AuditError::ProvesNothing(error.0)
 }
 
 impl Piece {
@@ -458,10 +423,10 @@ impl Piece {
                     },
                     Cut::Blocks(..) => format!("block {line}"),
                 };
-                Err(AuditError::ProvesNothing(format!(
+                nothing(format!(
                     "{what} of {} does not lead to the committed root",
                     self.role.field()
-                )))
+                ))
             }
             None => Ok(parts
                 .into_iter()

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::pieces::Cut;
-use super::{AuditError, Challenge, Piece, pieces};
+use super::{AuditError, Challenge, Piece, nothing, pieces};
 use crate::check::{Subject, commitment_and_trees, lined_inputs};
 use crate::commit::{Commitment, Hash, Tree};
 use crate::io::printable;
@@ -12,10 +11,10 @@ use crate::tensor::Tensor;
 /// The first line of an opening.
 pub const OPENING: &str = "tcverify.opening/1";
 
-/// Longest head: what comes first in a file that is none is not searched to its end.
+/// Longest head: another file is not searched to its end.
 const LONGEST_HEAD: usize = 4096;
 
-/// What the head of an opening says.
+/// The head of an opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub commitment_sha256: Hash,
@@ -64,13 +63,12 @@ impl Head {
                 "is not an opening: it does not begin with {OPENING:?}"
             )));
         }
-        let nothing = |reason: String| Err(AuditError::ProvesNothing(reason));
         let names = lines.get(4).and_then(|line| {
             let names = line.strip_prefix(b"arrays=")?.strip_suffix(b"\n")?;
             std::str::from_utf8(names).ok()
         });
         let Some(names) = names else {
-            return nothing("its head is cut off, or damaged".into());
+            return nothing("its head is cut off, or damaged");
         };
         let head = Head::of(challenge, names.split(',').map(str::to_owned).collect());
         let expected = head.text();
@@ -101,10 +99,10 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Of what was committed to, but for arrays that the auditor has.
+    /// Opens the committed arrays, without those that the auditor has.
     ///
     /// # Errors
-    /// If an array is not what was committed to, or there is no such one to leave out.
+    /// If an array is not the committed one, or one to omit is not in the commitment.
     pub fn new(
         prepared: &dyn Subject,
         commitment: &Commitment,
@@ -129,10 +127,10 @@ impl Opening {
         let (found, trees, tree) = commitment_and_trees(prepared, block_rows)?;
         let differences = commitment.differences(&found);
         if !differences.is_empty() {
-            return Err(AuditError::ProvesNothing(format!(
+            return nothing(format!(
                 "these differ from the commitment: {}",
                 differences.join("; ")
-            )));
+            ));
         }
         let there = pieces.iter().filter(|piece| !leaves_out(piece));
         let names = there.map(|piece| piece.role.field().to_owned()).collect();
@@ -162,10 +160,7 @@ impl Opening {
         out.write_all(self.head.as_bytes())?;
         for (piece, tensor, tree) in &self.arrays {
             for &line in &piece.lines {
-                out.write_all(&match &piece.cut {
-                    Cut::Lines(lines, _) => lines.payload(tensor, line),
-                    Cut::Blocks(rows, _) => rows.payload(tensor, line),
-                })?;
+                out.write_all(&piece.cut.payload(tensor, line))?;
                 for hash in tree.path(line as usize) {
                     out.write_all(&hash.0)?;
                 }

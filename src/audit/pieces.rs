@@ -8,6 +8,7 @@ use crate::commit::{Along, CommitError, Commitment, Hash, Lines, Rows, path_leng
 use crate::emu::Element;
 use crate::role::Role;
 use crate::sample::Region;
+use crate::tensor::Tensor;
 
 /// Lines of one array, counted through the batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,22 +37,32 @@ pub(super) enum Cut {
     Blocks(Rows, Hash),
 }
 
-impl Piece {
+impl Cut {
     /// How many lines the array has.
     fn count(&self) -> u64 {
-        match &self.cut {
+        match self {
             Cut::Lines(lines, _) => lines.count(),
             Cut::Blocks(rows, _) => rows.blocks(),
         }
     }
 
+    /// The payload of a line.
+    pub fn payload(&self, tensor: &Tensor, line: u64) -> Vec<u8> {
+        match self {
+            Cut::Lines(lines, _) => lines.payload(tensor, line),
+            Cut::Blocks(rows, _) => rows.payload(tensor, line),
+        }
+    }
+}
+
+impl Piece {
     /// Bytes of a line's payload, and hashes of its path.
     pub(super) fn size(&self, line: u64) -> (u64, usize) {
         let bytes = match &self.cut {
             Cut::Lines(lines, _) => lines.bytes(),
             Cut::Blocks(rows, _) => rows.bytes_of(line),
         };
-        (bytes, path_length(line, self.count()))
+        (bytes, path_length(line, self.cut.count()))
     }
 
     /// Bytes of all its lines with their paths; more than any memory if that is too many to count.
@@ -64,7 +75,7 @@ impl Piece {
 
     /// Whether a leaf and its path lead to the committed root.
     pub(super) fn leads_to_root(&self, leaf: Hash, line: u64, path: &[Hash]) -> bool {
-        let tree = root_of(leaf, line, self.count(), path);
+        let tree = root_of(leaf, line, self.cut.count(), path);
         tree.is_some_and(|tree| match &self.cut {
             Cut::Lines(lines, root) => lines.root(self.role.field(), tree) == *root,
             Cut::Blocks(rows, root) => rows.root(tree) == *root,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AuditModel, Challenge, Proven};
+use crate::attest::{Claims, Descriptor, Standing};
 use crate::commit::{Commitment, Hash};
 use crate::emu::{Element, shape_text};
 use crate::report::{Missed, Rule, Tool, Verdict};
@@ -12,7 +13,7 @@ use crate::tlog::Published;
 /// Value of the `schema` field.
 pub const AUDIT: &str = "tcverify.audit/1";
 
-/// What the odds rest on.
+/// The assumption of the odds.
 const ASSUMES: &str = "the commitment was published before anyone could know the beacon's value";
 
 /// How many wrong elements are listed.
@@ -66,7 +67,7 @@ pub struct Wrong {
 }
 
 impl AuditReport {
-    /// Of elements with what the model computes, and what was committed.
+    /// The verdict on elements with their computed and committed codes.
     pub fn new(
         (commitment, sha256): (&Commitment, Hash),
         challenge: &Challenge,
@@ -102,7 +103,7 @@ impl AuditReport {
             },
             commitment_sha256: sha256,
             root: commitment.result.root,
-            rule: by.rule(commitment, &about),
+            rule: by.rule(&about),
             beacon: challenge.beacon.clone(),
             draw_sha256: challenge.draw_sha256,
             population: all,
@@ -121,8 +122,7 @@ impl AuditReport {
         }
     }
 
-    /// The same, of a commitment of which witnesses say until when it was published. What they say replaces the
-    /// assumption, if the beacon's time was examined.
+    /// Adds the time by which witnesses saw the commitment. It replaces the assumption if the beacon's time was examined.
     #[must_use]
     pub fn published(self, published: Option<Published>) -> AuditReport {
         let before = published.as_ref();
@@ -138,5 +138,18 @@ impl AuditReport {
             published,
             ..self
         }
+    }
+
+    /// The verdict as claims about the commitment, as D itself was not at hand; `commitment` is the file's name.
+    pub fn claims(&self, commitment: &str) -> Claims {
+        let standing = Standing::of(self.verdict, &self.rule, false);
+        let hash = |sha256: &str| Hash::parse(sha256).expect("a SHA-256");
+        let parts = self.rule.digests().into_iter();
+        let mut configuration: Vec<_> = parts
+            .map(|(name, sha256)| Descriptor::new(name, hash(sha256)))
+            .collect();
+        configuration.insert(1, Descriptor::new("draw", self.draw_sha256));
+        let subjects = vec![Descriptor::new(commitment, self.commitment_sha256)];
+        standing.claims(subjects, configuration, self.rule.sha256())
     }
 }

@@ -6,7 +6,7 @@ use crate::report::view::{Digest, Fact, Section, View, evidence_fact, grouped, o
 use crate::report::{Rule, Verdict};
 
 impl AuditReport {
-    /// What it says; `commitment` is the file's name.
+    /// The view of the report; `commitment` is the file's name.
     pub fn view(&self, commitment: &str) -> View {
         let (elements, all) = (grouped(self.elements), grouped(self.population));
         let d = match &self.rule {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use clap::Args;
 
-use super::{Ending, show};
+use super::show;
 use crate::emu::model::pairs;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Evidence, NotModelled, Rule};
 use crate::num::Format;
@@ -29,16 +29,15 @@ pub struct Archs {
 }
 
 impl Archs {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let catalogue = Catalogue::builtin();
         let one = self.name.as_deref();
         let one = one.map(|name| catalogue.find(name)).transpose()?;
         let all = catalogue.architectures();
         match one {
-            Some(arch) => show::either(self.json, arch, |out| detail(arch, out))?,
-            None => show::either(self.json, all, |out| list(all, out))?,
+            Some(arch) => show::either(self.json, arch, |out| detail(arch, out)),
+            None => show::either(self.json, all, |out| list(all, out)),
         }
-        Ok(Ending::Done)
     }
 }
 
@@ -67,7 +66,7 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     });
     let columns = show::columns();
     let indent = widths.iter().map(|width| width + 2).sum::<usize>();
-    // The last column goes on under itself, or where there is no room for it, in a line with the GPU.
+    // The last column wraps under itself; on a narrow terminal it moves to a second line, with the GPU.
     let narrow = columns.saturating_sub(indent) < 24;
     for ([name, evidence, gpu, instructions], formats) in &rows {
         let [a, b, c, d] = widths;
@@ -101,7 +100,7 @@ fn list(architectures: &[Architecture], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// All names, or the first ones and the number of the rest.
+/// All names, or the first one and the number of the others.
 fn instructions(arch: &Architecture) -> String {
     match arch.instructions.as_slice() {
         [first, rest @ ..] if rest.len() > 1 => format!("{} and {} more", first.name, rest.len()),

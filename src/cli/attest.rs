@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 
-use super::values::word;
-use super::{Ending, refuted, show};
+use super::values::{sha256, word};
+use super::{refuted, show};
 use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
 use crate::commit::Hash;
-use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, parse_sha256, printable, read_text};
+use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, printable, read_text};
 use crate::sign::PublicKey;
 use crate::words::{Word, words};
 
@@ -83,8 +83,8 @@ pub struct Verify {
 
     /// SHA-256 of the model or rule that must have judged: 'rule.model.sha256' of a report, or 'rule.sha256' for
     /// an operation
-    #[arg(long, value_name = "SHA256", value_parser = parse_sha256)]
-    model_sha256: Option<String>,
+    #[arg(long, value_name = "SHA256", value_parser = sha256)]
+    model_sha256: Option<Hash>,
 
     /// Print nothing; the exit code tells
     #[arg(long, short)]
@@ -124,7 +124,7 @@ fn digest(path: &Path) -> Result<Hash> {
 }
 
 impl Verify {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let keys = self.key.iter().map(|path| PublicKey::read(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let most = keys.len();
@@ -135,12 +135,9 @@ impl Verify {
         let text = read(&self.attestation)?;
         let name = escaped_path(&self.attestation);
         match self.judged(&text, &keys) {
-            Ok(lines) => {
-                if !self.quiet {
-                    show::print(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
-                }
-                Ok(Ending::Done)
-            }
+            Ok(lines) => show::unless(self.quiet, |out| {
+                lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+            }),
             Err(error) => match error.downcast::<AttestError>() {
                 Ok(nothing @ AttestError::Nothing(_)) => refuted(format!("{name}: {nothing}")),
                 Ok(other) => Err(anyhow!("{name}: {other}")),
@@ -157,52 +154,42 @@ impl Verify {
         }
         let mut about = Vec::new();
         for path in &self.files {
-            let subject = attestation
-                .about(digest(path)?)
-                .map_err(|error| match error {
-                    AttestError::Nothing(reason) => {
-                        AttestError::Nothing(format!("{}: {reason}", escaped_path(path)))
-                    }
-                    other => other,
-                })?;
-            let subject = printable(subject);
-            about.push(format!(
-                "  file       {} (signed as {subject})",
-                escaped_path(path)
-            ));
+            let name = escaped_path(path);
+            let subject = match attestation.about(digest(path)?) {
+                Err(AttestError::Nothing(reason)) => {
+                    return Err(AttestError::Nothing(format!("{name}: {reason}")).into());
+                }
+                subject => printable(subject?),
+            };
+            about.push(format!("  file       {name} (signed as {subject})"));
         }
         if let Some(path) = &self.report {
             attestation.rests_on_report(digest(path)?)?;
             about.push(format!("  report     {}", escaped_path(path)));
         }
-        if let Some(sha256) = &self.model_sha256 {
-            let sha256 = Hash::parse(sha256).expect("a SHA-256");
+        if let Some(sha256) = self.model_sha256 {
             attestation.is_by_model(sha256)?;
             about.push(format!("  model      {sha256}"));
         }
-        let said = attestation.said();
-        let words = said
-            .words
-            .iter()
-            .take(3)
-            .map(|word| printable(word))
-            .collect::<Vec<_>>();
-        let more = match said.words.len() {
+        let outcome = attestation.outcome();
+        let names = outcome.names.iter().take(3);
+        let names: Vec<_> = names.map(|name| printable(name)).collect();
+        let more = match outcome.names.len() {
             0..=3 => String::new(),
             n => format!(" and {} more", n - 3),
         };
-        let words = words.join(", ") + &more;
+        let names = names.join(", ") + &more;
         let (word, least) = match self.accept {
             Enough::Passed => ("PASSED", TestVerdict::Passed),
             Enough::Warned => ("PASSED or WARNED", TestVerdict::Warned),
         };
-        let result = format!("{:?}", said.result).to_uppercase();
-        if said.result > least {
+        let result = format!("{:?}", outcome.result).to_uppercase();
+        if outcome.result > least {
             let reason =
-                format!("the signature is valid, but the result is {result}, not {word}: {words}");
+                format!("the signature is valid, but the result is {result}, not {word}: {names}");
             return Err(AttestError::Nothing(reason).into());
         }
-        let mut lines = vec![format!("ATTESTED  {result}: {words}\n")];
+        let mut lines = vec![format!("ATTESTED  {result}: {names}\n")];
         let kind = attestation.predicate.kind().word();
         lines.push(format!("  kind       {kind}"));
         let key_of = |key: &PublicKey| {
@@ -219,7 +206,7 @@ impl Verify {
 }
 
 impl Export {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         outputs.protect("the attestation", &self.attestation);
         let paths = [&self.bundle, &self.statement, &self.predicate];
@@ -246,6 +233,6 @@ impl Export {
             let text = statement.predicate_text();
             output.commit(|out| writeln!(out, "{text}"))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 }

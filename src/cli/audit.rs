@@ -7,20 +7,20 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::args::{
-    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RuleArgs, ScheduleArgs, WholeOperation,
-    Words, arithmetic, said, said_of,
+    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs, RuleArgs, ScheduleArgs,
+    WholeOperation, arithmetic, in_options,
 };
 use super::commit::WholeArgs;
-use super::documents::pretty;
 use super::log::{WitnessArgs, bytes, unproven};
 use super::reports::{PageArgs, ReportArgs};
+use super::show::{self, write_pretty};
 use super::values::word;
-use super::{Ending, refuted, show};
+use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Fields, Request, Source, Tf32Input, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
-use crate::report::{grouped, write_json};
+use crate::report::grouped;
 use crate::role::Role;
 use crate::tlog::Published;
 
@@ -86,9 +86,9 @@ pub struct MakeChallenge {
 
 /// Open the lines that a challenge names, with proofs that they are the committed ones
 #[derive(Args)]
-pub struct Open<W: Words> {
+pub struct Open<A: RequestArgs> {
     #[command(flatten)]
-    whole: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -106,7 +106,7 @@ pub struct Open<W: Words> {
     without: Vec<String>,
 
     /// Where to write the opening
-    #[arg(long = W::OUTPUT, short = 'o', value_name = "OPENING")]
+    #[arg(long = A::OUTPUT, short = 'o', value_name = "OPENING")]
     file: PathBuf,
 
     /// Do not print the size
@@ -156,16 +156,14 @@ impl Agreed {
         if let Some(own) = &self.own_challenge {
             return challenge(own, committed);
         }
-        let said =
-            [&self.commitment_sha256, &self.beacon].map(|said| said.as_deref().unwrap_or_default());
-        let [sha256, beacon] = said;
+        let [sha256, beacon] =
+            [&self.commitment_sha256, &self.beacon].map(|text| text.as_deref().unwrap_or_default());
         let agreed = parse_sha256(sha256).map_err(anyhow::Error::msg);
         let agreed = agreed.context("--commitment-sha256")?;
-        let name = || escaped_path(path);
         ensure!(
             agreed == committed.1.to_string(),
             "{}: is not the agreed commitment: its SHA-256 is {}, not {agreed}",
-            name(),
+            escaped_path(path),
             committed.1
         );
         let drawn = Challenge::new(
@@ -173,15 +171,15 @@ impl Agreed {
             beacon,
             self.elements.unwrap_or(0),
         );
-        in_options(drawn)?.with_context(name)
+        answered(drawn, path)
     }
 }
 
 /// Check the proofs of an opening and replay its elements
 #[derive(Args)]
-pub struct Verify<W: Audited> {
+pub struct Verify<A: AuditArgs> {
     #[command(flatten)]
-    by: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -216,8 +214,8 @@ pub struct Verify<W: Audited> {
     page: PageArgs,
 }
 
-/// By what is computed again, and of which arrays the auditor has copies.
-pub trait Audited: Args {
+/// What the auditor replays by, and the arrays that the auditor has.
+pub trait AuditArgs: Args {
     /// The request; arrays are not read.
     fn request(&self) -> Result<Request>;
 
@@ -267,20 +265,20 @@ pub struct AuditedProduct {
     scale_b: Option<PathBuf>,
 }
 
-impl Audited for AuditedProduct {
+impl AuditArgs for AuditedProduct {
     fn request(&self) -> Result<Request> {
         let fields = Fields {
             a: Some(Source::Memory),
             b: Some(Source::Memory),
             tf32_input: Some(self.tf32_input),
-            ..said(arithmetic(&self.model, &self.schedule))?
+            ..in_options(arithmetic(&self.model, &self.schedule))?
         };
-        // Said of arrays that are in the commitment.
+        // The commitment has the arrays.
         let fields = Fields {
             c: fields.beta.map(|_| Source::Memory),
             ..fields
         };
-        said(Check::try_from(fields)).map(Request::from)
+        in_options(Check::try_from(fields)).map(Request::from)
     }
 
     fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
@@ -314,9 +312,9 @@ pub struct AuditedOperation {
     own: Vec<OsString>,
 }
 
-impl Audited for AuditedOperation {
+impl AuditArgs for AuditedOperation {
     fn request(&self) -> Result<Request> {
-        self.parameters.asked(&self.rule).map(Request::from)
+        self.parameters.request(&self.rule).map(Request::from)
     }
 
     fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
@@ -344,44 +342,35 @@ fn challenge(path: &Path, commitment: &(Commitment, Hash)) -> Result<Challenge> 
     Ok(challenge)
 }
 
-/// A wrong option is no fault of a file.
-fn in_options<T>(result: Result<T, AuditError>) -> Result<Result<T, AuditError>> {
-    match result {
-        Err(AuditError::Check(error)) => said(Err(error)),
-        other => Ok(other),
-    }
-}
-
-/// An opening that proves nothing is an answer; anything else is an error.
+/// An opening that proves nothing is an answer, and a wrong option is no fault of a file.
 fn answered<T>(result: Result<T, AuditError>, path: &Path) -> Result<T> {
     let name = || escaped_path(path);
     match result {
         Err(error @ AuditError::ProvesNothing(_)) => refuted(format!("{}: {error}", name())),
-        Err(AuditError::Check(error)) => said(Err(error)),
+        Err(AuditError::Check(error)) => in_options(Err(error)),
         other => other.with_context(name),
     }
 }
 
 impl MakeChallenge {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         outputs.protect("the commitment", &self.commitment);
         let output = outputs.open("the challenge", &self.output)?;
         let (commitment, sha256) = commitment(&self.commitment)?;
         let challenge = Challenge::new((&commitment, sha256), &self.beacon, self.elements);
-        let challenge = in_options(challenge)?.with_context(|| escaped_path(&self.commitment))?;
-        let text = pretty(&challenge)?;
-        output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        let challenge = answered(challenge, &self.commitment)?;
+        output.commit(|out| write_pretty(&challenge, out))?;
+        Ok(())
     }
 }
 
-impl<W: Words> Open<W> {
-    pub fn run(self) -> Result<Ending> {
+impl<A: RequestArgs> Open<A> {
+    pub fn run(self) -> Result<()> {
         let committed = commitment(&self.commitment)?;
         let challenge = challenge(&self.challenge, &committed)?;
-        let request = self.whole.request()?;
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let request = self.args.request()?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         outputs
@@ -395,27 +384,23 @@ impl<W: Words> Open<W> {
             let unchanged = prepared.confirm_unchanged();
             unchanged.map_err(|error| std::io::Error::other(error.to_string()))
         })?;
-        if !self.quiet && self.file.as_os_str() != "-" {
-            let called = request.called();
+        show::unless(self.quiet || show::is_stdout(&self.file), |out| {
             let elements = grouped(challenge.elements.len() as u64);
-            let bytes = grouped(opening.bytes());
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "opened  {elements} elements of {called} in {bytes} bytes"
-                )
-            })?;
-        }
-        Ok(Ending::Done)
+            let (called, bytes) = (request.called(), grouped(opening.bytes()));
+            writeln!(
+                out,
+                "opened  {elements} elements of {called} in {bytes} bytes"
+            )
+        })
     }
 }
 
-impl<W: Audited> Verify<W> {
+impl<A: AuditArgs> Verify<A> {
     pub fn run(self) -> Result<Ending> {
         let committed = commitment(&self.commitment)?;
         let challenge = self.agreed.challenge(&self.commitment, &committed)?;
-        let request = self.by.request()?;
-        let copies = self.by.copies()?;
+        let request = self.args.request()?;
+        let copies = self.args.copies()?;
         let mut outputs = Outputs::new();
         let inputs = [&self.commitment, &self.opening];
         for path in inputs
@@ -455,10 +440,9 @@ impl<W: Audited> Verify<W> {
         let report = AuditReport::new((commitment, *sha256), &challenge, &model, &proven, &found);
         let report = report.published(published);
         let name = self.commitment.display().to_string();
-        let view = report.view(&name);
         let claims = || Ok(Some(report.claims(&name)));
         let forms = &self.report.forms;
-        forms.tell(reports, &view, |out| write_json(&report, out), claims)?;
+        forms.tell(reports, &report.view(&name), &report, claims)?;
         Ok(report.verdict.into())
     }
 

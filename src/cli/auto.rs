@@ -2,16 +2,17 @@
 
 use anyhow::{Result, ensure};
 
+use super::args::in_options;
 use super::progress::Bar;
 use crate::check::{
-    Check, Claim, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest, option, verify,
+    Check, Claim, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest, verify,
 };
-use crate::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
+use crate::identify::{Formats, Identify, Limits, Schedules};
 use crate::io::STDIN;
 use crate::report::{Chosen, Fit, Identification};
 use crate::role::Role;
 
-/// What was found.
+/// The result of the search.
 pub enum Auto {
     /// The check by the first model that fits, and all that fit.
     Found(Box<Check>, Chosen),
@@ -19,15 +20,15 @@ pub enum Auto {
     Nothing(usize),
 }
 
-/// Whether a check asks for the model that gives D.
-pub fn is_asked(check: &Check) -> bool {
+/// Whether a check leaves the choice of the model to D.
+pub fn is_requested(check: &Check) -> bool {
     matches!(&check.model.from, ModelSource::Catalogue(name) if name == "auto")
 }
 
 /// Searches for models that give D, as `identify` does.
 ///
 /// # Errors
-/// If there is no D, or the request names more of the model than its formats.
+/// If there is no D, or the request names more of the model than formats.
 pub fn choose(check: &Check) -> Result<Auto> {
     let Claim::Tensor(d) = &check.claim else {
         anyhow::bail!("--arch auto needs the D tensor, not a digest; name the GPU");
@@ -69,9 +70,8 @@ pub fn choose(check: &Check) -> Result<Auto> {
         limits: Limits::default(),
         engine: check.engine,
     };
-    let in_words = |error: IdentifyError| anyhow::Error::msg(error.in_words(option));
-    let prepared = request.prepare().map_err(in_words)?;
-    let (found, checks) = prepared.choose(&Bar::new()).map_err(in_words)?;
+    let prepared = in_options(request.prepare())?;
+    let (found, checks) = in_options(prepared.choose(&Bar::new()))?;
     let tested = found.plain + found.schedules.as_ref().map_or(0, |s| s.tested);
     let Some(first) = checks.into_iter().next() else {
         return Ok(Auto::Nothing(tested));
@@ -92,9 +92,9 @@ pub fn choose(check: &Check) -> Result<Auto> {
 ///
 /// # Errors
 /// If there is no D.
-pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
-    let mut asked = check.clone();
-    asked.model = ModelRequest {
+pub fn confirm(check: &Check, reported: &Chosen) -> Result<Vec<String>> {
+    let mut request = check.clone();
+    request.model = ModelRequest {
         from: ModelSource::Catalogue("auto".into()),
         dtype: check.model.dtype,
         dtype_b: check.model.dtype_b,
@@ -105,15 +105,15 @@ pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
         scale_block: None,
         ttnn: TtnnRequest::default(),
     };
-    asked.schedule = ScheduleRequest::default();
-    // The request names D's format whether somebody said it or the search found it.
+    request.schedule = ScheduleRequest::default();
+    // The request names D's format whether an option named it or the search found it.
     let mut search = |d_dtype| -> Result<Vec<String>> {
-        asked.d_dtype = d_dtype;
-        Ok(match choose(&asked)? {
+        request.d_dtype = d_dtype;
+        Ok(match choose(&request)? {
             Auto::Found(first, _) if *first != *check => {
                 vec!["`request` does not name the first model that fits".to_owned()]
             }
-            Auto::Found(_, found) => verify::differences_at("rule.chosen", said, &found),
+            Auto::Found(_, found) => verify::differences_at("rule.chosen", reported, &found),
             Auto::Nothing(_) => vec!["`rule.chosen`: no model gives this D".to_owned()],
         })
     };
@@ -123,7 +123,7 @@ pub fn confirm(check: &Check, said: &Chosen) -> Result<Vec<String>> {
     }
 }
 
-/// All that fit by name.
+/// The names of all that fit.
 fn fits(found: &Identification) -> Vec<String> {
     let names = |fit: &Fit| {
         let under = match &fit.model.schedule {

@@ -112,7 +112,7 @@ impl BatchArgs {
         let pages = pages.map(|folder| Pages::open(folder, &cases, &mut outputs));
         let pages = pages.transpose()?;
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
-        // Nothing else is opened; a hundred thousand cases have named many files.
+        // No other output is opened, and a hundred thousand cases name many files.
         drop((outputs, own));
         let files = self.memory.files_under(terms);
         let bar = Bar::new();

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::measured::{Random, Rounds, Settings, ones};
 use super::progress::Bar;
+use super::show;
 use super::show::write_pretty;
-use super::{Ending, show};
 use crate::check::Progress;
 use crate::emu::{
     Arithmetic, Catalogue, Choice, Engine, Gpu, Platform, Problem, Replay, accelerate,
@@ -77,7 +77,7 @@ struct Row {
 }
 
 impl Bench {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         ensure!(
             (1..=16384).contains(&self.size),
             "--size is {}; it must be 1 to 16384",
@@ -138,7 +138,7 @@ impl Bench {
         if self.json {
             show::print(|out| write_pretty(&rows, out))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 
     fn print(&self, row: &Row) -> Result<()> {
@@ -167,7 +167,7 @@ impl Bench {
                 for rule in &instruction.rules {
                     let arithmetic = Arithmetic::of(rule, rule.operands[0]);
                     let all = self.arch.is_some() || self.exact;
-                    // One step of a model whose D is not a C says nothing of speed.
+                    // A chain of one step, by a model whose D is not a C, does not show the speed.
                     let long = arithmetic.longest_k().is_none();
                     if long
                         && (all || has_kernel(&arithmetic))
@@ -189,7 +189,7 @@ impl Bench {
 
     fn measure(&self, choice: &Choice, engine: Engine, rounds: Rounds, settings: Settings) -> Row {
         let arithmetic = &choice.arithmetic;
-        // The exact engine takes a hundred times as long: a smaller product says as much.
+        // The exact engine takes a hundred times as long; a smaller product gives the same rate.
         let n = match engine {
             Engine::Exact => self.size.min(192),
             Engine::Fast(_) | Engine::Gpu(_) => self.size,
@@ -252,8 +252,7 @@ fn has_kernel(arithmetic: &Arithmetic) -> bool {
     accelerate::plan(arithmetic).is_some()
 }
 
-/// An FP32 product of ndarray (the matrixmultiply crate), its rows shared out to as many threads as
-/// the replay has.
+/// An FP32 product of ndarray (the matrixmultiply crate) on as many threads as the replay has.
 struct Gemm {
     n: usize,
     a: Vec<f32>,

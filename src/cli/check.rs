@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, OperationHint, Words, said_of};
+use super::args::{CheckArgs, MemoryArgs, OperationHint, RequestArgs, in_options_of};
 use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
@@ -66,9 +66,9 @@ Examples:
     tcverify check --arch h100 --dtype fp16 --d-digest 9f86d081... a.npy b.npy
 
 Exit codes: 0 identical, 1 different, 2 anything else.")]
-pub struct Check<W: Words> {
+pub struct Check<A: RequestArgs> {
     #[command(flatten)]
-    words: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -90,24 +90,24 @@ pub struct JudgedProduct {
     check: CheckArgs,
 }
 
-impl Words for JudgedProduct {
+impl RequestArgs for JudgedProduct {
     fn request(&self) -> Result<Request> {
         self.check.check().map(Request::from)
     }
 }
 
-impl<W: Words> Check<W> {
+impl<A: RequestArgs> Check<A> {
     pub fn run(self) -> Result<Ending> {
-        let mut request = self.words.request()?;
+        let mut request = self.args.request()?;
         let mut chosen = None;
         if let Request::Product(check) = &request
-            && auto::is_asked(check)
+            && auto::is_requested(check)
         {
             match auto::choose(check)? {
                 Auto::Found(found, by) => {
                     (request, chosen) = (Request::Product(found), Some(by));
                 }
-                // As of a commitment: an answer, but no verdict on a model.
+                // An answer, but no verdict on a model.
                 Auto::Nothing(tested) => {
                     return refuted(format!(
                         "none of the {tested} tested models gives this D; 'tcverify identify' shows how close each \
@@ -116,14 +116,14 @@ impl<W: Words> Check<W> {
                 }
             }
         }
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
         let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
             Err(error @ CheckError::NotCommitted { .. }) => return refuted(error.to_string()),
-            judged => said_of(&request, judged)?,
+            judged => in_options_of(&request, judged)?,
         };
         if let Rule::Product(rule) = &mut judged.report.rule {
             rule.chosen = chosen;
@@ -131,7 +131,7 @@ impl<W: Words> Check<W> {
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
         if reports.html.is_some() {
-            view = view.pictured(&said_of(&request, prepared.page(&judged))?);
+            view = view.pictured(&in_options_of(&request, prepared.page(&judged))?);
         }
         self.report.forms.tell_report(reports, &view, report)
     }

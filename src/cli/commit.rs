@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
-use super::documents::{pretty, read_json};
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, RequestArgs, in_options, in_options_of, is_npy,
+};
 use super::log::LoggingArgs;
+use super::show::{self, write_pretty};
 use super::values::result_format;
-use super::{Ending, refuted, show};
+use super::{Ending, refuted};
 use crate::check::{Check, Request, commitment, read_commitment};
 use crate::commit::{Hash, Proof};
 use crate::io::npy::write_npy;
-use crate::io::{Outputs, Source, escaped_path};
+use crate::io::{MappedFile, Outputs, Source, escaped_path};
 use crate::num::Format;
 
 /// The command, or one of its own commands.
@@ -52,9 +54,9 @@ Examples:
         --checkpoint example.com/log --log log.txt --log-key key.pem --proof c.tlog-proof
 
 Exit codes: 0 done, or proven; 1 differs from the commitment; 2 anything else.")]
-pub struct Make<W: Words> {
+pub struct Make<A: RequestArgs> {
     #[command(flatten)]
-    whole: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -64,7 +66,7 @@ pub struct Make<W: Words> {
     block_rows: Option<u64>,
 
     /// Where to write the commitment; "-" is standard output
-    #[arg(long = W::OUTPUT, short = 'o', value_name = "C.json", default_value = "-")]
+    #[arg(long = A::OUTPUT, short = 'o', value_name = "C.json", default_value = "-")]
     file: PathBuf,
 
     #[command(flatten)]
@@ -93,14 +95,14 @@ pub struct WholeArgs {
     d_dtype: Option<Format>,
 }
 
-impl Words for WholeArgs {
+impl RequestArgs for WholeArgs {
     fn request(&self) -> Result<Request> {
         let fields = self.product.naming(Some(&self.d), self.d_dtype);
-        said(fields.and_then(Check::try_from)).map(Request::from)
+        in_options(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 
-// By hand: a derived one would demand operands of the commands under it, too.
+// By hand: derived, it would require operands for the subcommands, too.
 impl FromArgMatches for Commit {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Commit, clap::Error> {
         Ok(match matches.subcommand_name() {
@@ -132,35 +134,31 @@ impl Args for Commit {
 impl Commit {
     pub fn run(self) -> Result<Ending> {
         match self {
-            Commit::Make(command) => command.run(),
+            Commit::Make(command) => command.run().map(Ending::from),
             Commit::About(command) => command.run(),
         }
     }
 }
 
-impl<W: Words> Make<W> {
-    pub fn run(self) -> Result<Ending> {
-        let path = &self.file;
-        let request = self.whole.request()?;
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+impl<A: RequestArgs> Make<A> {
+    pub fn run(self) -> Result<()> {
+        let request = self.args.request()?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let signer = self.logging.read(&mut outputs)?;
-        let output = outputs.open("the commitment", path)?;
+        let output = outputs.open("the commitment", &self.file)?;
         let logging = self.logging.open(&mut outputs, signer)?;
-        let commitment = said_of(&request, commitment(&*prepared, self.block_rows))?;
-        said_of(&request, prepared.confirm_unchanged())?;
-        let text = pretty(&commitment)?;
+        let commitment = in_options_of(&request, commitment(&*prepared, self.block_rows))?;
+        in_options_of(&request, prepared.confirm_unchanged())?;
+        let mut text = Vec::new();
+        write_pretty(&commitment, &mut text)?;
         output.commit(|out| out.write_all(&text))?;
-        let quiet = self.quiet || path.as_os_str() == "-";
-        if !quiet {
-            let digest = Hash::of([&text[..]]);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
-        }
+        show::written(&self.file, Hash::of([&text[..]]), self.quiet)?;
         if let Some(logging) = logging {
-            logging.add(&text, quiet)?;
+            logging.add(&text, self.quiet || show::is_stdout(&self.file))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
@@ -209,7 +207,7 @@ pub struct Verify {
 }
 
 impl Prove {
-    pub fn run(mut self) -> Result<Ending> {
+    pub fn run(mut self) -> Result<()> {
         if let Some(rows) = &self.rows {
             is_npy(rows)?;
         }
@@ -249,22 +247,24 @@ impl Prove {
                 "{name}: its root is {root}, but the commitment has {committed}"
             ));
         }
-        let text = pretty(&Proof::of(root, &tree, &self.blocks))?;
+        let proof = Proof::of(root, &tree, &self.blocks);
         if let Some(beside) = beside {
             let gathered = rows.gather(&tensor, &self.blocks)?;
             source.file().confirm_unchanged()?;
             beside.commit(|out| write_npy(&gathered, out))?;
         }
-        output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        output.commit(|out| write_pretty(&proof, out))?;
+        Ok(())
     }
 }
 
 impl Verify {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let (commitment, _) = read_commitment(&self.commitment)?;
         let cut = commitment.result.rows()?;
-        let (file, proof) = read_json(&self.proof, Proof::parse)?;
+        let name = escaped_path(&self.proof);
+        let file = MappedFile::open(&self.proof).with_context(|| name.clone())?;
+        let proof = Proof::parse(file.bytes()).with_context(|| name.clone())?;
         let rows = self.rows.as_deref().map(Source::open).transpose()?;
         let tensor = rows.as_ref().map(|rows| rows.tensor(cut.format));
         let verdict = proof.check(&commitment.result, tensor.transpose()?.as_ref());
@@ -273,30 +273,26 @@ impl Verify {
             rows.file().confirm_unchanged()?;
         }
         if let Err(why) = verdict {
-            let name = escaped_path(&self.proof);
             return refuted(format!("{name}: proves nothing: {why:#}"));
         }
-        if !self.quiet {
-            show::print(|out| {
-                for proven in &proof.blocks {
-                    let range = cut.of_block(proven.block);
-                    let (block, first, last) = (proven.block, range.start, range.end - 1);
-                    writeln!(out, "proven  block {block}, rows {first} to {last}")?;
-                }
-                let blocks = cut.blocks();
-                match &self.rows {
-                    Some(rows) => writeln!(
-                        out,
-                        "{} has the rows of these blocks of the committed D ({blocks} blocks)",
-                        escaped_path(rows)
-                    ),
-                    None => writeln!(
-                        out,
-                        "the hashes of these blocks are in the committed D ({blocks} blocks); no rows were given"
-                    ),
-                }
-            })?;
-        }
-        Ok(Ending::Done)
+        show::unless(self.quiet, |out| {
+            for proven in &proof.blocks {
+                let range = cut.of_block(proven.block);
+                let (block, first, last) = (proven.block, range.start, range.end - 1);
+                writeln!(out, "proven  block {block}, rows {first} to {last}")?;
+            }
+            let blocks = cut.blocks();
+            match &self.rows {
+                Some(rows) => writeln!(
+                    out,
+                    "{} has the rows of these blocks of the committed D ({blocks} blocks)",
+                    escaped_path(rows)
+                ),
+                None => writeln!(
+                    out,
+                    "the hashes of these blocks are in the committed D ({blocks} blocks); no rows were given"
+                ),
+            }
+        })
     }
 }

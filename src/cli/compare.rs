@@ -1,23 +1,22 @@
 //! `tcverify compare`: two results of one product, or two runs.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use super::Ending;
-use super::args::{LayoutArgs, said, source};
+use super::args::{LayoutArgs, in_options, source};
 use super::progress::Bar;
 use super::reports::{FormArgs, PageArgs};
 use super::values::{any_format, word};
 use crate::batch::{Accept, Policy};
-use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, Tf32Input, option};
+use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, Tf32Input};
 use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
-use crate::identify::{IdentifyError, Limits, Schedules};
+use crate::identify::{Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::Format;
-use crate::report::{Answer, Explained, RunsVerdict, StepResult, write_json};
+use crate::report::{Answer, Explained, RunsVerdict, StepResult};
 
 /// Explain why two results of one product differ
 ///
@@ -161,12 +160,9 @@ impl Compare {
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let found = request.run(&Bar::new());
-        let found =
-            found.map_err(|error: IdentifyError| anyhow::Error::msg(error.in_words(option)))?;
-        let view = found.view();
-        let json = |out: &mut dyn Write| write_json(&found, out);
-        self.report.tell(reports, &view, json, || Ok(None))?;
+        let found = in_options(request.run(&Bar::new()))?;
+        self.report
+            .tell(reports, &found.view(), &found, || Ok(None))?;
         let both = found.explained == Some(Explained::Both) && found.wrong.is_none();
         Ok(match (found.verdict, accept) {
             (Answer::Equal, _) => Ending::Done,
@@ -176,10 +172,8 @@ impl Compare {
     }
 
     fn request(&self) -> Result<Request> {
-        let array = |field, path: &PathBuf| said(source(field, Some(path)));
-        let result =
-            |path: &PathBuf| Ok::<_, anyhow::Error>(array("d", path)?.expect("it is given"));
-        let mut request = Request::new([result(&self.left)?, result(&self.right)?]);
+        let d = |path: &Path| in_options(source("d", path));
+        let mut request = Request::new([d(&self.left)?, d(&self.right)?]);
         request.operands = self.operands()?;
         let searches = self.schedules != Schedules::Auto || self.limits() != Limits::default();
         ensure!(
@@ -244,7 +238,7 @@ impl Compare {
         all.iter().any(|names| !names.is_empty())
     }
 
-    /// Whether something is said of arrays that runs say by themselves.
+    /// Whether an option describes arrays, which runs describe themselves.
     fn hints_at_arrays(&self) -> Result<bool> {
         let formats = [self.dtype, self.dtype_b, self.d_dtype, self.d_dtype2];
         let some_rows = self.rows1.is_some() || self.rows2.is_some();
@@ -252,15 +246,15 @@ impl Compare {
         Ok(some_rows || self.names_gpus() || formats || self.says_operands()?)
     }
 
-    /// Whether there is an operand beside A and B, or how operands are stored is not as by default.
+    /// Whether there are operands beside A and B, or A and B are not stored in the default way.
     fn says_operands(&self) -> Result<bool> {
         let mut fields = Fields::default();
-        said(self.layout.fill(&mut fields))?;
-        let turned = [fields.transpose_a, fields.transpose_b].contains(&Some(true));
+        in_options(self.layout.fill(&mut fields))?;
+        let transposed = [fields.transpose_a, fields.transpose_b].contains(&Some(true));
         let rounded = fields
             .tf32_input
             .is_some_and(|how| how != Tf32Input::Truncate);
-        Ok(turned || rounded || !fields.arrays().is_empty())
+        Ok(transposed || rounded || !fields.arrays().is_empty())
     }
 
     /// What was multiplied on each side.
@@ -270,19 +264,17 @@ impl Compare {
         };
         let of = |a: &PathBuf, b: &PathBuf| -> Result<Operands, CheckError> {
             let mut fields = Fields {
-                a: source("a", Some(a))?,
-                b: source("b", Some(b))?,
+                a: Some(source("a", a)?),
+                b: Some(source("b", b)?),
                 ..Fields::default()
             };
             self.layout.fill(&mut fields)?;
             fields.operands()
         };
         let [a2, b2] = [self.a2.as_ref().unwrap_or(a), self.b2.as_ref().unwrap_or(b)];
-        Ok(Some([said(of(a, b))?, said(of(a2, b2))?]))
+        Ok(Some([in_options(of(a, b))?, in_options(of(a2, b2))?]))
     }
-}
 
-impl Compare {
     /// Whether both are runs: folders of cases, or manifests.
     fn is_about_runs(&self) -> bool {
         let is_run =
@@ -311,13 +303,12 @@ impl Compare {
         let mut outputs = Outputs::new();
         request.protect(&mut outputs)?;
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let found = request.run(&Bar::new()).map_err(|error| match error {
-            RunsError::Search(error) => anyhow::Error::msg(error.in_words(option)),
-            RunsError::Read(error) => error.into(),
-        })?;
-        let view = found.view();
-        let json = |out: &mut dyn Write| write_json(&found, out);
-        self.report.tell(reports, &view, json, || Ok(None))?;
+        let found = match request.run(&Bar::new()) {
+            Err(RunsError::Search(error)) => in_options(Err(error))?,
+            found => found?,
+        };
+        self.report
+            .tell(reports, &found.view(), &found, || Ok(None))?;
         match found.verdict {
             RunsVerdict::Equal => Ok(Ending::Done),
             RunsVerdict::Different => Ok(Ending::Different),

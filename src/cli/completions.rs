@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Cli, Ending, show};
+use super::{Cli, show};
 
 /// Print a completion script for a shell
 ///
@@ -20,10 +20,9 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "tcverify", &mut script);
-        show::commands(|out| out.write_all(&script))?;
-        Ok(Ending::Done)
+        show::commands(|out| out.write_all(&script))
     }
 }

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
+use super::show;
 use super::values::any_format;
-use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::io::{Source, escaped, escaped_path, payload_sha256};
 use crate::num::Format;
@@ -37,9 +37,9 @@ pub struct Digest {
 }
 
 impl Digest {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut entries = Vec::new();
-        // All of them before a word is printed: nothing is half done.
+        // All are read before anything is printed.
         for path in &self.files {
             let file = Source::open(path)?;
             let format = self.dtype.unwrap_or(file.header().descr.as_stored());
@@ -68,7 +68,6 @@ impl Digest {
                 writeln!(out, "  payload  {payload}")?;
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }

@@ -4,9 +4,8 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use super::Ending;
 use super::show;
-use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, accelerate};
+use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, Rule, accelerate};
 use crate::io::printable;
 
 /// List who can compute on this machine: the exact engine, vector kernels, GPUs
@@ -42,7 +41,7 @@ struct FoundGpu {
 }
 
 impl Engines {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let found = Found::here();
         show::either(self.json, &found, |out| {
             writeln!(out, "exact    the specification, in integers")?;
@@ -63,32 +62,29 @@ impl Engines {
                 "\nA GPU has shaders for {} of {} rules of the catalogue; the CPU computes the others (docs/gpu.md).",
                 found.rules_with_shader, found.rules
             )
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
 impl Found {
     fn here() -> Found {
-        let mut rules = 0;
-        let mut rules_with_shader = 0;
-        for architecture in Catalogue::builtin().architectures() {
-            for instruction in &architecture.instructions {
-                for rule in &instruction.rules {
-                    for &operands in &rule.operands {
-                        let arithmetic = Arithmetic::of(rule, operands);
-                        rules += 1;
-                        rules_with_shader += usize::from(accelerate::shader(&arithmetic).is_some());
-                    }
-                }
-            }
-        }
+        let architectures = Catalogue::builtin().architectures().iter();
+        let instructions = architectures.flat_map(|architecture| &architecture.instructions);
+        let rules = instructions.flat_map(|instruction| &instruction.rules);
+        let with_shader = |rule: &Rule| -> Vec<bool> {
+            let operands = rule.operands.iter();
+            let arithmetic = operands.map(|&operands| Arithmetic::of(rule, operands));
+            arithmetic
+                .map(|one| accelerate::shader(&one).is_some())
+                .collect()
+        };
+        let with_shader: Vec<bool> = rules.flat_map(with_shader).collect();
         let platforms = Platform::available();
         Found {
             kernels: platforms.iter().map(|platform| platform.name()).collect(),
             gpus: Gpu::list().map(|gpus| gpus.into_iter().enumerate().map(FoundGpu::of).collect()),
-            rules_with_shader,
-            rules,
+            rules_with_shader: with_shader.iter().filter(|has| **has).count(),
+            rules: with_shader.len(),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! `tcverify explain`: one element of D, step by step.
 
-use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, WholeOperation, Words, said, said_of};
-use super::values::result_format;
+use super::args::{
+    MemoryArgs, OperationHint, ProductArgs, RequestArgs, WholeOperation, in_options, in_options_of,
+};
+use super::values::{ranges, result_format};
 use super::{Ending, show};
 use crate::check::{Check, Explained, Fields, Request, Subject};
 use crate::emu::shape_text;
@@ -45,9 +47,9 @@ Examples:
     tcverify explain --arch a100 --dtype fp16 a.npy b.npy d.npy --at 12,7 --json
 
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has other bits; 2 anything else.")]
-pub struct Explain<W: Shown> {
+pub struct Explain<A: ExplainArgs> {
     #[command(flatten)]
-    words: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -61,23 +63,23 @@ pub struct Explain<W: Shown> {
     json: bool,
 }
 
-/// A unit, by the name in the request, and its request.
+/// A unit's name in the request, and the request for it.
 type Named = (String, Request);
 
 /// What is explained, and how.
-pub trait Shown: Words {
+pub trait ExplainArgs: RequestArgs {
     /// Steps to show in full.
     fn wish(&self) -> Wish {
         Wish::default()
     }
 
-    /// A page, and what is asked of every unit that stands on it, by its name.
+    /// A page, and the units on it.
     fn page(&self) -> Result<Option<(&Path, Vec<Named>)>> {
         Ok(None)
     }
 }
 
-impl Shown for WholeOperation {}
+impl ExplainArgs for WholeOperation {}
 
 /// A product, perhaps with its D.
 #[derive(Args)]
@@ -109,17 +111,17 @@ pub struct ShownProduct {
 
 impl ShownProduct {
     fn fields(&self) -> Result<Fields> {
-        said(self.product.naming(self.d.as_deref(), self.d_dtype))
+        in_options(self.product.naming(self.d.as_deref(), self.d_dtype))
     }
 }
 
-impl Words for ShownProduct {
+impl RequestArgs for ShownProduct {
     fn request(&self) -> Result<Request> {
-        said(Check::try_from(self.fields()?)).map(Request::from)
+        in_options(Check::try_from(self.fields()?)).map(Request::from)
     }
 }
 
-impl Shown for ShownProduct {
+impl ExplainArgs for ShownProduct {
     fn wish(&self) -> Wish {
         self.steps.clone().unwrap_or_default()
     }
@@ -142,7 +144,7 @@ impl Shown for ShownProduct {
             names.len()
         );
         let units = names.into_iter().map(|name| {
-            let check = said(Check::try_from(Fields {
+            let check = in_options(Check::try_from(Fields {
                 arch: name.clone(),
                 ..fields.clone()
             }))?;
@@ -156,28 +158,28 @@ impl Shown for ShownProduct {
 #[derive(Clone, Debug)]
 struct Index(Vec<usize>);
 
-impl<W: Shown> Explain<W> {
+impl<A: ExplainArgs> Explain<A> {
     pub fn run(self) -> Result<Ending> {
-        if let Some((path, units)) = self.words.page()? {
+        if let Some((path, units)) = self.args.page()? {
             return self.draw(path, &units);
         }
-        let request = self.words.request()?;
+        let request = self.args.request()?;
         let prepared = self.prepare(&request, &self.memory.files())?;
-        let told = self.explain(&request, &*prepared, self.words.wish())?;
-        said_of(&request, prepared.confirm_unchanged())?;
-        show::either(self.json, &told, |out| told.text(out))?;
-        Ok(ending(&[told]))
+        let explained = self.explain(&request, &*prepared, self.args.wish())?;
+        in_options_of(&request, prepared.confirm_unchanged())?;
+        show::either(self.json, &explained, |out| explained.text(out))?;
+        Ok(ending(&[explained]))
     }
 
     fn explain(&self, request: &Request, prepared: &dyn Subject, wish: Wish) -> Result<Explained> {
-        said_of(request, prepared.explained(&self.at.0, wish))
+        in_options_of(request, prepared.explained(&self.at.0, wish))
     }
 
-    /// What has such an element, and such steps.
+    /// Prepares a request, which must have this element and these steps.
     fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
-        let prepared = said_of(request, request.prepare_in(files))?;
+        let prepared = in_options_of(request, request.prepare_in(files))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
-        if let (Wish::These(steps), Rule::Product(rule)) = (self.words.wish(), prepared.rule())
+        if let (Wish::These(steps), Rule::Product(rule)) = (self.args.wish(), prepared.rule())
             && let Some(&last) = steps.last()
             && last > prepared.explained_steps()
         {
@@ -193,7 +195,7 @@ impl<W: Shown> Explain<W> {
         Ok(prepared)
     }
 
-    /// The element on every unit, drawn; what the terminal says of each is printed, too.
+    /// Draws the element on every unit, and prints the text for each.
     fn draw(&self, path: &Path, units: &[Named]) -> Result<Ending> {
         let files = self.memory.files();
         let mut outputs = Outputs::new();
@@ -205,11 +207,11 @@ impl<W: Shown> Explain<W> {
         let output = outputs.open("the page", path)?;
         let explain = |i: usize, wish: Wish| -> Result<Explanation> {
             match self.explain(&units[i].1, &*prepared[i], wish)? {
-                Explained::Product(told) => Ok(*told),
+                Explained::Product(explained) => Ok(*explained),
                 Explained::Operation(_) => unreachable!("pages are of products"),
             }
         };
-        let wish = self.words.wish();
+        let wish = self.args.wish();
         let first: Result<Vec<Explanation>> =
             (0..units.len()).map(|i| explain(i, wish.clone())).collect();
         let first = first?;
@@ -230,27 +232,24 @@ impl<W: Shown> Explain<W> {
             .collect();
         let drawn = drawn?;
         for ((_, request), prepared) in units.iter().zip(&prepared) {
-            said_of(request, prepared.confirm_unchanged())?;
+            in_options_of(request, prepared.confirm_unchanged())?;
         }
-        let first = first
-            .into_iter()
-            .map(|told| Explained::Product(told.into()));
+        let first = first.into_iter().map(|one| Explained::Product(one.into()));
         let first: Vec<Explained> = first.collect();
-        let told: Vec<String> = first.iter().map(Explained::plain_text).collect();
-        let to_stdout = path == Path::new("-");
-        output.commit(|out| plan.write(&drawn, &told, out))?;
-        if !to_stdout {
-            show::print(|out| first.iter().try_for_each(|told| told.text(out)))?;
+        let texts: Vec<String> = first.iter().map(Explained::plain_text).collect();
+        output.commit(|out| plan.write(&drawn, &texts, out))?;
+        if !show::is_stdout(path) {
+            show::print(|out| first.iter().try_for_each(|one| one.text(out)))?;
         }
         Ok(ending(&first))
     }
 }
 
-/// Units that stand side by side, at most.
+/// Most units on a page.
 const MOST_UNITS: usize = 8;
 
-fn ending(explanations: &[Explained]) -> Ending {
-    Ending::of(explanations.iter().all(|told| told.same() != Some(false)))
+fn ending(all: &[Explained]) -> Ending {
+    Ending::of(all.iter().all(|one| one.same() != Some(false)))
 }
 
 fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {
@@ -276,9 +275,8 @@ fn check_index(index: &[usize], called: &str, shape: &[usize]) -> Result<()> {
 }
 
 fn parse_index(text: &str) -> Result<Index> {
-    let indices = text.split(',').map(|part| part.trim().parse());
-    let indices: Result<Vec<usize>, _> = indices.collect();
-    let indices = indices.ok();
+    let indices = text.split(',').map(|part| part.trim().parse().ok());
+    let indices: Option<Vec<usize>> = indices.collect();
     indices
         .map(Index)
         .context("write row and column, such as 12,7; in a batch its indices first: 0,12,7")
@@ -288,21 +286,13 @@ fn parse_steps(text: &str) -> Result<Wish> {
     if text == "all" {
         return Ok(Wish::All);
     }
-    let mut steps = BTreeSet::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<usize>().ok();
-        let range = number(first).zip(number(last));
-        // Nobody reads more; and a mistyped number shall not fill the memory.
-        let fits = |&(first, last): &(usize, usize)| {
-            first >= 1 && first <= last && last - first < 1_000_000
-        };
-        let (first, last) = range
-            .filter(fits)
-            .context("write steps counted from 1, such as 3,5-8, or all")?;
-        steps.extend(first..=last);
-    }
-    Ok(Wish::These(steps))
+    // Nobody reads more, and a mistyped number must not fill the memory.
+    let fits = |steps: &RangeInclusive<usize>| {
+        *steps.start() >= 1 && steps.end() - steps.start() < 1_000_000
+    };
+    let steps = ranges(text).filter(|all| all.iter().all(fits));
+    let steps = steps.context("write steps counted from 1, such as 3,5-8, or all")?;
+    Ok(Wish::These(steps.into_iter().flatten().collect()))
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::probe::default_accumulator;
+use super::show;
 use super::values::{accumulator_format, operand_format};
-use super::{Ending, show};
 use crate::emu::Catalogue;
+use crate::io::escaped_path;
 use crate::num::Format;
 use crate::probe::features::{Feature, FeatureTable, features};
 use crate::probe::{Suite, folder, replay};
@@ -60,14 +61,14 @@ pub struct Features {
     json: bool,
 }
 
-/// What is measured, and what it showed.
+/// A machine or model, and its features.
 struct Column {
     name: String,
     features: Vec<Feature>,
 }
 
 impl Features {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut columns = Vec::new();
         let suite = match &self.answers {
             Some(paths) => {
@@ -76,25 +77,29 @@ impl Features {
                     bail!(
                         "{}: holds probes with scales of {scale}, but the table needs operands without scales; write \
                          probes without --scale-dtype",
-                        crate::io::escaped_path(&paths[0])
+                        escaped_path(&paths[0])
                     );
                 }
-                let asked = [(self.dtype, suite.a), (self.dtype_b, suite.b)];
-                let asked = asked.into_iter().chain([(self.acc, suite.accumulator)]);
-                for (asked, probed) in asked {
-                    if asked.is_some_and(|asked| asked != probed) {
-                        bail!(
-                            "{}: holds probes for {}*{} -> {}, but the request has other formats",
-                            crate::io::escaped_path(&paths[0]),
-                            suite.a,
-                            suite.b,
-                            suite.accumulator
-                        );
-                    }
+                let formats = [
+                    (self.dtype, suite.a),
+                    (self.dtype_b, suite.b),
+                    (self.acc, suite.accumulator),
+                ];
+                if formats
+                    .iter()
+                    .any(|(requested, probed)| requested.is_some_and(|one| one != *probed))
+                {
+                    bail!(
+                        "{}: holds probes for {}*{} -> {}, but the request has other formats",
+                        escaped_path(&paths[0]),
+                        suite.a,
+                        suite.b,
+                        suite.accumulator
+                    );
                 }
                 let (answers, _) = folder::read_answers(&suite, &paths[1])?;
                 columns.push(Column {
-                    name: crate::io::escaped_path(&paths[1]),
+                    name: escaped_path(&paths[1]),
                     features: features(&suite, &answers),
                 });
                 suite
@@ -129,8 +134,7 @@ impl Features {
             .iter()
             .map(|column| (column.name.as_str(), column.features.as_slice()));
         let table = FeatureTable::of(&suite, named);
-        show::either(self.json, &table, |out| text(&suite, &columns, out))?;
-        Ok(Ending::Done)
+        show::either(self.json, &table, |out| text(&suite, &columns, out))
     }
 }
 

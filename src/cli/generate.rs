@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::values::any_format;
-use super::{Ending, show};
+use super::show;
+use super::values::{any_format, named};
 use crate::generate::Spec;
 use crate::io::npy::write_npy;
-use crate::io::{Output, escaped_path, payload_sha256};
+use crate::io::{Output, payload_sha256};
 use crate::memory::Memory;
 use crate::num::Format;
 use crate::role::Role;
@@ -40,7 +39,7 @@ pub struct Generate {
     dtype: Format,
 
     /// Role of the operand; each role has different numbers
-    #[arg(long, value_name = "WHICH", value_parser = role())]
+    #[arg(long, value_name = "WHICH", value_parser = named(&Role::GENERATED, |role| role.field().replace('_', "-")))]
     role: Role,
 
     /// Where to write it; "-" is standard output
@@ -52,31 +51,18 @@ pub struct Generate {
     quiet: bool,
 }
 
-/// A role of an operand; each has different numbers.
-fn role() -> impl TypedValueParser<Value = Role> {
-    let word = |role: &Role| role.field().replace('_', "-");
-    PossibleValuesParser::new(Role::GENERATED.iter().map(word)).map(move |said| {
-        let found = Role::GENERATED.iter().find(|role| word(role) == said);
-        *found.expect("one of the possible values")
-    })
-}
-
 fn spec(text: &str) -> Result<Spec, String> {
     Spec::parse(text).unwrap_or_else(|| Err("it begins with generate:".to_owned()))
 }
 
 impl Generate {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         super::args::is_npy(&self.output)?;
         let output = Output::prepare(&self.output)?;
         let tensor = self
             .spec
             .tensor(self.dtype, self.role, &Memory::default())?;
         output.commit(|out| write_npy(&tensor, out))?;
-        if !self.quiet && self.output.as_os_str() != "-" {
-            let digest = payload_sha256(&tensor);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
-        }
-        Ok(Ending::Done)
+        show::written(&self.output, payload_sha256(&tensor), self.quiet)
     }
 }

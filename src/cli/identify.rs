@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{
-    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs, said,
-    said_of_operation, source,
+    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs,
+    in_operation_options, in_options, source,
 };
 use super::progress::Bar;
 use super::show::write_pretty;
@@ -15,12 +15,12 @@ use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
     CheckError, EngineChoice, Fields, Fit, MAX_MISMATCHES, Operation, Request as CheckRequest,
-    Verb, option, shell_line,
+    Verb, shell_line,
 };
-use crate::identify::{Formats, Identify as Request, IdentifyError, Limits, Schedules};
+use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
-use crate::ops;
+use crate::ops::{self, Variant};
 use crate::report::FITS_SHOWN;
 
 /// Find the models and schedules that give a D
@@ -115,20 +115,18 @@ pub struct Identify {
 
 impl Identify {
     pub fn run(self) -> Result<Ending> {
-        let request = said(self.request())?;
-        let in_words = |error: IdentifyError| anyhow::Error::msg(error.in_words(option));
-        let prepared = request.prepare().map_err(in_words)?;
+        let request = in_options(self.request())?;
+        let prepared = in_options(request.prepare())?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let json = self.json.as_deref();
         let output = outputs.open_if("the JSON report", json)?;
-        let found = prepared.run(&Bar::new()).map_err(in_words)?;
+        let found = in_options(prepared.run(&Bar::new()))?;
         if let Some(output) = output {
             let written = output.commit(|out| write_pretty(&found, out));
             written.context("the JSON cannot be written")?;
         }
-        let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
-        if !self.quiet && !to_stdout {
+        if !self.quiet && !json.is_some_and(show::is_stdout) {
             show::view(&found.view(self.limit))?;
         }
         Ok(Ending::of(!found.fits.is_empty()))
@@ -137,7 +135,7 @@ impl Identify {
     fn request(&self) -> Result<Request, CheckError> {
         Ok(Request {
             operands: self.operands.operands()?,
-            d: source("d", Some(&self.d))?.expect("it is given"),
+            d: source("d", &self.d)?,
             formats: Formats {
                 a: self.dtype,
                 b: self.dtype_b,
@@ -183,10 +181,9 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// Every variant, and whether it gives the result.
     pub fn run(self) -> Result<Ending> {
         let mut fields = Fields::default();
-        said(self.judge.fill(&mut fields))?;
+        in_options(self.judge.fill(&mut fields))?;
         let of_a_check = [
             ("--against", fields.against.is_some()),
             ("--tree", fields.tree.is_some()),
@@ -202,70 +199,59 @@ impl Variants {
         if let Some((option, _)) = of_a_check.iter().find(|(_, given)| *given) {
             bail!("{option} applies only to a check by one variant; 'identify' writes no report");
         }
-        let asked = self.operation.asked(&RuleArgs::default())?;
-        let asked = asked.judged_as(&fields);
+        let request = self.operation.request(&RuleArgs::default())?;
+        let request = request.judged_as(&fields);
+        let of_variant = |variant: &Variant, request: &Operation| Operation {
+            variant: Some(variant.name.clone()),
+            ..request.clone()
+        };
         let files = self.memory.files();
-        let all = ops::of(asked.operation.as_deref().unwrap_or_default());
-        // The first variant that takes these arrays; why the default does not, if none does.
-        let mut prepared = asked.prepare_in(&files);
-        for variant in all.unwrap_or_default() {
-            if prepared.is_ok() {
-                break;
+        // The first variant that takes these arrays; if none does, the error is the default's.
+        let prepared = request.prepare_in(&files).or_else(|error| {
+            let all = ops::of(request.operation.as_deref().unwrap_or_default());
+            let mut all = all.unwrap_or_default().into_iter();
+            all.find_map(|variant| of_variant(variant, &request).prepare_in(&files).ok())
+                .ok_or(error)
+        });
+        let prepared = in_operation_options(prepared)?;
+        let found = in_operation_options(prepared.identify())?;
+        let whole: Vec<_> = found.iter().filter(|(_, fit)| fit.is_whole()).collect();
+        show::unless(self.quiet, |out| {
+            for (variant, fit) in &found {
+                let name = escaped(&variant.name);
+                writeln!(
+                    out,
+                    "{:<22} {name:<24} {:<11} {}",
+                    fit.to_string(),
+                    variant.evidence,
+                    variant.title
+                )?;
             }
-            let other = Operation {
-                variant: Some(variant.name.clone()),
-                ..asked.clone()
-            };
-            if let Ok(found) = other.prepare_in(&files) {
-                prepared = Ok(found);
-            }
-        }
-        let prepared = said_of_operation(prepared)?;
-        let found = said_of_operation(prepared.identify())?;
-        if !self.quiet {
-            show::print(|out| {
-                for (variant, fit) in &found {
-                    let name = escaped(&variant.name);
+            match whole.len() {
+                0 => writeln!(out, "\nNo variant gives this result."),
+                1 => Ok(()),
+                fits => {
+                    let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
+                    let place = if all {
+                        "everywhere in it"
+                    } else {
+                        "in all that was tested of it"
+                    };
                     writeln!(
                         out,
-                        "{:<22} {name:<24} {:<11} {}",
-                        fit.to_string(),
-                        variant.evidence,
-                        variant.title
-                    )?;
+                        "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
+                    )
                 }
-                let fits = found.iter().filter(|(_, fit)| fit.is_whole()).count();
-                match fits {
-                    0 => writeln!(out, "\nNo variant gives this result."),
-                    1 => Ok(()),
-                    _ => {
-                        let all = found.iter().all(|(_, fit)| !matches!(fit, Fit::Tested(_)));
-                        let place = if all {
-                            "everywhere in it"
-                        } else {
-                            "in all that was tested of it"
-                        };
-                        writeln!(
-                            out,
-                            "\nThese {fits} cannot be told apart by this result: their bits agree {place}."
-                        )
-                    }
-                }?;
-                let asked = |name: &str| Operation {
-                    variant: Some(name.to_owned()),
-                    ..prepared.request().clone()
-                };
-                match found.iter().find(|(_, fit)| fit.is_whole()) {
-                    Some((variant, _)) => {
-                        let asked = CheckRequest::from(asked(&variant.name));
-                        let words = asked.command_line(Verb::Check);
-                        writeln!(out, "\n{}", escaped(&shell_line(words)))
-                    }
-                    None => Ok(()),
+            }?;
+            match whole.first() {
+                Some((variant, _)) => {
+                    let check = CheckRequest::from(of_variant(variant, prepared.request()));
+                    let line = shell_line(check.command_line(Verb::Check));
+                    writeln!(out, "\n{}", escaped(&line))
                 }
-            })?;
-        }
-        let any = found.iter().any(|(_, fit)| fit.is_whole());
-        Ok(Ending::of(any))
+                None => Ok(()),
+            }
+        })?;
+        Ok(Ending::of(!whole.is_empty()))
     }
 }

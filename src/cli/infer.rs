@@ -73,7 +73,7 @@ impl Infer {
         );
         let suite = folder::read(&self.folder)?;
         let (answers, digest) = folder::read_answers(&suite, &self.answers)?;
-        // Opened before the search, so that an unwritable place does not cost one.
+        // Opened before the search: an unwritable place must not cost one.
         let mut outputs = Outputs::new();
         for name in folder::NAMES.into_iter().chain(["manifest.json"]) {
             outputs.protect("a probe", &self.folder.join(name));
@@ -81,8 +81,8 @@ impl Infer {
         outputs.protect("the answers", &self.answers);
         let model = outputs.open_if("the model", self.output.as_ref())?;
         let json = outputs.open_if("the JSON report", self.json.as_ref())?;
-        let dash = |path: &Option<PathBuf>| path.as_ref().is_some_and(|p| p.as_os_str() == "-");
-        let silent = self.quiet || dash(&self.output) || dash(&self.json);
+        let mut written = [&self.output, &self.json].into_iter().flatten();
+        let silent = self.quiet || written.any(|path| show::is_stdout(path));
 
         let verdict = infer(&suite, &answers).map_err(anyhow::Error::msg);
         let verdict = verdict.with_context(|| crate::io::escaped_path(&self.answers))?;
@@ -98,7 +98,7 @@ impl Infer {
                     ),
                 };
                 let file = architecture(&suite, &found, &describe);
-                // Whatever is written must be what the program reads.
+                // The program must be able to read what it writes.
                 let rendered = serde_json::to_string_pretty(&file)?;
                 Architecture::from_json(&rendered)
                     .map_err(anyhow::Error::msg)
@@ -190,13 +190,9 @@ fn explained_text(
 
 /// The cases that were answered.
 fn tested(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
-    let families: Vec<_> = coverage
-        .families
-        .iter()
-        .map(|(name, n)| format!("{n} {name}"))
-        .collect();
     let mut lines = vec![String::new()];
-    for family in families {
+    for (name, n) in &coverage.families {
+        let family = format!("{n} {name}");
         let line = lines.last_mut().expect("one at least");
         if line.len() + family.len() > 76 {
             lines.push(family);
@@ -261,20 +257,20 @@ fn contradicted_text(
     )?;
     let json = serde_json::to_string(&best.arithmetic.step)?;
     writeln!(out, "            {json}")?;
-    let families = |list: &mut Vec<(&'static str, usize)>| {
-        for mismatch in &best.cases {
-            let family = suite.cases[mismatch.case].family;
-            match list.iter_mut().find(|(name, _)| *name == family) {
-                Some((_, n)) => *n += 1,
-                None => list.push((family, 1)),
-            }
+    let mut families: Vec<(&str, usize)> = Vec::new();
+    for mismatch in &best.cases {
+        let family = suite.cases[mismatch.case].family;
+        match families.iter_mut().find(|(name, _)| *name == family) {
+            Some((_, n)) => *n += 1,
+            None => families.push((family, 1)),
         }
-    };
-    let mut list = Vec::new();
-    families(&mut list);
-    let list: Vec<_> = list.iter().map(|(name, n)| format!("{n} {name}")).collect();
-    writeln!(out, "  families  {}\n", list.join(", "))?;
-    // The cases that say most, first.
+    }
+    let families: Vec<_> = families
+        .iter()
+        .map(|(name, n)| format!("{n} {name}"))
+        .collect();
+    writeln!(out, "  families  {}\n", families.join(", "))?;
+    // The cases that refute most come first.
     let mut order: Vec<&Mismatch> = Vec::new();
     for (case, refuted) in &best.witnesses {
         writeln!(

@@ -89,7 +89,7 @@ impl Inspect {
         let only = (meant.len() == 1).then_some(meant.start);
         let named = only.is_some() && path != container.file().path();
         let arrays: Vec<_> = meant.map(array).collect();
-        // One that was asked for by name is not a line in a list.
+        // An array requested by name is an error of its own, not a line of a list.
         if let Some(Array {
             found: Found::NotRead { error },
             ..
@@ -113,10 +113,9 @@ impl Inspect {
         let tensor = source.tensor(format.unwrap_or(header.descr.as_stored()))?;
         let counts = format.map(|format| {
             let census = Census::of(&tensor);
-            let [min, max] = [0, 1].map(|which| {
-                let extremes = census.extremes();
-                extremes.map(|extremes| decimal(format, extremes[which]))
-            });
+            let extremes = census.extremes();
+            let [min, max] =
+                [0, 1].map(|which| extremes.map(|codes| decimal(format, codes[which])));
             Counts {
                 nan: census.nan,
                 infinite: census.infinite,
@@ -167,7 +166,7 @@ fn text(file: &File, out: &mut dyn Write) -> io::Result<()> {
     for row in &rows {
         let mut line = format!("  {:names$}", row[0]);
         for (column, cell) in row.iter().enumerate().skip(1) {
-            // Numbers end where those of other lines do.
+            // Numbers are aligned to the right.
             let width = if row.len() > 2 { widths[column] } else { 0 };
             line += &match column {
                 4..=9 => format!("  {cell:>width$}"),
@@ -179,37 +178,25 @@ fn text(file: &File, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One line of it.
+/// One line of the table.
 fn cells(array: &Array) -> Vec<String> {
     let name = array.name.as_deref().unwrap_or("-");
-    let mut cells = vec![escaped(name)];
+    let name = escaped(name);
     let read = match &array.found {
-        Found::NotRead { error } => {
-            cells.push(format!("not read: {error}"));
-            return cells;
-        }
+        Found::NotRead { error } => return vec![name, format!("not read: {error}")],
         Found::Read(read) => read,
     };
-    cells.push(read.descr.clone());
-    cells.push(
-        read.format
-            .map_or("-".to_owned(), |format| format.to_string()),
-    );
-    cells.push(shape_text(&read.shape));
+    let format = read.format;
+    let format = format.map_or("-".to_owned(), |format| format.to_string());
+    let mut cells = vec![name, read.descr.clone(), format, shape_text(&read.shape)];
     cells.extend(match &read.counts {
         None => vec!["-".to_owned(); 6],
         Some(counts) => {
             let or = |number: &Option<String>| number.clone().unwrap_or("-".to_owned());
-            let [min, max] = [&counts.min, &counts.max].map(or);
-            let Counts {
-                nan,
-                infinite,
-                zero,
-                subnormal,
-                ..
-            } = counts;
-            let counts = [nan, infinite, zero, subnormal].map(u64::to_string);
-            counts.into_iter().chain([min, max]).collect()
+            let extremes = [&counts.min, &counts.max].map(or);
+            let counts = [counts.nan, counts.infinite, counts.zero, counts.subnormal];
+            let counts = counts.map(|count| count.to_string());
+            counts.into_iter().chain(extremes).collect()
         }
     });
     cells.push(read.payload_sha256.clone());

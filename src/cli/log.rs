@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 
-use super::reports::time;
-use super::{Ending, Refuted, documents, show};
+use super::args::signer;
+use super::show::{self, is_stdout};
+use super::values::time;
+use super::{Ending, Refuted};
 use crate::commit::leaf;
 use crate::io::{MAX_DOCUMENT, Output, Outputs, escaped_path, read_bytes, read_text};
 use crate::sign::Signer;
@@ -147,11 +149,7 @@ pub struct Twice {
     quiet: bool,
 }
 
-fn leaves(path: &Path) -> Result<Leaves> {
-    Leaves::read(path).map_err(|error| named(error, path))
-}
-
-/// Files name themselves.
+/// Adds the file's name, which errors of reading have already.
 fn named(error: TlogError, path: &Path) -> anyhow::Error {
     match error {
         TlogError::File(error) => error.into(),
@@ -164,70 +162,69 @@ fn note(path: &Path) -> Result<Note> {
     Note::parse(&text).with_context(|| escaped_path(path))
 }
 
-/// Writes a text to its output, which must not overwrite an input.
-fn write(text: &str, output: &Path, role: &str, read: &[(&str, &Path)]) -> Result<Ending> {
-    let mut outputs = Outputs::new();
-    for (role, path) in read {
-        outputs.protect(role, path);
-    }
+/// Writes a text to its output.
+fn write(text: &str, output: &Path, role: &str, outputs: &mut Outputs) -> Result<()> {
     let output = outputs.open(role, output)?;
-    output.commit(|out| out.write_all(text.as_bytes()))?;
-    Ok(Ending::Done)
+    Ok(output.commit(|out| out.write_all(text.as_bytes()))?)
 }
 
 impl MakeCheckpoint {
-    pub fn run(self) -> Result<Ending> {
-        let signer = documents::signer(&self.log_key)?;
-        let log = leaves(&self.log)?;
+    pub fn run(self) -> Result<()> {
+        let mut outputs = Outputs::new();
+        outputs.protect("the log", &self.log);
+        let signer = signer(&self.log_key, &mut outputs)?;
+        let log = Leaves::read(&self.log)?;
         let checkpoint = log.checkpoint();
-        let checkpoint =
-            checkpoint.ok_or_else(|| anyhow!("{}: has no leaves yet", escaped_path(&self.log)))?;
-        let signed = checkpoint
-            .sign(&signer)
-            .map_err(|error| named(error, &self.log))?;
-        let read: [(&str, &Path); 2] = [("the log", &self.log), ("the key", &self.log_key)];
-        write(&signed.bytes(), &self.output, "the checkpoint", &read)
+        let checkpoint = checkpoint
+            .with_context(|| format!("{}: has no leaves yet", escaped_path(&self.log)))?;
+        let signed = checkpoint.sign(&signer);
+        let signed = signed.map_err(|error| named(error, &self.log))?;
+        write(
+            &signed.bytes(),
+            &self.output,
+            "the checkpoint",
+            &mut outputs,
+        )
     }
 }
 
 impl Ask {
-    pub fn run(self) -> Result<Ending> {
-        let log = leaves(&self.log)?;
+    pub fn run(self) -> Result<()> {
+        let log = Leaves::read(&self.log)?;
         let request = log.ask(self.old, &note(&self.checkpoint)?);
         let request = request.map_err(|error| named(error, &self.checkpoint))?;
-        let read: [(&str, &Path); 2] =
-            [("the log", &self.log), ("the checkpoint", &self.checkpoint)];
-        write(&request, &self.output, "the request", &read)
+        let mut outputs = Outputs::new();
+        outputs
+            .protect("the log", &self.log)
+            .protect("the checkpoint", &self.checkpoint);
+        write(&request, &self.output, "the request", &mut outputs)
     }
 }
 
 impl Prove {
-    pub fn run(self) -> Result<Ending> {
-        let log = leaves(&self.log)?;
+    pub fn run(self) -> Result<()> {
+        let log = Leaves::read(&self.log)?;
         let proof = log.prove(&bytes(&self.commitment)?, note(&self.checkpoint)?);
         let proof = proof.map_err(|error| named(error, &self.commitment))?;
-        let read: [(&str, &Path); 3] = [
-            ("the log", &self.log),
-            ("the commitment", &self.commitment),
-            ("the checkpoint", &self.checkpoint),
-        ];
-        write(&proof.text(), &self.output, "the proof", &read)
+        let mut outputs = Outputs::new();
+        outputs
+            .protect("the log", &self.log)
+            .protect("the commitment", &self.commitment)
+            .protect("the checkpoint", &self.checkpoint);
+        write(&proof.text(), &self.output, "the proof", &mut outputs)
     }
 }
 
 impl Verify {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let commitment = bytes(&self.commitment)?;
         let published = self.witnesses.published(&commitment, &self.proof);
         let published = published.map_err(|error| unproven(error, &self.proof))?;
-        if !self.quiet {
-            show::print(|out| {
-                writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
-                let lines = published.lines();
-                lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
-            })?;
-        }
-        Ok(Ending::Done)
+        show::unless(self.quiet, |out| {
+            writeln!(out, "PUBLISHED  {}", escaped_path(&self.commitment))?;
+            let lines = published.lines();
+            lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
+        })
     }
 }
 
@@ -243,7 +240,7 @@ pub fn unproven(error: anyhow::Error, path: &Path) -> anyhow::Error {
 
 impl Twice {
     pub fn run(self) -> Result<Ending> {
-        let log = leaves(&self.log)?;
+        let log = Leaves::read(&self.log)?;
         let checkpoint = Checkpoint::of_log(&note(&self.checkpoint)?, &self.log_key);
         let confirmed = checkpoint.and_then(|checkpoint| log.confirm(&checkpoint));
         confirmed.map_err(|error| named(error, &self.checkpoint))?;
@@ -258,10 +255,8 @@ impl Twice {
         }
         let several = repeated(&all);
         for places in &several {
-            let paths = places
-                .iter()
-                .map(|&place| escaped_path(&self.commitments[place]));
-            let paths: Vec<_> = paths.map(|path| path.to_string()).collect();
+            let path = |&place: &usize| escaped_path(&self.commitments[place]);
+            let paths: Vec<_> = places.iter().map(path).collect();
             show::different(&format!(
                 "there is more than one commitment to a product: {}",
                 paths.join(", ")
@@ -281,16 +276,13 @@ impl Twice {
                 log.leaves.len()
             );
         }
-        if !self.quiet {
-            let n = log.leaves.len();
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "ONCE  every product of the {n} commitments in {}",
-                    log.origin
-                )
-            })?;
-        }
+        show::unless(self.quiet, |out| {
+            let (n, origin) = (log.leaves.len(), &log.origin);
+            writeln!(
+                out,
+                "ONCE  every product of the {n} commitments in {origin}"
+            )
+        })?;
         Ok(Ending::Done)
     }
 }
@@ -317,7 +309,7 @@ pub struct LoggingArgs {
     proof: Option<PathBuf>,
 }
 
-/// A log that is open, and where the proof goes.
+/// An open log, and the proof's output.
 pub struct Logging {
     log: OpenLog,
     signer: Signer,
@@ -327,11 +319,8 @@ pub struct Logging {
 impl LoggingArgs {
     /// Reads the key before outputs are opened.
     pub fn read(&self, outputs: &mut Outputs) -> Result<Option<Signer>> {
-        let Some(path) = &self.log_key else {
-            return Ok(None);
-        };
-        outputs.protect("the key", path);
-        Ok(Some(documents::signer(path)?))
+        let key = self.log_key.as_deref();
+        key.map(|path| signer(path, outputs)).transpose()
     }
 
     /// Opens the log and the proof's output, after all other outputs. A missing log is started.
@@ -345,9 +334,9 @@ impl LoggingArgs {
         else {
             return Ok(None);
         };
-        let signer = signer.ok_or_else(|| anyhow!("--checkpoint needs --log-key"))?;
+        let signer = signer.context("--checkpoint needs --log-key")?;
         ensure!(
-            proof.as_os_str() != "-",
+            !is_stdout(proof),
             "--proof needs a file: standard output carries the commitment"
         );
         outputs.claim("the log", log)?;
@@ -363,7 +352,7 @@ impl LoggingArgs {
 }
 
 impl Logging {
-    /// Adds a commitment, and writes the proof; what is printed is the log's key as others take it.
+    /// Adds a commitment, writes the proof, and prints the log's key in the form that `--log-key` accepts.
     pub fn add(mut self, commitment: &[u8], quiet: bool) -> Result<()> {
         let proof = self.log.add(commitment, &self.signer)?;
         let text = proof.text();
@@ -371,11 +360,9 @@ impl Logging {
         let origin = &self.log.log.origin;
         let key = Key::new(origin, KeyKind::Ed25519, self.signer.public());
         let key = key.map_err(anyhow::Error::msg)?;
-        if quiet {
-            Ok(())
-        } else {
-            show::print(|out| writeln!(out, "leaf {} of the log {key}", proof.index))
-        }
+        show::unless(quiet, |out| {
+            writeln!(out, "leaf {} of the log {key}", proof.index)
+        })
     }
 }
 
@@ -401,14 +388,13 @@ pub struct WitnessArgs {
 }
 
 impl WitnessArgs {
-    /// What a proof says of a file. The file is read once: what it hashes to is what is proven.
+    /// What a proof shows about a file, whose bytes were read once: the digest of these is proven.
     pub fn published(&self, commitment: &[u8], proof: &Path) -> Result<Published> {
         let log = self.log_key.as_ref();
-        let log = log.ok_or_else(|| anyhow!("a checkpoint needs the key of its log: --log-key"))?;
-        let quorum = self.quorum;
-        let quorum = quorum.ok_or_else(|| {
-            anyhow!("give the number of witnesses that must have cosigned: --quorum")
-        })?;
+        let log = log.context("a checkpoint needs the key of its log: --log-key")?;
+        let quorum = self
+            .quorum
+            .context("give the number of witnesses that must have cosigned: --quorum")?;
         let witnesses = Witnesses::new(self.witness.clone(), quorum);
         let witnesses = witnesses.map_err(|reason| anyhow!("--witness, --quorum: {reason}"))?;
         let text = read_text(proof, "proof", MAX_DOCUMENT)?;
@@ -420,7 +406,7 @@ impl WitnessArgs {
         })
     }
 
-    /// Whether anything is said.
+    /// Whether any of these options is given.
     pub fn is_given(&self) -> bool {
         let WitnessArgs {
             log_key,

@@ -8,7 +8,7 @@ use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 use roff::{Roff, bold, roman};
 
-use super::{Cli, Ending, groups, operation};
+use super::{Cli, groups, operation};
 use crate::io::Output;
 
 /// Write manual pages: tcverify.1 and one per command
@@ -26,7 +26,7 @@ pub struct ManPages {
 }
 
 impl ManPages {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut program = Cli::command().disable_help_subcommand(true);
         program.build();
         let mut pages = Vec::new();
@@ -40,7 +40,7 @@ impl ManPages {
             let page_output = Output::prepare(&self.output.join(name))?;
             page_output.commit(|out| out.write_all(&page))?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
@@ -147,11 +147,11 @@ const EXIT: &str = "Exit codes: ";
 /// The command's own text, or that of its nearest parent other than the program.
 fn exit_status(helps: &[String]) -> String {
     let own = helps.len() - 1;
-    let said = |(i, help): (usize, &String)| {
-        let (_, said) = help.split_once(EXIT)?;
-        let said = said.split("\n'").next().unwrap_or(said);
-        (i > 0 || own == 0).then(|| said.split_whitespace().collect::<Vec<_>>().join(" "))
+    let status = |(i, help): (usize, &String)| {
+        let (_, text) = help.split_once(EXIT)?;
+        let text = text.split("\n'").next().unwrap_or(text);
+        (i > 0 || own == 0).then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    let said = helps.iter().enumerate().rev().find_map(said);
-    said.unwrap_or_else(|| "0 done, 2 anything else (standard error has the reason).".to_owned())
+    let status = helps.iter().enumerate().rev().find_map(status);
+    status.unwrap_or_else(|| "0 done, 2 anything else (standard error has the reason).".to_owned())
 }

@@ -9,17 +9,17 @@ use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
 
-/// How long work takes, in seconds: of one thread the processor time where the system tells it, so that what
-/// else the machine does counts less.
+/// How long work takes, in seconds. For one thread it is processor time where the system reports it, so that
+/// other load matters less.
 fn timed(work: impl FnOnce()) -> f64 {
     let (start, spent) = (Instant::now(), processor_time());
     work();
     let elapsed = start.elapsed();
-    // What a thread has spent is known once it stops: a moment after the work.
+    // The system accounts a thread's time when it stops, a moment after the work.
     std::thread::sleep(Duration::from_millis(2));
     let spent = spent.zip(processor_time());
     let spent = spent.map(|(before, after)| after.saturating_sub(before));
-    // Of a thread that did not stop, it lags behind by a tick of the scheduler.
+    // The time of a thread that did not stop lags by a tick of the scheduler.
     let spent = spent.filter(|spent| *spent > Duration::from_millis(10));
     match rayon::current_num_threads() {
         1 => spent.unwrap_or(elapsed).as_secs_f64(),
@@ -27,7 +27,7 @@ fn timed(work: impl FnOnce()) -> f64 {
     }
 }
 
-/// What the threads of this process have spent so far: the first number of each one's `schedstat` (Linux).
+/// Processor time of this process's threads so far: the first number of each `schedstat` (Linux).
 fn processor_time() -> Option<Duration> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?;
     let spent = threads.map(|thread| {
@@ -46,7 +46,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// What both took, in seconds: the medians, and that of the ratios of the second by the first.
+    /// Seconds of both kinds of work and the ratio of the second to the first, each as a median.
     pub fn in_turn(self, mut first: impl FnMut(), mut second: impl FnMut()) -> Medians {
         let start = Instant::now();
         let mut times: Vec<[f64; 2]> = Vec::new();
@@ -103,7 +103,7 @@ impl Settings {
     }
 }
 
-/// Which kind of processor this is: `AuthenticAMD 26 2`; what Linux does not tell is the architecture's name.
+/// The processor, such as `AuthenticAMD 26 2`; without Linux's file the name of the architecture.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |name: &str| {
@@ -143,7 +143,7 @@ impl Random {
         }
         let bias = format.bias() as u64;
         let width = format.bytes();
-        // Large ones, too: nothing but the payload is held.
+        // Large tensors, too: only the payload is in memory.
         let mut payload = vec![0; count * width];
         for code in payload.chunks_exact_mut(width) {
             let random = self.0.word();

@@ -15,7 +15,7 @@ macro_rules! commands {
         impl $name {
             pub fn run(self) -> anyhow::Result<$crate::cli::Ending> {
                 match self {
-                    $($name::$command(command) => command.run(),)*
+                    $($name::$command(command) => command.run().map($crate::cli::Ending::from),)*
                 }
             }
         }
@@ -34,7 +34,6 @@ mod commit;
 mod compare;
 mod completions;
 mod digest;
-mod documents;
 mod engines;
 mod explain;
 mod features;
@@ -191,6 +190,12 @@ impl Ending {
     }
 }
 
+impl From<()> for Ending {
+    fn from((): ()) -> Ending {
+        Ending::Done
+    }
+}
+
 impl From<Verdict> for Ending {
     fn from(verdict: Verdict) -> Ending {
         Ending::of(verdict != Verdict::Different)
@@ -255,7 +260,7 @@ pub fn run_captured(words: &[OsString], stdin: Vec<u8>) -> Captured {
 }
 
 fn exit_code(words: &[OsString]) -> u8 {
-    // What is wrong with a command line is coloured before it is understood.
+    // An error of the command line has colours, too, and comes before its options are known.
     show::colours_of(words.iter().skip(1).cloned());
     let cli = match operation::parsed(words) {
         Ok(cli) => cli,

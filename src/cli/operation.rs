@@ -1,7 +1,7 @@
 //! `check`, `identify`, `explain`, `replay`, `commit` and `audit` with `--op`: an operation between products in place of a product.
 //!
 //! An operation takes other arrays and options than a product, so that each of these commands stands twice in the command
-//! line: in [`Cli`], and here, chosen by `--op`. What it does is written once, for whatever [`Words`](super::args::Words) it has.
+//! line: in [`Cli`], and here, chosen by `--op`. What it does is written once, for any [`RequestArgs`](super::args::RequestArgs).
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ use super::{Cli, Command, Globals, audit, check, commit, explain, identify, repl
     name = "tcverify",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = super::MAX_WIDTH
 )]
 struct OperationCli {
     #[command(flatten)]
@@ -127,7 +127,7 @@ pub fn parsed<W: Clone + Into<OsString>>(words: &[W]) -> Result<Cli, clap::Error
     cli.map_err(|error| about_the_other(&error, &plain, of_operation).unwrap_or(error))
 }
 
-/// Whether it is a command of these with `--op`.
+/// Whether it is one of these commands, with `--op`.
 fn names_an_operation(words: &[OsString]) -> bool {
     let options = words.iter().skip(1).take_while(|word| *word != "--");
     let mut options = options.filter_map(|word| word.to_str());
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_definitions_are_sound() {
         OperationCli::command().debug_assert();
-        // Each of these commands is one of products, too.
+        // Each of these commands also exists for products.
         let products = Cli::command();
         for verb in OperationCli::command().get_subcommands() {
             assert!(products.find_subcommand(verb.get_name()).is_some());

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use super::schedules::{constants, notes};
+use super::show;
 use super::show::write_pretty;
-use super::{Ending, show};
-use crate::io::{MAX_DOCUMENT, read_text};
+use crate::io::{MAX_DOCUMENT, escaped_path, read_text};
 use crate::ops::{self, Variant, refused, variants};
 
 /// List the operations between products and their variants
@@ -44,16 +45,13 @@ pub struct Ops {
 }
 
 impl Ops {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let own = match &self.file {
             Some(path) => {
                 let text = read_text(path, "variant", MAX_DOCUMENT)?;
                 let read = Variant::from_json(&text).map_err(anyhow::Error::msg);
                 Some(read.with_context(|| {
-                    format!(
-                        "{} is not a usable variant file",
-                        crate::io::escaped_path(path)
-                    )
+                    format!("{} is not a usable variant file", escaped_path(path))
                 })?)
             }
             None => None,
@@ -73,7 +71,7 @@ impl Ops {
         let some = own.is_some() || self.operation.is_some();
         if self.raw {
             show::print(|out| write_pretty(chosen[0], out))?;
-            return Ok(Ending::Done);
+            return Ok(());
         }
         show::either(self.json, &chosen, |out| {
             if some {
@@ -81,8 +79,7 @@ impl Ops {
             } else {
                 list(&chosen, out)
             }
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
@@ -118,27 +115,8 @@ fn describe(variant: &Variant, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(out, "  arrays {}", variant.rule.arrays().join(", "))?;
     writeln!(out, "  sha256 {}\n", variant.sha256())?;
-    for constant in variant.constants() {
-        let known = variant
-            .known_by(&constant.name)
-            .expect("checked when it was read");
-        let value = constant.value.to_string();
-        let source = known.source.join(", ");
-        writeln!(
-            out,
-            "  {:<28} {value:<16} {:<11} {source}",
-            constant.name, known.evidence
-        )?;
-        if let Some(note) = &known.note {
-            writeln!(out, "  {:<28} {:<16} {:<11} {note}", "", "", "")?;
-        }
-    }
-    writeln!(out)?;
-    for note in &variant.notes {
-        writeln!(out, "  {note}")?;
-    }
-    for (key, source) in &variant.sources {
-        writeln!(out, "  [{key}] {source}")?;
-    }
+    let known = |constant: &str| variant.known_by(constant);
+    constants(&variant.constants(), known, [28, 16], out)?;
+    notes(&variant.notes, &variant.sources, out)?;
     writeln!(out)
 }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use crate::io::{deceives, escaped_json, without_commands};
 
-/// Writes lines without what moves a cursor, hides, turns text around or is a command to a CI server;
-/// with colours. In a JSON document the same is said in JSON's own way.
+/// Writes lines with colours, and escapes what moves a cursor, hides or reverses text, or is a command to a CI
+/// server. In a JSON document the escapes are JSON's.
 pub struct Plain<'a> {
     out: &'a mut dyn Write,
     line: Vec<u8>,
@@ -27,7 +27,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The last line, if nothing ended it.
+    /// Writes the last line, if it has no end.
     pub fn finish(mut self) -> io::Result<()> {
         self.end()
     }
@@ -65,7 +65,7 @@ impl Write for Plain<'_> {
         Ok(bytes.len())
     }
 
-    /// Whole lines are through already; of one that goes on nothing is known yet.
+    /// Whole lines have been written; an incomplete one waits for its end.
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -85,12 +85,11 @@ fn shown(line: &str) -> String {
         }
         rest = &rest[c.len_utf8()..];
         match c {
-            '\n' => shown.push(c),
-            c if !deceives(c) => shown.push(c),
+            c if c == '\n' || !deceives(c) => shown.push(c),
             c => shown.extend(c.escape_default()),
         }
     }
-    // Colours are taken away before a log is written, so they hide no command.
+    // CI servers remove colours before they look for commands, so colours must not hide one.
     let bare = if coloured {
         String::from_utf8_lossy(&strip_ansi_escapes::strip(&shown)).into_owned()
     } else {

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tcverify_kernels::Native;
 
-use super::values::{accumulator_format, operand_format, scale_format};
+use super::values::{accumulator_format, named, operand_format, scale_format};
 use super::{Ending, show};
 use crate::emu::{Catalogue, Scale};
 use crate::num::Format;
@@ -71,7 +70,7 @@ pub struct Probe {
     scale_block: Option<usize>,
 
     /// Run an instruction of this computer's CPU, and compare its answers with its model
-    #[arg(long, value_name = "INSTRUCTION", value_parser = native(), conflicts_with_all = ["dtype", "dtype_b", "acc", "scale_dtype", "output"])]
+    #[arg(long, value_name = "INSTRUCTION", value_parser = named(&Native::ALL, |native| native.name().to_owned()), conflicts_with_all = ["dtype", "dtype_b", "acc", "scale_dtype", "output"])]
     run_here: Option<Native>,
 
     /// Directory to create
@@ -90,13 +89,6 @@ pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
         integer if integer.is_integer() => Format::Int32,
         _ => Format::Fp32,
     })
-}
-
-/// Instructions of processors, by name.
-fn native() -> impl TypedValueParser<Value = Native> {
-    let find = |name: String| Native::ALL.into_iter().find(|one| one.name() == name);
-    PossibleValuesParser::new(Native::ALL.map(Native::name))
-        .map(move |name| find(name).expect("one of them"))
 }
 
 /// Where the catalogue has the instructions of processors.
@@ -118,40 +110,38 @@ fn run_here(native: Native, quiet: bool) -> Result<Ending> {
     let differing: Vec<usize> = (0..answers.len())
         .filter(|&i| answers[i] != expected[i])
         .collect();
-    if !quiet {
-        show::print(|out| {
-            let all = answers.len();
-            match differing.len() {
-                0 => writeln!(
-                    out,
-                    "IDENTICAL  all {all} answers of {} equal the model's, bit for bit",
-                    native.name()
-                )?,
-                some => writeln!(
-                    out,
-                    "DIFFERENT  {some} of {all} answers of {} differ from the model's",
-                    native.name()
-                )?,
-            }
+    show::unless(quiet, |out| {
+        let all = answers.len();
+        match differing.len() {
+            0 => writeln!(
+                out,
+                "IDENTICAL  all {all} answers of {} equal the model's, bit for bit",
+                native.name()
+            )?,
+            some => writeln!(
+                out,
+                "DIFFERENT  {some} of {all} answers of {} differ from the model's",
+                native.name()
+            )?,
+        }
+        writeln!(
+            out,
+            "\n  model     {} {}: {}",
+            choice.architecture.name,
+            choice.instruction.name,
+            choice.arithmetic.step.summary()
+        )?;
+        writeln!(out, "  SHA-256   {}", choice.arithmetic.sha256())?;
+        for &i in differing.iter().take(10) {
+            let case = &suite.cases[i];
             writeln!(
                 out,
-                "\n  model     {} {}: {}",
-                choice.architecture.name,
-                choice.instruction.name,
-                choice.arithmetic.step.summary()
+                "  case {i:>5}  {}: answer {:x}, model {:x}",
+                case.purpose, answers[i], expected[i]
             )?;
-            writeln!(out, "  SHA-256   {}", choice.arithmetic.sha256())?;
-            for &i in differing.iter().take(10) {
-                let case = &suite.cases[i];
-                writeln!(
-                    out,
-                    "  case {i:>5}  {}: answer {:x}, model {:x}",
-                    case.purpose, answers[i], expected[i]
-                )?;
-            }
-            Ok(())
-        })?;
-    }
+        }
+        Ok(())
+    })?;
     Ok(Ending::of(differing.is_empty()))
 }
 
@@ -174,29 +164,27 @@ impl Probe {
         let suite = Suite::scaled(dtype, b, accumulator, scale);
         let suite = suite.map_err(anyhow::Error::msg)?;
         folder::write(&suite, &output)?;
-        if !self.quiet {
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "{} cases for {}, K = {}  {}\n",
-                    suite.cases.len(),
-                    suite.formats(),
-                    suite.k,
-                    crate::io::escaped_path(&output)
-                )?;
-                let mut families: Vec<(&str, usize, &str)> = Vec::new();
-                for case in &suite.cases {
-                    match families.last_mut() {
-                        Some((family, n, _)) if *family == case.family => *n += 1,
-                        _ => families.push((case.family, 1, case.tells)),
-                    }
+        show::unless(self.quiet, |out| {
+            writeln!(
+                out,
+                "{} cases for {}, K = {}  {}\n",
+                suite.cases.len(),
+                suite.formats(),
+                suite.k,
+                crate::io::escaped_path(&output)
+            )?;
+            let mut families: Vec<(&str, usize, &str)> = Vec::new();
+            for case in &suite.cases {
+                match families.last_mut() {
+                    Some((family, n, _)) if *family == case.family => *n += 1,
+                    _ => families.push((case.family, 1, case.tells)),
                 }
-                for (family, n, tells) in families {
-                    writeln!(out, "  {family:<12} {n:>5}  {tells}")?;
-                }
-                Ok(())
-            })?;
-        }
+            }
+            for (family, n, tells) in families {
+                writeln!(out, "  {family:<12} {n:>5}  {tells}")?;
+            }
+            Ok(())
+        })?;
         Ok(Ending::Done)
     }
 }

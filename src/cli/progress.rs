@@ -28,7 +28,7 @@ impl Bar {
         Bar {
             bar,
             started: Instant::now(),
-            // Where nothing may ever be drawn, it counts as drawn.
+            // Without a terminal it counts as drawn, so that it never is.
             drawn: AtomicBool::new(
                 Console::current().is_some() || !std::io::stderr().is_terminal(),
             ),

@@ -6,13 +6,13 @@ use anyhow::Result;
 use clap::Args;
 use sha2::Digest;
 
-use super::args::{MemoryArgs, OperationHint, ProductArgs, Words, is_npy, said, said_of};
+use super::args::{MemoryArgs, OperationHint, ProductArgs, RequestArgs, in_options, is_npy};
 use super::progress::Bar;
+use super::show;
 use super::values::result_format;
-use super::{Ending, show};
 use crate::check::{Check, Request};
 use crate::io::npy::write_header;
-use crate::io::{Outputs, escaped_path, hex};
+use crate::io::{Outputs, hex};
 use crate::num::Format;
 
 /// Compute D as the chosen tensor core would, and write it
@@ -25,15 +25,15 @@ Examples:
 
 The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes reads as bfloat16;
 '-o -' writes to standard output.")]
-pub struct Replay<W: Words> {
+pub struct Replay<A: RequestArgs> {
     #[command(flatten)]
-    words: W,
+    args: A,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
     /// Where to write the result
-    #[arg(long = W::OUTPUT, short = 'o', value_name = "D.npy")]
+    #[arg(long = A::OUTPUT, short = 'o', value_name = "D.npy")]
     file: PathBuf,
 
     /// Do not print the result's digest
@@ -56,19 +56,19 @@ pub struct ReplayedProduct {
     d_dtype: Option<Format>,
 }
 
-impl Words for ReplayedProduct {
+impl RequestArgs for ReplayedProduct {
     fn request(&self) -> Result<Request> {
         let fields = self.product.naming(None, self.d_dtype);
-        said(fields.and_then(Check::try_from)).map(Request::from)
+        in_options(fields.and_then(Check::try_from)).map(Request::from)
     }
 }
 
-impl<W: Words> Replay<W> {
-    pub fn run(self) -> Result<Ending> {
+impl<A: RequestArgs> Replay<A> {
+    pub fn run(self) -> Result<()> {
         let path = &self.file;
         is_npy(path)?;
-        let request = self.words.request()?;
-        let prepared = said_of(&request, request.prepare_in(&self.memory.files()))?;
+        let request = self.args.request()?;
+        let prepared = self.memory.prepare(&request)?;
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let output = outputs.open(request.called(), path)?;
@@ -88,11 +88,6 @@ impl<W: Words> Replay<W> {
             // Before the file becomes visible.
             streamed.map_err(std::io::Error::other)
         })?;
-        let to_stdout = path.as_os_str() == "-";
-        if !self.quiet && !to_stdout {
-            let digest = hex(&hash.finalize());
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(path)))?;
-        }
-        Ok(Ending::Done)
+        show::written(path, hex(&hash.finalize()), self.quiet)
     }
 }

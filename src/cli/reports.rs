@@ -3,18 +3,21 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::values::word;
-use super::{Ending, documents, show};
+use super::Ending;
+use super::args::signer;
+use super::show::{self, is_stdout};
+use super::values::{time, word};
 use crate::attest::{Claims, Envelope, Kind, PAYLOAD_TYPE};
 use crate::commit::Hash;
 use crate::io::{Output, Outputs};
 use crate::report::{Layout, Report, View, write_json};
 use crate::sign::Signer;
-use crate::tlog::{posix_of, rfc3339};
+use crate::tlog::rfc3339;
 
 /// The environment variable that names the file to which steps of GitHub Actions append.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -74,6 +77,7 @@ pub struct PageArgs {
 }
 
 /// The destinations, opened.
+#[derive(Default)]
 pub struct Destinations {
     pub json: Option<Output>,
     pub junit: Option<Output>,
@@ -81,7 +85,7 @@ pub struct Destinations {
     /// What a step of GitHub Actions has to say; steps append to it.
     pub summary: Option<Output>,
     pub html: Option<Output>,
-    attest: Option<Attesting>,
+    pub attest: Option<Attesting>,
     /// Whether one of them takes the place of the text.
     pub to_stdout: bool,
 }
@@ -109,18 +113,19 @@ impl ReportArgs {
 }
 
 impl FormArgs {
-    /// Opens them, so that an unwritable place does not cost a replay.
+    /// Opens them before the work: an unwritable place must not cost a replay.
     ///
     /// # Errors
     /// If one cannot be written, would overwrite what is read, or is named twice.
     pub fn open(&self, outputs: &mut Outputs, page: Option<&Path>) -> Result<Destinations> {
-        let paths = [&self.json, &self.junit, &self.markdown].map(Option::as_deref);
-        let to_stdout = paths.contains(&Some(Path::new("-"))) || page == Some(Path::new("-"));
+        let [json, junit, markdown] =
+            [&self.json, &self.junit, &self.markdown].map(Option::as_deref);
+        let paths = [json, junit, markdown, page];
+        let to_stdout = paths.into_iter().flatten().any(is_stdout);
         ensure!(
             !(to_stdout && self.github),
             "--github and a report to \"-\" cannot both use standard output"
         );
-        let [json, junit, markdown] = paths;
         Ok(Destinations {
             json: outputs.open_if("the JSON report", json)?,
             junit: outputs.open_if("the JUnit report", junit)?,
@@ -142,7 +147,7 @@ impl FormArgs {
 }
 
 impl Destinations {
-    /// Writes every form of a view; `json` writes the document, `claims` says what of it is signed.
+    /// Writes every form of a view; `json` writes the document, and `claims` are what is signed.
     pub fn publish(
         self,
         view: &View,
@@ -175,23 +180,22 @@ impl Destinations {
 }
 
 impl FormArgs {
-    /// Writes and prints every form of a view, as [`Destinations::publish`] and [`FormArgs::print`] do.
+    /// Writes and prints every form of a document and its view.
     pub fn tell(
         &self,
-        destinations: Destinations,
+        to: Destinations,
         view: &View,
-        json: impl Fn(&mut dyn Write) -> io::Result<()>,
+        document: &impl Serialize,
         claims: impl FnOnce() -> io::Result<Option<Claims>>,
     ) -> Result<()> {
-        let to_stdout = destinations.to_stdout;
-        destinations.publish(view, json, claims)?;
+        let to_stdout = to.to_stdout;
+        to.publish(view, |out| write_json(document, out), claims)?;
         self.print(view, false, to_stdout)
     }
 
     /// The same of a report.
     pub fn tell_report(&self, to: Destinations, view: &View, report: &Report) -> Result<Ending> {
-        let claims = || Claims::of_report(report).map(Some);
-        self.tell(to, view, |out| write_json(report, out), claims)?;
+        self.tell(to, view, report, || Claims::of_report(report).map(Some))?;
         Ok(report.verdict.into())
     }
 
@@ -239,11 +243,6 @@ pub struct AttestArgs {
     attest_time: Option<u64>,
 }
 
-/// A time as RFC 3339 writes it, in UTC.
-pub fn time(text: &str) -> Result<u64, String> {
-    posix_of(text).ok_or_else(|| "write it in UTC, like 2026-11-23T08:00:00Z".to_owned())
-}
-
 /// Where an attestation goes, and who signs it.
 pub struct Attesting {
     output: Output,
@@ -258,29 +257,24 @@ impl AttestArgs {
         let kind = self.attest_as.unwrap_or(Kind::TestResult);
         match (kind, self.attest_time) {
             (Kind::Svr, None) if self.attest.is_some() => {
-                return Err(anyhow!("--attest-as svr needs a time: --attest-time"));
+                bail!("--attest-as svr needs a time: --attest-time");
             }
             (Kind::TestResult, Some(_)) => {
-                return Err(anyhow!(
-                    "--attest-time applies only to --attest-as svr: a test-result has no time"
-                ));
+                bail!("--attest-time applies only to --attest-as svr: a test-result has no time");
             }
             _ => {}
         }
-        let Some(path) = &self.attest_key else {
-            return Ok(None);
-        };
-        outputs.protect("the key", path);
-        Ok(Some(documents::signer(path)?))
+        let key = self.attest_key.as_deref();
+        key.map(|path| signer(path, outputs)).transpose()
     }
 
-    /// Opens the place.
+    /// Opens the output.
     pub fn open(&self, outputs: &mut Outputs, signer: Option<Signer>) -> Result<Option<Attesting>> {
         let Some((path, signer)) = self.attest.as_deref().zip(signer) else {
             return Ok(None);
         };
         ensure!(
-            path.as_os_str() != "-",
+            !is_stdout(path),
             "--attest needs a file: standard output carries the report"
         );
         Ok(Some(Attesting {
@@ -295,7 +289,7 @@ impl AttestArgs {
 impl Attesting {
     /// Writes it; `json` writes the report, which it names by its SHA-256. Without claims there is no verdict, and
     /// nothing is signed.
-    pub fn publish(
+    fn publish(
         self,
         claims: Option<Claims>,
         json: impl Fn(&mut dyn Write) -> io::Result<()>,

@@ -25,7 +25,7 @@ struct Line {
     check: CheckArgs,
 }
 
-/// Names that shells, options and containers have plans for.
+/// Names that shells, options and containers would interpret.
 fn path() -> impl Strategy<Value = PathBuf> {
     let part = select(vec![
         "a.npy",
@@ -106,7 +106,7 @@ fn value(field: &FieldAbout) -> BoxedStrategy<Value> {
         ("d_dtype", _) => one_of(&["fp32", "fp16", "bf16", "e4m3", "e5m2", "fp64", "int32"]),
         ("ttnn", _) => json("[A-Z(][ -~]{1,9}"),
         ("schedule", _) => one_of(&["plain", "cutlass-sm80", "no such"]),
-        // Words that a shell and an option have plans for; whether they are a kernel's nobody has asked yet.
+        // Text that a shell or an option would interpret; whether it names a kernel is decided later.
         ("kernel", _) => one_of(&[
             "algo=66,stages=35",
             "nvjet_sm90_tst_64x104_64x10_4x1_v_bz_splitK_TNT",

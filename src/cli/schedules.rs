@@ -1,14 +1,18 @@
 //! `tcverify schedules`: which schedules are known, and with what evidence.
 
+use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 
+use super::show;
 use super::show::write_pretty;
-use super::{Ending, show};
 use crate::check::schedule::read;
+use crate::emu::KnownBy;
 use crate::emu::schedule::{Schedule, presets};
+use crate::emu::step::Constant;
 use crate::report::Scheduled;
 
 /// List the schedules: how kernels chain an instruction over K
@@ -40,7 +44,7 @@ pub struct Schedules {
 }
 
 impl Schedules {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let own = self.file.as_deref().map(read).transpose()?;
         let chosen: Vec<&Schedule> = match (&own, &self.name) {
             (Some(own), _) => vec![own],
@@ -50,7 +54,7 @@ impl Schedules {
         let one = own.is_some() || self.name.is_some();
         if self.raw {
             show::print(|out| write_pretty(chosen[0], out))?;
-            return Ok(Ending::Done);
+            return Ok(());
         }
         let rows = chosen.iter().map(|schedule| Scheduled::plainly(schedule));
         show::either(self.json, &rows.collect::<Vec<_>>(), |out| {
@@ -67,36 +71,49 @@ impl Schedules {
                 }
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
-fn describe(schedule: &Schedule, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+fn describe(schedule: &Schedule, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}\n", schedule.name, schedule.title)?;
     writeln!(out, "  {}", schedule.spec.summary())?;
     writeln!(out, "  sha256 {}\n", schedule.spec.sha256())?;
-    for constant in schedule.spec.constants() {
-        let known = schedule
-            .known_by(&constant.name)
-            .expect("checked when it was read");
-        writeln!(
-            out,
-            "  {:<18} {:<12} {:<11} {}",
-            constant.name,
-            constant.value.to_string(),
-            known.evidence,
-            known.source.join(", ")
-        )?;
+    let known = |constant: &str| schedule.known_by(constant);
+    constants(&schedule.spec.constants(), known, [18, 12], out)?;
+    notes(&schedule.notes, &schedule.sources, out)
+}
+
+/// Constants with their evidence and sources; the widths are those of names and values.
+pub fn constants<'a>(
+    constants: &[Constant],
+    known_by: impl Fn(&str) -> Option<&'a KnownBy>,
+    [a, b]: [usize; 2],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for Constant { name, value } in constants {
+        let known = known_by(name).expect("checked when it was read");
+        let (value, evidence) = (value.to_string(), known.evidence);
+        let source = known.source.join(", ");
+        writeln!(out, "  {name:<a$} {value:<b$} {evidence:<11} {source}")?;
         if let Some(note) = &known.note {
-            writeln!(out, "  {:<18} {:<12} {:<11} {note}", "", "", "")?;
+            writeln!(out, "  {:<a$} {:<b$} {:<11} {note}", "", "", "")?;
         }
     }
+    Ok(())
+}
+
+/// Notes, and what the keys of sources stand for.
+pub fn notes(
+    notes: &[String],
+    sources: &BTreeMap<String, String>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out)?;
-    for note in &schedule.notes {
+    for note in notes {
         writeln!(out, "  {note}")?;
     }
-    for (key, source) in &schedule.sources {
+    for (key, source) in sources {
         writeln!(out, "  [{key}] {source}")?;
     }
     Ok(())

@@ -1,18 +1,17 @@
 //! `tcverify screen`: find the GPU that computes wrong results.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::args::{Unsaid, said};
+use super::args::{Unsaid, in_options};
 use super::progress::Bar;
-use super::reports::AttestArgs;
+use super::reports::{AttestArgs, Destinations};
 use super::screen_challenge::{Answering, Challenge, Commit, Trust};
 use super::screen_record::Record;
-use super::values::word;
+use super::values::{word, word_of};
 use super::{Ending, show};
 use crate::check::Fields;
 use crate::emu::step::Reload;
@@ -65,7 +64,7 @@ pub struct Make {
     arch: String,
 
     /// Size of the suite
-    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = level())]
+    #[arg(long, value_name = "LEVEL", default_value = "quick", value_parser = word_of::<Level>(|level| *level != Level::Recorded))]
     suite: Level,
 
     /// Schedule of the fleet's library for floating-point products; by default one chain
@@ -194,17 +193,8 @@ pub struct Judge {
     quiet: bool,
 }
 
-/// A level that is made of an architecture.
-fn level() -> impl TypedValueParser<Value = Level> {
-    let made = Level::ALL
-        .iter()
-        .filter(|(level, _, _)| *level != Level::Recorded);
-    let values = made.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
-    PossibleValuesParser::new(values).map(|word| Level::of_word(&word).expect("listed above"))
-}
-
 impl Make {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         let output = outputs.open("the suite", &self.output)?;
         let mut fields = Fields {
@@ -214,7 +204,7 @@ impl Make {
             reload: self.reload,
             ..Fields::default()
         };
-        said(self.open.fill(&mut fields))?;
+        in_options(self.open.fill(&mut fields))?;
         let library = Library {
             fields,
             kernels: self.kernel,
@@ -223,17 +213,14 @@ impl Make {
         let suite = make(&self.arch, self.suite, &library, &Bar::new())?;
         let text = suite.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if self.quiet || self.output.as_os_str() == "-" {
-            return Ok(Ending::Done);
-        }
-        let bytes = text.len();
-        show::print(|out| {
+        show::unless(self.quiet || show::is_stdout(&self.output), |out| {
             writeln!(
                 out,
-                "{} {}: {} products, {bytes} bytes  {}",
+                "{} {}: {} products, {} bytes  {}",
                 suite.arch,
                 suite.level.word(),
                 suite.products.len(),
+                text.len(),
                 escaped_path(&self.output)
             )?;
             writeln!(out, "\n  suite  {}\n", suite.id())?;
@@ -252,8 +239,7 @@ impl Make {
                 )?;
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
@@ -278,26 +264,16 @@ impl Run {
         let written = results.signed(signer.as_ref())?;
         output.commit(|out| out.write_all(&written))?;
         let (compared, wrong) = (results.compared(), results.wrong());
-        if !self.quiet && self.output.as_os_str() != "-" {
-            let path = escaped_path(&self.output);
-            show::print(|out| match (suite.challenge.is_some(), wrong) {
-                (true, _) => writeln!(
-                    out,
-                    "ANSWERED  {compared} results of a simulated device  {path}"
-                ),
-                (false, 0) => writeln!(
-                    out,
-                    "RIGHT  0 of {compared} results of a simulated device are wrong  {path}"
-                ),
-                (false, _) => {
-                    writeln!(
-                        out,
-                        "WRONG  {wrong} of {compared} results of a simulated device are wrong  {path}"
-                    )
-                }
-            })?;
-        }
-        Ok(Ending::of(suite.challenge.is_some() || wrong == 0))
+        let answers = suite.challenge.is_some();
+        show::unless(self.quiet || show::is_stdout(&self.output), |out| {
+            let found = match wrong {
+                _ if answers => format!("ANSWERED  {compared} results of a simulated device"),
+                0 => format!("RIGHT  0 of {compared} results of a simulated device are wrong"),
+                n => format!("WRONG  {n} of {compared} results of a simulated device are wrong"),
+            };
+            writeln!(out, "{found}  {}", escaped_path(&self.output))
+        })?;
+        Ok(Ending::of(answers || wrong == 0))
     }
 }
 
@@ -320,7 +296,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
         if inside.is_empty() {
-            return Err(anyhow!("{}: has no results (*.json)", escaped_path(path)));
+            bail!("{}: has no results (*.json)", escaped_path(path));
         }
         inside.sort();
         all.extend(inside);
@@ -342,37 +318,31 @@ impl Judge {
         let json = outputs.open_if("the JSON", self.json.as_ref())?;
         let html = outputs.open_if("the page", self.html.as_ref())?;
         let metrics = outputs.open_if("the metrics", self.prometheus.as_ref())?;
-        let xml = outputs.open_if("the JUnit file", self.junit.as_ref())?;
+        let junit = outputs.open_if("the JUnit file", self.junit.as_ref())?;
         let attest = self.attest.open(&mut outputs, signer)?;
         let (mut all, mut hashed) = (Vec::new(), Vec::new());
         for path in &files {
             let (results, sha256) = Results::read(path, &suite, id)?;
-            let name = escaped_path(path).to_string();
+            let name = escaped_path(path);
             hashed.push((name.clone(), sha256));
             all.push((name, results));
         }
         let fleet = judge(&suite, id, all, &keys)?;
         let view = fleet.view();
-        if let Some(output) = json {
-            output.commit(|out| out.write_all(fleet.json().as_bytes()))?;
-        }
-        if let Some(output) = html {
-            output.commit(|out| view.html(out))?;
-        }
         if let Some(output) = metrics {
             output.commit(|out| prometheus(&fleet, out))?;
         }
-        if let Some(output) = xml {
-            output.commit(|out| view.junit(out))?;
-        }
-        if let Some(attest) = attest {
-            let claims = fleet.claims(hashed);
-            attest.publish(Some(claims), |out| out.write_all(fleet.json().as_bytes()))?;
-        }
-        let written = [&self.json, &self.html, &self.prometheus, &self.junit];
-        let to_stdout = written
-            .iter()
-            .any(|path| path.as_deref() == Some(Path::new("-")));
+        let reports = Destinations {
+            json,
+            html,
+            junit,
+            attest,
+            ..Destinations::default()
+        };
+        let json = |out: &mut dyn Write| out.write_all(fleet.json().as_bytes());
+        reports.publish(&view, json, || Ok(Some(fleet.claims(hashed))))?;
+        let mut written = [&self.json, &self.html, &self.prometheus, &self.junit].into_iter();
+        let to_stdout = written.any(|path| path.as_deref().is_some_and(show::is_stdout));
         if !self.quiet && !to_stdout {
             show::view(&view)?;
         }
@@ -414,7 +384,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let (mut suite, _) = Suite::read(&self.suite)?;
         let before = suite.products.len();
         suite
@@ -422,9 +392,7 @@ impl Measure {
             .retain(|product| unit(product).contains(&self.unit));
         if suite.products.is_empty() {
             let unit = printable(&self.unit);
-            return Err(anyhow!(
-                "the name of no unit of the suite's {before} products contains {unit}"
-            ));
+            bail!("the name of no unit of the suite's {before} products contains {unit}");
         }
         let (one_in, rounds) = (self.one_in, self.rounds);
         let faults = (self.kind, self.faults);
@@ -444,8 +412,7 @@ impl Measure {
             coverage
                 .iter()
                 .try_for_each(|coverage| faults_found(coverage, out))
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 

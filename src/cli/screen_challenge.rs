@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::reports::time;
-use super::{Ending, documents, show};
+use super::args::signer;
+use super::show;
+use super::values::{sha256, time};
 use crate::commit::Hash;
-use crate::io::{Outputs, escaped_path, parse_sha256, read_text};
+use crate::io::{Outputs, escaped_path, read_text};
 use crate::screen::{COMMITMENT, Commitment, Suite, challenge};
 use crate::sign::{PublicKey, Signer};
-use crate::tlog::rfc3339;
+use crate::tlog::{posix_of, rfc3339};
 
 /// Larger than any commitment.
 const MOST_BYTES: u64 = 1 << 16;
@@ -48,10 +49,9 @@ pub struct Commit {
 }
 
 impl Commit {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
-        outputs.protect("the key", &self.key);
-        let signer = documents::signer(&self.key)?;
+        let signer = signer(&self.key, &mut outputs)?;
         let output = outputs.open("the commitment", &self.output)?;
         let commitment = Commitment {
             schema: COMMITMENT.into(),
@@ -63,11 +63,7 @@ impl Commit {
         };
         let text = serde_json::to_string(&commitment)? + "\n";
         output.commit(|out| out.write_all(text.as_bytes()))?;
-        if self.output.as_os_str() != "-" {
-            let digest = Hash::of([text.as_bytes()]);
-            show::print(|out| writeln!(out, "{digest}  {}", escaped_path(&self.output)))?;
-        }
-        Ok(Ending::Done)
+        show::written(&self.output, Hash::of([text.as_bytes()]), false)
     }
 }
 
@@ -88,7 +84,7 @@ pub struct Challenge {
     suite: PathBuf,
 
     /// SHA-256 of a node's commitment; once for every GPU
-    #[arg(long, value_name = "SHA256", required = true, value_parser = digest)]
+    #[arg(long, value_name = "SHA256", required = true, value_parser = sha256)]
     commitment: Vec<Hash>,
 
     /// A value that no node knew: 1 to 256 visible characters of ASCII
@@ -112,13 +108,8 @@ pub struct Challenge {
     quiet: bool,
 }
 
-fn digest(text: &str) -> Result<Hash, String> {
-    let digits = parse_sha256(text)?;
-    Ok(Hash::parse(&digits).expect("64 digits"))
-}
-
 impl Challenge {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let (suite, _) = Suite::read(&self.suite)?;
         let mut outputs = Outputs::new();
         outputs.protect("the suite", &self.suite);
@@ -127,22 +118,17 @@ impl Challenge {
         let challenge = challenge(&suite, self.commitment, drawn, self.products as usize)?;
         let text = challenge.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if !self.quiet && self.output.as_os_str() != "-" {
-            let count = challenge
-                .challenge
-                .as_ref()
-                .map_or(0, |c| c.commitments.len());
-            let products = challenge.products.len();
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "{} challenge: {products} products, {count} commitments  {}",
-                    challenge.arch,
-                    escaped_path(&self.output)
-                )
-            })?;
-        }
-        Ok(Ending::Done)
+        show::unless(self.quiet || show::is_stdout(&self.output), |out| {
+            let drawn = challenge.challenge.as_ref();
+            writeln!(
+                out,
+                "{} challenge: {} products, {} commitments  {}",
+                challenge.arch,
+                challenge.products.len(),
+                drawn.map_or(0, |drawn| drawn.commitments.len()),
+                escaped_path(&self.output)
+            )
+        })
     }
 }
 
@@ -160,16 +146,14 @@ pub struct Answering {
 
 impl Answering {
     pub fn read(&self, outputs: &mut Outputs) -> Result<(Option<String>, Option<Signer>)> {
-        let files = [("the key", &self.key), ("the commitment", &self.commitment)];
-        for (role, path) in files {
-            path.iter().for_each(|path| {
-                outputs.protect(role, path);
-            });
-        }
-        let text = |path: &PathBuf| read_text(path, "commitment", MOST_BYTES);
-        let commitment = self.commitment.as_ref().map(text).transpose()?;
-        let key = self.key.as_ref().map(|path| documents::signer(path));
-        Ok((commitment, key.transpose()?))
+        let mut text = |path: &PathBuf| {
+            outputs.protect("the commitment", path);
+            read_text(path, "commitment", MOST_BYTES)
+        };
+        let commitment = self.commitment.as_ref().map(&mut text).transpose()?;
+        let key = self.key.as_deref();
+        let key = key.map(|path| signer(path, outputs)).transpose()?;
+        Ok((commitment, key))
     }
 }
 
@@ -207,13 +191,12 @@ impl Trust {
         let challenge = suite
             .challenge
             .as_ref()
-            .ok_or_else(|| anyhow!("--within is of a challenge"))?;
+            .context("--within is of a challenge")?;
         let drawn = challenge
             .drawn
             .as_deref()
             .context("--within: the challenge has no time: challenge --time")?;
-        let at =
-            crate::tlog::posix_of(drawn).context("the challenge has no time that can be read")?;
+        let at = posix_of(drawn).context("the challenge has no time that can be read")?;
         let Some(took) = received.checked_sub(at) else {
             bail!("--received is before {drawn}, when the challenge was drawn");
         };

@@ -49,7 +49,7 @@ pub struct Record {
 impl Record {
     pub fn run(self) -> Result<Ending> {
         ensure!(
-            self.output.as_os_str() != "-",
+            !show::is_stdout(&self.output),
             "-o: operands belong beside the suite: name a file"
         );
         let read = batch::read(&self.manifest, None)?;
@@ -88,39 +88,37 @@ impl Record {
         })?;
         let text = suite.text()?;
         output.commit(|out| out.write_all(&text))?;
-        if !self.quiet {
-            show::print(|out| {
+        show::unless(self.quiet, |out| {
+            writeln!(
+                out,
+                "{} recorded: {} products, {} operands of {bytes} bytes  {} {}",
+                suite.arch,
+                suite.products.len(),
+                kept.len(),
+                escaped_path(&self.output),
+                escaped_path(&beside)
+            )?;
+            writeln!(out, "\n  suite  {}\n", suite.id())?;
+            for product in &suite.products {
+                let [m, n] = product.shape();
+                let (name, k) = (&product.name, product.k);
+                writeln!(out, "  {name}  {m}x{n}x{k}, right by {}", order(product))?;
+            }
+            if passed_over > 0 {
                 writeln!(
                     out,
-                    "{} recorded: {} products, {} operands of {bytes} bytes  {} {}",
-                    suite.arch,
-                    suite.products.len(),
-                    kept.len(),
-                    escaped_path(&self.output),
-                    escaped_path(&beside)
+                    "\n  {passed_over} more fit and were not drawn: --products"
                 )?;
-                writeln!(out, "\n  suite  {}\n", suite.id())?;
-                for product in &suite.products {
-                    let [m, n] = product.shape();
-                    let (name, k) = (&product.name, product.k);
-                    writeln!(out, "  {name}  {m}x{n}x{k}, right by {}", order(product))?;
-                }
-                if passed_over > 0 {
-                    writeln!(
-                        out,
-                        "\n  {passed_over} more fit and were not drawn: --products"
-                    )?;
-                }
-                for (i, (name, why)) in left_out.iter().take(SHOWN).enumerate() {
-                    let space = if i == 0 { "\n" } else { "" };
-                    writeln!(out, "{space}  left out  {}: {why}", printable(name))?;
-                }
-                match left_out.len().saturating_sub(SHOWN) {
-                    0 => Ok(()),
-                    more => writeln!(out, "  left out  {more} more"),
-                }
-            })?;
-        }
+            }
+            for (i, (name, why)) in left_out.iter().take(SHOWN).enumerate() {
+                let space = if i == 0 { "\n" } else { "" };
+                writeln!(out, "{space}  left out  {}: {why}", printable(name))?;
+            }
+            match left_out.len().saturating_sub(SHOWN) {
+                0 => Ok(()),
+                more => writeln!(out, "  left out  {more} more"),
+            }
+        })?;
         Ok(Ending::of(different == 0))
     }
 }

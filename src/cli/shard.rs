@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 
-use super::args::{CheckArgs, MemoryArgs, said};
+use super::args::{CheckArgs, MemoryArgs, in_options, signer};
 use super::progress::Bar;
 use super::reports::ReportArgs;
-use super::{Ending, documents, refuted, show};
+use super::{Ending, refuted, show};
 use crate::check::{Check, Judge, Judged};
 use crate::io::Outputs;
 use crate::shard::{Part, Plan, ShardError, merge};
@@ -156,12 +156,12 @@ pub struct Audit {
 }
 
 impl MakePlan {
-    pub fn run(self) -> Result<Ending> {
-        let mut fields = said(self.check.fields())?;
-        // A plan names D by its tree, whatever is asked for.
+    pub fn run(self) -> Result<()> {
+        let mut fields = in_options(self.check.fields())?;
+        // A plan names D by its tree, whatever the options are.
         fields.tree = Some(true);
-        let check = said(Check::try_from(fields))?;
-        let prepared = said(check.prepare_in(&self.memory.files()))?;
+        let check = in_options(Check::try_from(fields))?;
+        let prepared = in_options(check.prepare_in(&self.memory.files()))?;
         let signers = self.signer.iter().map(|path| PublicKey::read(path));
         let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let mut outputs = Outputs::new();
@@ -171,36 +171,34 @@ impl MakePlan {
         }
         let output = outputs.open("the plan", &self.output)?;
         let mut plan = match Plan::make(&prepared, self.shards, &Bar::new()) {
-            Err(ShardError::Check(error)) => return said(Err(error)),
+            Err(ShardError::Check(error)) => return in_options(Err(error)),
             made => made?,
         };
         plan.signers = signers;
         let text = plan.text()?;
         output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
 impl RunPart {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let plan = Plan::read(&self.plan)?;
-        let signer = self.sign.as_deref().map(documents::signer).transpose()?;
+        let mut outputs = Outputs::new();
+        let key = self.sign.as_deref();
+        let signer = key.map(|path| signer(path, &mut outputs)).transpose()?;
         let key = signer.as_ref().map(Signer::public);
-        // Before the work, not when all parts are there.
+        // Refused before the work, not when parts are merged.
         let admitted = plan.admits(key.as_ref());
         admitted.map_err(|reason| anyhow!("the part {reason} (--sign; 'shard plan' --signer)"))?;
-        let mut outputs = Outputs::new();
         plan.check.protect(&mut outputs);
         outputs.protect("the plan", &self.plan);
-        if let Some(path) = &self.sign {
-            outputs.protect("the key", path);
-        }
         let output = outputs.open("the part", &self.output)?;
         let prepared = plan.prepare_part(self.shard, &self.memory.files())?;
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
         let text = part.text(signer.as_ref())?;
         output.commit(|out| out.write_all(&text))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 }
 
@@ -212,15 +210,15 @@ fn collected(plan: &Plan, files: &[PathBuf]) -> Result<Vec<Part>> {
     Ok(plan.collect(parts.into_iter().zip(paths).collect())?)
 }
 
-/// The message about forged parts.
-fn not_what_it_says(parts: &str) -> Result<Ending> {
+/// The answer about forged parts.
+fn not_what_it_says<T>(parts: &str) -> Result<T> {
     refuted(format!(
         "run again, these parts differ from those supplied: {parts}"
     ))
 }
 
 impl Audit {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let plan = Plan::read(&self.plan)?;
         let parts = collected(&plan, &self.files)?;
         let count = usize::try_from(self.parts).unwrap_or(usize::MAX);
@@ -234,24 +232,21 @@ impl Audit {
         if !audit.wrong.is_empty() {
             return not_what_it_says(&list(&audit.wrong));
         }
-        if !self.quiet {
+        show::unless(self.quiet, |out| {
             let (drawn, all, seed) = (audit.drawn.len(), audit.parts, audit.seed);
             let missed = 100.0 * audit.misses(1);
             let caught = audit.caught_99_percent();
-            show::print(|out| {
-                writeln!(
-                    out,
-                    "REPRODUCED  {drawn} of {all} parts, seed {seed}: {}",
-                    list(&audit.drawn)
-                )?;
-                writeln!(
-                    out,
-                    "\n  a single forged part is missed with {missed:.4} %, {caught} or more are detected with at least 99 %,\n  \
-                     if nobody who could still change a part knew the seed"
-                )
-            })?;
-        }
-        Ok(Ending::Done)
+            writeln!(
+                out,
+                "REPRODUCED  {drawn} of {all} parts, seed {seed}: {}",
+                list(&audit.drawn)
+            )?;
+            writeln!(
+                out,
+                "\n  a single forged part is missed with {missed:.4} %, {caught} or more are detected with at least 99 %,\n  \
+                 if nobody who could still change a part knew the seed"
+            )
+        })
     }
 }
 
@@ -265,8 +260,8 @@ impl Merge {
         for part in &self.parts {
             outputs.protect("a part", part);
         }
-        let asked = self.report.with_json(self.output);
-        let reports = asked.open(&mut outputs, self.html.as_deref())?;
+        let to = self.report.with_json(self.output);
+        let reports = to.open(&mut outputs, self.html.as_deref())?;
         let files = self.memory.files();
         let mut run_again = Vec::new();
         if let (Some(count), Some(seed)) = (self.audit, self.seed) {
@@ -283,10 +278,10 @@ impl Merge {
         let judged = Judged { report, map: None };
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
-        // Without causes, nobody looks at operands.
+        // Without causes the page reads no operands.
         if reports.html.is_some() && plan.check.causes {
-            view = view.pictured(&said(prepared.page(&judged))?);
+            view = view.pictured(&in_options(prepared.page(&judged))?);
         }
-        asked.forms.tell_report(reports, &view, report)
+        to.forms.tell_report(reports, &view, report)
     }
 }

@@ -1,7 +1,9 @@
 //! Standard output and standard error.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -30,7 +32,7 @@ words! {
 }
 
 impl Colours {
-    /// Sets it from now on.
+    /// Applies the choice from now on.
     pub fn use_them(self) {
         if let Some(console) = Console::current() {
             // No buffer is a terminal.
@@ -45,7 +47,7 @@ impl Colours {
     }
 }
 
-/// Heeds a `--color` among words that may be no command line.
+/// Applies a `--color` among arguments that may not be a valid command line.
 pub fn colours_of(words: impl Iterator<Item = OsString>) {
     let words: Vec<_> = words.collect();
     let option = |i: usize| match words[i].to_str() {
@@ -53,29 +55,30 @@ pub fn colours_of(words: impl Iterator<Item = OsString>) {
         Some(word) => word.strip_prefix("--color="),
         None => None,
     };
-    let said = (0..words.len()).rev().find_map(option);
-    if let Some(colours) = said.and_then(Colours::of_word) {
+    let last = (0..words.len()).rev().find_map(option);
+    if let Some(colours) = last.and_then(Colours::of_word) {
         colours.use_them();
     }
 }
 
-/// Columns that text may take: what COLUMNS says, or the terminal has; without either there is no limit, so
-/// that what goes into a file or a pipe stays in one piece.
+/// The width of text: COLUMNS, or the terminal's; without either it is unlimited, so that lines of files and pipes
+/// stay whole.
 pub fn columns() -> usize {
     if Console::current().is_some() {
         return usize::MAX;
     }
-    let said = std::env::var("COLUMNS").ok();
-    let said = said.and_then(|columns| columns.parse().ok());
+    let variable = std::env::var("COLUMNS").ok();
+    let variable = variable.and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size_of(io::stdout());
-    said.filter(|columns| *columns > 0)
+    variable
+        .filter(|columns| *columns > 0)
         .or_else(|| terminal().map(|(width, _)| width.0.into()))
         .unwrap_or(usize::MAX)
 }
 
 /// Writes to standard output, with colours where they are wanted. A reader that has gone away
-/// (`tcverify archs | head -1`) is not an error. Whatever else is in it that a terminal or the log of a CI
-/// server would take for a command is written out.
+/// (`tcverify archs | head -1`) is not an error. Other commands to a terminal or to the log of a CI server are
+/// escaped.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     commands(|out| {
         let mut out = Plain::new(out);
@@ -84,10 +87,27 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     })
 }
 
+/// Prints unless a command is to be quiet.
+pub fn unless(quiet: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if quiet { Ok(()) } else { print(write) }
+}
+
 /// A document as it is written to files and printed.
 pub fn write_pretty(document: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
+}
+
+/// Whether an output goes to standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Prints the digest and the name of a file that was written, as sha256sum does.
+pub fn written(path: &Path, digest: impl Display, quiet: bool) -> Result<()> {
+    unless(quiet || is_stdout(path), |out| {
+        writeln!(out, "{digest}  {}", escaped_path(path))
+    })
 }
 
 /// Prints a document for programs, or the same as text for people.
@@ -114,14 +134,14 @@ pub fn view(view: &View) -> Result<()> {
     print(|out| view.text(layout, out))
 }
 
-/// The same for what is to be read as commands: each of these escapes what it quotes.
+/// The same for text that contains commands and escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut write = Some(write);
-    written(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
+    to_stdout(&mut |out| write.take().map_or(Ok(()), |write| write(out)))
 }
 
 /// Compiled once, not once per caller.
-fn written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+fn to_stdout(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let done = match Console::current() {
         Some(console) => {
             let mut out = captured(&console);
@@ -153,13 +173,13 @@ pub fn warning(what: &str) {
 
 /// An error on standard error, with its causes after colons.
 pub fn error(error: &anyhow::Error) {
-    // It may quote files, and names of files.
+    // It may quote files and their names.
     let error = plain(&format!("{error:#}"));
     to_stderr(&format!("{ERROR}error:{ERROR:#} {error}\n"));
 }
 
-/// What is wrong with a command line, or the help that it asks for. `again` finds it wrong once more, of words
-/// that are escaped: it quotes them, and they may come from names of files.
+/// An error of a command line, or the help that it requests. An error quotes arguments, which may be names of files:
+/// `again` gives the error for escaped ones.
 pub fn usage(
     error: &clap::Error,
     words: &[OsString],
@@ -170,21 +190,21 @@ pub fn usage(
             .is_none_or(|word| word != without_commands(&escaped(word)))
     };
     if !error.use_stderr() || !words.iter().any(hostile) {
-        let said = error.render().ansi().to_string();
+        let text = error.render().ansi().to_string();
         return if error.use_stderr() {
-            to_stderr(&said)
+            to_stderr(&text)
         } else {
-            drop(commands(|out| out.write_all(said.as_bytes())))
+            drop(commands(|out| out.write_all(text.as_bytes())))
         };
     }
     let words = words
         .iter()
         .map(|word| without_commands(&escaped_path(word.as_ref())));
-    let said = match again(words.collect()) {
+    let text = match again(words.collect()) {
         Some(error) => error.render().to_string(),
         None => "error: the command line is wrong, and its words cannot be shown\n".to_owned(),
     };
-    to_stderr(&plain(&said));
+    to_stderr(&plain(&text));
 }
 
 fn to_stderr(text: &str) {
@@ -195,7 +215,7 @@ fn to_stderr(text: &str) {
             let _ = out.write_all(text.as_bytes());
             console.write_stderr(&out.into_inner());
         }
-        // If even that fails there is nowhere left to say so.
+        // If even that fails, nothing is left to report it.
         None => drop(anstream::stderr().write_all(text.as_bytes())),
     }
 }
@@ -210,7 +230,7 @@ fn captured(console: &Console) -> AutoStream<Vec<u8>> {
     AutoStream::new(Vec::new(), choice)
 }
 
-/// Without control characters but those that end lines: some messages are lists.
+/// Escapes control characters except ends of lines, as some messages are lists.
 fn plain(message: &str) -> String {
     without_commands(&escaped_lines(message))
 }

@@ -1,14 +1,15 @@
 //! `tcverify sweep`: a function of all 32-bit patterns: digests by the model, compared with those of a GPU.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{RuleArgs, said_of_operation as said};
+use super::args::{RuleArgs, in_operation_options};
 use super::progress::Bar;
 use super::show::write_pretty;
-use super::values::word;
+use super::values::{ranges, word};
 use super::{Ending, show};
 use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
@@ -58,44 +59,33 @@ pub struct Sweep {
 struct Blocks(Vec<u8>);
 
 fn blocks(text: &str) -> Result<Blocks, String> {
-    let wrong = || "give numbers from 0 to 255 and ranges, such as 62-65,190".to_owned();
-    let mut all = Vec::new();
-    for piece in text.split(',') {
-        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-        let number = |text: &str| text.trim().parse::<u8>().map_err(|_| wrong());
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return Err(wrong());
-        }
-        all.extend(first..=last);
-    }
-    all.sort_unstable();
-    all.dedup();
-    Ok(Blocks(all))
+    let all = ranges(text).ok_or("give numbers from 0 to 255 and ranges, such as 62-65,190")?;
+    let all: BTreeSet<u8> = all.into_iter().flatten().collect();
+    Ok(Blocks(all.into_iter().collect()))
 }
 
 impl Sweep {
     pub fn run(self) -> Result<Ending> {
-        let asked = self.rule.of(&self.function, self.engine);
+        let request = self.rule.of(&self.function, self.engine);
         match (&self.write, &self.against) {
-            (Some(path), _) => self.write(&asked, path),
-            (_, Some(path)) => self.judge(&asked, path),
+            (Some(path), _) => self.write(&request, path).map(Ending::from),
+            (_, Some(path)) => self.judge(&request, path),
             _ => bail!("choose one of --write (write a sweep) and --against (judge one)"),
         }
     }
 
-    fn write(&self, asked: &Operation, path: &Path) -> Result<Ending> {
+    fn write(&self, request: &Operation, path: &Path) -> Result<()> {
         let mut outputs = Outputs::new();
-        Request::from(asked.clone()).protect(&mut outputs);
+        Request::from(request.clone()).protect(&mut outputs);
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
-        let sweep = said(asked.sweep(chosen, &Bar::new()))?;
+        let sweep = in_operation_options(request.sweep(chosen, &Bar::new()))?;
         output.commit(|out| write_pretty(&sweep, out))?;
-        Ok(Ending::Done)
+        Ok(())
     }
 
-    fn judge(&self, asked: &Operation, path: &Path) -> Result<Ending> {
+    fn judge(&self, request: &Operation, path: &Path) -> Result<Ending> {
         let name = || escaped_path(path).to_string();
         let text = read_text(path, "sweep", MAX_DOCUMENT)?;
         let mut given = Digests::from_json(&text).map_err(anyhow::Error::msg);
@@ -108,67 +98,64 @@ impl Sweep {
             "{} has none of these blocks",
             name()
         );
-        let operation = asked.operation.as_deref().unwrap_or_default();
+        let operation = request.operation.as_deref().unwrap_or_default();
         ensure!(
             given.operation == operation,
             "{} is a sweep of {}, but the request is for {operation}",
             name(),
             escaped(&given.operation)
         );
-        let own = said(asked.sweep(given.blocks.keys().copied(), &Bar::new()))?;
+        let own = in_operation_options(request.sweep(given.blocks.keys().copied(), &Bar::new()))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
-        if !self.quiet {
-            let rule = format!("{} {}", own.operation, own.variant);
-            let title = match (differing.is_empty(), count) {
-                (false, _) => "DIFFERENT",
-                (true, 256) => "IDENTICAL",
-                (true, _) => "IDENTICAL IN PART",
+        let rule = format!("{} {}", own.operation, own.variant);
+        show::unless(self.quiet, |out| {
+            let passed = if count == 256 {
+                "IDENTICAL"
+            } else {
+                "IDENTICAL IN PART"
             };
-            show::print(|out| {
-                match differing.len() {
-                    0 => writeln!(
-                        out,
-                        "{title}  {count} of 256 blocks of 2^24 patterns: the digests of {rule}"
-                    )?,
-                    n => writeln!(
-                        out,
-                        "{title}  {n} of {count} blocks of 2^24 patterns have digests that differ from {rule}"
-                    )?,
-                }
-                if given.variant != own.variant {
-                    writeln!(
-                        out,
-                        "  the file calls its function {}",
-                        escaped(&given.variant)
-                    )?;
-                }
-                for &block in differing.iter().take(16) {
-                    writeln!(
-                        out,
-                        "  block {block}: patterns {block:02x}000000 to {block:02x}ffffff"
-                    )?;
-                }
-                if differing.len() > 16 {
-                    writeln!(out, "  ... and {} more", differing.len() - 16)?;
-                }
-                if let Some(block) = differing.first() {
-                    let mut words: Vec<std::ffi::OsString> =
-                        Request::from(asked.clone()).command_line(Verb::Check);
-                    words.push(format!("x={block}.x.npy").into());
-                    words.push(format!("y={block}.y.npy").into());
-                    writeln!(
-                        out,
-                        "\n  To see the first differing patterns, save a block on the GPU and judge it:\n  ./sweep \
+            match differing.len() {
+                0 => writeln!(
+                    out,
+                    "{passed}  {count} of 256 blocks of 2^24 patterns: the digests of {rule}"
+                )?,
+                n => writeln!(
+                    out,
+                    "DIFFERENT  {n} of {count} blocks of 2^24 patterns have digests that differ from {rule}"
+                )?,
+            }
+            if given.variant != own.variant {
+                writeln!(
+                    out,
+                    "  the file calls its function {}",
+                    escaped(&given.variant)
+                )?;
+            }
+            for &block in differing.iter().take(16) {
+                writeln!(
+                    out,
+                    "  block {block}: patterns {block:02x}000000 to {block:02x}ffffff"
+                )?;
+            }
+            if differing.len() > 16 {
+                writeln!(out, "  ... and {} more", differing.len() - 16)?;
+            }
+            if let Some(block) = differing.first() {
+                let mut words = Request::from(request.clone()).command_line(Verb::Check);
+                words.push(format!("x={block}.x.npy").into());
+                words.push(format!("y={block}.y.npy").into());
+                writeln!(
+                    out,
+                    "\n  To see the first differing patterns, save a block on the GPU and judge it:\n  ./sweep \
                          {} {} --save {block}\n  {}",
-                        escaped(&given.operation),
-                        escaped(&given.variant),
-                        escaped(&shell_line(words))
-                    )?;
-                }
-                Ok(())
-            })?;
-        }
+                    escaped(&given.operation),
+                    escaped(&given.variant),
+                    escaped(&shell_line(words))
+                )?;
+            }
+            Ok(())
+        })?;
         Ok(Ending::of(differing.is_empty()))
     }
 }

@@ -2,28 +2,67 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::emu::schedule::presets;
+use crate::io::parse_sha256;
 use crate::num::Format;
+use crate::tlog::posix_of;
 use crate::words::Word;
 
 /// One of the words of an enumeration.
 pub fn word<T: Word>() -> impl TypedValueParser<Value = T> {
-    let values = T::ALL
-        .iter()
-        .map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
+    word_of(|_: &T| true)
+}
+
+/// The word of one of these values of an enumeration.
+pub fn word_of<T: Word>(listed: fn(&T) -> bool) -> impl TypedValueParser<Value = T> {
+    let values = T::ALL.iter().filter(|(value, ..)| listed(value));
+    let values = values.map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()));
     PossibleValuesParser::new(values).map(|word| T::of_word(&word).expect("listed above"))
 }
 
-/// A format given by name; synonyms are understood, the canonical names are listed.
-fn format_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    Formats(formats)
+/// One of these values, by its name.
+pub fn named<T: Copy + Send + Sync + 'static>(
+    values: &[T],
+    name: fn(T) -> String,
+) -> impl TypedValueParser<Value = T> {
+    let named: Vec<(String, T)> = values.iter().map(|&value| (name(value), value)).collect();
+    let names: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
+    PossibleValuesParser::new(names).map(move |word| {
+        let found = named.iter().find(|(name, _)| *name == word);
+        found.expect("listed above").1
+    })
 }
 
+/// Numbers and ranges such as `3,5-8`.
+pub fn ranges<T: FromStr + PartialOrd>(text: &str) -> Option<Vec<RangeInclusive<T>>> {
+    let range = |piece: &str| {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+        (range.start() <= range.end()).then_some(range)
+    };
+    text.split(',').map(range).collect()
+}
+
+/// A time as RFC 3339 writes it, in UTC.
+pub fn time(text: &str) -> Result<u64, String> {
+    posix_of(text).ok_or_else(|| "write it in UTC, like 2026-11-23T08:00:00Z".to_owned())
+}
+
+/// A SHA-256 in hexadecimal digits.
+pub fn sha256(text: &str) -> Result<Hash, String> {
+    let digits = parse_sha256(text)?;
+    Ok(Hash::parse(&digits).expect("64 digits"))
+}
+
+/// A format given by name; synonyms are understood, the canonical names are listed.
 #[derive(Clone)]
 struct Formats(&'static [Format]);
 
@@ -105,7 +144,7 @@ impl TypedValueParser for Names {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let names = (self.0)().into_iter();
-        // A space ends a word of a command line.
+        // Shells complete single words.
         let names = names.filter(|name| !name.contains(' '));
         Some(Box::new(names.map(PossibleValue::new)))
     }
@@ -146,7 +185,7 @@ pub fn schedule_names() -> impl TypedValueParser<Value = String> {
 }
 
 pub fn operand_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&Format::OPERANDS)
+    Formats(&Format::OPERANDS)
 }
 
 pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
@@ -161,15 +200,15 @@ pub fn accumulator_format() -> impl TypedValueParser<Value = Format> {
 }
 
 pub fn scale_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&[Format::Ue8m0, Format::Ue4m3])
+    Formats(&[Format::Ue8m0, Format::Ue4m3])
 }
 
 pub fn any_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&Format::ALL)
+    Formats(&Format::ALL)
 }
 
 pub fn result_format() -> impl TypedValueParser<Value = Format> {
-    format_of(&[
+    Formats(&[
         Format::Fp32,
         Format::Fp16,
         Format::Bf16,
@@ -182,7 +221,7 @@ pub fn result_format() -> impl TypedValueParser<Value = Format> {
 
 /// A format of numbers that an epilogue reads.
 pub fn any_float() -> impl TypedValueParser<Value = Format> {
-    format_of(&[
+    Formats(&[
         Format::Fp32,
         Format::Fp16,
         Format::Bf16,

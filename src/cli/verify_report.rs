@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::args::{MemoryArgs, said};
+use super::args::{MemoryArgs, in_options};
 use super::progress::Bar;
 use super::{Ending, auto, show};
 use crate::batch::Policy;
@@ -61,7 +61,7 @@ const SHOWN: usize = 20;
 
 impl VerifyReport {
     pub fn run(self) -> Result<Ending> {
-        /// Larger than any report: lists are as long as they were asked to be.
+        /// Larger than any report, whose lists are as long as requested.
         const MAX_BYTES: u64 = 1 << 30;
         let file = MappedFile::open(&self.report).map_err(|fault| fault.of(&self.report))?;
         let name = escaped_path(&self.report);
@@ -81,7 +81,7 @@ impl VerifyReport {
             })?;
         }
         if let Some(policy) = &policy {
-            said(policy.admit_report(&report)).with_context(|| name.clone())?;
+            in_options(policy.admit_report(&report)).with_context(|| name.clone())?;
         }
         let limits = policy.clone().unwrap_or_default();
         let files = self.memory.files_under(policy.as_ref());
@@ -99,7 +99,7 @@ impl VerifyReport {
         if let Err(CheckError::Interrupted) = verified {
             bail!(stopped());
         }
-        let verified = said(verified).with_context(|| name.clone())?;
+        let verified = in_options(verified).with_context(|| name.clone())?;
         let mut differences = verified.differences;
         if let (true, Some((check, chosen))) = (differences.is_empty(), &verified.chosen) {
             let confirmed = deadline.within(|| auto::confirm(check, chosen))?;
@@ -113,24 +113,24 @@ impl VerifyReport {
                 escaped(by)
             )
         });
-        if !self.quiet && (versions.is_none() || !differences.is_empty()) {
-            show::print(|out| {
-                write(&differences, versions.as_deref(), out)?;
-                if report.merged.is_some() {
-                    writeln!(
-                        out,
-                        "the signatures and repeated runs of its parts were not verified"
-                    )?;
-                }
-                if report.engine.is_some() {
-                    writeln!(
-                        out,
-                        "its `engine` was not verified: this replay used the CPU"
-                    )?;
-                }
-                Ok(())
-            })?;
-        }
+        // For such a report the error below says it.
+        let unconfirmed = versions.is_some() && differences.is_empty();
+        show::unless(self.quiet || unconfirmed, |out| {
+            write(&differences, versions.as_deref(), out)?;
+            if report.merged.is_some() {
+                writeln!(
+                    out,
+                    "the signatures and repeated runs of its parts were not verified"
+                )?;
+            }
+            if report.engine.is_some() {
+                writeln!(
+                    out,
+                    "its `engine` was not verified: this replay used the CPU"
+                )?;
+            }
+            Ok(())
+        })?;
         match (differences.as_slice(), versions) {
             ([], None) => Ok(Ending::Done),
             ([], Some(versions)) => bail!(

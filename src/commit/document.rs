@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::parts::{
     CommittedInput, CommittedResult, CommittedSchedule, each_once, present, schedule_text,
 };
-use super::{Along, CommitError, Hash};
+use super::{Along, CommitError, Hash, document, wrong};
 use crate::io::printable;
 use crate::report::Product;
 use crate::role::{ByRole, Role};
@@ -156,7 +156,7 @@ impl WrittenProduct {
         let mut inputs = ByRole::new();
         for role in [Role::A, Role::B, Role::C] {
             if !self.inputs.contains_key(&role) {
-                return Err(CommitError::MissingInput(role.field()));
+                return wrong(format!("missing field `{}`", role.field()));
             }
         }
         for (role, input) in self.inputs {
@@ -164,7 +164,7 @@ impl WrittenProduct {
             match input {
                 Some(input) if known => drop(inputs.insert(role, input)),
                 None if role == Role::C => {}
-                _ => return Err(CommitError::UnknownInput(role.field())),
+                _ => return unknown_input(role),
             }
         }
         Ok(Commitment {
@@ -183,7 +183,7 @@ impl WrittenOperation {
     fn read(self) -> Result<Commitment, CommitError> {
         let known = |role: &Role| Role::OPERATION.contains(role) && !role.is_result();
         if let Some(role) = self.inputs.keys().find(|role| !known(role)) {
-            return Err(CommitError::UnknownInput(role.field()));
+            return unknown_input(*role);
         }
         Ok(Commitment {
             rule: CommittedRule::Operation {
@@ -198,54 +198,58 @@ impl WrittenOperation {
     }
 }
 
+fn unknown_input<T>(role: Role) -> Result<T, CommitError> {
+    wrong(format!("it cannot have an array `{}`", role.field()))
+}
+
+fn other_operand<T>(role: Role, found: &str, expected: &str) -> Result<T, CommitError> {
+    let operand = role.field();
+    wrong(format!(
+        "{operand} is {found}, but its product needs {expected}"
+    ))
+}
+
 impl Commitment {
     /// Reads a commitment.
     ///
     /// # Errors
     /// What is wrong with it, to be read after the file's name.
     pub fn parse(text: &[u8]) -> Result<Commitment, CommitError> {
-        let not = |why| CommitError::NotACommitment(Box::new(why));
+        Commitment::read(text)
+            .map_err(|why| CommitError::Document(format!("is not a commitment: {why}")))
+    }
+
+    fn read(text: &[u8]) -> Result<Commitment, CommitError> {
         #[derive(Deserialize)]
         struct Kind {
             operation: Option<IgnoredAny>,
         }
-        // What is no object is said by the readers.
+        // The readers report what is not an object.
         let kind = serde_json::from_slice::<Kind>(text).ok();
-        let operation = kind.is_some_and(|kind| kind.operation.is_some());
-        let (schema, commitment) = if operation {
-            let read: WrittenOperation =
-                serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
-            (read.schema.clone(), read.read())
+        let commitment = if kind.is_some_and(|kind| kind.operation.is_some()) {
+            let read = document(text, COMMITMENT, |read: &WrittenOperation| &read.schema);
+            read?.read()?
         } else {
-            let read: WrittenProduct =
-                serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
-            (read.schema.clone(), read.read())
+            let read = document(text, COMMITMENT, |read: &WrittenProduct| &read.schema);
+            read?.read()?
         };
-        if schema != COMMITMENT {
-            return Err(not(CommitError::Schema {
-                expected: COMMITMENT,
-            }));
-        }
-        let commitment = commitment.map_err(not)?;
         if let CommittedRule::Product { product, .. } = &commitment.rule {
             if product.sparse.is_some() {
-                return Err(not(CommitError::Sparse));
+                return wrong("its product has a compressed A, which cannot be committed to");
             }
             let Product { batch, m, n, .. } = product;
             let shape = [&batch[..], &[*m, *n]].concat();
-            if shape != commitment.result.shape {
-                return Err(not(CommitError::OtherProduct {
-                    product: shape,
-                    d: commitment.result.shape,
-                }));
+            let d = &commitment.result.shape;
+            if shape != *d {
+                return wrong(format!("its D is {d:?}, but its product gives {shape:?}"));
             }
         }
-        commitment.result.rows().map_err(not)?;
-        commitment.confirm_inputs().map_err(not)?;
+        commitment.result.rows()?;
+        commitment.confirm_inputs()?;
         Ok(commitment)
     }
 
-    /// Makes sure that inputs are cut as elements are computed: they were written by somebody else.
+    /// Makes sure that inputs are cut into the lines that elements need, as others wrote the commitment.
     fn confirm_inputs(&self) -> Result<(), CommitError> {
         let CommittedRule::Product { product, .. } = &self.rule else {
             return self.confirm_rows();
@@ -254,20 +258,12 @@ impl Commitment {
         let b = self.inputs.get(&Role::B);
         let shared = b.is_some_and(|b| b.shape.len() == 2);
         for (&role, input) in self.inputs.iter() {
-            let operand = role.field();
-            let other = |found: &str, expected: &str| {
-                Err(CommitError::OtherOperand {
-                    operand,
-                    found: found.to_owned(),
-                    expected: expected.to_owned(),
-                })
-            };
             let along = input.lines;
             let whole = along == Along::Whole;
             // Scales of a kernel, the bias and zero points are of shapes that the schedule knows.
             let expected = match role {
                 Role::Bias | Role::Azp | Role::AzpAdj if !whole => {
-                    return other("cut into lines", "one line of it");
+                    return other_operand(role, "cut into lines", "one line of it");
                 }
                 Role::ScaleA | Role::ScaleB if whole => None,
                 Role::Bias | Role::Azp | Role::AzpAdj => None,
@@ -281,7 +277,6 @@ impl Commitment {
                 Role::B | Role::ScaleB if shared => &[],
                 _ => batch,
             };
-            let text = |along: Along, shape: &[usize]| format!("{shape:?} in {along:?}");
             let [first, second] = axes;
             let fits = match input.shape.strip_prefix(batch) {
                 Some([rows, columns]) => {
@@ -297,7 +292,7 @@ impl Commitment {
                     axis(first),
                     axis(second)
                 );
-                return other(&text(along, &input.shape), &expected);
+                return other_operand(role, &format!("{:?} in {along:?}", input.shape), &expected);
             }
         }
         Ok(())
@@ -314,17 +309,14 @@ impl Commitment {
                 Along::Columns => false,
             };
             if !fits {
-                return Err(CommitError::OtherOperand {
-                    operand: role.field(),
-                    found: format!("{} lines of {:?}", lines.count(), input.lines),
-                    expected: format!("one line, or {all} of Rows"),
-                });
+                let found = format!("{} lines of {:?}", lines.count(), input.lines);
+                return other_operand(role, &found, &format!("one line, or {all} of Rows"));
             }
         }
         Ok(())
     }
 
-    /// What `found` has that was not committed to, a phrase each; nothing if all is as it was.
+    /// How `found` differs from this commitment, a phrase each.
     pub fn differences(&self, found: &Commitment) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, here: String, committed: String| {
@@ -382,7 +374,7 @@ impl Commitment {
 }
 
 impl CommittedRule {
-    /// What it fixes, in words by what it is.
+    /// Everything that it fixes as text, by name.
     fn texts(&self) -> BTreeMap<String, String> {
         let model = |sha256: &Hash| ("the model's SHA-256".to_owned(), sha256.to_string());
         match self {
@@ -401,11 +393,11 @@ impl CommittedRule {
                 model_sha256,
                 parameters,
             } => {
-                let said = |text: &str| printable(text).to_string();
                 let parameters = parameters.iter();
-                let named = parameters.map(|(name, value)| (said(name), said(&value.to_string())));
+                let named = parameters
+                    .map(|(name, value)| (printable(name), printable(&value.to_string())));
                 let own = [
-                    ("the operation".to_owned(), said(operation)),
+                    ("the operation".to_owned(), printable(operation)),
                     ("the rule's SHA-256".to_owned(), rule_sha256.to_string()),
                 ];
                 named
@@ -445,17 +437,17 @@ fn cut_of(product: &Product, role: Role) -> (Along, &[usize], [Option<usize>; 2]
         sparse: _,
     } = product;
     let [m, n, k] = [m, n, k].map(|&n| Some(n));
-    let turned = |along, axes: [Option<usize>; 2], turned: bool| match (turned, along) {
+    let stored = |along, axes: [Option<usize>; 2], transposed: bool| match (transposed, along) {
         (false, _) => (along, axes),
         (true, Along::Rows) => (Along::Columns, [axes[1], axes[0]]),
         (true, _) => (Along::Rows, [axes[1], axes[0]]),
     };
     let (along, axes) = match role {
-        Role::A => turned(Along::Rows, [m, k], *transpose_a),
-        Role::B => turned(Along::Columns, [k, n], *transpose_b),
+        Role::A => stored(Along::Rows, [m, k], *transpose_a),
+        Role::B => stored(Along::Columns, [k, n], *transpose_b),
         // As many scales as the model says, which is not known here.
-        Role::ScaleA => turned(Along::Rows, [m, None], *transpose_a),
-        Role::ScaleB => turned(Along::Columns, [None, n], *transpose_b),
+        Role::ScaleA => stored(Along::Rows, [m, None], *transpose_a),
+        Role::ScaleB => stored(Along::Columns, [None, n], *transpose_b),
         _ => (Along::Rows, [m, n]),
     };
     (along, batch, axes)
@@ -471,10 +463,10 @@ fn product_text(product: &Product) -> String {
         transpose_b,
         sparse: _,
     } = product;
-    let turned = |turned: &bool| if *turned { " transposed" } else { "" };
+    let stored = |transposed: &bool| if *transposed { " transposed" } else { "" };
     format!(
         "{batch:?} of {m}x{k}{} by {k}x{n}{}",
-        turned(transpose_a),
-        turned(transpose_b)
+        stored(transpose_a),
+        stored(transpose_b)
     )
 }

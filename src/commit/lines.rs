@@ -1,9 +1,11 @@
 //! An operand cut into the lines that a product multiplies: rows of A, columns of B.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
-use super::{CommitError, Hash, Tree, leaf, leaves};
+use super::rows::payload_of;
+use super::tree::leaf_hasher;
+use super::{CommitError, Hash, Tree, leaf, leaves, row_payload, too_large, wrong};
 use crate::num::Format;
 use crate::tensor::{Plane, Tensor, parallel};
 
@@ -29,6 +31,10 @@ impl Along {
     }
 }
 
+fn no_lines<T>(shape: &[usize]) -> Result<T, CommitError> {
+    wrong(format!("{shape:?} is not a shape that has lines"))
+}
+
 /// How an operand is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
@@ -51,7 +57,7 @@ impl Lines {
         let (batch, [rows, columns]) = match (along, shape.as_slice()) {
             (Along::Whole, _) => (&[][..], [1, 0]),
             (_, [batch @ .., rows, columns]) => (batch, [*rows, *columns]),
-            _ => return Err(CommitError::NoLines { shape }),
+            _ => return no_lines(&shape),
         };
         let product = |axes: &[usize]| {
             let axes = axes.iter().map(|&axis| axis as u64);
@@ -62,7 +68,7 @@ impl Lines {
                 .map(|n| n / format.bytes() as u64)
         };
         let (Some(all), Some(matrices)) = (product(&shape), product(batch)) else {
-            return Err(CommitError::TooLarge { shape });
+            return too_large(&shape);
         };
         let (per_matrix, length) = match along {
             Along::Rows => (rows, columns),
@@ -79,7 +85,7 @@ impl Lines {
                 length,
                 count,
             }),
-            _ => Err(CommitError::NoLines { shape }),
+            _ => no_lines(&shape),
         }
     }
 
@@ -131,7 +137,7 @@ impl Lines {
             }
             Along::Columns => self.columns(tensor),
             Along::Whole => {
-                let mut hash = Sha256::new_with_prefix([0]);
+                let mut hash = leaf_hasher();
                 tensor.for_each_payload_chunk(|chunk| hash.update(chunk));
                 vec![Hash(hash.finalize().into())]
             }
@@ -144,23 +150,19 @@ impl Lines {
     /// If there is no such line.
     pub fn payload(&self, tensor: &Tensor, line: u64) -> Vec<u8> {
         assert!(line < self.count);
-        if self.along == Along::Whole {
-            let mut all = Vec::new();
-            tensor.for_each_payload_chunk(|chunk| all.extend_from_slice(chunk));
-            return all;
+        match self.along {
+            Along::Whole => {
+                let mut all = Vec::new();
+                tensor.for_each_payload_chunk(|chunk| all.extend_from_slice(chunk));
+                all
+            }
+            Along::Rows => row_payload(tensor.planes(), line),
+            Along::Columns => {
+                let (planes, line) = (tensor.planes(), line as usize);
+                let plane = planes.plane(line / self.per_matrix);
+                column_payload(plane, line % self.per_matrix, self.format)
+            }
         }
-        let (planes, line) = (tensor.planes(), line as usize);
-        let plane = planes.plane(line / self.per_matrix);
-        let line = line % self.per_matrix;
-        let width = self.format.bytes();
-        let code = |i: usize| match self.along {
-            Along::Rows => plane.code(line, i),
-            _ => plane.code(i, line),
-        };
-        let codes = (0..self.length).map(|i| code(i).to_le_bytes());
-        codes
-            .flat_map(|code| code.into_iter().take(width))
-            .collect()
     }
 
     /// The leaves of columns, some neighbouring ones at a time: those lie together in most arrays.
@@ -186,13 +188,10 @@ impl Lines {
         const ROWS: usize = 1024;
         let width = self.format.bytes();
         if width > 4 {
-            let payload = |column| {
-                let codes = (0..plane.rows).map(|row| plane.code(row, column).to_le_bytes());
-                leaf([&codes.flatten().collect::<Vec<u8>>()[..]])
-            };
-            return (column..column + columns).map(payload).collect();
+            let hash = |column| leaf([&column_payload(plane, column, self.format)[..]]);
+            return (column..column + columns).map(hash).collect();
         }
-        let mut hashes = vec![Sha256::new_with_prefix([0]); columns];
+        let mut hashes = vec![leaf_hasher(); columns];
         let mut codes = vec![0; ROWS.min(plane.rows) * columns];
         let mut run = Vec::new();
         for row in (0..plane.rows).step_by(ROWS) {
@@ -214,6 +213,11 @@ impl Lines {
     }
 }
 
+fn column_payload(plane: Plane, column: usize, format: Format) -> Vec<u8> {
+    let codes = (0..plane.rows).map(|row| plane.code(row, column));
+    payload_of(codes, format)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,7 +228,7 @@ mod tests {
         Tensor::from_codes(format, shape.to_vec(), &codes)
     }
 
-    /// Rows and columns of every width, of one matrix and of several, are what their payloads hash to.
+    /// Leaves of rows and columns of every width, of one matrix and of several, are the hashes of their payloads.
     #[test]
     fn leaves_are_those_of_the_payloads() {
         for format in [Format::E4m3, Format::Bf16, Format::Fp32, Format::Fp64] {

@@ -5,10 +5,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::error::CommitError;
-use super::hash::Hash;
-use super::lines::{Along, Lines};
-use super::rows::Rows;
+use super::{Along, CommitError, Hash, Lines, Rows};
 use crate::emu::schedule::{ScheduleSpec, Values};
 use crate::io::printable;
 use crate::num::Format;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommitError, CommittedResult, Hash, Tree, leaves, root_of};
+use super::{CommitError, CommittedResult, Hash, Tree, document, leaves, root_of, wrong};
 use crate::tensor::Tensor;
 
 /// Value of the `schema` field.
@@ -53,45 +53,43 @@ impl Proof {
     /// Reads a proof.
     ///
     /// # Errors
-    /// If it is none; nothing is said yet of whether it proves anything.
+    /// If it is not a proof; whether it proves anything is not examined.
     pub fn parse(text: &[u8]) -> Result<Proof, CommitError> {
-        let not = |why| CommitError::NotAProof(Box::new(why));
-        let proof: Proof =
-            serde_json::from_slice(text).map_err(|error| not(CommitError::Json(error)))?;
-        if proof.schema != PROOF {
-            return Err(not(CommitError::Schema { expected: PROOF }));
-        }
-        Ok(proof)
+        document(text, PROOF, |proof: &Proof| &proof.schema)
+            .map_err(|why| CommitError::Document(format!("is not a proof: {why}")))
     }
 
     /// Checks it against a commitment's D and, where they are given, the rows of its blocks.
     pub fn check(&self, d: &CommittedResult, rows: Option<&Tensor>) -> Result<(), CommitError> {
         let cut = d.rows()?;
         if self.root != d.root {
-            return Err(CommitError::OtherRoot {
-                proof: self.root,
-                commitment: d.root,
-            });
+            let (proof, commitment) = (self.root, d.root);
+            return wrong(format!(
+                "it is for the root {proof}, but the commitment has {commitment}"
+            ));
         }
         if self.blocks.is_empty() {
-            return Err(CommitError::NoBlocks);
+            return wrong("it has no blocks");
         }
         if !self.blocks.windows(2).all(|p| p[0].block < p[1].block) {
-            return Err(CommitError::NotAscending);
+            return wrong("its blocks are not in ascending order");
         }
         for BlockProof { block, leaf, path } in &self.blocks {
             let block = *block;
             if block >= cut.blocks() {
                 let last = cut.blocks() - 1;
-                return Err(CommitError::NoSuchBlock { block, last });
+                return wrong(format!(
+                    "there is no block {block}; the commitment has 0 to {last}"
+                ));
             }
-            let tree = root_of(*leaf, block, cut.blocks(), path);
-            let tree = tree.ok_or(CommitError::PathLength {
-                block,
-                hashes: path.len(),
-            })?;
+            let Some(tree) = root_of(*leaf, block, cut.blocks(), path) else {
+                let hashes = path.len();
+                return wrong(format!(
+                    "the path of block {block} has {hashes} hashes, which is not the right number"
+                ));
+            };
             if cut.root(tree) != d.root {
-                return Err(CommitError::LeadsElsewhere { block });
+                return wrong(format!("block {block} does not lead to the committed root"));
             }
         }
         let Some(rows) = rows else {
@@ -105,20 +103,20 @@ impl Proof {
             start..next
         });
         let ranges: Vec<_> = ranges.collect();
-        let expected = (cut.format, vec![next as usize, cut.columns()]);
-        if (rows.format(), rows.shape()) != (expected.0, &expected.1) {
-            return Err(CommitError::OtherLayout {
-                found: (rows.format(), rows.shape().to_vec()),
-                expected,
-            });
+        let (format, shape) = (cut.format, vec![next as usize, cut.columns()]);
+        if (rows.format(), rows.shape()) != (format, &shape) {
+            return wrong(format!(
+                "the rows are {} {:?}, but these blocks have {format} {shape:?}",
+                rows.format(),
+                rows.shape()
+            ));
         }
         for (proven, found) in self.blocks.iter().zip(leaves(rows, &ranges)) {
             if proven.leaf != found {
-                return Err(CommitError::OtherRows {
-                    block: proven.block,
-                    found,
-                    proven: proven.leaf,
-                });
+                let (block, leaf) = (proven.block, proven.leaf);
+                return wrong(format!(
+                    "the rows of block {block} differ: their hash is {found}, but the proof has {leaf}"
+                ));
             }
         }
         Ok(())

@@ -1,8 +1,11 @@
-//! D cut into blocks of rows.
+//! D cut into blocks of rows, whole or as its rows arrive.
 
 use std::ops::Range;
 
-use super::{CommitError, Hash, Tree, leaf};
+use sha2::{Digest, Sha256};
+
+use super::tree::leaf_hasher;
+use super::{CommitError, Hash, Tree, leaf, too_large, wrong};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor, parallel};
 
@@ -23,17 +26,17 @@ impl Rows {
     /// If it is not a stack of matrices with elements, or larger than any memory.
     pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
         if shape.is_empty() || shape.contains(&0) {
-            return Err(CommitError::NoShapeOfD { shape });
+            return wrong(format!("{shape:?} is not the shape of a D"));
         }
         if block_rows == 0 {
-            return Err(CommitError::EmptyBlocks);
+            return wrong("a block must have at least one row");
         }
         let bytes = shape
             .iter()
             .try_fold(format.bytes() as u64, |n, &axis| n.checked_mul(axis as u64));
         let bytes = bytes.filter(|&n| i64::try_from(n).is_ok());
         if bytes.is_none() {
-            return Err(CommitError::TooLarge { shape });
+            return too_large(&shape);
         }
         let rows = shape[..shape.len() - 1].iter().map(|&axis| axis as u64);
         Ok(Rows {
@@ -160,9 +163,83 @@ pub fn leaves(tensor: &Tensor, blocks: &[Range<u64>]) -> Vec<Hash> {
 pub fn row_payload(planes: Planes, row: u64) -> Vec<u8> {
     let (row, rows) = (row as usize, planes.rows());
     let plane = planes.plane(row / rows);
-    let width = planes.tensor().format().bytes();
-    let codes = (0..plane.columns).map(|column| plane.code(row % rows, column).to_le_bytes());
+    let codes = (0..plane.columns).map(|column| plane.code(row % rows, column));
+    payload_of(codes, planes.tensor().format())
+}
+
+/// Codes as bytes, little-endian, at the format's width.
+pub(super) fn payload_of(codes: impl Iterator<Item = u64>, format: Format) -> Vec<u8> {
+    let codes = codes.map(u64::to_le_bytes);
     codes
-        .flat_map(|code| code.into_iter().take(width))
+        .flat_map(|code| code.into_iter().take(format.bytes()))
         .collect()
+}
+
+/// The leaves of a D that arrives row by row.
+pub struct StreamingLeaves {
+    /// Bytes of a block, except the last.
+    block: u64,
+    begun: u64,
+    hash: Sha256,
+    leaves: Vec<Hash>,
+}
+
+impl StreamingLeaves {
+    /// From the first row of some block on.
+    pub fn new(rows: &Rows) -> StreamingLeaves {
+        let row = (rows.columns() * rows.format.bytes()) as u64;
+        StreamingLeaves {
+            block: rows.block_rows.saturating_mul(row),
+            begun: 0,
+            hash: leaf_hasher(),
+            leaves: Vec::new(),
+        }
+    }
+
+    /// The next bytes of the canonical payload.
+    pub fn update(&mut self, mut payload: &[u8]) {
+        while !payload.is_empty() {
+            let room = usize::try_from(self.block - self.begun).unwrap_or(usize::MAX);
+            let (now, rest) = payload.split_at(room.min(payload.len()));
+            self.hash.update(now);
+            self.begun += now.len() as u64;
+            if self.begun == self.block {
+                self.end();
+            }
+            payload = rest;
+        }
+    }
+
+    fn end(&mut self) {
+        let hash = std::mem::replace(&mut self.hash, leaf_hasher());
+        self.leaves.push(Hash(hash.finalize().into()));
+        self.begun = 0;
+    }
+
+    /// The leaves; one that has begun ends here.
+    pub fn finish(mut self) -> Vec<Hash> {
+        if self.begun > 0 {
+            self.end();
+        }
+        self.leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_do_not_depend_on_the_pieces() {
+        let rows = Rows::new(Format::Fp16, vec![7, 3], 2).unwrap();
+        let payload: Vec<u8> = (0..42).collect();
+        let expected: Vec<_> = payload.chunks(12).map(|block| leaf([block])).collect();
+        for step in 1..=42 {
+            let mut streaming = StreamingLeaves::new(&rows);
+            payload
+                .chunks(step)
+                .for_each(|piece| streaming.update(piece));
+            assert_eq!(streaming.finish(), expected, "pieces of {step}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The Merkle tree of RFC 6962, section 2.1: a leaf and a node can never have one hash, and a tree
 //! of any number of leaves has one shape.
 
+use sha2::{Digest, Sha256};
+
 use super::Hash;
 
 const LEAF: &[u8] = &[0];
@@ -9,6 +11,11 @@ const NODE: &[u8] = &[1];
 /// The hash of a leaf whose payload comes in pieces.
 pub fn leaf<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Hash {
     Hash::of(std::iter::once(LEAF).chain(pieces))
+}
+
+/// A hasher of a leaf's payload, whose prefix it has.
+pub(super) fn leaf_hasher() -> Sha256 {
+    Sha256::new_with_prefix(LEAF)
 }
 
 /// The hash of a node over two others.

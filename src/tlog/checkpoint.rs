@@ -3,7 +3,7 @@
 use base64ct::{Base64, Encoding};
 
 use super::TlogError;
-use super::note::{Key, KeyKind, Note};
+use super::note::{Key, KeyKind, Note, hash, number};
 use crate::commit::Hash;
 use crate::sign::Signer;
 
@@ -43,20 +43,17 @@ impl Checkpoint {
         if origin.is_empty() || extensions.iter().any(|line| line.is_empty()) {
             return Err(not("it has an empty line"));
         }
-        let parsed = size.parse().ok().filter(|n: &u64| n.to_string() == *size);
-        let root = Base64::decode_vec(root).ok();
-        let root = root.and_then(|root| root.try_into().ok());
         Ok(Checkpoint {
             origin: (*origin).to_owned(),
-            size: parsed.ok_or_else(|| not("its second line is not the size of a tree"))?,
-            root: Hash(root.ok_or_else(|| not("its third line is not a root in base64"))?),
+            size: number(size).ok_or_else(|| not("its second line is not the size of a tree"))?,
+            root: hash(root).ok_or_else(|| not("its third line is not a root in base64"))?,
         })
     }
 
     /// The checkpoint of a note, signed by the log of that name.
     ///
     /// # Errors
-    /// If it is none, or not this log's.
+    /// If it is not a checkpoint, or not this log's.
     pub fn of_log(note: &Note, log: &Key) -> Result<Checkpoint, TlogError> {
         if log.kind != KeyKind::Ed25519 {
             return Err(TlogError::document("a witness's key cannot be a log's key"));
@@ -74,7 +71,7 @@ impl Checkpoint {
     }
 }
 
-/// What a witness signs of a note's text at a time.
+/// The text that a witness signs for a note's text at a time.
 pub fn cosigned_text(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }

@@ -23,7 +23,7 @@ pub struct Log {
     pub leaves: Vec<Hash>,
 }
 
-/// A log that is added to, by nobody else meanwhile.
+/// A log that is locked and open for more leaves.
 #[derive(Debug)]
 pub struct OpenLog {
     path: PathBuf,
@@ -61,7 +61,10 @@ impl Log {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Log, TlogError> {
-        Log::parse(&read_text(path, "log", MAX_LOG)?)
+        Log::parse(&read_text(path, "log", MAX_LOG)?).map_err(|error| match error {
+            TlogError::Document(reason) => Fault::from(reason).of(path).into(),
+            other => other,
+        })
     }
 
     /// Where the leaf of a file is.
@@ -157,7 +160,7 @@ impl OpenLog {
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(fault("is in use: another command is writing to it".into()));
         }
-        // Whoever holds the lock begins the log: two that begin it at once must not write two.
+        // Only the holder of the lock begins the log: two processes must not write two beginnings.
         let begun = file.metadata().and_then(|about| {
             if about.len() == 0 {
                 file.write_all(format!("{LOG}\n{origin}\n").as_bytes())?;
@@ -166,10 +169,7 @@ impl OpenLog {
             Ok(())
         });
         begun.map_err(unwritable)?;
-        let log = Log::read(path).map_err(|error| match error {
-            TlogError::Document(reason) => fault(reason),
-            other => other,
-        })?;
+        let log = Log::read(path)?;
         if log.origin == origin {
             Ok(OpenLog {
                 path: path.to_owned(),

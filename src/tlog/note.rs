@@ -61,7 +61,7 @@ impl Key {
     }
 }
 
-/// What may be the name of a key, and of a log.
+/// Whether a text is a valid name of a key, and of a log.
 pub(super) fn is_name(name: &str) -> bool {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '+';
     (1..=255).contains(&name.len()) && name.chars().all(plain)
@@ -105,6 +105,18 @@ impl FromStr for Key {
             Err("its eight digits do not match its name and key".into())
         }
     }
+}
+
+/// A number in its only spelling.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let parsed: u64 = text.parse().ok()?;
+    (parsed.to_string() == text).then_some(parsed)
+}
+
+/// A hash in base64.
+pub(super) fn hash(text: &str) -> Option<Hash> {
+    let bytes = Base64::decode_vec(text).ok()?;
+    bytes.try_into().ok().map(Hash)
 }
 
 /// A text, and who signed it.

@@ -4,7 +4,7 @@ use base64ct::{Base64, Encoding};
 
 use super::TlogError;
 use super::checkpoint::Checkpoint;
-use super::note::{Key, Note};
+use super::note::{Key, Note, hash, number};
 use crate::commit::{Hash, root_of};
 
 const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
@@ -37,7 +37,7 @@ impl TlogProof {
         format!("{FIRST_LINE}\nindex {index}\n{path}\n{checkpoint}")
     }
 
-    /// Reads a proof. What it says `extra` nobody signed, and is not looked at.
+    /// Reads a proof. Its `extra` data is not signed, and is ignored.
     ///
     /// # Errors
     /// What is wrong, to be read after the file's name.
@@ -55,18 +55,11 @@ impl TlogProof {
             head.next();
         }
         let index = head.next().and_then(|line| line.strip_prefix("index "));
-        let parsed = index.and_then(|index| {
-            let parsed: u64 = index.parse().ok()?;
-            (parsed.to_string() == index).then_some(parsed)
-        });
-        let index = parsed.ok_or_else(|| not("it has no index"))?;
+        let index = index.and_then(number);
+        let index = index.ok_or_else(|| not("it has no index"))?;
         let mut path = Vec::new();
         for line in head {
-            let hash = Base64::decode_vec(line).ok();
-            let hash = hash.and_then(|hash| hash.try_into().ok());
-            path.push(Hash(
-                hash.ok_or_else(|| not("one of its hashes is not valid"))?,
-            ));
+            path.push(hash(line).ok_or_else(|| not("one of its hashes is not valid"))?);
             if path.len() > MOST_HASHES {
                 return Err(not("it has more hashes than any tree can need"));
             }

@@ -1,4 +1,4 @@
-//! What a checkpoint with its cosignatures says of when a commitment was there.
+//! The time by which a commitment existed, by a checkpoint with its cosignatures.
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ impl Witnesses {
         }
     }
 
-    /// What a proof says of a leaf: it is in the log, and enough witnesses cosigned the checkpoint.
+    /// Confirms that a leaf is in the log, and that enough witnesses cosigned the checkpoint.
     pub fn confirm(
         &self,
         leaf: Hash,
@@ -142,7 +142,7 @@ impl Published {
     /// The same, if it was before this time.
     ///
     /// # Errors
-    /// If nobody can tell, or it was not.
+    /// If a time cannot be read, or it was not before.
     pub fn confirm_before(mut self, time: &str) -> Result<Published, TlogError> {
         let wrong =
             || TlogError::document(format!("{time:?} is not a time like 2026-11-23T08:00:00Z"));
@@ -160,7 +160,7 @@ impl Published {
         }
     }
 
-    /// What it says, in lines.
+    /// The facts as lines of text.
     pub fn lines(&self) -> Vec<String> {
         let Published {
             log,

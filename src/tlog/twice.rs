@@ -1,11 +1,11 @@
-//! Commitments in a log to one product: whoever may choose among them afterwards chooses the one that passes.
+//! Several commitments in a log to one product, among which a prover could later choose the one that passes.
 
 use std::collections::BTreeMap;
 
 use super::TlogError;
 use crate::commit::{Commitment, Hash, leaf};
 
-/// A committed file, by its leaf and by what it is a commitment to except the result.
+/// A committed file: its leaf, and the digest of everything except the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     pub leaf: Hash,
@@ -17,7 +17,7 @@ impl Committed {
     /// Reads a commitment to a product or to an operation.
     ///
     /// # Errors
-    /// If it is none, to be read after the file's name.
+    /// If it is not a commitment, to be read after the file's name.
     pub fn parse(file: &[u8]) -> Result<Committed, TlogError> {
         // As the types say it: another spelling of a commitment is the same one.
         let parsed = Commitment::parse(file);

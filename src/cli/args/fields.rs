@@ -41,7 +41,7 @@ macro_rules! options {
             }
 
             impl $group {
-                /// Says it in the fields of a check.
+                /// Sets the fields of a request.
                 pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
                     $(
                         let word = self.$name.clone();
@@ -57,13 +57,13 @@ macro_rules! options {
 
 product_fields!(options);
 
-/// Of a reduction scheme's name or number.
+/// Parses a reduction scheme's name or number.
 fn parse_scheme(text: &str) -> Result<Scheme, String> {
     Scheme::parse(text)
         .ok_or_else(|| "NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4".into())
 }
 
-/// Of a partition's name.
+/// Parses a partition's name.
 fn parse_partition(text: &str) -> Result<Partition, String> {
     Partition::parse(text).ok_or_else(|| "universal, serial-tiles or parallel-tiles".into())
 }

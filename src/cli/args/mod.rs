@@ -15,10 +15,13 @@ pub use self::operation::{
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::Policy;
-use crate::check::{CheckError, Request, Source, option};
-use crate::io::{Files, Privacy, escaped_path};
+use crate::check::{CheckError, Request, Source, Subject, option};
+use crate::cli::show;
+use crate::identify::IdentifyError;
+use crate::io::{Files, Outputs, Privacy, escaped_path};
 use crate::memory::Limits;
 use crate::role::Role;
+use crate::sign::Signer;
 
 /// What files may take.
 #[derive(Args, Clone)]
@@ -41,7 +44,7 @@ impl MemoryArgs {
         self.files_under(None)
     }
 
-    /// The same, that may take no more than a policy allows.
+    /// The same within a policy's limits.
     pub fn files_under(&self, policy: Option<&Policy>) -> Files {
         let privacy = if self.private {
             Privacy::Private
@@ -50,6 +53,11 @@ impl MemoryArgs {
         };
         let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
         Policy::files(policy, privacy, own)
+    }
+
+    /// A request with its files read.
+    pub fn prepare(&self, request: &Request) -> Result<Box<dyn Subject>> {
+        in_options_of(request, request.prepare_in(&self.files()))
     }
 }
 
@@ -68,12 +76,21 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// An array that a command line names.
-pub fn source(field: &'static str, path: Option<&Path>) -> Result<Option<Source>, CheckError> {
-    let parsed = path.map(|path| Source::parse(path.as_os_str()));
-    parsed.transpose().map_err(CheckError::of(field))
+pub fn source(field: &'static str, path: &Path) -> Result<Source, CheckError> {
+    Source::parse(path.as_os_str()).map_err(CheckError::of(field))
 }
 
-/// Refuses a name for one array that says that it is something else than `.npy`.
+/// Reads the private key of whoever signs, which no output may overwrite.
+pub fn signer(path: &Path, outputs: &mut Outputs) -> Result<Signer> {
+    outputs.protect("the key", path);
+    let signer = Signer::read(path)?;
+    if let Some(warning) = Signer::exposure(path) {
+        show::warning(&warning);
+    }
+    Ok(signer)
+}
+
+/// Refuses the name of another container for an output that is one `.npy` array.
 pub fn is_npy(path: &Path) -> Result<()> {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let extension = extension.to_ascii_lowercase();
@@ -85,30 +102,29 @@ pub fn is_npy(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The words of a command line that say what it is about: a product or an operation.
-pub trait Words: Args {
+/// The options that name what a command is about: a product or an operation.
+pub trait RequestArgs: Args {
     /// The option that names what is written.
     const OUTPUT: &'static str = "output";
 
-    /// What they ask.
     fn request(&self) -> Result<Request>;
 }
 
-/// An error in terms of options.
-pub fn said<T>(result: Result<T, CheckError>) -> Result<T> {
-    result.map_err(|error| anyhow::Error::msg(error.in_words(option)))
+/// An error of a check or a search in terms of options.
+pub fn in_options<T>(result: Result<T, impl Into<IdentifyError>>) -> Result<T> {
+    result.map_err(|error| anyhow::Error::msg(error.into().in_words(option)))
 }
 
-/// The same about a request; arrays of operations are named and have no options.
-pub fn said_of<T>(request: &Request, result: Result<T, CheckError>) -> Result<T> {
+/// The same for a request: an operation's arrays are named, and have no options.
+pub fn in_options_of<T>(request: &Request, result: Result<T, CheckError>) -> Result<T> {
     match request {
-        Request::Product(_) => said(result),
-        Request::Operation(_) => said_of_operation(result),
+        Request::Product(_) => in_options(result),
+        Request::Operation(_) => in_operation_options(result),
     }
 }
 
 /// The same in terms of options and named arrays.
-pub fn said_of_operation<T>(result: Result<T, CheckError>) -> Result<T> {
+pub fn in_operation_options<T>(result: Result<T, CheckError>) -> Result<T> {
     let name = |field: &'static str| match field {
         "operation" => "--op".to_owned(),
         array if Role::of_field(array).is_some_and(|role| Role::OPERATION.contains(&role)) => {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 
-use super::{JudgeArgs, Words};
+use super::{JudgeArgs, RequestArgs};
 use crate::check::{EngineChoice, Fields, Operation, Request, Source, option};
 use crate::cli::values::{any_format, word};
 use crate::num::{F32, Format};
@@ -90,7 +90,7 @@ pub struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// The function that it is a variant of, as a request.
+    /// A request for an operation by this variant.
     pub fn of(&self, operation: &str, engine: EngineChoice) -> Operation {
         Operation {
             operation: Some(operation.replace('-', "_")),
@@ -103,8 +103,8 @@ impl RuleArgs {
 }
 
 impl ParameterArgs {
-    /// What is asked of all of the result, but for its arrays.
-    pub fn asked(&self, rule: &RuleArgs) -> Result<Operation> {
+    /// A request for all of the result, without its arrays.
+    pub fn request(&self, rule: &RuleArgs) -> Result<Operation> {
         let number = |field: &str, text: &Option<String>| -> Result<Option<F32>> {
             let read = text.as_ref().map(|text| text.parse::<F32>()).transpose();
             read.map_err(|reason| anyhow::anyhow!("{} {reason}", option(field)))
@@ -129,11 +129,11 @@ impl ParameterArgs {
 }
 
 impl OperationArgs {
-    /// Options for all of the result.
-    pub fn asked(&self, rule: &RuleArgs) -> Result<Operation> {
-        let mut asked = self.parameters.asked(rule)?;
-        // Why an operation is none comes before what its arrays would be.
-        let operation = asked.operation.as_deref().unwrap_or_default();
+    /// A request for all of the result.
+    pub fn request(&self, rule: &RuleArgs) -> Result<Operation> {
+        let mut request = self.parameters.request(rule)?;
+        // An unknown operation is reported before its arrays.
+        let operation = request.operation.as_deref().unwrap_or_default();
         let known = match &rule.variant_file {
             Some(_) => ops::of(operation).map(|all| all[0]),
             None => ops::find(operation, rule.variant.as_deref()),
@@ -148,31 +148,27 @@ impl OperationArgs {
             match named {
                 Some((role, path)) => {
                     let source = Source::parse(path.as_ref()).map_err(anyhow::Error::msg)?;
-                    let twice = asked.arrays().contains_key(&role);
+                    let twice = request.arrays().contains_key(&role);
                     ensure!(!twice, "{} is named twice", role.field());
-                    set(&mut asked, role, source);
+                    set(&mut request, role, source);
                 }
                 None => plain.push(word),
             }
         }
-        let given = asked.arrays();
+        let given = request.arrays();
         let free: Vec<_> = expected
             .filter_map(Role::of_field)
             .chain([Role::Y])
             .filter(|role| !given.contains_key(role))
             .collect();
         if plain.len() > free.len() {
-            let missing: Vec<_> = free
-                .iter()
-                .map(|&role| match role {
-                    Role::Y => "the result",
-                    operand => operand.field(),
-                })
-                .collect();
-            let missing = if missing.is_empty() {
-                "no file".to_owned()
-            } else {
-                missing.join(", ")
+            let missing = free.iter().map(|&role| match role {
+                Role::Y => "the result",
+                operand => operand.field(),
+            });
+            let missing = match missing.collect::<Vec<_>>().join(", ") {
+                none if none.is_empty() => "no file".to_owned(),
+                some => some,
             };
             bail!(
                 "{} takes {missing} beside those that are named; name what else it takes, such as weight=FILE \
@@ -183,15 +179,14 @@ impl OperationArgs {
         }
         for (role, path) in free.into_iter().zip(plain) {
             let source = Source::parse(path).map_err(anyhow::Error::msg)?;
-            set(&mut asked, role, source);
+            set(&mut request, role, source);
         }
-        Ok(asked)
+        Ok(request)
     }
 }
 
-/// Names an array.
-fn set(asked: &mut Operation, role: Role, source: Source) {
-    if let Some(field) = asked.array(role) {
+fn set(request: &mut Operation, role: Role, source: Source) {
+    if let Some(field) = request.array(role) {
         *field = Some(source);
     }
 }
@@ -206,11 +201,11 @@ pub struct WholeOperation {
     rule: RuleArgs,
 }
 
-impl Words for WholeOperation {
+impl RequestArgs for WholeOperation {
     const OUTPUT: &'static str = "output-file";
 
     fn request(&self) -> Result<Request> {
-        self.operation.asked(&self.rule).map(Request::from)
+        self.operation.request(&self.rule).map(Request::from)
     }
 }
 
@@ -228,23 +223,17 @@ pub struct JudgedOperation {
     judge: JudgeArgs,
 }
 
-impl JudgedOperation {
-    fn asked(&self) -> Result<Operation> {
-        let asked = self.whole.operation.asked(&self.whole.rule)?;
-        let mut fields = Fields::default();
-        super::said(self.judge.fill(&mut fields))?;
-        Ok(Operation {
-            y_digest: self.y_digest.clone(),
-            ..asked.judged_as(&fields)
-        })
-    }
-}
-
-impl Words for JudgedOperation {
+impl RequestArgs for JudgedOperation {
     const OUTPUT: &'static str = "output-file";
 
     fn request(&self) -> Result<Request> {
-        self.asked().map(Request::from)
+        let operation = self.whole.operation.request(&self.whole.rule)?;
+        let mut fields = Fields::default();
+        super::in_options(self.judge.fill(&mut fields))?;
+        Ok(Request::from(Operation {
+            y_digest: self.y_digest.clone(),
+            ..operation.judged_as(&fields)
+        }))
     }
 }
 

@@ -9,7 +9,7 @@ use super::fields::{
     CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, LayoutArgs, MatrixArgs, ModelArgs,
     PresetArgs, ResultArgs, Unsaid,
 };
-use super::{said, source};
+use super::{in_options, source};
 use crate::check::{Check, CheckError, Fields, Operands};
 use crate::num::Format;
 
@@ -24,7 +24,7 @@ macro_rules! groups {
             }
 
             impl $all {
-                /// Says it in the fields of a check.
+                /// Sets the fields of a request.
                 pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
                     $(self.$group.fill(fields)?;)*
                     Ok(())
@@ -50,7 +50,7 @@ groups! {
 
     /// What a library says of its kernel, and what it leaves open.
     LibraryArgs {
-        said: KernelArgs,
+        kernel: KernelArgs,
         open: Unsaid,
     }
 
@@ -72,7 +72,7 @@ groups! {
 }
 
 impl OperandArgs {
-    /// What they name, for commands without a schedule.
+    /// The operands, for commands without a schedule.
     pub fn operands(&self) -> Result<Operands, CheckError> {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
@@ -85,7 +85,6 @@ impl OperandArgs {
 }
 
 impl ProductArgs {
-    /// The fields that they fill.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         let mut fields = Fields::default();
         self.fill(&mut fields)?;
@@ -96,7 +95,7 @@ impl ProductArgs {
     /// The same, with a D and its format.
     pub fn naming(&self, d: Option<&Path>, d_dtype: Option<Format>) -> Result<Fields, CheckError> {
         Ok(Fields {
-            d: source("d", d)?,
+            d: d.map(|d| source("d", d)).transpose()?,
             d_dtype,
             ..self.fields()?
         })
@@ -104,7 +103,6 @@ impl ProductArgs {
 }
 
 impl CheckArgs {
-    /// The fields that they fill.
     pub fn fields(&self) -> Result<Fields, CheckError> {
         if self.captured.d.is_none() && self.result.d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
@@ -117,9 +115,8 @@ impl CheckArgs {
         Ok(fields)
     }
 
-    /// The check that they ask for.
     pub fn check(&self) -> Result<Check> {
-        said(self.fields().and_then(Check::try_from))
+        in_options(self.fields().and_then(Check::try_from))
     }
 }
 

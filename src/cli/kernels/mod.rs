@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use super::args::{Unsaid, said};
+use super::args::{Unsaid, in_options};
 use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
 use crate::check::Fields;
@@ -116,16 +116,15 @@ fn parse_shape(text: &str) -> Result<Shape, String> {
 }
 
 impl Explain {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         if let Some(path) = &self.log {
             return self.log(path);
         }
         let reading = kernel::read(self.text.as_deref().expect("clap asks for one"))?;
-        show::either(self.json, &reading, |out| text::explained(&reading, out))?;
-        Ok(Ending::Done)
+        show::either(self.json, &reading, |out| text::explained(&reading, out))
     }
 
-    fn log(&self, path: &Path) -> Result<Ending> {
+    fn log(&self, path: &Path) -> Result<()> {
         let name = || escaped_path(path);
         let bytes = read_bytes(path, "log", MAX_LOG)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -133,15 +132,13 @@ impl Explain {
         let mut rows = Vec::new();
         for (line, launch) in kernel::launches(&text) {
             let reading = kernel::read(launch);
-            let plan = match &reading {
+            let plan = match reading.as_ref().map(|reading| (reading, reading.product)) {
                 Err(error) => Err(error.to_string()),
-                Ok(reading) => match reading.product {
-                    None => Err("the line does not state the product's shape".into()),
-                    Some(shape) => {
-                        let plan = reading.plan(&shape, &options);
-                        plan.map_err(|error| error.to_string())
-                    }
-                },
+                Ok((_, None)) => Err("the line does not state the product's shape".into()),
+                Ok((reading, Some(shape))) => {
+                    let plan = reading.plan(&shape, &options);
+                    plan.map_err(|error| error.to_string())
+                }
             };
             rows.push((line, reading, plan));
         }
@@ -176,30 +173,31 @@ impl Explain {
                 }
             }
             Ok(())
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
 impl PlanArgs {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let mut options = self.open.options()?;
         let reading = self.reading(&mut options)?;
         let Some(shape) = self.shape.or(reading.product) else {
             bail!("the text does not state the product's shape; give --shape MxNxK");
         };
-        let plan = reading.plan(&shape, &options).map_err(in_options)?;
+        let plan = reading.plan(&shape, &options).map_err(kernel_error)?;
         let mut outputs = Outputs::new();
         if let Some(table) = &self.kernel_table {
             outputs.protect("the kernel table", table);
         }
-        let paths = [&self.schedule, &self.gemm_desc].map(Option::as_deref);
-        let to_stdout = paths.contains(&Some(Path::new("-")));
+        let [schedule, gemm_desc] = [&self.schedule, &self.gemm_desc].map(Option::as_deref);
+        let to_stdout = [schedule, gemm_desc]
+            .into_iter()
+            .flatten()
+            .any(show::is_stdout);
         ensure!(
             !(to_stdout && self.json),
             "--json and an order to \"-\" cannot both use standard output"
         );
-        let [schedule, gemm_desc] = paths;
         let schedule = outputs.open_if("the schedule", schedule)?;
         let gemm_desc = outputs.open_if("the GEMMDesc", gemm_desc)?;
         let mut texts = Vec::new();
@@ -207,7 +205,7 @@ impl PlanArgs {
             texts.push((output, serde_json::to_string_pretty(&plan.schedule()?)?));
         }
         if let Some(output) = gemm_desc {
-            let fields = plan.gemm_desc().map_err(in_options)?;
+            let fields = plan.gemm_desc().map_err(kernel_error)?;
             texts.push((output, serde_json::to_string_pretty(&fields)?));
         }
         for (output, text) in texts {
@@ -219,7 +217,7 @@ impl PlanArgs {
                 text::planned(&reading, &plan, out)
             })?;
         }
-        Ok(Ending::Done)
+        Ok(())
     }
 
     fn reading(&self, options: &mut Options) -> Result<KernelReading> {
@@ -243,7 +241,7 @@ impl PlanArgs {
 }
 
 impl List {
-    pub fn run(self) -> Result<Ending> {
+    pub fn run(self) -> Result<()> {
         let rows = FAMILIES.iter().map(|family| {
             json!({
                 "family": family.id,
@@ -264,8 +262,7 @@ impl List {
                  byte by byte, by the source named. published: written in source code or documentation.\n\
                  'tcverify kernels explain TEXT' reads a log line, a configuration or a name."
             )
-        })?;
-        Ok(Ending::Done)
+        })
     }
 }
 
@@ -296,14 +293,14 @@ impl Same {
     pub fn run(self) -> Result<Ending> {
         let options = self.open.options()?;
         let readings = [kernel::read(&self.one)?, kernel::read(&self.other)?];
-        let said = readings.iter().find_map(|reading| reading.product);
-        let Some(shape) = self.shape.or(said) else {
+        let stated = readings.iter().find_map(|reading| reading.product);
+        let Some(shape) = self.shape.or(stated) else {
             bail!("neither text states the product's shape; give --shape MxNxK");
         };
         let [one, other] = readings
             .each_ref()
             .map(|reading| reading.plan(&shape, &options));
-        let plans = [one.map_err(in_options)?, other.map_err(in_options)?];
+        let plans = [one.map_err(kernel_error)?, other.map_err(kernel_error)?];
         let differing = kernel::differing(&readings, &plans, self.open.gpu())?;
         let same = differing.is_empty();
         let document = json!({ "same_bits": same, "differing": differing });
@@ -375,12 +372,12 @@ impl OpenArgs {
             ..Fields::default()
         };
         let options = self.unsaid.fill(&mut fields);
-        said(options.and_then(|()| fields.kernel_options()))
+        in_options(options.and_then(|()| fields.kernel_options()))
     }
 }
 
 /// An error about the request, in terms of options.
-fn in_options(error: KernelError) -> anyhow::Error {
+fn kernel_error(error: KernelError) -> anyhow::Error {
     match error {
         KernelError::Missing { what, why, ask } => anyhow!(
             "the text does not state {what}, which the order of the sums depends on: {why}; give --{ask}"
