@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use tcverify::check::{Check, Claim, Prepared, Progress, ScheduleRequest, Source, Tensors};
+use tcverify::check::{Check, Expected, Prepared, Progress, ScheduleRequest, Source, Tensors};
 use tcverify::emu::schedule::Overrides;
 use tcverify::generate::Spec;
 use tcverify::identify::{Formats, Identify};
@@ -74,7 +74,7 @@ fn main() {
 fn search([m, n, k]: [usize; 3], result: Format, schedule: Schedule) -> String {
     let (a, b) = (operand(m, k, 1, Role::A), operand(k, n, 2, Role::B));
     let mut check = Check::in_memory("ampere", Format::Bf16);
-    check.claim = Claim::Nothing;
+    check.expected = Expected::Nothing;
     check.d_dtype = (result != Format::Fp32).then_some(result);
     if let Some((preset, split_k)) = schedule {
         let overrides = Overrides {

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 use tcverify::cli::measured::{Random, Rounds, Settings, ones, threads};
-use tcverify::emu::schedule::{Kernel, Schedule, Values, scale_shapes};
+use tcverify::emu::schedule::{BoundSchedule, Schedule, Values, scale_shapes};
 use tcverify::emu::{
     Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay, Wanted, WantedScale,
 };
@@ -203,7 +203,7 @@ fn scheduled(
         engine: Engine::Fast(platform),
         kernel: None,
     };
-    let kernel = Some(Kernel::new(&spec, &values, &problem));
+    let kernel = Some(BoundSchedule::new(&spec, &values, &problem));
     let scheduled = Replay { kernel, ..plain };
     let (rates, measured) = in_turn(
         rounds,

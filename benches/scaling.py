@@ -93,7 +93,7 @@ class Machine:
         d = f"d-{kind.replace(' ', '-')}-{m}x{n}x{k}.npy"
         if not (self.out / d).exists():
             self.run("replay", "--quiet", *words, *files, "-o", d)
-        return ["check", "--quiet", "--no-discrimination", *words, *files, d]
+        return ["check", "--quiet", "--no-ambiguity", *words, *files, d]
 
     def best(self, words, times=3, threads=None):
         """The fastest of some runs, by the clock."""

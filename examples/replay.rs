@@ -2,7 +2,7 @@
 
 use half::bf16;
 use ndarray::Array2;
-use tcverify::check::{Check, Claim, Prepared, Tensors};
+use tcverify::check::{Check, Expected, Prepared, Tensors};
 use tcverify::num::Format;
 use tcverify::role::Role;
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     for arch in ["a100", "h100", "mi300x"] {
         let mut check = Check::in_memory(arch, Format::Bf16);
-        check.claim = Claim::Nothing;
+        check.expected = Expected::Nothing;
         let operands = [(Role::A, a.clone().into()), (Role::B, b.clone().into())];
         let tensors = Tensors::from_iter(operands);
         let d = Prepared::from_tensors(&check, tensors)?

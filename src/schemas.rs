@@ -8,13 +8,13 @@ use tcverify_num::as_json;
 
 use crate::attest::{Statement, Svr, TestResult};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
-use crate::batch::{Beginning, Entry, MANIFEST, POLICY, Policy, STATE};
-use crate::check::{Fields, Operation, SWEEP, Source, Span, Sweep};
+use crate::batch::{AdmissionPolicy, Beginning, Entry, MANIFEST, POLICY, STATE};
+use crate::check::{Operation, RequestFields, SWEEP, Source, Span, Sweep};
 use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::Schedule;
 use crate::explain::Explanation;
-use crate::kernel::{KernelTable, TABLE_SCHEMA};
+use crate::gemm_library::{KernelTable, TABLE_SCHEMA};
 use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
@@ -41,7 +41,7 @@ as_json! {
 struct Manifest {
     schema: String,
     #[schemars(default)]
-    defaults: Fields,
+    defaults: RequestFields,
     /// How much of what ran the cases are.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<crate::report::Coverage>,
@@ -61,7 +61,7 @@ enum Case {
 struct ProductCase {
     name: Option<String>,
     #[schemars(flatten)]
-    fields: Fields,
+    fields: RequestFields,
 }
 
 #[derive(JsonSchema)]
@@ -125,7 +125,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<AuditReport>("audit", AUDIT),
         written::<Envelope<Plan>>("plan", PLAN),
         written::<SignedEnvelope<Part>>("part", PART),
-        written::<Policy>("policy", POLICY),
+        written::<AdmissionPolicy>("policy", POLICY),
         written::<Envelope<StateLine>>("batch-state", STATE),
         written::<Explanation>("explanation", crate::explain::SCHEMA),
         written::<Inspection>("inspection", crate::report::inspection::INSPECTION),

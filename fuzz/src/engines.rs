@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use tcverify::emu::schedule::{Kernel, Scaling, ScheduleSpec, Values, presets, scale_shapes};
+use tcverify::emu::schedule::{
+    BoundSchedule, Scaling, ScheduleSpec, Values, presets, scale_shapes,
+};
 use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Platform, Problem, Replay};
 use tcverify::num::{Format, Kind as FormatKind};
 use tcverify::random::SplitMix64;
@@ -220,10 +222,12 @@ fn with_kernel(spec: &ScheduleSpec, replay: Replay, seed: u64, run: impl FnOnce(
         };
         values = with;
     }
-    if let Err(reason) = Kernel::check(spec, &values, replay.arithmetic, problem, replay.format()) {
+    if let Err(reason) =
+        BoundSchedule::check(spec, &values, replay.arithmetic, problem, replay.format())
+    {
         return super::sentence(&reason);
     }
-    let kernel = Some(Kernel::new(spec, &values, problem));
+    let kernel = Some(BoundSchedule::new(spec, &values, problem));
     run(Replay { kernel, ..replay });
 }
 

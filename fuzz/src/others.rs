@@ -8,11 +8,11 @@ use std::sync::{LazyLock, Mutex, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use tcverify::batch::{Beginning, Entry, Policy, STATE};
+use tcverify::batch::{AdmissionPolicy, Beginning, Entry, STATE};
 use tcverify::check::{Check, Prepared, Tensors, verify};
 use tcverify::commit::Hash;
 use tcverify::envelope;
-use tcverify::kernel::{self, KernelTable};
+use tcverify::gemm_library::{self, KernelTable};
 use tcverify::num::Format;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;
@@ -116,11 +116,11 @@ pub fn policy(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match Policy::parsed(text) {
+    match AdmissionPolicy::parsed(text) {
         Err(reason) => sentence(&reason),
         Ok(policy) => {
             let again = serde_json::to_string(&policy).expect("plain data");
-            assert_eq!(Policy::parsed(&again), Ok(policy));
+            assert_eq!(AdmissionPolicy::parsed(&again), Ok(policy));
         }
     }
 }
@@ -187,11 +187,11 @@ pub fn kernel_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    if let Err(error) = kernel::read(text) {
+    if let Err(error) = gemm_library::read(text) {
         sentence(&error.to_string());
     }
-    for (_, launch) in kernel::launches(text).take(16) {
-        let _ = kernel::read(launch);
+    for (_, launch) in gemm_library::launches(text).take(16) {
+        let _ = gemm_library::read(launch);
     }
     match KernelTable::from_json(text) {
         Err(error) => sentence(&error.to_string()),

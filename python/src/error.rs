@@ -28,7 +28,7 @@ pub fn request(py: Python<'_>, argument: &str, reason: String) -> PyErr {
 
 pub fn check(py: Python<'_>, error: &CheckError) -> PyErr {
     // Fields and arguments have the same names.
-    let reason = error.in_words(|field| format!("`{field}`"));
+    let reason = error.describe(|field| format!("`{field}`"));
     match error {
         CheckError::Interrupted => PyKeyboardInterrupt::new_err(()),
         CheckError::NotCommitted { differences, .. } => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use tcverify::batch::{BatchError, Pages, Policy, State, protect, read, run};
+use tcverify::batch::{AdmissionPolicy, BatchError, Pages, State, protect, read, run};
 use tcverify::check::{CheckError, Subject};
 use tcverify::explain::{Wish, write};
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
@@ -153,7 +153,7 @@ pub fn batch(
     html: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<BatchResult> {
-    let policy = policy.map(|path| Ok((Policy::of_cases(&path, &manifest)?, path)));
+    let policy = policy.map(|path| Ok((AdmissionPolicy::of_cases(&path, &manifest)?, path)));
     let policy = policy.transpose();
     let policy =
         policy.map_err(|error: BatchError| error::request(py, "policy", error.to_string()))?;

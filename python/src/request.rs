@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Check, CheckError, Fields, Prepared, Source, Tensors};
+use tcverify::check::{Check, CheckError, Prepared, RequestFields, Source, Tensors};
 use tcverify::io::{self, Files};
 use tcverify::num::{Format, Kind};
 use tcverify::role::{ByRole, Role};
@@ -18,7 +18,7 @@ pub type Arrays<'py> = BTreeMap<String, Array<'py>>;
 /// The names of all fields of a check.
 #[pyfunction]
 pub fn field_names() -> Vec<&'static str> {
-    Fields::NAMES.to_vec()
+    RequestFields::NAMES.to_vec()
 }
 
 /// The fields of a check as documents have them: what contradicts itself or is unknown is refused.
@@ -29,13 +29,13 @@ pub fn normalised(py: Python<'_>, fields: &str) -> PyResult<String> {
     serde_json::to_string(&check).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn read(py: Python<'_>, text: &str) -> PyResult<Fields> {
+fn read(py: Python<'_>, text: &str) -> PyResult<RequestFields> {
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
         .map_err(|error| PyValueError::new_err(format!("no JSON object of fields: {error}")))?;
     for (name, value) in &mut fields {
-        Fields::canonical(name, value);
+        RequestFields::canonical(name, value);
     }
-    let read: Result<Fields, _> =
+    let read: Result<RequestFields, _> =
         serde_path_to_error::deserialize(serde_json::Value::Object(fields));
     read.map_err(|error| {
         let argument = error.path().to_string();
@@ -46,7 +46,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Fields> {
 
 /// A request and the arrays that it is about.
 pub struct Request {
-    pub fields: Fields,
+    pub fields: RequestFields,
     pub arrays: ByRole<io::Source>,
 }
 

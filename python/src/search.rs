@@ -1,7 +1,7 @@
 //! Which models give a D.
 
 use pyo3::prelude::*;
-use tcverify::check::{CheckError, EngineChoice, Fields, Operands, Source};
+use tcverify::check::{CheckError, EngineChoice, Operands, RequestFields, Source};
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
 use tcverify::report::{FITS_SHOWN, Layout};
 use tcverify::role::Role;
@@ -21,7 +21,7 @@ pub struct Searched {
 }
 
 impl Searched {
-    pub fn of(py: Python<'_>, mut asked: Fields) -> PyResult<Searched> {
+    pub fn of(py: Python<'_>, mut asked: RequestFields) -> PyResult<Searched> {
         let missing = || error::request(py, "d", "`d` is missing".into());
         let d = asked.d.take().ok_or_else(missing)?;
         let formats = Formats {

@@ -54,7 +54,7 @@ class CheckFields(TypedDict, total=False):
     accumulation: Literal["fast", "slow"] | None
     multiprocessors: int | None
     rotation: int | None
-    whole_tail: bool | None
+    whole_remainder: bool | None
     tile_k: int | None
     residue: Literal["first", "first-aligned", "last"] | None
     instruction_k: int | None
@@ -75,7 +75,7 @@ class CheckFields(TypedDict, total=False):
     azp_adj: _arrays.ArrayLike | None
     d_dtype: FormatLike | None
     d_digest: str | None
-    no_discrimination: bool | None
+    no_ambiguity: bool | None
     nan: Literal["exact", "any"] | None
     zero: Literal["exact", "any"] | None
     against: str | os.PathLike[str] | None

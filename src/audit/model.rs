@@ -139,7 +139,7 @@ impl ProductModel {
         let (arithmetic, inputs) = (self.arithmetic(), &commitment.inputs);
         let product = &self.product;
         let spec = self.scheduling.spec();
-        let late = self.scheduling.addend_is_late();
+        let late = self.scheduling.c_in_epilogue();
         let scaled = inputs.contains_key(&Role::ScaleA);
         if scaled != inputs.contains_key(&Role::ScaleB) {
             return nothing("the commitment has scales of only one operand");

@@ -10,7 +10,7 @@ use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
 use crate::check::BoundOperation;
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash, leaf};
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Element, Problem, Replay, ShapeError};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
@@ -224,7 +224,7 @@ impl<'a> Proven<'a> {
                 "the commitment has a different schedule, or different factors, from those you gave",
             );
         }
-        let kernel = scheduled.then(|| Kernel::new(spec, &values, &full));
+        let kernel = scheduled.then(|| BoundSchedule::new(spec, &values, &full));
         let scale = if scheduling.takes_scales() {
             None
         } else {

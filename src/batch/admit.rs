@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::policy::{ClaimRule, Policy, ScopeRule, Silence};
-use crate::check::verify::asked;
+use super::policy::{AdmissionPolicy, ClaimRule, ScopeRule, Silence};
+use crate::check::verify::request_of;
 use crate::check::{
-    Check, CheckError, Claimed, ModelSource, Naming, Operation, Request, ScheduleSource, Source,
-    Span, Strictness, Subject,
+    Check, CheckError, ExpectedResult, ModelSource, Naming, Operation, Request, ScheduleSource,
+    Source, Span, Strictness, Subject,
 };
 use crate::emu::Catalogue;
 use crate::io::{Freedom, confined, escaped_path, printable};
@@ -15,7 +15,7 @@ use crate::report::{Report, Rule};
 use crate::role::ByRole;
 use crate::words::Word;
 
-impl Policy {
+impl AdmissionPolicy {
     /// Refuses a file of the cases themselves that may not be read.
     pub(super) fn admit_file(&self, root: &Path, path: &Path) -> Result<(), String> {
         confined(root, path, self.freedom())
@@ -72,7 +72,7 @@ impl Policy {
 
     /// Refuses a report whose request the policy does not allow; paths start in this folder.
     pub fn admit_report(&self, report: &Report) -> Result<(), CheckError> {
-        self.admit(&asked(report)?, Path::new(""))
+        self.admit(&request_of(report)?, Path::new(""))
     }
 
     /// Refuses what is known only of a prepared case: the evidence of its rule, what its schedule leaves out, and how much
@@ -163,7 +163,7 @@ impl Policy {
             Request::Product(_) => "d_digest",
             Request::Operation(_) => "y_digest",
         };
-        let scope = request.scope()?;
+        let scope = request.selection()?;
         let parts = [
             ("sample", scope.sample.is_some()),
             ("rows", scope.rows != Span::ALL),
@@ -173,16 +173,16 @@ impl Policy {
         if let (Some((field, _)), ScopeRule::Whole) = (part, self.scope) {
             return refused(field, &format!("requires a comparison of all of {result}"));
         }
-        let policy = request.policy();
+        let tolerance = request.tolerance();
         for (field, any, rule) in [
-            ("nan", policy.any_nan, self.nan),
-            ("zero", policy.any_zero, self.zero),
+            ("nan", tolerance.any_nan, self.nan),
+            ("zero", tolerance.any_zero, self.zero),
         ] {
             if any && rule == Strictness::Exact {
                 return refused(field, "requires a comparison of every bit");
             }
         }
-        if let Claimed::Digest(_) = request.claimed()? {
+        if let ExpectedResult::Digest(_) = request.expected()? {
             if !self.claims.contains(&ClaimRule::Digest) {
                 let rule = format!("requires the array {result}, not just its digest");
                 return refused(digest, &rule);
@@ -190,17 +190,17 @@ impl Policy {
         } else if !self.claims.contains(&ClaimRule::Array) {
             return refused("d", "allows only digests");
         }
-        let discriminates = match request {
-            Request::Product(check) => check.discrimination,
+        let searched = match request {
+            Request::Product(check) => check.ambiguity,
             Request::Operation(_) => true,
         };
         let silent = [
             ("no_causes", Silence::Causes, !request.looks_for_causes()),
-            ("no_discrimination", Silence::Discrimination, !discriminates),
+            ("no_ambiguity", Silence::Ambiguity, !searched),
             // A report with a tree does not tell other arithmetics either.
             (
                 "tree",
-                Silence::Discrimination,
+                Silence::Ambiguity,
                 request.naming() != Naming::Payload,
             ),
         ];
@@ -291,7 +291,10 @@ impl Policy {
             }
             // A kernel text, too, is a schedule that the case makes.
             ScheduleSource::Kernel(kernel) if !self.schedules.files => {
-                return refused(kernel.said.field(), "allows only the catalogue's schedules");
+                return refused(
+                    kernel.source.field(),
+                    "allows only the catalogue's schedules",
+                );
             }
             ScheduleSource::File(_) | ScheduleSource::Kernel(_) => None,
             ScheduleSource::Preset(name) => Some(name.as_str()),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::lookup::Lookup;
-use super::policy::Policy;
-use crate::check::{Check, CheckError, Claimed, Fields, Operation, Request};
+use super::policy::AdmissionPolicy;
+use crate::check::{Check, CheckError, ExpectedResult, Operation, Request, RequestFields};
 use crate::io::printable;
 use crate::report::Coverage;
 
@@ -31,7 +31,11 @@ impl Case {
     }
 
     /// The case, if a policy admits it.
-    pub(super) fn admitted(self, policy: Option<&Policy>, root: &Path) -> Result<Case, CheckError> {
+    pub(super) fn admitted(
+        self,
+        policy: Option<&AdmissionPolicy>,
+        root: &Path,
+    ) -> Result<Case, CheckError> {
         let Some(policy) = policy else {
             return Ok(self);
         };
@@ -88,7 +92,7 @@ pub(super) fn names(operation: bool) -> &'static [&'static str] {
     if operation {
         Operation::NAMES
     } else {
-        Fields::NAMES
+        RequestFields::NAMES
     }
 }
 
@@ -118,7 +122,7 @@ pub(super) fn case(
     // A null is as no field.
     let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
     let fields = fields.map(|(name, mut value)| {
-        Fields::canonical(&name, &mut value);
+        RequestFields::canonical(&name, &mut value);
         (name, value)
     });
     let object: BTreeMap<String, Value> = fields.collect();
@@ -132,7 +136,7 @@ pub(super) fn case(
             ("y", "`y` (or `y_digest`) is missing"),
         )
     } else {
-        let mut fields: Fields = read(object, false)?;
+        let mut fields: RequestFields = read(object, false)?;
         fields.in_folder(folder);
         fields.formats_of_files(lookup)?;
         let check = Check::try_from(fields)?;
@@ -141,7 +145,7 @@ pub(super) fn case(
             ("d", "`d` (or `d_digest`) is missing"),
         )
     };
-    if request.claimed()? == Claimed::Nothing {
+    if request.expected()? == ExpectedResult::Nothing {
         return Err(CheckError::request(missing.0, missing.1));
     }
     Ok(Case {

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::policy::Policy;
+use super::policy::AdmissionPolicy;
 use crate::check::{CheckError, FormatsFrom};
 use crate::io::{self, Files, Privacy};
 use crate::memory::Limits;
 
 /// Where cases look things up while they are read.
 pub(super) struct Lookup<'a> {
-    policy: Option<&'a Policy>,
+    policy: Option<&'a AdmissionPolicy>,
     /// The folder of the cases.
     root: &'a Path,
     /// Opened once for all cases; `None`: no file may be opened.
@@ -19,9 +19,9 @@ pub(super) struct Lookup<'a> {
 
 impl<'a> Lookup<'a> {
     /// Among files that the policy allows, within its memory.
-    pub fn new(policy: Option<&'a Policy>, root: &'a Path) -> Lookup<'a> {
+    pub fn new(policy: Option<&'a AdmissionPolicy>, root: &'a Path) -> Lookup<'a> {
         let own = Limits::default().max_bytes;
-        let files = Policy::files(policy, Privacy::Auto, own);
+        let files = AdmissionPolicy::files(policy, Privacy::Auto, own);
         Lookup {
             files: Some(files),
             ..Lookup::closed(policy, root)
@@ -29,7 +29,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Where nothing may be opened.
-    pub fn closed(policy: Option<&'a Policy>, root: &'a Path) -> Lookup<'a> {
+    pub fn closed(policy: Option<&'a AdmissionPolicy>, root: &'a Path) -> Lookup<'a> {
         Lookup {
             policy,
             root,
@@ -37,7 +37,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    pub fn policy(&self) -> Option<&'a Policy> {
+    pub fn policy(&self) -> Option<&'a AdmissionPolicy> {
         self.policy
     }
 

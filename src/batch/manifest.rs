@@ -11,7 +11,7 @@ use super::case::{Case, Object, case, is_operation, names, validate};
 use super::document::{BatchError, json, root, text_of};
 use super::lookup::Lookup;
 use super::pattern::expanded;
-use super::policy::Policy;
+use super::policy::AdmissionPolicy;
 use crate::io::{escaped_path, printable};
 use crate::report::Coverage;
 
@@ -48,7 +48,11 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Listed, BatchError> {
 ///
 /// # Errors
 /// What is wrong, in which case and field.
-pub fn parsed(text: &str, path: &Path, policy: Option<&Policy>) -> Result<Vec<Case>, BatchError> {
+pub fn parsed(
+    text: &str,
+    path: &Path,
+    policy: Option<&AdmissionPolicy>,
+) -> Result<Vec<Case>, BatchError> {
     cases(text, path, &Lookup::closed(policy, root(path))).map(|(cases, _)| cases)
 }
 

@@ -19,7 +19,7 @@ pub use case::{Case, Read};
 pub use document::{BatchError, root};
 pub use manifest::{MANIFEST, parsed};
 pub use pages::Pages;
-pub use policy::{Accept, OperationRule, POLICY, Policy, STRICT};
+pub use policy::{Accept, AdmissionPolicy, OperationRule, POLICY, STRICT};
 pub use run::run;
 pub use state::{Beginning, Entry, STATE, State};
 
@@ -32,7 +32,7 @@ use crate::io::Outputs;
 ///
 /// # Errors
 /// What is wrong, in which file, case and field. Nothing has been judged then.
-pub fn read(path: &Path, policy: Option<&Policy>) -> Result<Read, BatchError> {
+pub fn read(path: &Path, policy: Option<&AdmissionPolicy>) -> Result<Read, BatchError> {
     let lookup = Lookup::new(policy, root(path));
     let read = if path.is_dir() {
         folder::read(path, &lookup)?
@@ -62,7 +62,7 @@ pub fn protect(
     outputs: &mut Outputs,
     path: &Path,
     (cases, own): (&[Case], &[PathBuf]),
-    policy: Option<(&Policy, &Path)>,
+    policy: Option<(&AdmissionPolicy, &Path)>,
 ) {
     for path in own {
         outputs.protect("the cases", path);

@@ -19,7 +19,7 @@ use crate::words::words;
 /// Value of the `schema` field.
 pub const POLICY: &str = "tcverify.policy/1";
 
-/// The word for [`Policy::default`] where a file is expected.
+/// The word for [`AdmissionPolicy::default`] where a file is expected.
 pub const STRICT: &str = "strict";
 
 words! {
@@ -48,7 +48,7 @@ words! {
         /// What would give a result that differs
         Causes = "causes",
         /// Which other arithmetics give the same bits
-        Discrimination = "discrimination",
+        Ambiguity = "ambiguity",
     }
 }
 
@@ -77,7 +77,7 @@ words! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct AdmissionPolicy {
     pub schema: String,
     /// Whether a case may compare only rows, columns, a region or a sample of D.
     #[serde(default = "whole")]
@@ -93,7 +93,7 @@ pub struct Policy {
     #[serde(default = "arrays")]
     pub claims: Vec<ClaimRule>,
     /// What a report may leave out: causes of a D that differs (`no_causes`), or which other arithmetics fit
-    /// (`no_discrimination`, `tree`).
+    /// (`no_ambiguity`, `tree`).
     #[serde(default)]
     pub silenced: Vec<Silence>,
     /// Which engines a case may choose; `gpu` allows every GPU. All give the same bits; the exact engine takes
@@ -304,30 +304,30 @@ impl Default for Limits {
     }
 }
 
-impl Default for Policy {
+impl Default for AdmissionPolicy {
     /// The policy of a file that has only its schema.
-    fn default() -> Policy {
+    fn default() -> AdmissionPolicy {
         let strict = serde_json::json!({ "schema": POLICY });
         serde_json::from_value(strict).expect("every other field has a default")
     }
 }
 
-impl Policy {
+impl AdmissionPolicy {
     /// The strict policy by its word, else a file's.
-    pub fn read(path: &Path) -> Result<Policy, BatchError> {
+    pub fn read(path: &Path) -> Result<AdmissionPolicy, BatchError> {
         if path == Path::new(STRICT) {
-            return Ok(Policy::default());
+            return Ok(AdmissionPolicy::default());
         }
         let text = text_of(path).map_err(BatchError::document(path))?;
-        Policy::parsed(&text).map_err(BatchError::document(path))
+        AdmissionPolicy::parsed(&text).map_err(BatchError::document(path))
     }
 
     /// The same; refuses a file that the author of the cases in `cases` could have written.
     ///
     /// # Errors
     /// What is wrong with the file, or that it lies beside them.
-    pub fn of_cases(path: &Path, cases: &Path) -> Result<Policy, BatchError> {
-        let policy = Policy::read(path)?;
+    pub fn of_cases(path: &Path, cases: &Path) -> Result<AdmissionPolicy, BatchError> {
+        let policy = AdmissionPolicy::read(path)?;
         let root = match root(cases) {
             root if root == Path::new("") => Path::new("."),
             root => root,
@@ -346,8 +346,8 @@ impl Policy {
     ///
     /// # Errors
     /// What is wrong with it, to follow the file's name.
-    pub fn parsed(text: &str) -> Result<Policy, String> {
-        let policy: Policy = envelope::strictly(text)
+    pub fn parsed(text: &str) -> Result<AdmissionPolicy, String> {
+        let policy: AdmissionPolicy = envelope::strictly(text)
             .map_err(|reason| format!("is not a policy ({POLICY}): {reason}"))?;
         if policy.schema != POLICY {
             return Err(format!("is not a policy: its schema is not {POLICY:?}"));
@@ -385,7 +385,7 @@ impl Policy {
     }
 
     /// Where files are opened: within the limits of a policy, if there is one, and no more than `own` bytes.
-    pub fn files(policy: Option<&Policy>, privacy: Privacy, own: u64) -> Files {
+    pub fn files(policy: Option<&AdmissionPolicy>, privacy: Privacy, own: u64) -> Files {
         let Some(limits) = policy.map(|policy| &policy.limits) else {
             return Files::new(privacy, memory::Limits { max_bytes: own });
         };

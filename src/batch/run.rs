@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::state::{Entry, Read, State};
-use super::{BatchError, Case, Pages, Policy};
+use super::{AdmissionPolicy, BatchError, Case, Pages};
 use crate::check::{CheckError, Judge, Progress, Source};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::Files;
@@ -21,7 +21,7 @@ const LATE: &str = "no verdict: stopped at its time limit";
 /// What is the same for every case.
 #[derive(Clone, Copy)]
 struct Terms<'a> {
-    policy: Option<&'a Policy>,
+    policy: Option<&'a AdmissionPolicy>,
     /// When the policy's time is over.
     deadline: Deadline,
     pages: Option<&'a Pages>,
@@ -90,11 +90,11 @@ pub fn run(
     cases: Vec<Case>,
     state: &State,
     files: &Files,
-    policy: Option<&Policy>,
+    policy: Option<&AdmissionPolicy>,
     pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
-    let deadline = Deadline::current().or(Deadline::after(policy.and_then(Policy::time)));
+    let deadline = Deadline::current().or(Deadline::after(policy.and_then(AdmissionPolicy::time)));
     let run =
         deadline.within(|| run_within(deadline, cases, state, files, (policy, pages), progress));
     run.map_err(no_threads)?
@@ -109,7 +109,7 @@ fn run_within(
     cases: Vec<Case>,
     state: &State,
     files: &Files,
-    (policy, pages): (Option<&Policy>, Option<&Pages>),
+    (policy, pages): (Option<&AdmissionPolicy>, Option<&Pages>),
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
     let store = Arc::new(Store::default());

@@ -1,7 +1,7 @@
 //! Arithmetics of the catalogue that could have computed a D, judged by formats and K alone.
 
 use super::Guess;
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::step::{Blocks, Reload, Step};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Problem, Replay, Scale};
 use crate::num::Format;
@@ -173,7 +173,7 @@ impl Candidate {
             arithmetic: &self.arithmetic,
             convert_to: self.convert_to,
             engine,
-            kernel: guess.map(|guess| Kernel::new(&guess.spec, values, &problem)),
+            kernel: guess.map(|guess| BoundSchedule::new(&guess.spec, values, &problem)),
         }
     }
 

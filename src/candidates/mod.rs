@@ -5,4 +5,4 @@ mod arithmetics;
 mod schedules;
 
 pub use arithmetics::{Candidate, Conditions, Name, candidates};
-pub use schedules::{Asked, Guess, digest, granularity, guesses, tells_zeros};
+pub use schedules::{Guess, Wanted, digest, granularity, guesses, tells_zeros};

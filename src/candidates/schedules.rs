@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::emu::schedule::{
-    Addend, KTraversal, Kernel, Merge, Node, Order, OrderChoice, Overrides, Partials,
+    Addend, BoundSchedule, KTraversal, Merge, Node, Order, OrderChoice, Overrides, Partials,
     PartialsChoice, Per, PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice,
     Start, TileOfD, WithoutC,
 };
@@ -57,7 +57,7 @@ const RESIDUES: [ResidueChoice; 3] = [
 
 /// What a schedule is tried for.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct Wanted<'a> {
     pub arithmetic: &'a Arithmetic,
     pub problem: &'a Problem<'a>,
     /// D's format.
@@ -72,7 +72,7 @@ pub struct Asked<'a> {
 /// a product like this one, the likely ones first: cuBLAS's kernels without slices, others' main loops,
 /// sliced-K, promotion, permutations, 3xTF32, then slices, of cuBLAS's kernels first; with scales, the
 /// kernels that take such scales.
-pub fn guesses(request: &Asked) -> Vec<Guess> {
+pub fn guesses(request: &Wanted) -> Vec<Guess> {
     let mut list = List {
         request: *request,
         seen: HashSet::new(),
@@ -114,7 +114,7 @@ pub fn tells_zeros(d: &Tensor) -> bool {
 }
 
 struct List<'a> {
-    request: Asked<'a>,
+    request: Wanted<'a>,
     /// Digests of traversals, with what else decides the result.
     seen: HashSet<[u64; 2]>,
     /// Presets that were examined, whether or not they are in the list.
@@ -155,7 +155,7 @@ impl List<'_> {
             Cublas::Sixteen { nvjet } => {
                 if nvjet {
                     self.preset("cublas-nvjet-splitk", sliced());
-                    self.preset("cublas-nvjet-lost-tail", sliced());
+                    self.preset("cublas-nvjet-dropped-remainder", sliced());
                 }
                 for name in [
                     "cublas-workspace-f32",
@@ -170,7 +170,10 @@ impl List<'_> {
                 self.fast_and_slow("cublas-nvjet-fp8-splitk", sliced());
                 // The defect of split nvjet kernels is known of fast sums; slow ones have blocks beside.
                 let tile_k = Some(128);
-                self.preset("cublas-nvjet-lost-tail", Overrides { tile_k, ..sliced() });
+                self.preset(
+                    "cublas-nvjet-dropped-remainder",
+                    Overrides { tile_k, ..sliced() },
+                );
             }
             Cublas::AdaFp8 => {
                 self.fast_and_slow("cublas-ada-fp8-pairwise", sliced());
@@ -354,7 +357,7 @@ impl List<'_> {
         if self.request.scales.is_some() && spec.scales.is_none() {
             return;
         }
-        let Asked {
+        let Wanted {
             arithmetic,
             problem,
             result,
@@ -364,7 +367,7 @@ impl List<'_> {
             c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
             ..*problem
         };
-        if Kernel::check_compatible(&spec, arithmetic, &product, result).is_err() {
+        if BoundSchedule::check_compatible(&spec, arithmetic, &product, result).is_err() {
             return;
         }
         let Ok(traversal) = self.traversal(&spec) else {

@@ -2,12 +2,12 @@
 
 use std::ops::Index;
 
+use super::choices::Tf32Input;
 use super::error::CheckError;
+use super::product::{Check, Operands};
 use super::reader::{Array, Reader, RowRange, open, read_float};
-use super::request::{Check, Operands};
 use super::schedule::Scheduling;
 use super::source::Source;
-use super::words::Tf32Input;
 use crate::emu::schedule::Values;
 use crate::emu::{Arithmetic, Metadata, Pattern, Problem, ShapeError, SparseLayout, shape_text};
 use crate::io;
@@ -64,7 +64,7 @@ impl Arrays {
             };
             let addend = arithmetic.addend();
             let array = match role {
-                Role::C if schedule.addend_is_late() => {
+                Role::C if schedule.c_in_epilogue() => {
                     let stated = ("c_dtype", check.model.c_dtype);
                     read_float((role, source), stated, addend, rows, from)?
                 }
@@ -315,8 +315,7 @@ impl Operands {
                 return Err(CheckError::request("tf32_input", reason));
             }
         }
-        if let (Some(format), None, true) = (c_dtype, self.get(Role::C), schedule.addend_is_late())
-        {
+        if let (Some(format), None, true) = (c_dtype, self.get(Role::C), schedule.c_in_epilogue()) {
             let reason =
                 format!("`c_dtype` {format} is the format of C, but C is missing; give `c`");
             return Err(CheckError::request("c_dtype", reason));

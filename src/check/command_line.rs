@@ -2,8 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::fields::{Argument, Fields};
-use super::request::Check;
+use super::fields::{Argument, RequestFields};
+use super::product::Check;
 
 /// A command that takes a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Verb {
         match field {
             "d_digest" | "y_digest" | "nan" | "zero" | "against" | "sample" | "seed"
             | "seed_from" | "beacon" | "rows" | "cols" | "region" | "max_mismatches" | "tree"
-            | "no_causes" | "no_discrimination" => self == Verb::Check,
+            | "no_causes" | "no_ambiguity" => self == Verb::Check,
             "block_rows" => matches!(self, Verb::Check | Verb::Commit),
             "engine" => matches!(self, Verb::Check | Verb::Replay),
             "d" => self != Verb::Replay,
@@ -63,7 +63,7 @@ const SEARCHED: [&str; 12] = [
 pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
     let mut positions = Vec::new();
-    for (field, argument) in Fields::from(check.clone()).arguments() {
+    for (field, argument) in RequestFields::from(check.clone()).arguments() {
         if !verb.takes(field) {
             continue;
         }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::any_request::Request;
 use super::error::CheckError;
 use super::reader::Array;
+use super::request::Request;
 use super::subject::Subject;
 use crate::commit::{CommitError, Commitment, CommittedInput, CommittedResult, Lines, Rows, Tree};
 use crate::io::{Fault, FileError, MappedFile};

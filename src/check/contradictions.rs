@@ -1,8 +1,8 @@
 //! Fields that contradict each other, or that need another one, which is missing.
 
+use super::choices::Strictness;
 use super::error::CheckError;
-use super::fields::Fields;
-use super::words::Strictness;
+use super::fields::RequestFields;
 use crate::emu::SparseLayout;
 
 /// Fields that exclude each other.
@@ -73,10 +73,10 @@ const OF_A_KERNEL: [&str; 7] = [
     "accumulation",
     "multiprocessors",
     "rotation",
-    "whole_tail",
+    "whole_remainder",
 ];
 
-impl Fields {
+impl RequestFields {
     /// Whether a field is given; one with its default value is not.
     fn gives(&self, field: &str) -> bool {
         match field {
@@ -134,7 +134,10 @@ impl Fields {
 #[cfg(test)]
 #[test]
 fn every_field_is_declared() {
-    let declared: Vec<_> = Fields::about().iter().map(|field| field.name).collect();
+    let declared: Vec<_> = RequestFields::about()
+        .iter()
+        .map(|field| field.name)
+        .collect();
     let pairs = EXCLUSIVE.iter().chain(DEPENDENT).flatten();
     let lists = [&ORDERS[..], &OF_A_SCHEDULE, &OF_A_KERNEL].concat();
     for field in pairs.chain(&lists) {

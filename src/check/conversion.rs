@@ -1,19 +1,19 @@
 //! From flat fields to a check, and back.
 
+use super::choices::{EngineChoice, Strictness, Tf32Input};
 use super::error::CheckError;
-use super::fields::Fields;
-use super::request::{
-    Check, Claim, Draw, KernelAnswers, KernelRequest, KernelSaid, MAX_MISMATCHES, ModelRequest,
-    ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope, Seed,
+use super::fields::RequestFields;
+use super::product::{
+    Check, Draw, Expected, KernelAnswers, KernelRequest, KernelSource, MAX_MISMATCHES,
+    ModelRequest, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection,
 };
 use super::span::Span;
 use super::ttnn::TtnnRequest;
-use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
-use crate::kernel::IfSaid as _;
+use crate::gemm_library::IfKnown as _;
 use crate::num::Format;
-use crate::report::Policy;
+use crate::report::Tolerance;
 use crate::role::Role;
 
 /// A struct with fields that another one has by the same names.
@@ -23,13 +23,13 @@ macro_rules! taken {
     };
 }
 
-impl Fields {
+impl RequestFields {
     /// The request for a schedule.
     pub(super) fn schedule_request(&self) -> ScheduleRequest {
         let said = match (&self.kernel, &self.kernel_log, &self.kernel_table) {
-            (Some(text), ..) => Some(KernelSaid::Text(text.clone())),
-            (_, Some(path), _) => Some(KernelSaid::Log(path.clone())),
-            (_, _, Some(file)) => Some(KernelSaid::Table {
+            (Some(text), ..) => Some(KernelSource::Text(text.clone())),
+            (_, Some(path), _) => Some(KernelSource::Log(path.clone())),
+            (_, _, Some(file)) => Some(KernelSource::Table {
                 file: file.clone(),
                 workspace: self.workspace,
             }),
@@ -37,9 +37,9 @@ impl Fields {
         };
         let kernel = said.map(|said| {
             Box::new(KernelRequest {
-                said,
+                source: said,
                 answers: taken!(KernelAnswers of self: reduction partition custom accumulation multiprocessors rotation;
-                    whole_tail: self.whole_tail == Some(true)),
+                    whole_remainder: self.whole_remainder == Some(true)),
             })
         });
         let from = match (&self.schedule, &self.schedule_file, kernel) {
@@ -62,7 +62,7 @@ impl Fields {
         let Some(text) = self.kernel.as_ref().filter(|_| open) else {
             return Ok((arch, formats));
         };
-        let reading = crate::kernel::read(text);
+        let reading = crate::gemm_library::read(text);
         let reading = reading.map_err(CheckError::in_field("kernel"))?;
         let settings = &reading.settings;
         let formats = match (self.dtype, settings.operands.value()) {
@@ -96,8 +96,8 @@ impl Fields {
     }
 
     /// How bits are compared.
-    pub(super) fn policy(&self) -> Policy {
-        Policy {
+    pub(super) fn tolerance(&self) -> Tolerance {
+        Tolerance {
             any_nan: self.nan == Some(Strictness::Any),
             any_zero: self.zero == Some(Strictness::Any),
         }
@@ -114,7 +114,7 @@ impl Fields {
     }
 
     /// Which part of the result is compared.
-    pub(super) fn scope(&self) -> Result<Scope, CheckError> {
+    pub(super) fn selection(&self) -> Result<Selection, CheckError> {
         let (rows, columns) = match &self.region {
             None => (self.rows.unwrap_or_default(), self.cols.unwrap_or_default()),
             Some(text) => {
@@ -137,7 +137,7 @@ impl Fields {
             }),
             None => None,
         };
-        Ok(Scope {
+        Ok(Selection {
             rows,
             columns,
             sample,
@@ -164,16 +164,16 @@ impl Fields {
     }
 }
 
-impl TryFrom<Fields> for Check {
+impl TryFrom<RequestFields> for Check {
     type Error = CheckError;
 
-    fn try_from(fields: Fields) -> Result<Check, CheckError> {
+    fn try_from(fields: RequestFields) -> Result<Check, CheckError> {
         fields.validate()?;
         let (arch, [dtype, dtype_b]) = fields.named()?;
         let operands = fields.operands();
-        let scope = fields.scope()?;
+        let selection = fields.selection()?;
         let schedule = fields.schedule_request();
-        let (policy, naming) = (fields.policy(), fields.naming());
+        let (tolerance, naming) = (fields.tolerance(), fields.naming());
         let from = match (fields.model, arch) {
             (Some(path), _) => ModelSource::File(path),
             (None, Some(name)) => ModelSource::Catalogue(name),
@@ -184,14 +184,14 @@ impl TryFrom<Fields> for Check {
                 ));
             }
         };
-        let claim = match (fields.d, fields.d_digest) {
-            (Some(d), _) => Claim::Tensor(d),
+        let expected = match (fields.d, fields.d_digest) {
+            (Some(d), _) => Expected::Tensor(d),
             (None, Some(digest)) => {
                 let digest =
                     crate::io::parse_sha256(&digest).map_err(CheckError::in_field("d_digest"))?;
-                Claim::PayloadSha256(digest)
+                Expected::PayloadSha256(digest)
             }
-            (None, None) => Claim::Nothing,
+            (None, None) => Expected::Nothing,
         };
         if fields.block_rows == Some(0) {
             return Err(CheckError::zero("block_rows"));
@@ -209,22 +209,22 @@ impl TryFrom<Fields> for Check {
                 reload: fields.reload,
             }),
             schedule,
-            claim,
+            expected,
             d_dtype: fields.d_dtype,
-            policy,
-            scope,
+            tolerance,
+            selection,
             naming,
             against: fields.against,
             engine: fields.engine.unwrap_or(EngineChoice::Fast),
             max_mismatches: fields.max_mismatches.unwrap_or(MAX_MISMATCHES),
             causes: fields.no_causes != Some(true),
-            discrimination: fields.no_discrimination != Some(true),
+            ambiguity: fields.no_ambiguity != Some(true),
         })
     }
 }
 
-impl From<Check> for Fields {
-    fn from(check: Check) -> Fields {
+impl From<Check> for RequestFields {
+    fn from(check: Check) -> RequestFields {
         let Check {
             operands,
             model,
@@ -235,11 +235,11 @@ impl From<Check> for Fields {
         let any = |given: bool| given.then_some(Strictness::Any);
         let part = |span: Span| (span != Span::ALL).then_some(span);
         let overrides = schedule.overrides;
-        let fields = taken!(Fields of overrides: tile_k residue instruction_k split_k split grain partials sum_order workers
+        let fields = taken!(RequestFields of overrides: tile_k residue instruction_k split_k split grain partials sum_order workers
             promote alpha beta scale_result activation;
-            ..Fields::default());
-        let fields = taken!(Fields of model: dtype_b acc c_dtype scale_dtype instruction scale_block; ..fields);
-        let mut fields = Fields {
+            ..RequestFields::default());
+        let fields = taken!(RequestFields of model: dtype_b acc c_dtype scale_dtype instruction scale_block; ..fields);
+        let mut fields = RequestFields {
             dtype: Some(model.dtype),
             ttnn: model.ttnn.text,
             in0_block_w: model.ttnn.in0_block_w,
@@ -247,15 +247,15 @@ impl From<Check> for Fields {
             reload: model.ttnn.reload,
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,
-            nan: any(check.policy.any_nan),
-            zero: any(check.policy.any_zero),
+            nan: any(check.tolerance.any_nan),
+            zero: any(check.tolerance.any_zero),
             against: check.against,
-            rows: part(check.scope.rows),
-            cols: part(check.scope.columns),
+            rows: part(check.selection.rows),
+            cols: part(check.selection.columns),
             max_mismatches: (check.max_mismatches != MAX_MISMATCHES)
                 .then_some(check.max_mismatches),
             no_causes: some(!check.causes),
-            no_discrimination: some(!check.discrimination),
+            no_ambiguity: some(!check.ambiguity),
             engine: (check.engine != EngineChoice::Fast).then_some(check.engine),
             transpose_a: some(operands.transpose_a),
             transpose_b: some(operands.transpose_b),
@@ -273,28 +273,31 @@ impl From<Check> for Fields {
             ScheduleSource::Preset(name) => fields.schedule = Some(name),
             ScheduleSource::File(path) => fields.schedule_file = Some(path),
             ScheduleSource::Kernel(kernel) => {
-                let KernelRequest { said, answers } = *kernel;
-                fields = taken!(Fields of answers: reduction partition custom accumulation multiprocessors rotation;
-                    whole_tail: some(answers.whole_tail),
+                let KernelRequest {
+                    source: said,
+                    answers,
+                } = *kernel;
+                fields = taken!(RequestFields of answers: reduction partition custom accumulation multiprocessors rotation;
+                    whole_remainder: some(answers.whole_remainder),
                     ..fields);
                 match said {
-                    KernelSaid::Text(text) => fields.kernel = Some(text),
-                    KernelSaid::Log(path) => fields.kernel_log = Some(path),
-                    KernelSaid::Table { file, workspace } => {
+                    KernelSource::Text(text) => fields.kernel = Some(text),
+                    KernelSource::Log(path) => fields.kernel_log = Some(path),
+                    KernelSource::Table { file, workspace } => {
                         (fields.kernel_table, fields.workspace) = (Some(file), workspace);
                     }
                 }
             }
         }
-        match check.claim {
-            Claim::Nothing => {}
-            Claim::Tensor(d) => fields.d = Some(d),
-            Claim::PayloadSha256(digest) => fields.d_digest = Some(digest),
+        match check.expected {
+            Expected::Nothing => {}
+            Expected::Tensor(d) => fields.d = Some(d),
+            Expected::PayloadSha256(digest) => fields.d_digest = Some(digest),
         }
         if let Naming::Tree { block_rows } = check.naming {
             (fields.tree, fields.block_rows) = (Some(true), block_rows);
         }
-        if let Some(draw) = check.scope.sample {
+        if let Some(draw) = check.selection.sample {
             fields.sample = Some(draw.elements);
             match draw.seed {
                 Seed::Number(seed) => fields.seed = Some(seed),

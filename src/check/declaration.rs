@@ -1,7 +1,7 @@
 //! The fields of a check, each declared once.
 //!
 //! A row gives a field its name in documents and in Python, its option (`-` for `_`) with help, its value and its
-//! place in a printed command line, which is that of the row. [`Fields`](super::Fields) is made of the rows in
+//! place in a printed command line, which is that of the row. [`RequestFields`](super::RequestFields) is made of the rows in
 //! `fields.rs`, the options of `tcverify check` in `cli::args`, the rows of `docs/request.md` and the annotations of
 //! `python/tcverify/_request.py` by a test. `#[arg(...)]` is clap's, and says how a command line takes the field; only
 //! the program reads it.
@@ -94,7 +94,7 @@ macro_rules! product_fields {
 
             /// What the text may leave open, beside slices and tiles.
             #[command()]
-            Unsaid {
+            KernelHints {
                 /// How slices are added: NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE, or 0, 1, 2, 4
                 #[arg(long, value_name = "SCHEME", value_parser = parse_scheme)]
                 reduction: Scheme,
@@ -115,7 +115,7 @@ macro_rules! product_fields {
                 rotation: usize,
                 /// Slices reach the end of K, as in a library without the dropped-remainder defect
                 #[arg(long, action = ArgAction::SetTrue)]
-                whole_tail: bool,
+                whole_remainder: bool,
             }
 
             /// Changes to a schedule, and its values.
@@ -193,7 +193,7 @@ macro_rules! product_fields {
                 d_digest: String,
                 /// Do not search the catalogue for other arithmetics that give the same D
                 #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
-                no_discrimination: bool,
+                no_ambiguity: bool,
             }
 
             /// How a result is judged, of a product or of an operation.

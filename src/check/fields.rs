@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::choices::{EngineChoice, Strictness, Tf32Input};
 use super::declaration::product_fields;
 use super::error::CheckError;
 use super::source::Source;
 use super::span::Span;
-use super::words::{EngineChoice, Strictness, Tf32Input};
 use crate::emu::SparseLayout;
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::emu::step::Reload;
-use crate::kernel::{Accumulation, Partition, Scheme};
+use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 use crate::ops::Layout;
 use crate::role::Role;
@@ -330,7 +330,7 @@ macro_rules! fields {
 
 pub(super) use fields;
 
-/// [`Fields`], of the rows of `declaration.rs`; how a command line takes them is the program's.
+/// [`RequestFields`], of the rows of `declaration.rs`; how a command line takes them is the program's.
 macro_rules! of_groups {
     ($(
         $(#[doc = $about:tt])+
@@ -341,7 +341,7 @@ macro_rules! of_groups {
     )*) => {
         fields! {
             /// Everything that a check may say. A field that is absent is as it is by default.
-            pub struct Fields, roles: Role::PRODUCT;
+            pub struct RequestFields, roles: Role::PRODUCT;
 
             $($($(#[doc = $doc])+ $name: $kind,)*)*
         }
@@ -350,11 +350,11 @@ macro_rules! of_groups {
 
 product_fields!(of_groups);
 
-impl Fields {
+impl RequestFields {
     /// Replaces any name of a format, as the command line takes them, by the one that documents have.
     pub fn canonical(field: &str, value: &mut serde_json::Value) {
         if let Some(format) = value.as_str().and_then(Format::from_name)
-            && Fields::about()
+            && RequestFields::about()
                 .iter()
                 .any(|known| known.name == field && known.value == "format")
         {

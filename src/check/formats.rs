@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::CheckError;
-use super::fields::Fields;
+use super::fields::RequestFields;
 use super::source::Source;
 use crate::io;
 use crate::num::Format;
@@ -22,7 +22,7 @@ impl FormatsFrom for () {
     }
 }
 
-impl Fields {
+impl RequestFields {
     /// Sets A's and B's formats where neither the fields nor a kernel's text state them: as the files name them
     /// (`.safetensors`, `ml_dtypes`, NumPy's own FP16). FP32 and FP64 arrays may hold values of any narrower
     /// format, so theirs are to be given.
@@ -31,7 +31,7 @@ impl Fields {
     /// If a file cannot be read, or does not name its format.
     pub fn formats_of_files(&mut self, from: &dyn FormatsFrom) -> Result<(), CheckError> {
         let stated = self.kernel.as_ref().is_some_and(|text| {
-            crate::kernel::read(text).is_ok_and(|text| text.settings.operands.is_some())
+            crate::gemm_library::read(text).is_ok_and(|text| text.settings.operands.is_some())
         });
         if self.dtype.is_some() || stated {
             return Ok(());
@@ -103,11 +103,11 @@ mod tests {
         let [half, brain, single] = [("h", "<f2"), ("b", "<V2"), ("s", "<f4")]
             .map(|(name, descr)| array(folder.path(), name, descr));
         let found = |a: &Source, b: &Source, dtype_b| {
-            let mut fields = Fields {
+            let mut fields = RequestFields {
                 a: Some(a.clone()),
                 b: Some(b.clone()),
                 dtype_b,
-                ..Fields::default()
+                ..RequestFields::default()
             };
             let read = fields.formats_of_files(&());
             read.map(|()| (fields.dtype.expect("found"), fields.dtype_b))
@@ -126,10 +126,10 @@ mod tests {
             let error = found(a, b, None).unwrap_err().to_string();
             assert!(error.contains("values of any narrower format"), "{error}");
         }
-        let mut given = Fields {
+        let mut given = RequestFields {
             dtype: Some(bf16),
             a: Some(half),
-            ..Fields::default()
+            ..RequestFields::default()
         };
         given.formats_of_files(&()).unwrap();
         assert_eq!((given.dtype, given.dtype_b), (Some(bf16), None));

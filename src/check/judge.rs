@@ -2,20 +2,20 @@
 
 use sha2::Digest;
 
-use super::any_request::{Claimed, Request};
 use super::command_line::{Verb, shell_line};
 use super::committed::confirm_committed;
 use super::error::CheckError;
 use super::part::Part;
+use super::product::Naming;
 use super::progress::Progress;
-use super::request::Naming;
+use super::request::{ExpectedResult, Request};
 use super::subject::{Diagnosed, Subject};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
 use crate::io::{Files, hex};
 use crate::report::{
-    Committed, Conclusion, Differ, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,
+    Committed, Comparator, Conclusion, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,
     ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 use crate::role::ByRole;
@@ -139,7 +139,7 @@ fn judge<S: Subject + ?Sized>(
     let committed = confirm_committed(subject, &request)?;
     let drawn_by = committed.as_ref().map(|of| of.file_sha256.as_str());
     let all = Region::of(&subject.shape());
-    let part = request.scope()?.part_of(&all, drawn_by)?;
+    let part = request.selection()?.part_of(&all, drawn_by)?;
     let tree = match request.naming() {
         Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
         Naming::Payload => None,
@@ -157,7 +157,7 @@ fn judge<S: Subject + ?Sized>(
     );
     // A file that has changed explains what would else be a contradiction.
     subject.confirm_unchanged()?;
-    let found = differ.map(Differ::conclude);
+    let found = differ.map(Comparator::conclude);
     let judged = conclude(subject, (committed, part.as_ref()), inputs, trace, found)?;
     subject.confirm_unchanged()?;
     Ok(judged)
@@ -169,10 +169,10 @@ fn expected_sha256(request: &Request) -> Result<Option<String>, CheckError> {
         Request::Product(_) => ("d", "d_digest"),
         Request::Operation(_) => ("y", "y_digest"),
     };
-    match request.claimed()? {
-        Claimed::Array(..) => Ok(None),
-        Claimed::Digest(sha256) => Ok(Some(sha256)),
-        Claimed::Nothing => Err(CheckError::request(
+    match request.expected()? {
+        ExpectedResult::Array(..) => Ok(None),
+        ExpectedResult::Digest(sha256) => Ok(Some(sha256)),
+        ExpectedResult::Nothing => Err(CheckError::request(
             field,
             format!("`{field}` (or `{digest}`) is missing: there is nothing to check"),
         )),
@@ -182,7 +182,7 @@ fn expected_sha256(request: &Request) -> Result<Option<String>, CheckError> {
 fn compare_all<S: Subject + ?Sized>(
     subject: &S,
     tree: Option<Rows>,
-    differ: &mut Option<Differ>,
+    differ: &mut Option<Comparator>,
     progress: &dyn Progress,
 ) -> Trace {
     let mut hash = sha2::Sha256::new();
@@ -212,7 +212,7 @@ fn compare_all<S: Subject + ?Sized>(
 fn compare_part<S: Subject + ?Sized>(
     subject: &S,
     part: &Part,
-    differ: &mut Differ,
+    differ: &mut Comparator,
     progress: &dyn Progress,
 ) -> Sampled {
     let mut hash = sha2::Sha256::new();
@@ -270,11 +270,11 @@ fn conclude<S: Subject + ?Sized>(
             map = found.map;
             let comparison = found.comparison;
             let same = comparison.mismatches == 0;
-            let policy = request.policy();
+            let tolerance = request.tolerance();
             let word = |any| if any { "any" } else { "exact" }.into();
             let outcome = Outcome::Elements {
-                nan: word(policy.any_nan),
-                zero: word(policy.any_zero),
+                nan: word(tolerance.any_nan),
+                zero: word(tolerance.any_zero),
                 comparison: Box::new(comparison),
             };
             (outcome, same)
@@ -315,7 +315,7 @@ fn conclude<S: Subject + ?Sized>(
         },
         outcome,
         causes: diagnosed.causes,
-        discrimination: subject.discrimination(verdict, part),
+        ambiguity: subject.ambiguity(verdict, part),
         engine: subject.engine_used(),
         places: diagnosed.places,
         tried: diagnosed.tried,

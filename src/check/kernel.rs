@@ -1,17 +1,17 @@
 //! A schedule from what a library states of its kernel.
 
 use super::error::CheckError;
-use super::fields::Fields;
+use super::fields::RequestFields;
+use super::product::{Check, KernelRequest, KernelSource};
 use super::reader::Reader;
-use super::request::{Check, KernelRequest, KernelSaid};
 use crate::emu::schedule::Schedule;
-use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, printable, read_text, sha256};
-use crate::kernel::{
-    self, Accumulation, IfSaid, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
+use crate::gemm_library::{
+    self, Accumulation, IfKnown, KernelError, KernelReading, KernelTable, Options, Plan, Shape,
     TableQuery, Token,
 };
+use crate::io::{MAX_DOCUMENT, MAX_LOG, escaped_path, printable, read_text, sha256};
 use crate::num::{F32, Format};
-use crate::report::{KernelSetting, KernelWords};
+use crate::report::{KernelDescription, KernelSetting};
 use crate::role::Role;
 use crate::tensor::shape_text;
 
@@ -19,8 +19,8 @@ use crate::tensor::shape_text;
 #[derive(Clone, Debug)]
 pub struct PlannedKernel {
     /// For a report.
-    pub description: KernelWords,
-    /// Of the text as it was read: [`KernelSaid::sha256`].
+    pub description: KernelDescription,
+    /// Of the text as it was read: [`KernelSource::sha256`].
     pub sha256: String,
     /// Whether A and B are stored transposed.
     pub stored: [bool; 2],
@@ -150,7 +150,7 @@ impl Product {
     }
 }
 
-impl Fields {
+impl RequestFields {
     /// What the fields state of a kernel beside its text, as planning takes it.
     pub fn kernel_options(&self) -> Result<Options, CheckError> {
         let mut options = Options {
@@ -165,7 +165,7 @@ impl Fields {
             fast_accumulation: self.accumulation.map(|how| how == Accumulation::Fast),
             multiprocessors: self.multiprocessors,
             rotation: self.rotation,
-            whole_tail: self.whole_tail == Some(true),
+            whole_remainder: self.whole_remainder == Some(true),
             ..Options::default()
         };
         for (field, size) in [
@@ -185,7 +185,7 @@ impl Fields {
     }
 }
 
-impl KernelSaid {
+impl KernelSource {
     /// SHA-256 of the text or the file.
     pub fn sha256(&self) -> Result<String, CheckError> {
         Ok(sha256(self.content()?))
@@ -194,9 +194,9 @@ impl KernelSaid {
     fn content(&self) -> Result<String, CheckError> {
         let file = CheckError::file(self.field());
         match self {
-            KernelSaid::Text(text) => Ok(text.clone()),
-            KernelSaid::Log(path) => read_text(path, "log", MAX_LOG).map_err(file),
-            KernelSaid::Table { file: path, .. } => {
+            KernelSource::Text(text) => Ok(text.clone()),
+            KernelSource::Log(path) => read_text(path, "log", MAX_LOG).map_err(file),
+            KernelSource::Table { file: path, .. } => {
                 read_text(path, "kernel table", MAX_DOCUMENT).map_err(file)
             }
         }
@@ -211,10 +211,10 @@ impl KernelRequest {
         check: &Check,
         from: &mut Reader,
     ) -> Result<(Schedule, PlannedKernel), CheckError> {
-        let field = self.said.field();
-        let options = Fields::from(check.clone()).kernel_options()?;
+        let field = self.source.field();
+        let options = RequestFields::from(check.clone()).kernel_options()?;
         let shapes = Shapes::of(check, from)?;
-        let content = self.said.content()?;
+        let content = self.source.content()?;
         let (reading, place) = self.reading(&content, &shapes, &options, check)?;
         let fail = |error| field_error(field, &place, error);
         let factors =
@@ -237,7 +237,7 @@ impl KernelRequest {
         }
         let schedule = plan.schedule().map_err(&fail)?;
         let result = plan.settings.result.value();
-        let mut description = kernel_words(&reading, &plan, &self.said, place);
+        let mut description = kernel_words(&reading, &plan, &self.source, place);
         description.assumed.extend(taken);
         let bias = plan
             .settings
@@ -270,14 +270,14 @@ impl KernelRequest {
         options: &Options,
         check: &Check,
     ) -> Result<(KernelReading, Option<String>), CheckError> {
-        let field = self.said.field();
-        match &self.said {
-            KernelSaid::Text(text) => {
+        let field = self.source.field();
+        match &self.source {
+            KernelSource::Text(text) => {
                 let reading =
-                    kernel::read(text).map_err(|error| field_error(field, &None, error))?;
+                    gemm_library::read(text).map_err(|error| field_error(field, &None, error))?;
                 Ok((reading, None))
             }
-            KernelSaid::Log(path) => {
+            KernelSource::Log(path) => {
                 let found = of_log(content, shapes, options, check);
                 let fail = |reason| CheckError::array(field, escaped_path(path), reason);
                 let (line, reading) = found.map_err(fail)?;
@@ -286,7 +286,7 @@ impl KernelRequest {
                     Some(format!("{}, line {line}", escaped_path(path))),
                 ))
             }
-            KernelSaid::Table { file, workspace } => {
+            KernelSource::Table { file, workspace } => {
                 let place = Some(escaped_path(file));
                 let table = KernelTable::from_json(content);
                 let table = table.map_err(|error| field_error(field, &place, error))?;
@@ -330,9 +330,9 @@ fn of_log(
 ) -> Result<(usize, KernelReading), String> {
     let mut fitting: Vec<(usize, KernelReading)> = Vec::new();
     let (mut lines, mut unread, mut others) = (0, None, Vec::new());
-    for (line, launch) in kernel::launches(log) {
+    for (line, launch) in gemm_library::launches(log) {
         lines += 1;
-        let reading = match kernel::read(launch) {
+        let reading = match gemm_library::read(launch) {
             Ok(reading) => reading,
             Err(error) => {
                 unread = unread.or(Some((line, error)));
@@ -442,19 +442,20 @@ fn stored(transposed: [bool; 2], reading: &KernelReading) -> String {
 pub(crate) fn kernel_words(
     reading: &KernelReading,
     plan: &Plan,
-    source: &KernelSaid,
+    source: &KernelSource,
     place: Option<String>,
-) -> KernelWords {
-    let setting = |(name, value, how, from): (&str, String, kernel::How, String)| KernelSetting {
-        name: name.into(),
-        value,
-        how: how.name().into(),
-        from,
-    };
-    KernelWords {
+) -> KernelDescription {
+    let setting =
+        |(name, value, how, from): (&str, String, gemm_library::How, String)| KernelSetting {
+            name: name.into(),
+            value,
+            how: how.name().into(),
+            from,
+        };
+    KernelDescription {
         kind: reading.kind.name().into(),
         text: match source {
-            KernelSaid::Text(text) => Some(printable(text.trim())),
+            KernelSource::Text(text) => Some(printable(text.trim())),
             _ => None,
         },
         place,
@@ -476,7 +477,7 @@ pub(crate) fn field_error(
 ) -> CheckError {
     if let KernelError::Missing { what, why, ask } = &error {
         let wanted = ask.replace('-', "_");
-        let known = Fields::NAMES.iter().find(|name| **name == wanted);
+        let known = RequestFields::NAMES.iter().find(|name| **name == wanted);
         let reason = format!(
             "the text of `{field}` does not state {what}, which the order of the sums depends on: {why}; give \
             `{wanted}`"

@@ -15,27 +15,28 @@
 //! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict;
 //!   `committed`: commitments;
 //! * `run`, `part`: a product as what is judged; `suggest`: what else would fit a D that differs;
-//!   `discrimination`: what else gives one that does not;
+//!   `ambiguity`: what else gives one that does not;
 //!   `verify`: whether a report that somebody hands over is the one that comes out.
 
-mod any_request;
+mod ambiguity;
 mod arrays;
+mod choices;
 mod command_line;
 mod committed;
 mod contradictions;
 mod conversion;
 mod declaration;
-mod discrimination;
+mod describe;
 mod error;
 mod fields;
 mod formats;
-mod in_words;
 mod judge;
 mod kernel;
 pub mod model;
 mod operation;
 mod part;
 mod prepare;
+mod product;
 mod progress;
 mod reader;
 mod request;
@@ -49,10 +50,9 @@ mod suggest;
 mod tests;
 mod ttnn;
 pub mod verify;
-mod words;
 
-pub use any_request::{Claimed, Request};
 pub use arrays::Arrays;
+pub use choices::{EngineChoice, Strictness, Tf32Input};
 pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 #[cfg(feature = "cli")]
@@ -60,7 +60,7 @@ pub(crate) use declaration::product_fields;
 pub use error::CheckError;
 #[cfg(feature = "cli")]
 pub(crate) use fields::Field;
-pub use fields::{FieldAbout, Fields};
+pub use fields::{FieldAbout, RequestFields};
 pub use formats::FormatsFrom;
 pub use judge::{Judge, Judged, Trace};
 pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
@@ -71,17 +71,17 @@ pub use operation::{
 };
 pub use part::Part;
 pub use prepare::Prepared;
+pub use product::{
+    Check, Draw, Expected, KernelAnswers, KernelRequest, KernelSource, MAX_MISMATCHES,
+    ModelRequest, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection,
+};
 #[cfg(test)]
 pub(crate) use progress::Counted;
 pub use progress::Progress;
 pub use reader::{Array, Tensors};
-pub use request::{
-    Check, Claim, Draw, KernelAnswers, KernelRequest, KernelSaid, MAX_MISMATCHES, ModelRequest,
-    ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope, Seed,
-};
+pub use request::{ExpectedResult, Request};
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;
 pub use subject::{Diagnosed, Explained, Subject};
 pub use ttnn::TtnnRequest;
-pub use words::{EngineChoice, Strictness, Tf32Input};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::error::CheckError;
-use super::request::{ModelRequest, ModelSource};
+use super::product::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
 use crate::io::{FileError, read_document, sha256};
@@ -116,7 +116,7 @@ impl ModelRequest {
             instruction: instruction.as_deref(),
             operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
             accumulator: one("acc", &self.acc, &ttnn.accumulator(self.dtype))?,
-            addend: self.c_dtype.filter(|_| !schedule.addend_is_late()),
+            addend: self.c_dtype.filter(|_| !schedule.c_in_epilogue()),
             scale: scaled.then_some(WantedScale {
                 format: self.scale_dtype,
                 block: self.scale_block,

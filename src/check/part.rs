@@ -1,8 +1,8 @@
 //! A part of a result, and the replay of a part of D.
 
 use super::error::CheckError;
+use super::product::{Seed, Selection};
 use super::progress::Progress;
-use super::request::{Scope, Seed};
 use crate::emu::{Element, Problem, Replay};
 use crate::report::Drawn;
 use crate::sample::{PublicDraw, Region};
@@ -17,7 +17,7 @@ pub struct Part {
 /// Elements that are computed at a time.
 const AT_ONCE: usize = 1 << 20;
 
-impl Scope {
+impl Selection {
     /// The part of a result, if not all of it is requested; a commitment is known by its file's SHA-256.
     pub(super) fn part_of(
         &self,

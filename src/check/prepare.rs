@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arrays::{Arrays, read_d};
+use super::choices::EngineChoice;
 use super::error::CheckError;
 use super::model::Model;
+use super::product::{Check, Expected};
 use super::reader::{Reader, RowRange, Tensors};
-use super::request::{Check, Claim};
 use super::schedule::Scheduling;
-use super::words::EngineChoice;
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
 use crate::io::{self, Files};
 use crate::num::Format;
@@ -110,8 +110,8 @@ impl Prepared {
         let problem = arrays.problem().map_err(|error| arrays.shapes(error))?;
         let values = arrays.values(&scheduling, &problem)?;
         let k = problem.k;
-        let d = match &check.claim {
-            Claim::Tensor(source) => Some(read_d(
+        let d = match &check.expected {
+            Expected::Tensor(source) => Some(read_d(
                 source,
                 check.d_dtype,
                 &problem,
@@ -176,8 +176,8 @@ impl Prepared {
 
     /// A seed that nobody knew when D was made: from its digest, or from the operands' where D is not here.
     fn seed(&self) -> u64 {
-        let digest = match (&self.check.claim, self.d()) {
-            (Claim::PayloadSha256(expected), _) => expected.clone(),
+        let digest = match (&self.check.expected, self.d()) {
+            (Expected::PayloadSha256(expected), _) => expected.clone(),
             (_, Some(d)) => io::payload_sha256(d),
             (_, None) => [Role::A, Role::B]
                 .iter()
@@ -228,8 +228,8 @@ impl Prepared {
     }
 
     /// What stands between the instruction and D.
-    pub fn kernel(&self) -> Option<Kernel<'_>> {
-        let kernel = || Kernel::new(self.scheduling.spec(), &self.values, &self.problem());
+    pub fn kernel(&self) -> Option<BoundSchedule<'_>> {
+        let kernel = || BoundSchedule::new(self.scheduling.spec(), &self.values, &self.problem());
         self.scheduled.then(kernel)
     }
 

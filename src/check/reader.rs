@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::choices::Tf32Input;
 use super::error::CheckError;
 use super::source::Source;
-use super::words::Tf32Input;
 use crate::io::npy::Descr;
 use crate::io::{self, payload_sha256};
 use crate::num::Format;

@@ -1,359 +1,253 @@
-//! The request for a product: operands, model, and how D is judged.
+//! A request for a product or for an operation between products, for callers that need not know which.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::fields::Fields;
+use super::choices::EngineChoice;
+use super::command_line::{Verb, command_line, shell_line};
+use super::error::CheckError;
+use super::operation::Operation;
+use super::product::{Check, Expected, MAX_MISMATCHES, ModelSource, Naming, Selection};
 use super::source::Source;
-use super::span::Span;
-use super::ttnn::TtnnRequest;
-use super::words::{EngineChoice, Tf32Input};
-use crate::emu::SparseLayout;
-use crate::emu::schedule::Overrides;
-use crate::kernel::{Accumulation, Partition, Scheme};
-use crate::num::Format;
-use crate::report::Policy;
+use crate::io::Outputs;
+use crate::report::Tolerance;
 use crate::role::{ByRole, Role};
 
-/// A check as a value. In documents it is one object of flat fields ([`Fields`](super::Fields)), the same in a
-/// manifest's case, a plan and a report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A request. In documents it is one object of flat fields; that of an operation has the field `operation`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(try_from = "Fields", into = "Fields")]
-pub struct Check {
-    pub operands: Operands,
-    pub model: ModelRequest,
-    pub schedule: ScheduleRequest,
-    pub claim: Claim,
-    /// D's format, where its file does not state it or there is none.
-    pub d_dtype: Option<Format>,
-    pub policy: Policy,
-    pub scope: Scope,
-    pub naming: Naming,
-    /// A commitment that operands, model and D must match.
-    pub against: Option<PathBuf>,
-    pub engine: EngineChoice,
-    /// How many mismatches a report lists.
-    pub max_mismatches: usize,
-    /// Whether a report on a D that differs searches for causes.
-    pub causes: bool,
-    /// Whether a report on a D that agrees names the other arithmetics that give it.
-    pub discrimination: bool,
+#[serde(untagged)]
+pub enum Request {
+    Product(Box<Check>),
+    Operation(Box<Operation>),
 }
 
-/// How many mismatches are listed by default.
-pub const MAX_MISMATCHES: usize = 10;
-
-/// What is multiplied.
+/// The result that a request claims.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operands {
-    /// All but D; A and B are always there.
-    pub arrays: ByRole<Source>,
-    pub bias_dtype: Option<Format>,
-    /// A is stored KxM.
-    pub transpose_a: bool,
-    /// B is stored NxK.
-    pub transpose_b: bool,
-    pub tf32_input: Tf32Input,
-    /// How the metadata of a compressed A lie.
-    pub sparse_layout: SparseLayout,
-}
-
-impl Operands {
-    /// A and B, as they are stored.
-    pub fn of(a: Source, b: Source) -> Operands {
-        Operands {
-            arrays: ByRole::from([(Role::A, a), (Role::B, b)]),
-            bias_dtype: None,
-            transpose_a: false,
-            transpose_b: false,
-            tf32_input: Tf32Input::Truncate,
-            sparse_layout: SparseLayout::Words,
-        }
-    }
-
-    pub fn get(&self, role: Role) -> Option<&Source> {
-        self.arrays.get(&role)
-    }
-
-    pub fn has(&self, role: Role) -> bool {
-        self.arrays.contains_key(&role)
-    }
-
-    /// Whether there are scales of A and B.
-    pub fn has_scales(&self) -> bool {
-        self.has(Role::ScaleA)
-    }
-}
-
-/// Which arithmetic.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelRequest {
-    pub from: ModelSource,
-    pub dtype: Format,
-    /// B's format, where it is another than A's.
-    pub dtype_b: Option<Format>,
-    pub instruction: Option<String>,
-    pub acc: Option<Format>,
-    /// C's format, where it is another than D's.
-    pub c_dtype: Option<Format>,
-    pub scale_dtype: Option<Format>,
-    /// Consecutive k that share a scale.
-    pub scale_block: Option<usize>,
-    /// ttnn's description of a Tenstorrent kernel.
-    pub ttnn: TtnnRequest,
-}
-
-/// Where a model is described.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ModelSource {
-    /// An architecture or a GPU of the catalogue.
-    Catalogue(String),
-    /// An architecture file.
-    File(PathBuf),
-}
-
-/// Which kernel.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScheduleRequest {
-    pub from: ScheduleSource,
-    pub overrides: Overrides,
-}
-
-impl ScheduleRequest {
-    /// What a library states of its kernel, if the order comes from there.
-    pub fn kernel(&self) -> Option<&KernelRequest> {
-        match &self.from {
-            ScheduleSource::Kernel(kernel) => Some(kernel),
-            _ => None,
-        }
-    }
-
-    /// A preset, changed; an unchanged `plain` is the default.
-    pub fn preset(name: &str, overrides: &Overrides) -> ScheduleRequest {
-        let from = if name == "plain" && overrides.is_empty() {
-            ScheduleSource::Plain
-        } else {
-            ScheduleSource::Preset(name.to_owned())
-        };
-        let overrides = overrides.clone();
-        ScheduleRequest { from, overrides }
-    }
-}
-
-/// Where a schedule is described.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum ScheduleSource {
-    /// One chain over K.
-    #[default]
-    Plain,
-    Preset(String),
-    /// A schedule file.
-    File(PathBuf),
-    /// What a library states of its kernel.
-    Kernel(Box<KernelRequest>),
-}
-
-/// What a library states of its kernel, and answers to what it leaves open.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelRequest {
-    pub said: KernelSaid,
-    pub answers: KernelAnswers,
-}
-
-/// Where the text is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KernelSaid {
-    /// A log line, a configuration, a kernel's name ...: what [`crate::kernel::read`] reads.
-    Text(String),
-    /// A log of cuBLASLt, one of whose lines is about this product.
-    Log(PathBuf),
-    /// A table recorded on a GPU.
-    Table {
-        file: PathBuf,
-        /// Bytes that the library was allowed.
-        workspace: Option<u64>,
-    },
-}
-
-/// Answers to what the text leaves open, beside those of a schedule's own fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KernelAnswers {
-    pub reduction: Option<Scheme>,
-    pub partition: Option<Partition>,
-    pub custom: Option<u32>,
-    pub accumulation: Option<Accumulation>,
-    pub multiprocessors: Option<u32>,
-    /// Turns by which a workgroup's loop over K is rotated (AMD).
-    pub rotation: Option<usize>,
-    /// Slices reach the end of K, as a library without the defect of the lost tail cuts them.
-    pub whole_tail: bool,
-}
-
-impl KernelSaid {
-    /// The field of the request.
-    pub fn field(&self) -> &'static str {
-        match self {
-            KernelSaid::Text(_) => "kernel",
-            KernelSaid::Log(_) => "kernel_log",
-            KernelSaid::Table { .. } => "kernel_table",
-        }
-    }
-
-    /// The text itself, if no file holds it.
-    pub fn text(&self) -> &str {
-        match self {
-            KernelSaid::Text(text) => text,
-            _ => "",
-        }
-    }
-
-    pub fn path(&self) -> Option<&PathBuf> {
-        match self {
-            KernelSaid::Text(_) => None,
-            KernelSaid::Log(path) | KernelSaid::Table { file: path, .. } => Some(path),
-        }
-    }
-}
-
-/// The D that is claimed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Claim {
-    /// Nothing: D is to be computed.
+pub enum ExpectedResult {
+    /// It is to be computed.
     Nothing,
-    Tensor(Source),
-    /// The SHA-256 of D's canonical payload.
-    PayloadSha256(String),
+    Array(Role, Source),
+    /// The SHA-256 of its canonical payload.
+    Digest(String),
 }
 
-/// Which part of D is judged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
-    pub rows: Span,
-    pub columns: Span,
-    /// Random elements of it instead of all.
-    pub sample: Option<Draw>,
-}
-
-/// A random draw.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draw {
-    pub elements: u64,
-    pub seed: Seed,
-}
-
-/// What decides which elements are drawn. There is none by default: everybody would know it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seed {
-    /// A number of unknown origin.
-    Number(u64),
-    /// A commitment, which D must be that of, and a public value that came after it
-    /// ([`PublicDraw`](crate::sample::PublicDraw)).
-    Beacon { commitment: PathBuf, beacon: String },
-}
-
-impl Scope {
-    pub fn is_all(&self) -> bool {
-        *self == Scope::default()
+impl From<Check> for Request {
+    fn from(check: Check) -> Request {
+        Request::Product(Box::new(check))
     }
 }
 
-/// Which digest names the reproduced D.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Naming {
-    /// The SHA-256 of its canonical payload.
-    #[default]
-    Payload,
-    /// The root of its Merkle tree, as in a commitment.
-    Tree {
-        /// Rows of a block; without them, as many as make about a mebibyte.
-        block_rows: Option<u64>,
-    },
+impl From<Operation> for Request {
+    fn from(operation: Operation) -> Request {
+        Request::Operation(Box::new(operation))
+    }
 }
 
-impl Check {
-    /// A check of a D with defaults for everything else.
-    ///
-    /// `arch` is an architecture, compute capability or GPU of the catalogue.
-    pub fn new(arch: &str, dtype: Format, [a, b, d]: [Source; 3]) -> Check {
-        Check {
-            operands: Operands::of(a, b),
-            model: ModelRequest {
-                from: ModelSource::Catalogue(arch.to_owned()),
-                dtype,
-                dtype_b: None,
-                instruction: None,
-                acc: None,
-                c_dtype: None,
-                scale_dtype: None,
-                scale_block: None,
-                ttnn: TtnnRequest::default(),
-            },
-            schedule: ScheduleRequest::default(),
-            claim: Claim::Tensor(d),
-            d_dtype: None,
-            policy: Policy::default(),
-            scope: Scope::default(),
-            naming: Naming::default(),
-            against: None,
-            engine: EngineChoice::Fast,
-            max_mismatches: MAX_MISMATCHES,
-            causes: true,
-            discrimination: true,
+impl Request {
+    /// Whether the fields of an object ask for an operation.
+    pub fn is_operation(fields: &Value) -> bool {
+        fields
+            .get("operation")
+            .is_some_and(|value| !value.is_null())
+    }
+
+    /// Of an object's fields.
+    pub fn from_value(fields: Value) -> Result<Request, serde_json::Error> {
+        if Request::is_operation(&fields) {
+            Operation::deserialize(fields).map(Request::from)
+        } else {
+            Check::deserialize(fields).map(Request::from)
         }
     }
 
-    /// A check of tensors that the caller holds, for [`Prepared::from_tensors`](super::Prepared::from_tensors).
-    pub fn in_memory(arch: &str, dtype: Format) -> Check {
-        Check::new(
-            arch,
-            dtype,
-            [Source::Memory, Source::Memory, Source::Memory],
-        )
+    /// Every array that it names, the result last.
+    pub fn sources(&self) -> ByRole<Source> {
+        match self {
+            Request::Product(check) => {
+                let all = check.sources();
+                all.map(|(role, source)| (role, source.clone())).collect()
+            }
+            Request::Operation(operation) => operation.arrays(),
+        }
     }
 
-    /// Every array that it names, D last.
-    pub fn sources(&self) -> impl Iterator<Item = (Role, &Source)> {
-        let d = match &self.claim {
-            Claim::Tensor(d) => Some((Role::D, d)),
-            _ => None,
-        };
-        let operands = self.operands.arrays.iter();
-        operands.map(|(role, source)| (*role, source)).chain(d)
+    /// The name of the result in messages.
+    pub fn called(&self) -> &'static str {
+        match self {
+            Request::Product(_) => "D",
+            Request::Operation(_) => "the result",
+        }
+    }
+
+    /// The same, computed by the CPU.
+    #[must_use]
+    pub fn on_cpu(self) -> Request {
+        match self {
+            Request::Product(check) => Request::from(check.on_cpu()),
+            // Operations are computed nowhere else.
+            Request::Operation(_) => self,
+        }
     }
 
     /// Whether a program holds one of the arrays, which no command line can name.
     pub fn is_in_memory(&self) -> bool {
-        self.sources().any(|(_, source)| *source == Source::Memory)
+        self.sources()
+            .values()
+            .any(|source| *source == Source::Memory)
     }
 
-    /// The commitment that its draw begins with.
-    pub fn seed_from(&self) -> Option<&PathBuf> {
-        match &self.scope.sample.as_ref()?.seed {
-            Seed::Beacon { commitment, .. } => Some(commitment),
-            Seed::Number(_) => None,
+    /// The result that it claims.
+    pub fn expected(&self) -> Result<ExpectedResult, CheckError> {
+        match self {
+            Request::Product(check) => Ok(match &check.expected {
+                Expected::Nothing => ExpectedResult::Nothing,
+                Expected::Tensor(source) => ExpectedResult::Array(Role::D, source.clone()),
+                Expected::PayloadSha256(sha256) => ExpectedResult::Digest(sha256.clone()),
+            }),
+            Request::Operation(operation) => match (&operation.y, &operation.y_digest) {
+                (Some(source), _) => Ok(ExpectedResult::Array(Role::Y, source.clone())),
+                (None, Some(digest)) => {
+                    let digest = crate::io::parse_sha256(digest).map(ExpectedResult::Digest);
+                    digest.map_err(CheckError::in_field("y_digest"))
+                }
+                (None, None) => Ok(ExpectedResult::Nothing),
+            },
         }
     }
 
-    /// The files that describe model and schedule, and the commitment.
-    pub fn documents(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
-        let model = match &self.model.from {
-            ModelSource::File(path) => Some(path),
-            ModelSource::Catalogue(_) => None,
+    /// How bits are compared.
+    pub fn tolerance(&self) -> Tolerance {
+        match self {
+            Request::Product(check) => check.tolerance,
+            Request::Operation(operation) => operation.judging().tolerance(),
+        }
+    }
+
+    /// Which part of the result is compared.
+    ///
+    /// # Errors
+    /// If its fields contradict each other.
+    pub fn selection(&self) -> Result<Selection, CheckError> {
+        match self {
+            Request::Product(check) => Ok(check.selection.clone()),
+            Request::Operation(operation) => operation.selection(),
+        }
+    }
+
+    /// Which digest names the reproduced result.
+    pub fn naming(&self) -> Naming {
+        match self {
+            Request::Product(check) => check.naming,
+            Request::Operation(operation) => operation.judging().naming(),
+        }
+    }
+
+    /// How many mismatches a report lists.
+    pub fn max_mismatches(&self) -> usize {
+        match self {
+            Request::Product(check) => check.max_mismatches,
+            Request::Operation(operation) => operation.max_mismatches.unwrap_or(MAX_MISMATCHES),
+        }
+    }
+
+    /// Whether a report on a result that differs looks for what would give it.
+    pub fn looks_for_causes(&self) -> bool {
+        match self {
+            Request::Product(check) => check.causes,
+            Request::Operation(operation) => operation.no_causes != Some(true),
+        }
+    }
+
+    /// The engine that computes.
+    pub fn engine(&self) -> EngineChoice {
+        match self {
+            Request::Product(check) => check.engine,
+            Request::Operation(operation) => operation.engine.unwrap_or(EngineChoice::Fast),
+        }
+    }
+
+    /// GPU or architecture by name, if one is named.
+    pub fn arch(&self) -> Option<&str> {
+        match self {
+            Request::Product(check) => match &check.model.from {
+                ModelSource::Catalogue(name) => Some(name),
+                ModelSource::File(_) => None,
+            },
+            Request::Operation(operation) => operation.arch.as_deref(),
+        }
+    }
+
+    /// The commitment that everything must match, and the field that names it.
+    pub fn committed(&self) -> Option<(&'static str, &Path)> {
+        let (against, seed_from) = match self {
+            Request::Product(check) => (check.against.as_deref(), check.seed_from()),
+            Request::Operation(operation) => {
+                (operation.against.as_deref(), operation.seed_from.as_ref())
+            }
         };
-        let (field, schedule) = match &self.schedule.from {
-            ScheduleSource::File(path) => ("schedule_file", Some(path)),
-            ScheduleSource::Kernel(kernel) => (kernel.said.field(), kernel.said.path()),
-            _ => ("schedule_file", None),
-        };
-        let all = [
-            ("model", model),
-            (field, schedule),
-            ("against", self.against.as_ref()),
-            ("seed_from", self.seed_from()),
-        ];
-        all.into_iter()
-            .filter_map(|(field, path)| Some((field, path?)))
+        let seed_from = seed_from.map(|path| ("seed_from", path.as_path()));
+        against.map(|path| ("against", path)).or(seed_from)
+    }
+
+    /// The files that it names beside arrays, by field.
+    pub fn documents(&self) -> Vec<(&'static str, PathBuf)> {
+        let named = |(field, path): (&'static str, &PathBuf)| (field, path.clone());
+        match self {
+            Request::Product(check) => check.documents().map(named).collect(),
+            Request::Operation(operation) => {
+                let all = [
+                    ("variant_file", &operation.variant_file),
+                    ("against", &operation.against),
+                    ("seed_from", &operation.seed_from),
+                ];
+                let all = all.into_iter();
+                all.filter_map(|(field, path)| Some(named((field, path.as_ref()?))))
+                    .collect()
+            }
+        }
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        for (role, source) in self.sources() {
+            if let Some(path) = source.path() {
+                outputs.protect(role.called(), path);
+            }
+        }
+        for (field, path) in self.documents() {
+            let role = match field {
+                "model" => "the model",
+                "variant_file" => "the variant",
+                "against" | "seed_from" => "the commitment",
+                "kernel_log" => "the log of kernels",
+                "kernel_table" => "the table of kernels",
+                _ => "the schedule",
+            };
+            outputs.protect(role, &path);
+        }
+    }
+
+    /// The shell command that checks it; none of what a program holds in memory.
+    pub(super) fn check_command(&self) -> Option<String> {
+        (!self.is_in_memory()).then(|| shell_line(self.command_line(Verb::Check)))
+    }
+
+    /// The arguments of its command line, the program's name first.
+    pub fn command_line(&self, verb: Verb) -> Vec<OsString> {
+        match self {
+            Request::Product(check) => command_line(verb, check),
+            Request::Operation(operation) => operation.command_line(verb),
+        }
+    }
+}
+
+impl Check {
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        Request::from(self.clone()).protect(outputs);
     }
 }

@@ -1,23 +1,23 @@
 //! A product as what is judged.
 
-use super::any_request::Request;
+use super::choices::EngineChoice;
 use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
 use super::judge::Judge;
 use super::part::Part;
 use super::prepare::Prepared;
+use super::product::{Check, ModelSource};
 use super::progress::Progress;
 use super::reader::Array;
-use super::request::{Check, ModelSource};
+use super::request::Request;
 use super::subject::{Diagnosed, Explained, Subject};
-use super::words::EngineChoice;
 use crate::commit::{Along, CommittedRule, CommittedSchedule, Hash};
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
 use crate::explain::{Explanation, Question, Wish, position};
 use crate::num::Format;
 use crate::report::{
-    self, Conclusion, Conversion, Discrimination, EngineUsed, Model, ProductRule, Rule, Verdict,
+    self, Ambiguity, Conclusion, Conversion, EngineUsed, Model, ProductRule, Rule, Verdict,
 };
 use crate::role::{ByRole, Role};
 
@@ -146,8 +146,8 @@ impl Subject for Prepared {
         self.diagnosed(found)
     }
 
-    fn discrimination(&self, verdict: Verdict, part: Option<&Part>) -> Option<Discrimination> {
-        self.discrimination_of(verdict, part)
+    fn ambiguity(&self, verdict: Verdict, part: Option<&Part>) -> Option<Ambiguity> {
+        self.ambiguity_of(verdict, part)
     }
 
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError> {
@@ -226,7 +226,7 @@ impl Check {
                 }
                 ModelSource::Catalogue(_) => None,
             };
-            return Ok(basis_of(&file, &kernel.said.sha256()?));
+            return Ok(basis_of(&file, &kernel.source.sha256()?));
         }
         let scheduling = self.schedule.resolve()?;
         let model = self.model.select(self.operands.has_scales(), &scheduling)?;

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::error::CheckError;
 use super::kernel::PlannedKernel;
+use super::product::{Check, Operands, ScheduleRequest, ScheduleSource};
 use super::reader::Reader;
-use super::request::{Check, Operands, ScheduleRequest, ScheduleSource};
-use crate::emu::schedule::{Addend, Kernel, Overrides, Schedule, ScheduleSpec, Values};
+use crate::emu::schedule::{Addend, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{FileError, printable, read_document};
 use crate::num::Format;
-use crate::report::KernelWords;
+use crate::report::KernelDescription;
 
 /// A schedule with what the request changes of it.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl ScheduleRequest {
             ScheduleSource::Preset(name) => preset(name)?,
             ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
             ScheduleSource::Kernel(kernel) => {
-                let field = kernel.said.field();
+                let field = kernel.source.field();
                 let reason =
                     format!("`{field}` determines an order only from the operands' shapes");
                 return Err(CheckError::request(field, reason));
@@ -91,7 +91,7 @@ impl Scheduling {
     }
 
     /// What a library states of the kernel, if the schedule was made of that.
-    pub fn kernel_description(&self) -> Option<&KernelWords> {
+    pub fn kernel_description(&self) -> Option<&KernelDescription> {
         Some(&self.kernel.as_ref()?.description)
     }
 
@@ -124,7 +124,7 @@ impl Scheduling {
     }
 
     /// Whether C is the epilogue's, and may have a format of its own.
-    pub fn addend_is_late(&self) -> bool {
+    pub fn c_in_epilogue(&self) -> bool {
         self.spec().addend == Addend::Epilogue
     }
 
@@ -199,12 +199,14 @@ impl Scheduling {
         if self.is_plain() && !values.has_bias() && !values.has_zero_points() {
             return Ok(false);
         }
-        Kernel::check(self.spec(), values, arithmetic, problem, result).map_err(|reason| {
-            CheckError::request(
-                "schedule",
-                format!("schedule {}: {reason}", self.schedule.name),
-            )
-        })?;
+        BoundSchedule::check(self.spec(), values, arithmetic, problem, result).map_err(
+            |reason| {
+                CheckError::request(
+                    "schedule",
+                    format!("schedule {}: {reason}", self.schedule.name),
+                )
+            },
+        )?;
         Ok(true)
     }
 

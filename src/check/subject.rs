@@ -5,12 +5,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::any_request::Request;
 use super::error::CheckError;
 use super::operation::OperationExplanation;
 use super::part::Part;
 use super::progress::Progress;
 use super::reader::Array;
+use super::request::Request;
 use crate::commit::{Along, CommittedRule, Hash, Rows, leaves};
 use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;
@@ -18,7 +18,7 @@ use crate::emu::{Band, Element};
 use crate::explain::{Explanation, Wish, write};
 use crate::num::Format;
 use crate::report::{
-    Cause, Conclusion, Conversion, Differ, Discrimination, EngineUsed, Input, Place, Rule, Verdict,
+    Ambiguity, Cause, Comparator, Conclusion, Conversion, EngineUsed, Input, Place, Rule, Verdict,
 };
 use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
@@ -75,7 +75,7 @@ pub trait Subject: Sync {
     /// What would give a result that differs, and what was tried.
     fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed;
     /// What a report of this verdict states about other arithmetics, if anything.
-    fn discrimination(&self, _: Verdict, _: Option<&Part>) -> Option<Discrimination> {
+    fn ambiguity(&self, _: Verdict, _: Option<&Part>) -> Option<Ambiguity> {
         None
     }
     /// How one element is computed.
@@ -129,9 +129,9 @@ pub trait Subject: Sync {
     }
 
     /// What compares the captured result, if it is there.
-    fn differ(&self, map: bool) -> Option<Differ<'_>> {
+    fn differ(&self, map: bool) -> Option<Comparator<'_>> {
         let request = self.reported_request();
-        let differ = Differ::new(self.given()?, request.policy(), request.max_mismatches());
+        let differ = Comparator::new(self.given()?, request.tolerance(), request.max_mismatches());
         Some(differ.counting(self.layout()).mapping(map))
     }
 

@@ -1,14 +1,14 @@
 //! What would give a D that differs, and the check for it.
 
+use super::choices::{EngineChoice, Tf32Input};
 use super::command_line::{Verb, command_line, shell_line};
 use super::prepare::Prepared;
-use super::request::{
-    Check, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Scope,
+use super::product::{
+    Check, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Selection,
 };
 use super::source::Source;
 use super::subject::Diagnosed;
 use super::ttnn::TtnnRequest;
-use super::words::{EngineChoice, Tf32Input};
 use crate::candidates::Name;
 use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
 use crate::emu::Catalogue;
@@ -33,9 +33,9 @@ impl Prepared {
         let case = Case {
             replay: self.replay(),
             given,
-            policy: self.check.policy,
+            tolerance: self.check.tolerance,
             comparison: &found.comparison,
-            spread: &found.spread,
+            sample: &found.sample,
             architecture: &choice.architecture.name,
             rule: &|operands| {
                 let model = self.check.clone().with_formats(operands).model;
@@ -72,7 +72,7 @@ impl Prepared {
             return None;
         }
         let check = Check {
-            scope: Scope::default(),
+            selection: Selection::default(),
             naming: Naming::default(),
             against: None,
             // The engine that computes makes no difference to the bits.
@@ -148,8 +148,8 @@ impl Prepared {
                     Tf32Input::Truncate
                 };
             }
-            Ask::AnyNan => check.policy.any_nan = true,
-            Ask::AnyZero => check.policy.any_zero = true,
+            Ask::AnyNan => check.tolerance.any_nan = true,
+            Ask::AnyZero => check.tolerance.any_zero = true,
             Ask::Both(one, other) => {
                 let check = self.changed(check, one)?;
                 return self.changed(check, other);

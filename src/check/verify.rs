@@ -5,11 +5,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::any_request::Request;
 use super::error::CheckError;
 use super::judge::Judge;
+use super::product::Check;
 use super::progress::Progress;
-use super::request::Check;
+use super::request::Request;
 use super::source::Source;
 use super::subject::Subject;
 use crate::emu::shape_text;
@@ -63,7 +63,7 @@ fn main_field(report: &Report) -> &'static str {
 }
 
 /// The request of a report.
-pub fn asked(report: &Report) -> Result<Request, CheckError> {
+pub fn request_of(report: &Report) -> Result<Request, CheckError> {
     let unusable = |reason: String| CheckError::request(main_field(report), reason);
     let request = report.request.clone();
     let request =
@@ -103,7 +103,7 @@ pub fn verify(
     most: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
-    let request = asked(report)?;
+    let request = request_of(report)?;
     let chosen = report.rule.product().and_then(|rule| rule.chosen.clone());
     let verified = |differences| {
         let chosen = match (&request, &chosen) {

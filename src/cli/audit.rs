@@ -17,7 +17,7 @@ use super::show::{self, write_pretty};
 use super::values::word;
 use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
-use crate::check::{Check, Fields, Request, Source, Tf32Input, read_commitment};
+use crate::check::{Check, Request, RequestFields, Source, Tf32Input, read_commitment};
 use crate::commit::{Commitment, Hash};
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::grouped;
@@ -267,14 +267,14 @@ pub struct AuditedProduct {
 
 impl AuditArgs for AuditedProduct {
     fn request(&self) -> Result<Request> {
-        let fields = Fields {
+        let fields = RequestFields {
             a: Some(Source::Memory),
             b: Some(Source::Memory),
             tf32_input: Some(self.tf32_input),
             ..in_options(arithmetic(&self.model, &self.schedule))?
         };
         // The commitment has the arrays.
-        let fields = Fields {
+        let fields = RequestFields {
             c: fields.beta.map(|_| Source::Memory),
             ..fields
         };

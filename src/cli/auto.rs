@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use super::args::in_options;
 use super::progress::Bar;
 use crate::check::{
-    Check, Claim, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest, verify,
+    Check, Expected, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest, verify,
 };
 use crate::identify::{Formats, Identify, Limits, Schedules};
 use crate::io::STDIN;
@@ -30,7 +30,7 @@ pub fn is_requested(check: &Check) -> bool {
 /// # Errors
 /// If there is no D, or the request names more of the model than formats.
 pub fn choose(check: &Check) -> Result<Auto> {
-    let Claim::Tensor(d) = &check.claim else {
+    let Expected::Tensor(d) = &check.expected else {
         anyhow::bail!("--arch auto needs the D tensor, not a digest; name the GPU");
     };
     let model = &check.model;

@@ -10,7 +10,7 @@ use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::ReportArgs;
 use crate::attest::Claims;
-use crate::batch::{self, Pages, Policy, State};
+use crate::batch::{self, AdmissionPolicy, Pages, State};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{Outputs, printable};
 use crate::report::CaseVerdict;
@@ -78,10 +78,10 @@ pub struct BatchArgs {
 impl BatchArgs {
     pub fn run(self) -> Result<Ending> {
         let policy = self.policy.as_deref();
-        let policy = policy.map(|path| Policy::of_cases(path, &self.cases));
+        let policy = policy.map(|path| AdmissionPolicy::of_cases(path, &self.cases));
         let policy = policy.transpose()?;
         let terms = policy.as_ref();
-        let deadline = Deadline::after(terms.and_then(Policy::time));
+        let deadline = Deadline::after(terms.and_then(AdmissionPolicy::time));
         let read = deadline.within(|| interruptible(|| batch::read(&self.cases, terms)))?;
         let read = read
             .ok()

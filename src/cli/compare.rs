@@ -10,8 +10,8 @@ use super::args::{LayoutArgs, in_options, source};
 use super::progress::Bar;
 use super::reports::{FormArgs, PageArgs};
 use super::values::{any_format, word};
-use crate::batch::{Accept, Policy};
-use crate::check::{CheckError, Fields, MAX_MISMATCHES, Operands, Tf32Input};
+use crate::batch::{Accept, AdmissionPolicy};
+use crate::check::{CheckError, MAX_MISMATCHES, Operands, RequestFields, Tf32Input};
 use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
 use crate::identify::{Limits, Schedules};
 use crate::io::Outputs;
@@ -210,17 +210,18 @@ impl Compare {
     }
 
     /// The policy, which must not come from the author of the cases.
-    fn policy(&self) -> Result<Option<Policy>> {
+    fn policy(&self) -> Result<Option<AdmissionPolicy>> {
         let Some(path) = &self.policy else {
             return Ok(None);
         };
-        let [left, right] = [&self.left, &self.right].map(|cases| Policy::of_cases(path, cases));
+        let [left, right] =
+            [&self.left, &self.right].map(|cases| AdmissionPolicy::of_cases(path, cases));
         left?;
         Ok(Some(right?))
     }
 
     /// Which answers pass.
-    fn accepts(&self, policy: Option<&Policy>) -> Result<Accept> {
+    fn accepts(&self, policy: Option<&AdmissionPolicy>) -> Result<Accept> {
         let allowed = policy.map(|policy| policy.comparisons);
         ensure!(
             allowed != Some(Accept::Equal) || self.accept != Some(Accept::Explained),
@@ -248,7 +249,7 @@ impl Compare {
 
     /// Whether there are operands beside A and B, or A and B are not stored in the default way.
     fn says_operands(&self) -> Result<bool> {
-        let mut fields = Fields::default();
+        let mut fields = RequestFields::default();
         in_options(self.layout.fill(&mut fields))?;
         let transposed = [fields.transpose_a, fields.transpose_b].contains(&Some(true));
         let rounded = fields
@@ -263,10 +264,10 @@ impl Compare {
             return Ok(None);
         };
         let of = |a: &PathBuf, b: &PathBuf| -> Result<Operands, CheckError> {
-            let mut fields = Fields {
+            let mut fields = RequestFields {
                 a: Some(source("a", a)?),
                 b: Some(source("b", b)?),
-                ..Fields::default()
+                ..RequestFields::default()
             };
             self.layout.fill(&mut fields)?;
             fields.operands()

@@ -11,7 +11,7 @@ use super::args::{
 };
 use super::values::{ranges, result_format};
 use super::{Ending, show};
-use crate::check::{Check, Explained, Fields, Request, Subject};
+use crate::check::{Check, Explained, Request, RequestFields, Subject};
 use crate::emu::shape_text;
 use crate::explain::picture::{Plan, Unit};
 use crate::explain::{Explanation, Wish};
@@ -110,7 +110,7 @@ pub struct ShownProduct {
 }
 
 impl ShownProduct {
-    fn fields(&self) -> Result<Fields> {
+    fn fields(&self) -> Result<RequestFields> {
         in_options(self.product.naming(self.d.as_deref(), self.d_dtype))
     }
 }
@@ -144,7 +144,7 @@ impl ExplainArgs for ShownProduct {
             names.len()
         );
         let units = names.into_iter().map(|name| {
-            let check = in_options(Check::try_from(Fields {
+            let check = in_options(Check::try_from(RequestFields {
                 arch: name.clone(),
                 ..fields.clone()
             }))?;

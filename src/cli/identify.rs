@@ -14,8 +14,8 @@ use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Fields, Fit, MAX_MISMATCHES, Operation, Request as CheckRequest,
-    Verb, shell_line,
+    CheckError, EngineChoice, Fit, MAX_MISMATCHES, Operation, Request as CheckRequest,
+    RequestFields, Verb, shell_line,
 };
 use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
@@ -182,7 +182,7 @@ pub struct Variants {
 
 impl Variants {
     pub fn run(self) -> Result<Ending> {
-        let mut fields = Fields::default();
+        let mut fields = RequestFields::default();
         in_options(self.judge.fill(&mut fields))?;
         let of_a_check = [
             ("--against", fields.against.is_some()),

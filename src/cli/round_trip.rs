@@ -13,7 +13,7 @@ use proptest::sample::select;
 use serde_json::{Map, Value};
 
 use super::args::CheckArgs;
-use crate::check::{Check, FieldAbout, Fields, Source, Verb, command_line, shell_line};
+use crate::check::{Check, FieldAbout, RequestFields, Source, Verb, command_line, shell_line};
 use crate::generate::{Class, Spec};
 use crate::num::{F32, Format};
 use crate::words::Word;
@@ -135,7 +135,7 @@ fn value(field: &FieldAbout) -> BoxedStrategy<Value> {
 
 /// Any declared fields, less those that the others forbid.
 fn check() -> impl Strategy<Value = Check> {
-    let given = Fields::about().into_iter().map(|field| {
+    let given = RequestFields::about().into_iter().map(|field| {
         let value = match field.name {
             "a" | "b" | "dtype" => value(&field).prop_map(Some).boxed(),
             _ => weighted(0.4, value(&field)).boxed(),
@@ -150,7 +150,7 @@ fn check() -> impl Strategy<Value = Check> {
             }
         }
         loop {
-            let fields = serde_json::from_value::<Fields>(given.clone().into());
+            let fields = serde_json::from_value::<RequestFields>(given.clone().into());
             match Check::try_from(fields.expect("declared fields")) {
                 Ok(check) => return check,
                 Err(error) => {

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{Unsaid, in_options};
+use super::args::{KernelHints, in_options};
 use super::progress::Bar;
 use super::reports::{AttestArgs, Destinations};
 use super::screen_challenge::{Answering, Challenge, Commit, Trust};
 use super::screen_record::Record;
 use super::values::{word, word_of};
 use super::{Ending, show};
-use crate::check::Fields;
+use crate::check::RequestFields;
 use crate::emu::step::Reload;
 use crate::io::{Outputs, escaped_path, printable};
 use crate::screen::{
@@ -93,7 +93,7 @@ pub struct Make {
     tile_k: Option<usize>,
 
     #[command(flatten)]
-    open: Unsaid,
+    open: KernelHints,
 
     /// Where to write it
     #[arg(long, short, value_name = "SUITE.json")]
@@ -197,12 +197,12 @@ impl Make {
     pub fn run(self) -> Result<()> {
         let mut outputs = Outputs::new();
         let output = outputs.open("the suite", &self.output)?;
-        let mut fields = Fields {
+        let mut fields = RequestFields {
             schedule: self.schedule,
             split_k: self.split_k,
             tile_k: self.tile_k,
             reload: self.reload,
-            ..Fields::default()
+            ..RequestFields::default()
         };
         in_options(self.open.fill(&mut fields))?;
         let library = Library {

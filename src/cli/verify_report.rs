@@ -8,7 +8,7 @@ use clap::Args;
 use super::args::{MemoryArgs, in_options};
 use super::progress::Bar;
 use super::{Ending, auto, show};
-use crate::batch::Policy;
+use crate::batch::AdmissionPolicy;
 use crate::check::{CheckError, verify};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{MappedFile, escaped, escaped_path};
@@ -73,7 +73,11 @@ impl VerifyReport {
         let text = text.with_context(|| format!("{name}: is not UTF-8, so it is not a report"))?;
         let report = verify::parse(text).map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         file.confirm_unchanged()?;
-        let policy = self.policy.as_deref().map(Policy::read).transpose()?;
+        let policy = self
+            .policy
+            .as_deref()
+            .map(AdmissionPolicy::read)
+            .transpose()?;
         if self.root != Path::new(".") {
             let folder = std::env::set_current_dir(&self.root);
             folder.with_context(|| {

@@ -31,7 +31,7 @@ pub fn count(
         farthest: [Some(0); 2],
         ..CorrectlyRounded::default()
     };
-    for seen in &found.spread.different {
+    for seen in &found.sample.different {
         let index = unravel(seen.position, &shape, Order::C);
         let explanation = prepared.explain(&index, Wish::default())?;
         let exact = explanation

@@ -3,7 +3,7 @@
 use crate::diagnose::Size;
 use crate::num::Format;
 use crate::report::{
-    Comparison, Conclusion, Explained, MismatchMap, Place, Spread, capital, grouped, of,
+    Comparison, Conclusion, Explained, MismatchMap, MismatchSample, Place, capital, grouped, of,
 };
 
 /// How many equal rows before the first difference are worth a sentence.
@@ -21,7 +21,7 @@ pub fn lines(
     size: Size,
     (explained, caused): (Option<Explained>, bool),
 ) -> Vec<String> {
-    let (c, spread) = (&found.comparison, &found.spread);
+    let (c, sample) = (&found.comparison, &found.sample);
     let mut lines = Vec::new();
     if c.classes.zero_sign + c.classes.nan_payload == c.mismatches {
         let what = match (c.classes.zero_sign, c.classes.nan_payload) {
@@ -32,16 +32,16 @@ pub fn lines(
         lines.push(format!("The values are equal; only {what}."));
         return lines;
     }
-    let prefix = prefix(c, spread, size);
+    let prefix = prefix(c, sample, size);
     let rows = whole_rows(c, size).filter(|_| prefix.is_none());
-    let bit = bit(format, spread);
+    let bit = bit(format, sample);
     let has_place = prefix.is_some() || rows.is_some() || bit.is_some() || !places.is_empty();
     lines.extend([prefix, rows, bit].into_iter().flatten());
     if !has_place && c.mismatches > 1 && explained != Some(Explained::Both) {
         let gathered = found.map.iter().flat_map(MismatchMap::gathered);
-        lines.extend(gathered.map(|at| at.in_words(c.mismatches) + "."));
+        lines.extend(gathered.map(|at| at.describe(c.mismatches) + "."));
         // Differences in too many places were not searched for what they share; no order of additions makes NaNs.
-        let scattered = lines.is_empty() && spread.stacks.is_some();
+        let scattered = lines.is_empty() && sample.rects.is_some();
         if scattered && !caused && c.classes.nan_against_number == 0 {
             let [rows, columns] = [of(c.rows_touched, c.rows), of(c.columns_touched, c.columns)];
             lines.push(format!(
@@ -58,8 +58,8 @@ pub fn lines(
 }
 
 /// A row before which all are equal, and from which on most differ.
-fn prefix(c: &Comparison, spread: &Spread, size: Size) -> Option<String> {
-    let first = *spread.rows_touched.first()?;
+fn prefix(c: &Comparison, sample: &MismatchSample, size: Size) -> Option<String> {
+    let first = *sample.rows_touched.first()?;
     let rest = size.m.checked_sub(first)?;
     let is_boundary =
         size.batches == 1 && first >= PREFIX && rest > 1 && 2 * c.rows_touched >= rest as u64;
@@ -92,19 +92,19 @@ fn whole_rows(c: &Comparison, size: Size) -> Option<String> {
 }
 
 /// The one bit in which all examined differences differ.
-fn bit(format: Format, spread: &Spread) -> Option<String> {
-    let mut flipped = spread
+fn bit(format: Format, sample: &MismatchSample) -> Option<String> {
+    let mut flipped = sample
         .different
         .iter()
         .map(|seen| seen.reproduced ^ seen.given);
     let first = flipped.next()?;
     let one = first.is_power_of_two() && flipped.all(|other| other == first);
-    let enough = spread.different.len() > BY_CHANCE;
+    let enough = sample.different.len() > BY_CHANCE;
     // Any rounding may change the lowest bit.
     (one && enough && first > 1).then(|| {
         format!(
             "In all {} differences examined, only bit {} of {} differs. Rounding does not do that.",
-            spread.different.len(),
+            sample.different.len(),
             first.trailing_zeros(),
             8 * format.bytes()
         )

@@ -7,7 +7,7 @@ use crate::check::{Array, CheckError, Source};
 use crate::emu::{Band, shape_text};
 use crate::io;
 use crate::num::{Format, Rounding, result_code};
-use crate::report::{Conclusion, Differ, Input, Policy};
+use crate::report::{Comparator, Conclusion, Input, Tolerance};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -134,7 +134,7 @@ impl Pair {
     /// Compares every element of the left with that of the right.
     pub fn compare(&self, keep: usize) -> Conclusion {
         let [left, right] = &self.in_one_format;
-        let mut differ = Differ::new(right, Policy::default(), keep).mapping(true);
+        let mut differ = Comparator::new(right, Tolerance::default(), keep).mapping(true);
         let row = left.planes().columns() * left.format().bytes();
         let mut first_row = 0;
         left.for_each_payload_chunk(|payload| {

@@ -82,8 +82,8 @@ impl Compare {
             _ => right.causes = causes,
         }
         let size = size(&pair);
-        let stacks = found.spread.stacks.as_deref().unwrap_or(&[]);
-        let places = diagnose::places(stacks, size);
+        let rects = found.sample.rects.as_deref().unwrap_or(&[]);
+        let places = diagnose::places(rects, size);
         let pattern = if equal {
             Vec::new()
         } else {

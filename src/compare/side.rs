@@ -1,7 +1,7 @@
 //! What gives one of the two results, and what separates two such findings.
 
 use super::request::{Compare, Held};
-use crate::check::{Check, CheckError, Claim, Prepared, Progress, Source, Tensors};
+use crate::check::{Check, CheckError, Expected, Prepared, Progress, Source, Tensors};
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
 use crate::io::{self, Files};
@@ -70,7 +70,7 @@ impl SearchedSide {
         };
         let others = found.fits.iter().enumerate();
         let others = others.filter(|(at, _)| Some(*at) != self.chosen);
-        let others = others.map(|(_, fit)| fit.model.in_words());
+        let others = others.map(|(_, fit)| fit.model.describe());
         Searched {
             models: found.plain,
             schedules: tested,
@@ -96,7 +96,7 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
     let mut check = check.clone();
     for role in arrays.keys() {
         match role {
-            Role::D => check.claim = Claim::Tensor(Source::Memory),
+            Role::D => check.expected = Expected::Tensor(Source::Memory),
             role => drop(check.operands.arrays.insert(*role, Source::Memory)),
         }
     }
@@ -117,7 +117,7 @@ pub fn judged(
     held: &ByRole<io::Source>,
     progress: &dyn Progress,
 ) -> Result<Report, CheckError> {
-    check.claim = Claim::Tensor(result.0.clone());
+    check.expected = Expected::Tensor(result.0.clone());
     let mut held = held.clone();
     held.remove(&Role::D);
     held.extend(result.1.map(|result| (Role::D, result.clone())));

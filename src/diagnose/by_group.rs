@@ -4,7 +4,7 @@ use super::group::{Group, Shape, Size};
 use super::grouping::groups;
 use super::trial::{Stored, Work};
 use super::whole::whole;
-use crate::report::{CauseArea, Place, Stack, capital};
+use crate::report::{CauseArea, Place, Rect, capital};
 
 use super::{Ask, Case, Finding, Found, Hypothesis, local, place, stored};
 
@@ -17,7 +17,7 @@ pub fn by_group(
     controls: &[Stored],
     [computing, scheduling]: [&Work; 2],
 ) -> (Vec<Finding>, Vec<Place>) {
-    let Some(stacks) = &case.spread.stacks else {
+    let Some(rects) = &case.sample.rects else {
         let found = everywhere(case);
         if found.is_none() {
             computing.ledger.refute(stored::FLIPPED);
@@ -25,7 +25,7 @@ pub fn by_group(
         return (found.into_iter().collect(), Vec::new());
     };
     let size = case.size();
-    let mut groups = groups(stacks, size);
+    let mut groups = groups(rects, size);
     // Where mismatches lie in a part of D says nothing about all of it.
     if !case.is_whole() {
         groups.retain(|group| group.shape == Shape::Element);
@@ -74,8 +74,8 @@ fn placed(group: &Group, size: Size, only: bool) -> Option<Place> {
 }
 
 /// Where groups of mismatches lie, without a search for their causes.
-pub fn places(stacks: &[Stack], size: Size) -> Vec<Place> {
-    let groups = groups(stacks, size);
+pub fn places(rects: &[Rect], size: Size) -> Vec<Place> {
+    let groups = groups(rects, size);
     let only = groups.len() == 1;
     let reported = groups.iter().take(REPORTED);
     reported
@@ -121,7 +121,7 @@ fn lone(
 
 /// What all mismatches have in common, where they are too many and too scattered for groups.
 fn everywhere(case: &Case) -> Option<Finding> {
-    let seen = case.spread.different.iter();
+    let seen = case.sample.different.iter();
     let pairs = seen.map(|seen| (case.seen(seen), seen.reproduced));
     let pairs: Vec<(Stored, u64)> = pairs.collect();
     let format = case.replay.format();

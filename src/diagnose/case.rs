@@ -8,7 +8,9 @@ use super::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::Format;
 use crate::random::mix;
-use crate::report::{CauseArea, Comparison, Policy, Seen, Spread, Stack, capital};
+use crate::report::{
+    CauseArea, Comparison, MismatchSample, Rect, SampledElement, Tolerance, capital,
+};
 use crate::tensor::Tensor;
 
 /// Matching elements that computations are also tested on, where mismatches are few.
@@ -23,9 +25,9 @@ pub struct Case<'a> {
     /// What was computed.
     pub replay: Replay<'a>,
     pub given: &'a Tensor,
-    pub policy: Policy,
+    pub tolerance: Tolerance,
     pub comparison: &'a Comparison,
-    pub spread: &'a Spread,
+    pub sample: &'a MismatchSample,
     /// Name of the architecture: its own rules are named first.
     pub architecture: &'a str,
     /// The chosen instruction's arithmetic for other formats of A and B, if it has any.
@@ -87,7 +89,7 @@ impl Case<'_> {
     }
 
     /// An element of a sample.
-    pub(super) fn seen(&self, seen: &Seen) -> Stored {
+    pub(super) fn seen(&self, seen: &SampledElement) -> Stored {
         let n = self.replay.problem.n;
         self.stored([seen.position / n, seen.position % n])
     }
@@ -108,17 +110,17 @@ impl Case<'_> {
         equal: &[Stored],
         work: &'w Work,
     ) -> Trial<'w> {
-        Trial::new(&self.replay, (different, equal), self.policy, work)
+        Trial::new(&self.replay, (different, equal), self.tolerance, work)
     }
 
     /// Elements that match, to test hypotheses on.
     pub(super) fn controls(&self) -> Vec<Stored> {
         let n = self.replay.problem.n;
-        let spread = self.spread;
-        let mut known: HashSet<usize> = spread.equal.iter().map(|seen| seen.position).collect();
-        let mut controls: Vec<Stored> = spread.equal.iter().map(|s| self.seen(s)).collect();
+        let sample = self.sample;
+        let mut known: HashSet<usize> = sample.equal.iter().map(|seen| seen.position).collect();
+        let mut controls: Vec<Stored> = sample.equal.iter().map(|s| self.seen(s)).collect();
         let few = self.comparison.mismatches <= SAMPLE as u64;
-        let Some(stacks) = spread.stacks.as_ref().filter(|_| few && self.is_whole()) else {
+        let Some(rects) = sample.rects.as_ref().filter(|_| few && self.is_whole()) else {
             return controls;
         };
         let all = self.given.len() as u64;
@@ -127,9 +129,9 @@ impl Case<'_> {
             let small = all <= CONTROLS as u64;
             let position = if small { i } else { mix(!i) % all } as usize;
             let (row, column) = (position / n, position % n);
-            let differs = |s: &Stack| inside([row, column], s.rows, s.columns);
+            let differs = |s: &Rect| inside([row, column], s.rows, s.columns);
             let new = known.insert(position);
-            if new && (position as u64) < all && !stacks.iter().any(differs) {
+            if new && (position as u64) < all && !rects.iter().any(differs) {
                 controls.push(self.stored([row, column]));
             }
         }

@@ -1,7 +1,7 @@
 //! One element of D: its row of A, its column of B, its C.
 
 use super::estimate::unpacked;
-use crate::emu::step::{Carried, Datapath, Formats, Products, TraceObserver};
+use crate::emu::step::{Carried, FaultInjector, Formats, Products, TraceObserver};
 use crate::emu::{self, Arithmetic, Block, Gathered, Problem, Replay, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
@@ -42,7 +42,7 @@ struct OneSum {
 
 impl TraceObserver for OneSum {}
 
-impl Datapath for OneSum {
+impl FaultInjector for OneSum {
     fn is_sound(&self) -> bool {
         false
     }

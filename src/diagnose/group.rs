@@ -1,7 +1,7 @@
 //! Mismatches that belong together: rectangles, rows, columns, lattices, single elements; the rest is
 //! scattered.
 
-use crate::report::Stack;
+use crate::report::Rect;
 
 /// In rows or columns shorter than this, all elements may differ by chance.
 pub const SHORT: usize = 8;
@@ -85,22 +85,22 @@ pub struct Group {
     pub rows: [usize; 2],
     pub columns: [usize; 2],
     /// What they cover.
-    pub stacks: Vec<Stack>,
+    pub rects: Vec<Rect>,
 }
 
 impl Group {
-    pub fn new(shape: Shape, stacks: Vec<Stack>) -> Group {
-        let bound = |side: fn(&Stack) -> [usize; 2]| {
-            let sides = || stacks.iter().map(side);
+    pub fn new(shape: Shape, rects: Vec<Rect>) -> Group {
+        let bound = |side: fn(&Rect) -> [usize; 2]| {
+            let sides = || rects.iter().map(side);
             let first = sides().map(|[from, _]| from).min().unwrap_or(0);
             [first, sides().map(|[_, to]| to).max().unwrap_or(0)]
         };
         Group {
             shape,
-            mismatches: stacks.iter().map(Stack::area).sum(),
-            rows: bound(|stack| stack.rows),
-            columns: bound(|stack| stack.columns),
-            stacks,
+            mismatches: rects.iter().map(Rect::area).sum(),
+            rows: bound(|rect| rect.rows),
+            columns: bound(|rect| rect.columns),
+            rects,
         }
     }
 
@@ -123,8 +123,8 @@ impl Group {
 
     /// Whether an element is one of the mismatches.
     pub fn holds(&self, at: [usize; 2]) -> bool {
-        let holds = |stack: &Stack| inside(at, stack.rows, stack.columns);
-        self.stacks.iter().any(holds)
+        let holds = |rect: &Rect| inside(at, rect.rows, rect.columns);
+        self.rects.iter().any(holds)
     }
 
     /// Elements of the area that is covered.
@@ -143,20 +143,20 @@ impl Group {
         let count = self.mismatches.min(most as u64);
         let mut sample = Vec::with_capacity(count as usize);
         let mut passed = 0;
-        let mut stacks = self.stacks.iter();
-        let mut stack = stacks.next();
+        let mut rects = self.rects.iter();
+        let mut rect = rects.next();
         for i in 0..count {
             let wanted = (u128::from(i) * u128::from(self.mismatches) / u128::from(count)) as u64;
             // Not always the same column.
             let step = self.mismatches / count;
             let wanted = wanted + crate::random::mix(i) % step.max(1);
-            while let Some(here) = stack
+            while let Some(here) = rect
                 && wanted >= passed + here.area()
             {
                 passed += here.area();
-                stack = stacks.next();
+                rect = rects.next();
             }
-            let Some(here) = stack else { break };
+            let Some(here) = rect else { break };
             let inside = (wanted - passed) as usize;
             sample.push([
                 here.rows[0] + inside / here.width(),

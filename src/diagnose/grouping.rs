@@ -2,26 +2,26 @@
 
 use super::group::{FEW, Group, LINES, SHORT, Shape, Size};
 use super::lines::{join_lines, lattice, take_lines};
-use crate::report::Stack;
+use crate::report::Rect;
 
 /// Tiles that a kernel could lose.
 const TILES: [usize; 5] = [128, 64, 32, 16, 8];
 
 /// All groups, the largest first; of equals the first in D.
-pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
-    let Some(stacks) = by_matrix(stacks, size) else {
-        return vec![Group::new(Shape::Scattered, stacks.to_vec())];
+pub fn groups(rects: &[Rect], size: Size) -> Vec<Group> {
+    let Some(rects) = by_matrix(rects, size) else {
+        return vec![Group::new(Shape::Scattered, rects.to_vec())];
     };
     let mut rest = Vec::new();
     let mut found = Vec::new();
-    for component in components(&stacks, size.m) {
+    for component in components(&rects, size.m) {
         match rectangle(&component, size) {
             Some(parts) => found.push((component, parts)),
             None => rest.extend(component),
         }
     }
     // Among many scattered mismatches some touch by chance.
-    let scattered: u64 = rest.iter().map(Stack::area).sum();
+    let scattered: u64 = rest.iter().map(Rect::area).sum();
     let mut groups = Vec::new();
     for (component, (shape, inside, outside)) in found {
         let group = Group::new(shape, inside);
@@ -42,17 +42,17 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
         rest = others;
     }
     join_lines(&mut groups);
-    let elements: u64 = rest.iter().map(Stack::area).sum();
+    let elements: u64 = rest.iter().map(Rect::area).sum();
     match elements {
         0 => {}
         _ if elements <= FEW as u64 => {
-            for stack in &rest {
-                for row in stack.rows[0]..stack.rows[1] {
-                    let one = |column: usize| Stack {
+            for rect in &rest {
+                for row in rect.rows[0]..rect.rows[1] {
+                    let one = |column: usize| Rect {
                         rows: [row, row + 1],
                         columns: [column, column + 1],
                     };
-                    let all = stack.columns[0]..stack.columns[1];
+                    let all = rect.columns[0]..rect.columns[1];
                     groups.extend(all.map(|c| Group::new(Shape::Element, vec![one(c)])));
                 }
             }
@@ -69,37 +69,37 @@ pub fn groups(stacks: &[Stack], size: Size) -> Vec<Group> {
     groups
 }
 
-/// Stacks cut at the ends of matrices; none if those are too many.
-fn by_matrix(stacks: &[Stack], size: Size) -> Option<Vec<Stack>> {
-    let pieces = |stack: &Stack| (stack.rows[1] - 1) / size.m - stack.rows[0] / size.m + 1;
-    if stacks.iter().map(pieces).sum::<usize>() > 2 * crate::report::STACKS {
+/// Rects cut at the ends of matrices; none if those are too many.
+fn by_matrix(rects: &[Rect], size: Size) -> Option<Vec<Rect>> {
+    let pieces = |rect: &Rect| (rect.rows[1] - 1) / size.m - rect.rows[0] / size.m + 1;
+    if rects.iter().map(pieces).sum::<usize>() > 2 * crate::report::MAX_RECTS {
         return None;
     }
-    let cut = |stack: &Stack| {
-        let stack = *stack;
-        let matrices = stack.rows[0] / size.m..(stack.rows[1] - 1) / size.m + 1;
-        matrices.map(move |matrix| Stack {
+    let cut = |rect: &Rect| {
+        let rect = *rect;
+        let matrices = rect.rows[0] / size.m..(rect.rows[1] - 1) / size.m + 1;
+        matrices.map(move |matrix| Rect {
             rows: [
-                stack.rows[0].max(matrix * size.m),
-                stack.rows[1].min((matrix + 1) * size.m),
+                rect.rows[0].max(matrix * size.m),
+                rect.rows[1].min((matrix + 1) * size.m),
             ],
-            ..stack
+            ..rect
         })
     };
-    let mut pieces: Vec<Stack> = stacks.iter().flat_map(cut).collect();
+    let mut pieces: Vec<Rect> = rects.iter().flat_map(cut).collect();
     pieces.sort_unstable();
     Some(pieces)
 }
 
-/// The rectangle that a component fills: its shape, the stacks inside, and those outside.
-fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<Stack>)> {
+/// The rectangle that a component fills: its shape, the rects inside, and those outside.
+fn rectangle(component: &[Rect], size: Size) -> Option<(Shape, Vec<Rect>, Vec<Rect>)> {
     let mut bound = Group::new(Shape::Scattered, component.to_vec());
     // Edges of which less than half is wrong are stray neighbours.
     loop {
         let [rows, columns] = [bound.rows, bound.columns];
         let filled = |rows: [usize; 2], columns: [usize; 2]| {
-            let area = |stack: &Stack| clipped(stack, rows, columns).map_or(0, |s| s.area());
-            let filled: u64 = bound.stacks.iter().map(area).sum();
+            let area = |rect: &Rect| clipped(rect, rows, columns).map_or(0, |s| s.area());
+            let filled: u64 = bound.rects.iter().map(area).sum();
             let all = (rows[1] - rows[0]) as u64 * (columns[1] - columns[0]) as u64;
             2 * filled >= all
         };
@@ -119,8 +119,8 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
         if kept.iter().any(|[from, to]| from + 2 > *to) {
             return None;
         }
-        let inside = bound.stacks.iter();
-        let inside = inside.filter_map(|stack| clipped(stack, kept[0], kept[1]));
+        let inside = bound.rects.iter();
+        let inside = inside.filter_map(|rect| clipped(rect, kept[0], kept[1]));
         bound = Group::new(Shape::Scattered, inside.collect());
     }
     let [rows, columns] = [bound.rows, bound.columns];
@@ -133,8 +133,8 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
     }
     let outside = component
         .iter()
-        .flat_map(|stack| remainder(stack, rows, columns));
-    let outside: Vec<Stack> = outside.collect();
+        .flat_map(|rect| remainder(rect, rows, columns));
+    let outside: Vec<Rect> = outside.collect();
     let matrix = rows[0] / size.m;
     let lines = |side, lines: std::ops::Range<usize>| Shape::Lines {
         side,
@@ -157,34 +157,34 @@ fn rectangle(component: &[Stack], size: Size) -> Option<(Shape, Vec<Stack>, Vec<
             tile: tile.map(|(high, wide)| [high, wide]),
         }
     };
-    Some((shape, bound.stacks, outside))
+    Some((shape, bound.rects, outside))
 }
 
-/// The part of a stack inside a rectangle.
-pub fn clipped(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Option<Stack> {
+/// The part of a rect inside a rectangle.
+pub fn clipped(rect: &Rect, rows: [usize; 2], columns: [usize; 2]) -> Option<Rect> {
     let both = |one: [usize; 2], other: [usize; 2]| {
         let both = [one[0].max(other[0]), one[1].min(other[1])];
         (both[0] < both[1]).then_some(both)
     };
-    Some(Stack {
-        rows: both(stack.rows, rows)?,
-        columns: both(stack.columns, columns)?,
+    Some(Rect {
+        rows: both(rect.rows, rows)?,
+        columns: both(rect.columns, columns)?,
     })
 }
 
-/// The parts of a stack outside a rectangle.
-fn remainder(stack: &Stack, rows: [usize; 2], columns: [usize; 2]) -> Vec<Stack> {
-    let Some(inside) = clipped(stack, rows, columns) else {
-        return vec![*stack];
+/// The parts of a rect outside a rectangle.
+fn remainder(rect: &Rect, rows: [usize; 2], columns: [usize; 2]) -> Vec<Rect> {
+    let Some(inside) = clipped(rect, rows, columns) else {
+        return vec![*rect];
     };
-    let of = |rows: [usize; 2], columns: [usize; 2]| Stack { rows, columns };
+    let of = |rows: [usize; 2], columns: [usize; 2]| Rect { rows, columns };
     let all = [
-        of([stack.rows[0], inside.rows[0]], stack.columns),
-        of([inside.rows[1], stack.rows[1]], stack.columns),
-        of(inside.rows, [stack.columns[0], inside.columns[0]]),
-        of(inside.rows, [inside.columns[1], stack.columns[1]]),
+        of([rect.rows[0], inside.rows[0]], rect.columns),
+        of([inside.rows[1], rect.rows[1]], rect.columns),
+        of(inside.rows, [rect.columns[0], inside.columns[0]]),
+        of(inside.rows, [inside.columns[1], rect.columns[1]]),
     ];
-    let some = |s: &Stack| s.rows[0] < s.rows[1] && s.columns[0] < s.columns[1];
+    let some = |s: &Rect| s.rows[0] < s.rows[1] && s.columns[0] < s.columns[1];
     all.into_iter().filter(some).collect()
 }
 
@@ -197,31 +197,31 @@ fn tile([from, to]: [usize; 2], length: usize) -> Option<usize> {
     TILES.into_iter().find(fits)
 }
 
-/// Groups of stacks that touch by a side or a corner. The stacks are sorted by row; those of different matrices, of
+/// Groups of rects that touch by a side or a corner. The rects are sorted by row; those of different matrices, of
 /// `m` rows each, never touch.
-fn components(stacks: &[Stack], m: usize) -> Vec<Vec<Stack>> {
-    let mut parent: Vec<usize> = (0..stacks.len()).collect();
-    // Stacks that reach the current row.
+fn components(rects: &[Rect], m: usize) -> Vec<Vec<Rect>> {
+    let mut parent: Vec<usize> = (0..rects.len()).collect();
+    // Rects that reach the current row.
     let mut active: Vec<usize> = Vec::new();
     let mut row = None;
-    for (index, stack) in stacks.iter().enumerate() {
-        if row != Some(stack.rows[0]) {
-            row = Some(stack.rows[0]);
-            active.retain(|&other| stacks[other].rows[1] >= stack.rows[0]);
+    for (index, rect) in rects.iter().enumerate() {
+        if row != Some(rect.rows[0]) {
+            row = Some(rect.rows[0]);
+            active.retain(|&other| rects[other].rows[1] >= rect.rows[0]);
         }
         for &other in &active {
-            let [left, right] = stacks[other].columns;
-            let same = stacks[other].rows[0] / m == stack.rows[0] / m;
-            if same && left <= stack.columns[1] && stack.columns[0] <= right {
+            let [left, right] = rects[other].columns;
+            let same = rects[other].rows[0] / m == rect.rows[0] / m;
+            if same && left <= rect.columns[1] && rect.columns[0] <= right {
                 let (one, two) = (root(&mut parent, other), root(&mut parent, index));
                 parent[one.max(two)] = one.min(two);
             }
         }
         active.push(index);
     }
-    let mut groups: Vec<Vec<Stack>> = stacks.iter().map(|_| Vec::new()).collect();
-    for (index, stack) in stacks.iter().enumerate() {
-        groups[root(&mut parent, index)].push(*stack);
+    let mut groups: Vec<Vec<Rect>> = rects.iter().map(|_| Vec::new()).collect();
+    for (index, rect) in rects.iter().enumerate() {
+        groups[root(&mut parent, index)].push(*rect);
     }
     groups.retain(|group| !group.is_empty());
     groups
@@ -241,16 +241,16 @@ mod tests {
 
     #[test]
     fn touching_stacks_are_one() {
-        let stack = |rows, columns| Stack { rows, columns };
+        let rect = |rows, columns| Rect { rows, columns };
         let all = [
-            stack([0, 3], [0, 2]),
-            stack([2, 9], [10, 20]),
+            rect([0, 3], [0, 2]),
+            rect([2, 9], [10, 20]),
             // By a corner, and by a side.
-            stack([3, 4], [2, 5]),
-            stack([4, 5], [3, 4]),
+            rect([3, 4], [2, 5]),
+            rect([4, 5], [3, 4]),
             // A column and a row away.
-            stack([6, 7], [8, 9]),
-            stack([11, 12], [3, 4]),
+            rect([6, 7], [8, 9]),
+            rect([11, 12], [3, 4]),
         ];
         let found = components(&all, 100);
         assert_eq!(found.len(), 4);

@@ -90,7 +90,7 @@ pub enum Hypothesis {
     OtherModelAndSchedule,
     /// The last products of K are missing (`at`: how many were added), from one chain or from slices. The latter is a
     /// known defect of cuBLAS.
-    LostTail,
+    DroppedRemainder,
     /// A chain of IEEE multiply-adds, k ascending, RNE, gives the element.
     IeeeChain,
     /// The exact value, rounded once (RNE), is the element.
@@ -140,7 +140,7 @@ impl Hypothesis {
 const FAULTS: [Hypothesis; 17] = [
     Hypothesis::Unwritten,
     Hypothesis::BitFlipped,
-    Hypothesis::LostTail,
+    Hypothesis::DroppedRemainder,
     Hypothesis::StoppedEarly,
     Hypothesis::StepMissing,
     Hypothesis::SliceMissing,

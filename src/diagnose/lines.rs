@@ -3,34 +3,34 @@
 use std::collections::BTreeMap;
 
 use super::group::{Group, LINES, SHORT, Shape, Size};
-use crate::report::Stack;
+use crate::report::Rect;
 
 /// Periods of a lattice.
 const PERIODS: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
 
-/// Rows (side 0) or columns (side 1) with many more mismatches than the others; and the remaining stacks.
-pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>, Vec<Stack>) {
-    let of = |stack: &Stack| match side {
-        0 => stack.rows,
+/// Rows (side 0) or columns (side 1) with many more mismatches than the others; and the remaining rects.
+pub fn take_lines(rects: Vec<Rect>, side: usize, size: Size) -> (Option<Group>, Vec<Rect>) {
+    let of = |rect: &Rect| match side {
+        0 => rect.rows,
         _ => {
-            let base = stack.rows[0] / size.m * size.n;
-            stack.columns.map(|column| base + column)
+            let base = rect.rows[0] / size.m * size.n;
+            rect.columns.map(|column| base + column)
         }
     };
-    let across = |stack: &Stack| [stack.width(), stack.height()][side] as u64;
+    let across = |rect: &Rect| [rect.width(), rect.height()][side] as u64;
     let (length, all) = (size.length(side), size.count(side) * size.batches);
-    if length < SHORT || stacks.is_empty() {
-        return (None, stacks);
+    if length < SHORT || rects.is_empty() {
+        return (None, rects);
     }
-    // Stacks that cover many lines are no lines.
-    let covered = stacks.iter().map(|stack| of(stack)[1] - of(stack)[0]);
-    if covered.sum::<usize>() > 16 * crate::report::STACKS {
-        return (None, stacks);
+    // Rects that cover many lines are no lines.
+    let covered = rects.iter().map(|rect| of(rect)[1] - of(rect)[0]);
+    if covered.sum::<usize>() > 16 * crate::report::MAX_RECTS {
+        return (None, rects);
     }
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
-    for stack in &stacks {
-        let [from, to] = of(stack);
-        (from..to).for_each(|line| *counts.entry(line).or_default() += across(stack));
+    for rect in &rects {
+        let [from, to] = of(rect);
+        (from..to).for_each(|line| *counts.entry(line).or_default() += across(rect));
     }
     let most = counts.values().copied().max().unwrap_or(0);
     let hit = |count: u64| count >= 4 && 4 * count >= most;
@@ -46,13 +46,13 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
     let few = !lines.is_empty() && lines.len() <= LINES.min(all / 4);
     let apart = held as f64 >= (8.0 * others + 4.0) * lines.len() as f64;
     if !few || !apart {
-        return (None, stacks);
+        return (None, rects);
     }
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
-    for stack in &stacks {
-        let [from, to] = of(stack);
+    for rect in &rects {
+        let [from, to] = of(rect);
         for line in from..to {
-            let mut one = *stack;
+            let mut one = *rect;
             let range = match side {
                 0 => &mut one.rows,
                 _ => &mut one.columns,
@@ -75,7 +75,7 @@ pub fn take_lines(stacks: Vec<Stack>, side: usize, size: Size) -> (Option<Group>
 /// Joins all whole rows into one group, adjacent or not; and all whole columns.
 pub fn join_lines(groups: &mut Vec<Group>) {
     for side in [0, 1] {
-        let mut stacks = Vec::new();
+        let mut rects = Vec::new();
         let mut all: Vec<usize> = Vec::new();
         groups.retain(|group| {
             let lines = match &group.shape {
@@ -87,50 +87,46 @@ pub fn join_lines(groups: &mut Vec<Group>) {
                 _ => return true,
             };
             all.extend(lines);
-            stacks.extend(&group.stacks);
+            rects.extend(&group.rects);
             false
         });
         if all.is_empty() {
             continue;
         }
         all.sort_unstable();
-        stacks.sort_unstable();
+        rects.sort_unstable();
         let shape = Shape::Lines {
             side,
             lines: all,
             dense: true,
         };
-        groups.push(Group::new(shape, stacks));
+        groups.push(Group::new(shape, rects));
     }
 }
 
-/// The lattice that holds all stacks, if at least half of its elements are wrong.
-pub fn lattice(stacks: &[Stack], size: Size) -> Option<Shape> {
-    let elements: u64 = stacks.iter().map(Stack::area).sum();
-    if elements < 8
-        || stacks
-            .iter()
-            .any(|stack| stack.height().min(stack.width()) > 1)
-    {
+/// The lattice that holds all rects, if at least half of its elements are wrong.
+pub fn lattice(rects: &[Rect], size: Size) -> Option<Shape> {
+    let elements: u64 = rects.iter().map(Rect::area).sum();
+    if elements < 8 || rects.iter().any(|rect| rect.height().min(rect.width()) > 1) {
         return None;
     }
-    let period = |of: &dyn Fn(&Stack) -> [usize; 2]| {
+    let period = |of: &dyn Fn(&Rect) -> [usize; 2]| {
         let regular_by = |&&every: &&usize| {
-            let [first, _] = of(&stacks[0]);
-            stacks.iter().all(|stack| {
-                let [from, to] = of(stack);
+            let [first, _] = of(&rects[0]);
+            rects.iter().all(|rect| {
+                let [from, to] = of(rect);
                 to - from == 1 && from % every == first % every
             })
         };
         let every = PERIODS.iter().rev().find(regular_by).copied().unwrap_or(1);
-        (every, of(&stacks[0])[0] % every)
+        (every, of(&rects[0])[0] % every)
     };
-    let (down, row) = period(&|stack| {
-        let base = stack.rows[0] / size.m * size.m;
-        stack.rows.map(|row| row - base)
+    let (down, row) = period(&|rect| {
+        let base = rect.rows[0] / size.m * size.m;
+        rect.rows.map(|row| row - base)
     });
-    let (across, column) = period(&|stack| stack.columns);
-    let bound = Group::new(Shape::Scattered, stacks.to_vec());
+    let (across, column) = period(&|rect| rect.columns);
+    let bound = Group::new(Shape::Scattered, rects.to_vec());
     let points = |[from, to]: [usize; 2], every: usize| ((to - 1 - from) / every + 1) as u64;
     let all = points(bound.rows, down).saturating_mul(points(bound.columns, across));
     let wide = bound.rows[1] - bound.rows[0] > 1 && bound.columns[1] - bound.columns[0] > 1;

@@ -182,7 +182,7 @@ fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) 
         return (Vec::new(), Some(group.clone()));
     }
     let of_lines = |numbers: Vec<usize>| {
-        let stacks = numbers.iter().flat_map(|number| {
+        let rects = numbers.iter().flat_map(|number| {
             let [rows, columns] = match side {
                 0 => [[*number, number + 1], [0, size.n]],
                 _ => {
@@ -190,16 +190,16 @@ fn lines(case: &Case, group: &Group, work: &Work) -> (Vec<Part>, Option<Group>) 
                     [[batch * size.m, (batch + 1) * size.m], [column, column + 1]]
                 }
             };
-            let clip = move |stack| clipped(stack, rows, columns);
-            group.stacks.iter().filter_map(clip)
+            let clip = move |rect| clipped(rect, rows, columns);
+            group.rects.iter().filter_map(clip)
         });
-        let stacks = stacks.collect();
+        let rects = rects.collect();
         let shape = Shape::Lines {
             side,
             lines: numbers,
             dense,
         };
-        Group::new(shape, stacks)
+        Group::new(shape, rects)
     };
     let (mut parts, mut rest) = (Vec::new(), Vec::new());
     for &number in lines {

@@ -43,7 +43,7 @@ pub use trial::WORK;
 use std::rc::Rc;
 
 use crate::emu::{Catalogue, Replay};
-use crate::report::{Comparison, Place, Policy, Spread};
+use crate::report::{Comparison, MismatchSample, Place, Tolerance};
 use crate::tensor::Tensor;
 use by_group::by_group;
 use trial::{Stored, Work};
@@ -71,9 +71,9 @@ pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
     let case = Case {
         replay,
         given,
-        policy: Policy::default(),
+        tolerance: Tolerance::default(),
         comparison: &comparison,
-        spread: &Spread::default(),
+        sample: &MismatchSample::default(),
         architecture: "",
         rule: &|_| None,
         catalogue: Catalogue::builtin(),
@@ -102,11 +102,11 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     let ledger = Rc::default();
     let [computing, scheduling] = [WORK, WORK].map(|most| Work::with_ledger(most, &ledger));
     let controls = case.controls();
-    let different: Vec<Stored> = case.spread.different.iter().map(|s| case.seen(s)).collect();
+    let different: Vec<Stored> = case.sample.different.iter().map(|s| case.seen(s)).collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
     if let Some(found) = seen {
         // Ones times ones, as tests of a kernel have them, show whether all of K was summed.
-        let lost = schedule::lost_tail(case, &trials[1]);
+        let lost = schedule::dropped_remainder(case, &trials[1]);
         return only(lost.into_iter().chain([found]).map(all).collect());
     }
     ledger.refute(stored::SPECIALS);

@@ -87,9 +87,9 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         let mut codes: Vec<u64> = all.iter().map(|stored| stored.given).collect();
         codes.sort_unstable();
         codes.dedup();
-        let reproduced = case.spread.different.iter().map(|seen| seen.reproduced);
+        let reproduced = case.sample.different.iter().map(|seen| seen.reproduced);
         let wide = reproduced.filter(|&code| convert_exact(Format::Fp32, code, narrow).is_err());
-        if codes.len() >= DISTINCT && 2 * wide.count() > case.spread.different.len() {
+        if codes.len() >= DISTINCT && 2 * wide.count() > case.sample.different.len() {
             let count = all.len();
             return vec![saying(format!(
                 "{held}. All {count} tested elements are such numbers, but not all equal the model's result, so the \

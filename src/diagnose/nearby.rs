@@ -6,7 +6,7 @@ use super::schedule::{may_lose, multiplied, searched};
 use super::single::MAX_NAMED;
 use super::trial::{SPENT, Stored, Work, is_narrow, relocated};
 use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{self, Replay};
 
 /// How many rows and columns are searched in either direction.
@@ -142,7 +142,8 @@ impl Single<'_> {
         let bare = replay.kernel.is_some().then_some(None);
         for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
             let kernel = guess.as_ref();
-            let kernel = kernel.map(|guess| Kernel::new(&guess.spec, &values, &replay.problem));
+            let kernel =
+                kernel.map(|guess| BoundSchedule::new(&guess.spec, &values, &replay.problem));
             let starts =
                 |c: crate::tensor::Planes| c.tensor().format() == replay.arithmetic.addend();
             if kernel.is_none() && !replay.problem.c.is_none_or(starts) {
@@ -156,7 +157,7 @@ impl Single<'_> {
             if other.elements(&[self.at])[0] != self.given.code {
                 continue;
             }
-            // Schedules that omit some k are reported as a lost tail.
+            // Schedules that omit some k are reported as a dropped remainder.
             let omitted = kernel.map(|kernel| kernel.omitted(replay.problem.k, span));
             if let Some([first, end]) = omitted.and_then(|omitted| omitted.first().copied()) {
                 losing.extend(guess.map(|guess| (end - first, guess.to_string())));
@@ -179,7 +180,7 @@ impl Single<'_> {
                 "D omits the last {lost} k{defect}: it is the result of {}",
                 names.join(", ")
             );
-            found.push(Found::new(Hypothesis::LostTail, text));
+            found.push(Found::new(Hypothesis::DroppedRemainder, text));
         }
         // Schedules that add C last are already reported.
         let last = |found: &Found| found.hypothesis == Hypothesis::CAddedLast;

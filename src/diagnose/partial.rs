@@ -47,7 +47,7 @@ fn stopped(case: &Case, trial: &Trial) -> Result<Option<usize>, &'static str> {
 }
 
 /// The last products are missing from all of D.
-pub fn lost_tail(case: &Case, trial: &Trial) -> Tested {
+pub fn dropped_remainder(case: &Case, trial: &Trial) -> Tested {
     let Some(count) = stopped(case, trial)? else {
         return Ok(Vec::new());
     };
@@ -61,7 +61,9 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Tested {
     let what = format!(
         "The last {lost} of {k} products are missing from every element: D is the sum of the first {count}{known}"
     );
-    Ok(vec![trial.found(Hypothesis::LostTail, what).at([count])])
+    Ok(vec![
+        trial.found(Hypothesis::DroppedRemainder, what).at([count]),
+    ])
 }
 
 /// The chains of some elements stopped early.

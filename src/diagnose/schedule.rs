@@ -2,10 +2,10 @@
 
 use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
-use crate::candidates::{Asked, Guess, guesses, tells_zeros};
+use crate::candidates::{Guess, Wanted, guesses, tells_zeros};
 use crate::emu::schedule::{
-    Empty, Kernel, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength, Start,
-    Values,
+    BoundSchedule, Empty, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength,
+    Start, Values,
 };
 use crate::emu::{Arithmetic, Problem, Replay};
 
@@ -61,12 +61,12 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let mut first = None;
     let mut others = 0;
     for guess in searched(&replay, replay.arithmetic, tells_zeros(case.given)) {
-        let kernel = Kernel::new(&guess.spec, &values, &replay.problem);
+        let kernel = BoundSchedule::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
             ..replay
         };
-        // Schedules that omit some k are reported as a lost tail.
+        // Schedules that omit some k are reported as a dropped remainder.
         let span = replay.arithmetic.step.span();
         let whole = kernel.omitted(replay.problem.k, span).is_empty();
         if !whole || !trial.fits_replay(&scheduled) {
@@ -81,7 +81,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
         }
     }
     let Some(guess) = first else {
-        return lost_tail(case, trial).into_iter().collect();
+        return dropped_remainder(case, trial).into_iter().collect();
     };
     let what = format!(
         "A kernel with another order of the instruction's chain ({}: {})",
@@ -98,7 +98,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
 
 /// The schedules that `identify` searches for an arithmetic. `zeros`: zeros of D show where +0 was added.
 pub fn searched(replay: &Replay, arithmetic: &Arithmetic, zeros: bool) -> Vec<Guess> {
-    guesses(&Asked {
+    guesses(&Wanted {
         arithmetic,
         problem: &replay.problem,
         result: replay.format(),
@@ -108,7 +108,7 @@ pub fn searched(replay: &Replay, arithmetic: &Arithmetic, zeros: bool) -> Vec<Gu
 }
 
 /// Whether a kernel multiplies sums by alpha, beta or scales.
-pub fn multiplied(kernel: Kernel) -> bool {
+pub fn multiplied(kernel: BoundSchedule) -> bool {
     !kernel.values.is_neutral() || kernel.values.has_scales()
 }
 
@@ -125,7 +125,7 @@ pub fn may_lose(k: usize, lost: usize) -> bool {
 
 /// Slices of whole tiles that do not reach the end of K. A defect of cuBLAS's split K (nvjet, algorithm
 /// 66) with tiles of 64, or of 128 for FP8: its slices have floor(K / s) rounded up to tiles.
-pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
+pub fn dropped_remainder(case: &Case, trial: &Trial) -> Option<Found> {
     let replay = case.replay;
     let problem = replay.problem;
     if replay.kernel.is_some() || replay.arithmetic.scale.is_some() {
@@ -157,13 +157,18 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
             };
             let possible = problem.c.is_none()
                 && spec.validate().is_ok()
-                && Kernel::check_compatible(&spec, replay.arithmetic, &whole, replay.format())
-                    .is_ok();
+                && BoundSchedule::check_compatible(
+                    &spec,
+                    replay.arithmetic,
+                    &whole,
+                    replay.format(),
+                )
+                .is_ok();
             if !possible {
                 continue;
             }
             let values = Values::default();
-            let kernel = Some(Kernel::new(&spec, &values, &whole));
+            let kernel = Some(BoundSchedule::new(&spec, &values, &whole));
             let cut = Replay {
                 problem: whole,
                 kernel,
@@ -177,7 +182,7 @@ pub fn lost_tail(case: &Case, trial: &Trial) -> Option<Found> {
                     problem.k,
                     left / slices
                 );
-                return Some(trial.found(Hypothesis::LostTail, what).at([left]));
+                return Some(trial.found(Hypothesis::DroppedRemainder, what).at([left]));
             }
         }
     }

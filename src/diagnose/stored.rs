@@ -34,7 +34,7 @@ pub fn specials(case: &Case) -> Option<Found> {
 /// Every element of D is the same.
 pub fn constant(case: &Case) -> Option<Found> {
     let n = case.replay.problem.n;
-    let seen = case.spread.different.iter().chain(&case.spread.equal);
+    let seen = case.sample.different.iter().chain(&case.sample.equal);
     let mut codes = seen.map(|seen| seen.given);
     let first = codes.next()?;
     if case.comparison.mismatches < 2 || !case.is_whole() || !codes.all(|code| code == first) {

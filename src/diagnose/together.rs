@@ -6,7 +6,7 @@ use super::schedule::{multiplied, searched};
 use super::trial::{SPENT, Tested, Trial, Work};
 use super::{Ask, Case, Hypothesis};
 use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
-use crate::emu::schedule::{Addend, Kernel, Values};
+use crate::emu::schedule::{Addend, BoundSchedule, Values};
 use crate::emu::{Problem, Replay};
 
 /// What reports call this test.
@@ -73,7 +73,8 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
             ..problem
         };
         let fits =
-            Kernel::check_compatible(&guess.spec, &candidate.arithmetic, &product, result).is_ok();
+            BoundSchedule::check_compatible(&guess.spec, &candidate.arithmetic, &product, result)
+                .is_ok();
         if !of_c || !fits {
             continue;
         }
@@ -83,7 +84,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
         let replay = Replay {
             arithmetic: &candidate.arithmetic,
             convert_to: (result != candidate.arithmetic.accumulator).then_some(result),
-            kernel: Some(Kernel::new(&guess.spec, &values, &problem)),
+            kernel: Some(BoundSchedule::new(&guess.spec, &values, &problem)),
             ..*own
         };
         if !trial.fits_replay(&replay) {

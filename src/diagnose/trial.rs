@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{Found, Hypothesis};
 use crate::emu::{Element, Replay};
 use crate::num::Format;
-use crate::report::{Policy, grouped};
+use crate::report::{Tolerance, grouped};
 
 /// Most multiply-adds of all computations of a diagnosis, and again of all schedules.
 pub const WORK: u64 = 1 << 26;
@@ -118,7 +118,7 @@ pub struct Trial<'w> {
     differing: usize,
     k: usize,
     format: Format,
-    policy: Policy,
+    tolerance: Tolerance,
     /// As [`is_narrow`].
     narrow: bool,
     work: &'w Work,
@@ -147,7 +147,7 @@ impl<'w> Trial<'w> {
     pub fn new(
         replay: &Replay,
         (different, equal): (&[Stored], &[Stored]),
-        policy: Policy,
+        tolerance: Tolerance,
         work: &'w Work,
     ) -> Trial<'w> {
         let all = || different.iter().chain(equal);
@@ -157,7 +157,7 @@ impl<'w> Trial<'w> {
             differing: different.len(),
             k: replay.problem.k,
             format: replay.format(),
-            policy,
+            tolerance,
             narrow: is_narrow(replay),
             work,
             tested: Cell::new(0),
@@ -250,7 +250,7 @@ impl<'w> Trial<'w> {
             debug_assert_eq!(computed.len(), end - done);
             let mut pairs = computed.iter().zip(&self.given[done..end]);
             let same = |(&computed, &given): (&u64, &u64)| {
-                self.policy.accepts(self.format, computed, given)
+                self.tolerance.accepts(self.format, computed, given)
             };
             if !pairs.all(same) {
                 return false;

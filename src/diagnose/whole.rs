@@ -24,7 +24,11 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         &|| computed::computations(case, computing),
         &|| epilogue::epilogues(case, computing),
         &|| schedule::schedules(case, scheduling),
-        &|| computing.test(partial::TRIED, || partial::lost_tail(case, computing)),
+        &|| {
+            computing.test(partial::TRIED, || {
+                partial::dropped_remainder(case, computing)
+            })
+        },
         &|| moved(case, computing),
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
         &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),

@@ -7,7 +7,7 @@ use super::chain::{Entry, Wish, chain};
 use super::kernel::{self, Event};
 use super::{Number, Value};
 use crate::diagnose::{self, Search, Single};
-use crate::emu::schedule::Kernel;
+use crate::emu::schedule::BoundSchedule;
 use crate::emu::{Choice, Engine, Problem, Replay};
 use crate::num::{Format, Rounding, Target, ulp_distance};
 use crate::report::{Model, Product, Scheduled, Tool};
@@ -93,7 +93,7 @@ pub struct Question<'a> {
     pub given: Option<u64>,
     pub wish: Wish,
     /// The schedule of the kernel, if there is one.
-    pub kernel: Option<(Kernel<'a>, Scheduled)>,
+    pub kernel: Option<(BoundSchedule<'a>, Scheduled)>,
 }
 
 impl Question<'_> {

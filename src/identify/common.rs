@@ -84,7 +84,7 @@ impl<'e> SharedWork<'e> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::{Asked, Conditions, candidates, guesses};
+    use crate::candidates::{Conditions, Wanted, candidates, guesses};
     use crate::emu::schedule::Values;
     use crate::emu::{Catalogue, Engine, Platform, Problem};
     use crate::random::SplitMix64;
@@ -134,7 +134,7 @@ mod tests {
                 base.truncate(3);
                 let mut all = Vec::new();
                 for one in &base {
-                    let list = guesses(&Asked {
+                    let list = guesses(&Wanted {
                         arithmetic: &one.arithmetic,
                         problem: &problem,
                         result,

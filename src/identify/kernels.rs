@@ -8,16 +8,16 @@ use super::request::Formats;
 use super::schedules::{RESULTS, ScheduleContext};
 use crate::candidates::{self, Candidate, Guess};
 use crate::check::{
-    CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSaid, ScheduleRequest,
+    CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSource, ScheduleRequest,
     ScheduleSource, kernel_fault, kernel_words,
 };
 use crate::emu::Catalogue;
-use crate::emu::schedule::{KTraversal, Kernel, Overrides, Schedule, TileOfD};
-use crate::kernel::{
-    self, Accumulation, How, IfSaid, KernelError, KernelReading, Options, Plan, Said, Shape,
+use crate::emu::schedule::{BoundSchedule, KTraversal, Overrides, Schedule, TileOfD};
+use crate::gemm_library::{
+    self, Accumulation, How, IfKnown, KernelError, KernelReading, Options, Plan, Shape, Sourced,
 };
 use crate::num::Format;
-use crate::report::KernelWords;
+use crate::report::KernelDescription;
 
 /// Plans, each for one architecture.
 #[derive(Clone, Default)]
@@ -30,7 +30,7 @@ struct Planned {
     architecture: &'static str,
     plan: Plan,
     schedule: Schedule,
-    description: KernelWords,
+    description: KernelDescription,
     request: ScheduleRequest,
 }
 
@@ -40,13 +40,13 @@ impl Kernels {
     /// # Errors
     /// If it cannot be read, is about another product, or no order that it allows is known.
     pub fn of(
-        stated: KernelSaid,
+        stated: KernelSource,
         formats: Formats,
         captured: &Captured,
         only: &[String],
     ) -> Result<Kernels, CheckError> {
         let fault = |error| kernel_fault("kernel", &None, error);
-        let reading = kernel::read(stated.text()).map_err(fault)?;
+        let reading = gemm_library::read(stated.text()).map_err(fault)?;
         let problem = captured.problem(captured.any(), None);
         let problem = problem.expect("shapes were checked");
         let dimensions = |readings: &Readings| readings.source.header().shape.len();
@@ -97,15 +97,15 @@ impl Kernels {
             .into_iter()
             .filter(|&format| captured.a.has(format) && captured.b.has(format));
         for format in readable {
-            for text in kernel::unnamed() {
-                let reading = kernel::read(text).expect("a name");
+            for text in gemm_library::unnamed() {
+                let reading = gemm_library::read(text).expect("a name");
                 let options = Options {
                     operands: Some([format; 2]),
                     result: formats.d,
                     found: vec!["dtype"],
                     ..Options::default()
                 };
-                let stated = KernelSaid::Text(text.into());
+                let stated = KernelSource::Text(text.into());
                 // Most are for D of one row or column.
                 kernels.collect(&stated, &reading, shape, &options, &[]);
             }
@@ -120,7 +120,7 @@ impl Kernels {
     /// Adds the plans for every architecture of the catalogue, or for these; returns why some have none.
     fn collect(
         &mut self,
-        stated: &KernelSaid,
+        stated: &KernelSource,
         reading: &KernelReading,
         shape: &Shape,
         options: &Options,
@@ -205,7 +205,7 @@ impl Kernels {
     }
 
     /// What was stated, found and assumed of a plan.
-    pub fn description(&self, plan: usize) -> &KernelWords {
+    pub fn description(&self, plan: usize) -> &KernelDescription {
         &self.plans[plan].description
     }
 
@@ -258,7 +258,7 @@ impl Planned {
             return None;
         }
         let problem = context.problem;
-        Kernel::check_compatible(spec, arithmetic, &problem, result).ok()?;
+        BoundSchedule::check_compatible(spec, arithmetic, &problem, result).ok()?;
         let guess = Guess {
             preset: std::borrow::Cow::Owned(self.schedule.clone()),
             overrides: Overrides::default(),
@@ -322,8 +322,8 @@ fn operands(
 }
 
 /// The plan as a check requests it: the text, with what was found.
-fn request(plan: &Plan, stated: &KernelSaid) -> ScheduleRequest {
-    fn found<T: Copy>(setting: &Option<Said<T>>) -> Option<T> {
+fn request(plan: &Plan, stated: &KernelSource) -> ScheduleRequest {
+    fn found<T: Copy>(setting: &Option<Sourced<T>>) -> Option<T> {
         let found = setting.as_ref().filter(|setting| setting.how == How::Found);
         found.map(|setting| setting.value)
     }
@@ -336,7 +336,7 @@ fn request(plan: &Plan, stated: &KernelSaid) -> ScheduleRequest {
         }
     });
     let kernel = KernelRequest {
-        said: stated.clone(),
+        source: stated.clone(),
         answers: KernelAnswers {
             reduction: found(&settings.scheme),
             partition: found(&settings.partition),

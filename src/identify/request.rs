@@ -25,7 +25,7 @@ pub struct Identify {
     /// The captured D.
     pub d: Source,
     pub formats: Formats,
-    /// What a library says of its kernel ([`crate::kernel::read`]): what it says stands, and what it leaves
+    /// What a library says of its kernel ([`crate::gemm_library::read`]): what it says stands, and what it leaves
     /// open is searched, nothing else.
     pub kernel: Option<String>,
     /// What FP8 results were multiplied by. Only kernels that have such a scale are then searched; they
@@ -121,9 +121,9 @@ pub enum IdentifyError {
 
 impl IdentifyError {
     /// The sentence, with every field called what `name` calls it.
-    pub fn in_words(&self, name: impl Fn(&'static str) -> String) -> String {
+    pub fn describe(&self, name: impl Fn(&'static str) -> String) -> String {
         match self {
-            IdentifyError::Operands(error) => error.in_words(name),
+            IdentifyError::Operands(error) => error.describe(name),
             IdentifyError::NoCandidate | IdentifyError::NoneOf(_) => self.to_string(),
         }
     }

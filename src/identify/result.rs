@@ -7,7 +7,7 @@ use super::separate::{comparable, separate};
 use crate::candidates::{Candidate, Guess, Name};
 use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_line};
 use crate::emu::Arithmetic;
-use crate::emu::schedule::{Kernel, ScheduleSpec, Values};
+use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
 use crate::num::Format;
 use crate::report::{
     Apart, ApartOperands, Finished, Fit, IDENTIFICATION, Identification, Identified,
@@ -197,7 +197,7 @@ impl Prepared {
     fn omitted(&self, spec: &ScheduleSpec, arithmetic: &Arithmetic) -> Vec<[usize; 2]> {
         let problem = self.problem();
         let values = Values::default();
-        let kernel = Kernel::new(spec, &values, &problem);
+        let kernel = BoundSchedule::new(spec, &values, &problem);
         kernel.omitted(problem.k, arithmetic.step.span())
     }
 

@@ -8,7 +8,7 @@ use super::sample::Sample;
 use super::schedules::ScheduleContext;
 use super::search::{Budget, Found, Given, Search, Which};
 use crate::candidates::{Candidate, Conditions, Name, candidates};
-use crate::check::{Check, CheckError, EngineChoice, KernelSaid, Progress};
+use crate::check::{Check, CheckError, EngineChoice, KernelSource, Progress};
 use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Platform, Problem, Replay, Scale};
@@ -79,7 +79,7 @@ impl Identify {
         architectures.sort();
         architectures.dedup();
         let captured = Captured::read(self, memory)?;
-        let kernel = self.kernel.clone().map(KernelSaid::Text);
+        let kernel = self.kernel.clone().map(KernelSource::Text);
         let kernel = kernel.map(|text| Kernels::of(text, self.formats, &captured, &architectures));
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,

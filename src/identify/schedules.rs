@@ -2,7 +2,7 @@
 
 use super::readings::Captured;
 use super::search::{Found, Given};
-use crate::candidates::{Asked, Candidate, granularity, guesses, tells_zeros};
+use crate::candidates::{Candidate, Wanted, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
 use crate::emu::schedule::{Addend, Per, ScheduleSpec, Values};
 use crate::num::{F32, Format};
@@ -76,7 +76,7 @@ impl<'a> ScheduleContext<'a> {
         for candidate in arithmetics {
             let results = RESULTS.into_iter();
             for result in results.filter(|&format| captured.d.has(format)) {
-                let list = guesses(&Asked {
+                let list = guesses(&Wanted {
                     arithmetic: &candidate.arithmetic,
                     problem: &self.problem,
                     result,

@@ -11,7 +11,7 @@ use crate::candidates::Candidate;
 use crate::check::Progress;
 use crate::emu::schedule::Values;
 use crate::emu::{Element, Engine, Problem, Replay, accelerate};
-use crate::report::{Differ, Policy};
+use crate::report::{Comparator, Tolerance};
 use crate::tensor::Tensor;
 
 /// The problem and D as a candidate's formats read them.
@@ -244,7 +244,7 @@ impl Search<'_, '_> {
             if !budget.spend(cost, self.progress) {
                 continue;
             }
-            let mut differ = Differ::new(given.d, Policy::default(), 0);
+            let mut differ = Comparator::new(given.d, Tolerance::default(), 0);
             // The budget has counted it already.
             let done = replay.run(&|_| self.progress.step(0), |band| {
                 differ.compare(&band);

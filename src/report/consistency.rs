@@ -49,7 +49,7 @@ impl Report {
             ranges.iter().all(|[first, end]| first < end),
             "a range ends before it begins",
         );
-        let found = self.discrimination.as_ref();
+        let found = self.ambiguity.as_ref();
         let known = found.is_none_or(|found| found.same.len() as u64 <= found.others);
         unless(known, "it reports more agreeing arithmetics than exist");
         let (shape, width) = (&self.reproduced.shape, 2 * self.reproduced.format.bytes());

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::classes::{Classes, Kind, kind};
 use super::map::{Filling, MismatchMap};
-use super::spread::{KEPT, Reach, Seen, Spread};
+use super::mismatch_sample::{KEPT, MismatchSample, Reach, SampledElement};
 use crate::emu::layout::{LayoutKind, Units};
 use crate::emu::{Band, Element};
 use crate::num::{self, Format, decimal, ulp_distance};
@@ -17,14 +17,14 @@ use crate::tensor::{Order, Planes, Tensor, unravel};
 
 /// Differences that are not counted as such.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct Tolerance {
     /// Any NaN equals any NaN.
     pub any_nan: bool,
     /// +0 equals -0.
     pub any_zero: bool,
 }
 
-impl Policy {
+impl Tolerance {
     /// Whether two codes count as equal.
     pub fn accepts(self, format: Format, one: u64, other: u64) -> bool {
         one == other || self.accepts_kind(kind(format, one, other))
@@ -107,13 +107,13 @@ pub struct Comparison {
 }
 
 /// Compares a D given whole with a D reproduced band by band.
-pub struct Differ<'a> {
+pub struct Comparator<'a> {
     pub(super) given: Planes<'a>,
-    policy: Policy,
+    tolerance: Tolerance,
     pub(super) keep: usize,
     pub(super) columns_touched: Vec<AtomicBool>,
     pub(super) compared: u64,
-    /// The last row that [`Differ::compare_some`] counted as touched.
+    /// The last row that [`Comparator::compare_some`] counted as touched.
     last_row: Option<usize>,
     pub(super) units: Option<(LayoutKind, Vec<AtomicU64>)>,
     map: Option<Filling>,
@@ -125,7 +125,7 @@ pub struct Differ<'a> {
 pub struct Conclusion {
     pub comparison: Comparison,
     pub map: Option<MismatchMap>,
-    pub spread: Spread,
+    pub sample: MismatchSample,
 }
 
 /// Elements, spread over all rows, that may be kept as samples of equal ones.
@@ -146,14 +146,14 @@ pub(super) struct Found {
     pub(super) reach: Reach,
 }
 
-impl<'a> Differ<'a> {
+impl<'a> Comparator<'a> {
     /// Will list the first `keep` mismatches.
-    pub fn new(given: &'a Tensor, policy: Policy, keep: usize) -> Differ<'a> {
+    pub fn new(given: &'a Tensor, tolerance: Tolerance, keep: usize) -> Comparator<'a> {
         let given = given.planes();
         let columns = given.batches() * given.columns();
-        Differ {
+        Comparator {
             given,
-            policy,
+            tolerance,
             keep,
             columns_touched: (0..columns).map(|_| AtomicBool::new(false)).collect(),
             compared: 0,
@@ -165,19 +165,19 @@ impl<'a> Differ<'a> {
     }
 
     /// Also counts mismatches by place.
-    pub fn mapping(self, wanted: bool) -> Differ<'a> {
+    pub fn mapping(self, wanted: bool) -> Comparator<'a> {
         let planes = self.given;
         let filling = || Filling::new(planes.batches(), planes.rows(), planes.columns());
-        Differ {
+        Comparator {
             map: wanted.then(filling),
             ..self
         }
     }
 
     /// Also counts mismatches by the unit of the instruction that holds them.
-    pub fn counting(self, layout: Option<LayoutKind>) -> Differ<'a> {
+    pub fn counting(self, layout: Option<LayoutKind>) -> Comparator<'a> {
         let counts = |kind: LayoutKind| (0..kind.units()).map(|_| AtomicU64::new(0)).collect();
-        Differ {
+        Comparator {
             units: layout.map(|kind| (kind, counts(kind))),
             ..self
         }
@@ -221,7 +221,7 @@ impl<'a> Differ<'a> {
                     let column = (mix((flat * EQUALS + i) as u64) % n as u64) as usize;
                     let reproduced = code(&row[column * width..(column + 1) * width]);
                     if plane.code(flat % m, column) == reproduced {
-                        let seen = Seen::new(flat * n + column, reproduced, reproduced);
+                        let seen = SampledElement::new(flat * n + column, reproduced, reproduced);
                         found.reach.equal.add(seen);
                     }
                 }
@@ -246,7 +246,7 @@ impl<'a> Differ<'a> {
                 map.compared(row, at.column);
             }
             if given == reproduced {
-                let seen = Seen::new(row * n + at.column, reproduced, given);
+                let seen = SampledElement::new(row * n + at.column, reproduced, given);
                 found.reach.equal.add(seen);
             }
             if given != reproduced
@@ -269,7 +269,7 @@ impl<'a> Differ<'a> {
     fn record(&self, found: &mut Found, position: usize, reproduced: u64, given: u64) -> bool {
         let format = self.format();
         let kind = kind(format, reproduced, given);
-        if self.policy.accepts_kind(kind) {
+        if self.tolerance.accepts_kind(kind) {
             found.accepted += 1;
             return false;
         }
@@ -282,7 +282,7 @@ impl<'a> Differ<'a> {
         found
             .reach
             .different
-            .add(Seen::new(position, reproduced, given));
+            .add(SampledElement::new(position, reproduced, given));
         if let Some(map) = &self.map {
             map.mark(row, column);
         }
@@ -330,7 +330,7 @@ impl<'a> Differ<'a> {
         let columns = columns
             .filter(|(_, flag)| touched(flag))
             .map(|(column, _)| column);
-        let spread = found.reach.finish(columns.take(KEPT).collect());
+        let sample = found.reach.finish(columns.take(KEPT).collect());
         let comparison = Comparison {
             elements,
             mismatches: found.mismatches,
@@ -362,7 +362,7 @@ impl<'a> Differ<'a> {
         Conclusion {
             comparison,
             map: self.map.map(Filling::finish),
-            spread,
+            sample,
         }
     }
 }

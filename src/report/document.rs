@@ -43,9 +43,9 @@ pub struct Report {
     pub outcome: Outcome,
     /// What would give a D that differs; empty if nothing is known to.
     pub causes: Vec<Cause>,
-    /// Of a D that does not differ, except `--no-discrimination` and `--tree`.
+    /// Of a D that does not differ, except `--no-ambiguity` and `--tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discrimination: Option<Discrimination>,
+    pub ambiguity: Option<Ambiguity>,
     /// Present with `--engine gpu` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineUsed>,
@@ -193,7 +193,7 @@ impl EngineUsed {
 /// arithmetics of the catalogue for these operands were computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Discrimination {
+pub struct Ambiguity {
     /// How many elements were tried: at most 256, at least 4 if there are as many, always the same ones.
     pub elements: u64,
     /// All units with the arithmetic that judged, itself included: `architecture`, `instruction`, `evidence`. No data
@@ -203,7 +203,7 @@ pub struct Discrimination {
     pub others: u64,
     /// Other arithmetics that give the same bits on these elements, best known first: `architecture`, `instruction`
     /// (the best known name), `accumulator`, `evidence`, `sha256` (as `rule.model.sha256`).
-    pub same: Vec<Alike>,
+    pub same: Vec<SameBits>,
 }
 
 /// A unit of the catalogue.
@@ -218,7 +218,7 @@ pub struct Unit {
 /// An arithmetic that gives the same bits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Alike {
+pub struct SameBits {
     pub architecture: String,
     pub instruction: String,
     pub accumulator: Format,

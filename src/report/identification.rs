@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{KernelWords, Tool};
+use super::{KernelDescription, Tool};
 use crate::emu::schedule::{Overrides, ScheduleSpec};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::Format;
@@ -103,7 +103,7 @@ pub struct IdentifiedSchedule {
     pub omitted_k: Vec<[usize; 2]>,
     /// If it is not a preset but a library's kernel: what of it was stated, found, assumed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<KernelWords>,
+    pub kernel: Option<KernelDescription>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -13,11 +13,11 @@ mod identification;
 pub mod inspection;
 mod map;
 mod merged;
-mod piece;
+mod mismatch_sample;
+mod partial;
+mod rects;
 mod rule;
 mod scheduled;
-mod spread;
-mod stacks;
 mod stored;
 pub mod view;
 
@@ -34,11 +34,11 @@ pub use compared_runs::{
     COMPARED_RUNS, ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict,
     StepResult,
 };
-pub use diff::{Bucket, Comparison, Conclusion, Differ, Largest, Mismatch, Policy};
+pub use diff::{Bucket, Comparator, Comparison, Conclusion, Largest, Mismatch, Tolerance};
 pub use document::{
-    Alike, Cause, CauseArea, Committed, Conversion, Discrimination, Drawn, EngineUsed, Input,
-    LowBits, Missed, Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, Sampled, SeedFrom,
-    Tool, Unit, Verdict, write_json,
+    Ambiguity, Cause, CauseArea, Committed, Conversion, Drawn, EngineUsed, Input, LowBits, Missed,
+    Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, SameBits, Sampled, SeedFrom, Tool,
+    Unit, Verdict, write_json,
 };
 pub use form::{Layout, page, wrapped};
 pub use identification::{
@@ -47,12 +47,14 @@ pub use identification::{
 };
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
-pub use piece::Piece;
+pub use mismatch_sample::{KEPT, MismatchSample, SampledElement};
+pub use partial::PartialComparison;
+pub use rects::{MAX_RECTS, Rect};
 pub use rule::{
     Chosen, Constant, Model, ModelFile, MultipliedBy, Product, ProductRule, Rule, VariantRule,
 };
-pub use scheduled::{Factor, Factors, KernelSetting, KernelWords, Scheduled, ScheduledConstant};
-pub use spread::{KEPT, Seen, Spread};
-pub use stacks::{STACKS, Stack};
+pub use scheduled::{
+    Factor, Factors, KernelDescription, KernelSetting, Scheduled, ScheduledConstant,
+};
 pub use stored::{Store, Stored};
 pub use view::{PageOf, Pictured, Planned, View, capital, grouped, of};

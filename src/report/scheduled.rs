@@ -40,7 +40,7 @@ pub struct Scheduled {
     pub factors: Option<Factors>,
     /// What a library says of the kernel, if the schedule comes from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<Box<KernelWords>>,
+    pub kernel: Option<Box<KernelDescription>>,
 }
 
 /// A constant of the spec.
@@ -114,7 +114,7 @@ impl Scheduled {
     }
 
     /// The same as a library's words say it.
-    pub fn said(self, kernel: Option<&KernelWords>) -> Scheduled {
+    pub fn said(self, kernel: Option<&KernelDescription>) -> Scheduled {
         Scheduled {
             kernel: kernel.cloned().map(Box::new),
             ..self
@@ -179,7 +179,7 @@ pub(super) fn cited<'k>(
 /// A text about a kernel, and what was made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct KernelWords {
+pub struct KernelDescription {
     /// `cuBLASLt log line`, `configuration`, `kernel name` ...
     pub kind: String,
     /// The text, printable and shortened; absent if it is in a file.
@@ -230,7 +230,7 @@ impl KernelSetting {
     }
 }
 
-impl KernelWords {
+impl KernelDescription {
     /// Nobody said any of it, the text included: a search tried it.
     pub fn is_found(&mut self) {
         for setting in &mut self.settings {

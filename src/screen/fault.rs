@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::elements::{PERIODS, Where};
-use crate::emu::step::{Datapath, TraceObserver};
+use crate::emu::step::{FaultInjector, TraceObserver};
 use crate::num::Format;
 use crate::random::{GOLDEN, mix};
 use crate::words::{Word, words};
@@ -358,7 +358,7 @@ impl<'a> Injector<'a> {
 
 impl TraceObserver for Injector<'_> {}
 
-impl Datapath for Injector<'_> {
+impl FaultInjector for Injector<'_> {
     fn is_sound(&self) -> bool {
         false
     }

@@ -2,7 +2,7 @@
 
 use super::make::payload;
 use super::tiles::Tiles;
-use crate::candidates::{Asked, Conditions, candidates, guesses};
+use crate::candidates::{Conditions, Wanted, candidates, guesses};
 use crate::check::{Check, Prepared, ScheduleRequest};
 use crate::commit::Hash;
 use crate::deadline;
@@ -85,7 +85,7 @@ pub fn other(
         tries.push(ordered(plain, "in one chain over K".to_owned()));
     }
     if arithmetic.accumulator == Format::Fp32 {
-        let guesses = guesses(&Asked {
+        let guesses = guesses(&Wanted {
             arithmetic,
             problem: &problem,
             result,

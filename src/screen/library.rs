@@ -3,18 +3,18 @@
 use super::ScreenError;
 use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
-use crate::check::{Check, CheckError, Fields, Prepared, Source};
+use crate::check::{Check, CheckError, Prepared, RequestFields, Source};
 use crate::commit::Hash;
+use crate::gemm_library;
 use crate::generate::{Class, Spec};
 use crate::io::printable;
-use crate::kernel;
 use crate::num::Format;
 
 /// How the libraries of the fleet compute.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     /// A schedule, and what kernels leave open, as `check` takes them.
-    pub fields: Fields,
+    pub fields: RequestFields,
     /// What the library says of its kernels, in place of a schedule: each of the products that it fits.
     pub kernels: Vec<String>,
     /// ttnn's configurations, a product of BF16 of each.
@@ -45,8 +45,8 @@ pub fn products(
     let mut unfit: Vec<Option<String>> = vec![Some(String::new()); library.kernels.len()];
     for (format, d) in FORMATS {
         let base = fields(arch, [format; 2], [Class::Normal; 2], size, 11);
-        let of = |more: Fields| {
-            let fields = Fields {
+        let of = |more: RequestFields| {
+            let fields = RequestFields {
                 arch: base.arch.clone(),
                 dtype: base.dtype,
                 dtype_b: base.dtype_b,
@@ -59,24 +59,24 @@ pub fn products(
             prepared(wanted(name, LIBRARY[0], Route::Library, fields, size))
         };
         // An architecture without this format has no such product of a library.
-        let Ok(chain) = of(Fields::default()) else {
+        let Ok(chain) = of(RequestFields::default()) else {
             continue;
         };
         let mut found: Option<(&str, (Product, Prepared))> = None;
         for (text, unfit) in library.kernels.iter().zip(&mut unfit) {
             // The library's fields count only where the text leaves something open.
-            let with = |answers: Fields| {
-                of(Fields {
+            let with = |answers: RequestFields| {
+                of(RequestFields {
                     kernel: Some(text.clone()),
                     ..answers
                 })
             };
-            let alone = with(Fields::default());
+            let alone = with(RequestFields::default());
             let tried = alone.or_else(|_| with(library.fields.clone()));
             match (tried, &found) {
                 (Err(error), _) => {
                     // The reason of the product that the text is about, if it names one.
-                    let named = kernel::read(text)
+                    let named = gemm_library::read(text)
                         .ok()
                         .and_then(|text| text.settings.operands);
                     let its = named.is_some_and(|named| named.value == [format; 2]);
@@ -106,12 +106,14 @@ pub fn products(
         let scheduled = library.kernels.is_empty() && !format.is_integer();
         all.push(match found {
             Some((_, found)) => found,
-            None if scheduled && library.fields != Fields::default() => of(library.fields.clone())?,
+            None if scheduled && library.fields != RequestFields::default() => {
+                of(library.fields.clone())?
+            }
             None => chain,
         });
     }
     for (i, text) in library.ttnn.iter().enumerate() {
-        let of_text = Fields {
+        let of_text = RequestFields {
             d_dtype: Some(Format::Bf16),
             ttnn: Some(text.clone()),
             reload: library.fields.reload,
@@ -170,14 +172,14 @@ pub(super) fn fields(
     [of_a, of_b]: [Class; 2],
     [m, n, k]: [usize; 3],
     seed: u64,
-) -> Fields {
-    Fields {
+) -> RequestFields {
+    RequestFields {
         arch: Some(arch.into()),
         dtype: Some(a),
         dtype_b: Some(b),
         a: Some(spec(seed, of_a, [m, k])),
         b: Some(spec(seed, of_b, [k, n])),
-        ..Fields::default()
+        ..RequestFields::default()
     }
 }
 
@@ -192,7 +194,7 @@ pub(super) fn wanted(
     name: String,
     family: &str,
     route: Route,
-    check: Fields,
+    check: RequestFields,
     [m, n, k]: [usize; 3],
 ) -> Product {
     let placement = match family {

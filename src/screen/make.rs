@@ -7,7 +7,7 @@ use super::ScreenError;
 use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
 use super::library::{self, Library, fields, spec, wanted};
 use super::suite::{Product, Route, Suite};
-use crate::check::{Check, EngineChoice, Fields, Prepared, Progress};
+use crate::check::{Check, EngineChoice, Prepared, Progress, RequestFields};
 use crate::commit::Hash;
 use crate::emu::{Catalogue, Rule};
 use crate::generate::Class;
@@ -147,7 +147,7 @@ fn units(
         for (&k, seed) in all.zip(1..) {
             let fields = fields(arch, [a, b], [family.class; 2], [rows, 8, k], seed);
             let c = family.addend.map(|class| spec(seed, class, [rows, 8]));
-            let fields = Fields {
+            let fields = RequestFields {
                 c,
                 ..of_rule(instruction, rule, fields, [rows, 8, k], seed)
             };
@@ -169,11 +169,11 @@ fn units(
 fn of_rule(
     instruction: &str,
     rule: &Rule,
-    fields: Fields,
+    fields: RequestFields,
     [m, n, k]: [usize; 3],
     seed: u64,
-) -> Fields {
-    let fields = Fields {
+) -> RequestFields {
+    let fields = RequestFields {
         instruction: Some(instruction.into()),
         acc: Some(rule.accumulator),
         ..fields
@@ -182,7 +182,7 @@ fn of_rule(
         return fields;
     };
     let blocks = k.div_ceil(scale.block);
-    Fields {
+    RequestFields {
         scale_dtype: Some(scale.format),
         scale_block: Some(scale.block),
         // Scales have one class.

@@ -8,7 +8,7 @@ use super::families::{Level, RECORDED};
 use super::library::wanted;
 use super::make::finished;
 use super::suite::{Product, Route, Suite};
-use crate::check::{Check, Claim, Fields, ModelSource, Prepared, Progress, Source};
+use crate::check::{Check, Expected, ModelSource, Prepared, Progress, RequestFields, Source};
 use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::io::{npy, payload_sha256};
@@ -168,7 +168,7 @@ struct Fit {
 /// # Errors
 /// Why it cannot be in a suite.
 fn prepared(check: &Check) -> Result<Fit, String> {
-    if !check.scope.is_all() || check.documents().next().is_some() {
+    if !check.selection.is_all() || check.documents().next().is_some() {
         return Err("its check is of a part of D, or names documents".into());
     }
     if let Some((role, _)) = check
@@ -177,7 +177,7 @@ fn prepared(check: &Check) -> Result<Fit, String> {
     {
         return Err(format!("the program for nodes takes no {}", role.called()));
     }
-    let Claim::Tensor(_) = check.claim else {
+    let Expected::Tensor(_) = check.expected else {
         return Err("its D is not stored".into());
     };
     let prepared = check.prepare().map_err(|error| error.to_string())?;
@@ -220,11 +220,11 @@ impl Fit {
     }
 
     /// The fields of its check, without D.
-    fn fields(&self) -> Fields {
+    fn fields(&self) -> RequestFields {
         let request = self.prepared.request();
         let format = self.prepared.replay().format();
         let accumulator = self.prepared.model().arithmetic.accumulator;
-        let mut fields = Fields::from(request.clone());
+        let mut fields = RequestFields::from(request.clone());
         fields.d_dtype = (format != accumulator).then_some(format);
         fields.d = None;
         fields

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ScreenError;
 use super::families::Level;
 use super::tiles::Tiles;
-use crate::check::{Check, Fields, Prepared, Source};
+use crate::check::{Check, Prepared, RequestFields, Source};
 use crate::commit::Hash;
 use crate::envelope;
 use crate::io::{Fault, MappedFile, escaped_path, printable};
@@ -90,7 +90,7 @@ pub struct Product {
     pub route: Route,
     pub placement: Placement,
     /// The check that judges it. Operands are generated, or files beside the suite whose names are their SHA-256.
-    pub check: Fields,
+    pub check: RequestFields,
     /// Of the model's arithmetic.
     pub model_sha256: String,
     /// Format of D.

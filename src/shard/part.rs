@@ -9,7 +9,7 @@ use crate::check::{Prepared, Progress, Subject};
 use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
 use crate::io::{Files, payload_sha256};
-use crate::report::Piece;
+use crate::report::PartialComparison;
 use crate::role::Role;
 use crate::sign::{PublicKey, Signer};
 use crate::tensor::parallel;
@@ -28,7 +28,7 @@ pub struct Part {
     pub rows: [u64; 2],
     /// Of the reproduced D's blocks.
     pub leaves: Vec<Hash>,
-    pub found: Piece,
+    pub found: PartialComparison,
     /// Whose signature it bears.
     #[serde(skip)]
     pub signer: Option<PublicKey>,

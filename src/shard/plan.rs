@@ -81,7 +81,7 @@ impl Plan {
                 "`against` needs all of D, but a part sees only some of it",
             );
         }
-        if !check.scope.is_all() {
+        if !check.selection.is_all() {
             return other(
                 "sample",
                 "a plan covers all of D; `sample`, `rows`, `cols` and `region` are only for a single check",

@@ -11,7 +11,7 @@ use tcverify::emu::step::{Reload, added_in_memory, packed};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::io::npy::NpyFile;
 use tcverify::num::{Format, Rounding, round_code};
-use tcverify::ops::{Inputs, Job, Means, Parameters};
+use tcverify::ops::{BoundOp, ExecContext, Inputs, Parameters};
 use tcverify::report::Verdict;
 use tcverify::tensor::Tensor;
 
@@ -390,11 +390,11 @@ fn block_floats() {
             let computed = |name: &str| {
                 let variant = tcverify::ops::find("quantize_bfp", Some(name)).expect("a variant");
                 let inputs = Inputs::from([("x", &x)]);
-                let means = Means {
+                let means = ExecContext {
                     arithmetic: None,
                     engine: Engine::Exact,
                 };
-                let job = Job::new(&variant.rule, &inputs, &Parameters::default(), means);
+                let job = BoundOp::new(&variant.rule, &inputs, &Parameters::default(), means);
                 let job = job.expect("a job");
                 (0..job.rows())
                     .flat_map(|row| job.row(row))

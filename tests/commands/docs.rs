@@ -17,7 +17,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use architectures::{COLUMNS, letter, some_gpus, takes};
-use tcverify::check::Fields;
+use tcverify::check::RequestFields;
 use tcverify::emu::model::{Architecture, Instruction, Rule};
 use tcverify::emu::schedule::presets;
 use tcverify::emu::{Catalogue, Evidence};
@@ -102,11 +102,11 @@ fn the_page_of_requests_lists_every_field() {
 /// The fields of a check, as their options' help has them, with fields in place of options.
 fn fields() -> String {
     let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
-    for field in Fields::about() {
+    for field in RequestFields::about() {
         let words = field.about.split(' ').map(|word| {
             let bare = word.trim_matches(|c: char| ",;:.()".contains(c));
             let named = bare.strip_prefix("--").map(|name| name.replace('-', "_"));
-            match named.filter(|name| Fields::NAMES.contains(&name.as_str())) {
+            match named.filter(|name| RequestFields::NAMES.contains(&name.as_str())) {
                 Some(name) => word.replace(bare, &format!("`{name}`")),
                 None => word.to_owned(),
             }
@@ -127,7 +127,7 @@ fn python_has_every_field() {
         let (before, rest) = old.split_once(BEGIN).expect("the class has the marker");
         let (_, after) = rest.split_once(END).expect("the class has the end marker");
         let own = ["arch", "a", "b", "d"];
-        let fields = Fields::about().into_iter();
+        let fields = RequestFields::about().into_iter();
         let fields = fields.filter(|field| !own.contains(&field.name));
         let lines = fields.map(|field| {
             let python = match field.name {

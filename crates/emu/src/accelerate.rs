@@ -6,8 +6,8 @@ use std::ops::Range;
 use tcverify_gpu::{FusedUnit, ShaderPlan};
 use tcverify_kernels::{
     BlockPlan, BlockStep, ChainPlan, DotAdd, ExactEngine, FloorPlan, FloorStep, GroupPlan,
-    HalfPlan, IntegerPlan, LanePlan, LaneRule, LaneStep, PairsPlan, Plan, Platform, SlicePlan,
-    Specials, StickyPlan, StickyStep, SumPlan,
+    HalfPlan, IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, PairsPlan, Platform,
+    SlicePlan, Specials, StickyPlan, StickyStep, SumPlan,
 };
 
 use super::step::{
@@ -18,26 +18,27 @@ use super::{Arithmetic, Block, Engine, Problem, exact};
 use crate::num::{Class, Formats, Rounding, Unpacked};
 
 /// The vector kernel that computes a model, with its constants, if there is one.
-pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
+pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
     let formats = arithmetic.formats();
     match &arithmetic.step {
         // No kernel forgets what lies below a sum's leading bits.
         Step::Fused(step) if step.sum_bits.is_some() => None,
         Step::Fused(step) => {
             let plan = GroupPlan::new(dot_add(step), formats, None)?;
-            Some(Plan::Group(GroupPlan {
+            Some(KernelConfig::Group(GroupPlan {
                 minus_zero: step.minus_zero,
                 ..plan
             }))
         }
-        Step::FusedHalves(step) => halves(step, formats).map(Plan::Group),
-        Step::FmaChain(step) => ChainPlan::new(formats, step.rounding, step.nan.0).map(Plan::Chain),
-        Step::ExactSum(step) if step.plus_zero => None,
-        Step::ExactSum(step) => {
-            SumPlan::new(formats, Some(step.group), step.rounding, step.nan.0).map(Plan::Sum)
+        Step::FusedHalves(step) => halves(step, formats).map(KernelConfig::Group),
+        Step::FmaChain(step) => {
+            ChainPlan::new(formats, step.rounding, step.nan.0).map(KernelConfig::Chain)
         }
+        Step::ExactSum(step) if step.plus_zero => None,
+        Step::ExactSum(step) => SumPlan::new(formats, Some(step.group), step.rounding, step.nan.0)
+            .map(KernelConfig::Sum),
         Step::ExactDot(step) => {
-            SumPlan::new(formats, None, step.rounding, step.nan.0).map(Plan::Sum)
+            SumPlan::new(formats, None, step.rounding, step.nan.0).map(KernelConfig::Sum)
         }
         Step::PairwiseFlush(step) => {
             let PairwiseFlush {
@@ -46,20 +47,22 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<Plan> {
                 rounding,
                 nan,
             } = *step;
-            PairsPlan::new(formats, group, span, rounding, nan.0).map(Plan::Pairs)
+            PairsPlan::new(formats, group, span, rounding, nan.0).map(KernelConfig::Pairs)
         }
-        Step::FusedFloor(step) => floor(step, formats).map(Plan::Floor),
+        Step::FusedFloor(step) => floor(step, formats).map(KernelConfig::Floor),
         Step::StickyRne(step) => sticky(step, formats),
-        Step::BlockDot(step) => block(step, formats).map(Plan::Block),
-        Step::HalfChain(step) => Some(Plan::Half(HalfPlan::new(formats, step.span))),
+        Step::BlockDot(step) => block(step, formats).map(KernelConfig::Block),
+        Step::HalfChain(step) => Some(KernelConfig::Half(HalfPlan::new(formats, step.span))),
         // Two or four products a step: the exact engine computes them.
         Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
-        Step::Sliced(step) => slices(step, formats).map(Plan::Slices),
+        Step::Sliced(step) => slices(step, formats).map(KernelConfig::Slices),
         // Rarely used.
         Step::SlicedIntegers(_) => None,
         // The alternative of `block_dot`, rarely used.
         Step::BlockWindow(_) => None,
-        Step::IntegerSum(step) => IntegerPlan::new(formats, clamped(step)).map(Plan::Integers),
+        Step::IntegerSum(step) => {
+            IntegerPlan::new(formats, clamped(step)).map(KernelConfig::Integers)
+        }
     }
 }
 
@@ -135,7 +138,7 @@ fn floor(step: &FusedFloor, formats: Formats) -> Option<FloorPlan> {
     FloorPlan::new(formats, step)
 }
 
-fn sticky(step: &StickyRne, formats: Formats) -> Option<Plan> {
+fn sticky(step: &StickyRne, formats: Formats) -> Option<KernelConfig> {
     let (width, nan) = (step.accumulator_bits(), step.nan.0);
     let hidden_bit = step.addend == Addend::HiddenBit;
     // How products share a lane.
@@ -155,7 +158,7 @@ fn sticky(step: &StickyRne, formats: Formats) -> Option<Plan> {
                 masks: step.sparse_mask,
                 nan,
             };
-            return StickyPlan::new(formats, step).map(Plan::Sticky);
+            return StickyPlan::new(formats, step).map(KernelConfig::Sticky);
         }
     };
     let step = LaneStep {
@@ -170,7 +173,7 @@ fn sticky(step: &StickyRne, formats: Formats) -> Option<Plan> {
         ieee_top: step.ieee_top,
         nan,
     };
-    LanePlan::new(formats, step).map(Plan::Lanes)
+    LanePlan::new(formats, step).map(KernelConfig::Lanes)
 }
 
 /// Slices, groups and roundings must be Tenstorrent's.

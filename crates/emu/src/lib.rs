@@ -38,4 +38,4 @@ pub use sparse::{Metadata, Pattern, SparseLayout};
 pub use tcverify_gpu::{
     Device as GpuDevice, DeviceInfo, FusedUnit, ShaderPlan, Unit as ShaderUnit, Vetted as VettedGpu,
 };
-pub use tcverify_kernels::{Plan, Platform, Progress};
+pub use tcverify_kernels::{KernelConfig, Platform, Progress};

@@ -355,7 +355,7 @@ pub struct Arithmetic {
 
 impl Arithmetic {
     /// Its formats: `fp16*fp16, C fp32 -> fp32`.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let operands = format!("{}*{}", self.a, self.b);
         describe_formats(&operands, self.scale, self.addend, self.accumulator)
     }

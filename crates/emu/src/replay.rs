@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tcverify_gpu::ShaderPlan;
-use tcverify_kernels::{self as kernels, Plan, Platform, Progress, Promotion, Work};
+use tcverify_kernels::{self as kernels, KernelConfig, Platform, Progress, Promotion, Work};
 
-use super::schedule::{self, Kernel, Run};
+use super::schedule::{self, BoundSchedule, Run};
 use super::{Arithmetic, GatheredRows, Gpu, Problem, accelerate, exact};
 use crate::common::deadline;
 use crate::num::{Format, Rounding};
@@ -56,9 +56,9 @@ impl Engine<'_> {
 }
 
 /// How a product is computed.
-enum Way<'a> {
+enum Backend<'a> {
     Exact,
-    Kernel(Plan, Platform),
+    Kernel(KernelConfig, Platform),
     Shader(ShaderPlan, &'a Gpu),
 }
 
@@ -71,7 +71,7 @@ pub struct Replay<'a> {
     pub convert_to: Option<Format>,
     pub engine: Engine<'a>,
     /// The schedule of the kernel around the instruction; without one, a chain over all of K.
-    pub kernel: Option<Kernel<'a>>,
+    pub kernel: Option<BoundSchedule<'a>>,
 }
 
 /// Some consecutive rows of D; the matrices of a batch count on one after another.
@@ -257,7 +257,7 @@ impl<'a> Replay<'a> {
 
     /// One element of a larger D, of which this problem has the row of A and the column of B alone;
     /// `kernel` is that of the larger product.
-    pub fn alone(&self, at: Element, kernel: Option<Kernel>) -> u64 {
+    pub fn alone(&self, at: Element, kernel: Option<BoundSchedule>) -> u64 {
         let Element { batch, row, column } = at;
         let kernel = kernel.map(|kernel| kernel.part(batch, [0, column]));
         self.gathered(self.problem, kernel, &[row])[0]
@@ -317,7 +317,7 @@ impl<'a> Replay<'a> {
             let row = rows.binary_search(&element.row).expect("gathered");
             (row, element.column - columns.start)
         };
-        if matches!(self.way(), Way::Exact) {
+        if matches!(self.backend(), Backend::Exact) {
             let alone = |element: &Element| {
                 let (row, column) = position(element);
                 let problem = problem.part(row..row + 1, column..column + 1);
@@ -336,7 +336,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Codes of D's format of a small part of one tile of D: `rows` are its rows in D.
-    fn gathered(&self, problem: Problem, kernel: Option<Kernel>, rows: &[usize]) -> Vec<u64> {
+    fn gathered(
+        &self,
+        problem: Problem,
+        kernel: Option<BoundSchedule>,
+        rows: &[usize],
+    ) -> Vec<u64> {
         let part = Replay {
             problem,
             arithmetic: self.arithmetic,
@@ -439,8 +444,8 @@ impl<'a> Replay<'a> {
     fn steps(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
         let work = self.kernel_work(progress);
-        let computed = match self.way() {
-            Way::Shader(plan, gpu) => {
+        let computed = match self.backend() {
+            Backend::Shader(plan, gpu) => {
                 Some(gpu.fill(work, &plan, first_row, codes, |part, codes| {
                     let again = Replay {
                         problem: *part,
@@ -450,8 +455,10 @@ impl<'a> Replay<'a> {
                     again.steps(0, codes, &deadline::unheard);
                 }))
             }
-            Way::Kernel(plan, platform) => kernels::fill(work, (plan, platform), first_row, codes),
-            Way::Exact => None,
+            Backend::Kernel(plan, platform) => {
+                kernels::fill(work, (plan, platform), first_row, codes)
+            }
+            Backend::Exact => None,
         };
         computed.unwrap_or_else(|| {
             exact::fill(problem, arithmetic, first_row, codes, progress);
@@ -468,9 +475,12 @@ impl<'a> Replay<'a> {
     /// Whether [`Replay::promoted`] is worth a try.
     pub(super) fn may_promote(&self) -> bool {
         matches!(
-            self.way(),
-            Way::Kernel(
-                Plan::Group(_) | Plan::Floor(_) | Plan::Sticky(_) | Plan::Lanes(_),
+            self.backend(),
+            Backend::Kernel(
+                KernelConfig::Group(_)
+                    | KernelConfig::Floor(_)
+                    | KernelConfig::Sticky(_)
+                    | KernelConfig::Lanes(_),
                 _
             )
         )
@@ -483,7 +493,7 @@ impl<'a> Replay<'a> {
         promotion: Promotion,
         progress: Progress,
     ) -> Option<(Vec<u32>, u64)> {
-        let Way::Kernel(plan, platform) = self.way() else {
+        let Backend::Kernel(plan, platform) = self.backend() else {
             return None;
         };
         // The kernel goes from chain to chain at once.
@@ -507,18 +517,18 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn way(&self) -> Way<'a> {
+    fn backend(&self) -> Backend<'a> {
         let platform = match self.engine {
-            Engine::Exact => return Way::Exact,
+            Engine::Exact => return Backend::Exact,
             Engine::Fast(platform) => platform,
             Engine::Gpu(gpu) => match gpu.plan(self.arithmetic, &self.problem) {
-                Some(plan) => return Way::Shader(plan, gpu),
+                Some(plan) => return Backend::Shader(plan, gpu),
                 None => gpu.platform(),
             },
         };
         match accelerate::plan(self.arithmetic) {
-            Some(plan) => Way::Kernel(plan, platform),
-            None => Way::Exact,
+            Some(plan) => Backend::Kernel(plan, platform),
+            None => Backend::Exact,
         }
     }
 

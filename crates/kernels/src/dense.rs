@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::platform::{Platform, Vectorized, Wide};
 use super::real::Real;
-use super::tile::{Operand, Packed, Panel, SpecialRule, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, Packed, Panel, SpecialRule, StepFallback};
 use super::vector::Vector;
 use tcverify_num::Format;
 
@@ -73,13 +73,13 @@ pub trait Plain: Sync {
     /// The formats of A and B.
     fn formats(&self) -> [Format; 2];
 
-    /// See [`TileKernel`] for this and the next three.
+    /// See [`MicroKernel`] for this and the next three.
     fn depth(&self) -> usize;
     fn specials(&self) -> SpecialRule;
     fn start(&self, code: u64) -> Self::State;
     fn finish(&self, state: Self::State) -> Option<u64>;
 
-    /// See [`TileKernel`].
+    /// See [`MicroKernel`].
     fn commutes(&self) -> bool {
         true
     }
@@ -128,7 +128,7 @@ pub struct DenseKernel<P> {
     pub platform: Platform,
 }
 
-impl<P: Plain> TileKernel for DenseKernel<P> {
+impl<P: Plain> MicroKernel for DenseKernel<P> {
     type State = P::State;
     type Panel = Panel;
     type A = Dense<P::Real>;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::codes::{Codes, register};
 use super::decode::in_halves;
 use super::platform::{Platform, Vectorized};
-use super::tile::{Operand, Packed, SpecialRule, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, Packed, SpecialRule, StepFallback};
 use super::vector::{ACROSS, Vector};
 use tcverify_num::{Format, Formats, Kind};
 
@@ -79,7 +79,7 @@ impl Panel {
     }
 }
 
-impl TileKernel for IntegerKernel {
+impl MicroKernel for IntegerKernel {
     type State = i32;
     type Panel = Panel;
     type A = Pairs;

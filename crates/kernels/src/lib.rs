@@ -1,4 +1,4 @@
-//! Vector kernels for the matrix units of GPUs: packing, cache blocking, tiles over all cores. A [`Plan`] says
+//! Vector kernels for the matrix units of GPUs: packing, cache blocking, tiles over all cores. A [`KernelConfig`] says
 //! what is computed, in numbers alone. A tile or step whose preconditions fail goes to the caller's exact engine
 //! ([`ExactEngine`]). All bits are those of that engine.
 //!
@@ -41,6 +41,7 @@
 mod blocks;
 mod chain;
 mod codes;
+mod config;
 mod context;
 mod decode;
 mod dense;
@@ -52,7 +53,6 @@ mod integers;
 mod lanes;
 mod native;
 mod pairs;
-mod plan;
 mod platform;
 mod real;
 mod selftest;
@@ -68,6 +68,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
+pub use config::KernelConfig;
 pub use context::{ExactEngine, Progress, Specials, Work};
 pub use driver::{Merging, Promotion};
 pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
@@ -76,21 +77,20 @@ pub use integers::IntegerPlan;
 pub use lanes::{LanePlan, LaneRule, LaneStep};
 pub use native::{Lanes, Native};
 pub use pairs::PairsPlan;
-pub use plan::Plan;
 pub use platform::{Platform, Wide};
 pub use slices::{Blocks, SlicePlan};
 pub use sums::SumPlan;
 pub use test_products::{TestNumbers, TestProduct};
 
+use self::config::{WithKernel, with_kernel};
 use self::context::Context;
-use self::plan::{WithKernel, with_kernel};
 
 /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
 /// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was
 /// computed: the product is too small to pack, or the kernel fails its self-test.
 pub fn fill(
     work: Work,
-    (plan, platform): (Plan, Platform),
+    (plan, platform): (KernelConfig, Platform),
     first_row: usize,
     out: &mut [u64],
 ) -> Option<u64> {
@@ -103,7 +103,7 @@ pub fn fill(
     impl WithKernel for Fill<'_> {
         type Out = ();
 
-        fn with<K: tile::TileKernel>(self, kernel: &K) {
+        fn with<K: tile::MicroKernel>(self, kernel: &K) {
             driver::fill(self.context, kernel, self.first_row, self.out);
         }
     }
@@ -129,7 +129,7 @@ pub fn fill(
 /// kernel of a plan does not compute all chains in one go.
 pub fn promoted(
     work: Work,
-    (plan, platform): (Plan, Platform),
+    (plan, platform): (KernelConfig, Platform),
     promotion: Promotion,
 ) -> Option<(Vec<u32>, u64)> {
     struct Promoted<'a> {
@@ -140,7 +140,7 @@ pub fn promoted(
     impl WithKernel for Promoted<'_> {
         type Out = Option<Vec<u32>>;
 
-        fn with<K: tile::TileKernel>(self, kernel: &K) -> Option<Vec<u32>> {
+        fn with<K: tile::MicroKernel>(self, kernel: &K) -> Option<Vec<u32>> {
             driver::promoted(self.context, kernel, self.promotion)
         }
     }

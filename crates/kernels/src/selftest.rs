@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::plan::{Plan, WithKernel, with_kernel};
+use super::config::{KernelConfig, WithKernel, with_kernel};
 use super::platform::Platform;
 use super::test_products::{TestNumbers, TestProduct};
-use super::tile::{Operand, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, StepFallback};
 use tcverify_num::Formats;
 
 /// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
@@ -38,7 +38,7 @@ impl StepFallback for Requested {
 }
 
 /// Whether a kernel gives up the same products on two platforms, and gives the same bits wherever both give any.
-pub fn agree(plan: &Plan, formats: Formats, platforms: [Platform; 2]) -> bool {
+pub fn agree(plan: &KernelConfig, formats: Formats, platforms: [Platform; 2]) -> bool {
     runs(formats).all(|run| {
         let [one, other] = platforms.map(|platform| run.by(plan, platform));
         let differ = |(x, y): (Option<u64>, Option<u64>)| x.is_some() && y.is_some() && x != y;
@@ -68,7 +68,7 @@ struct Computed {
 }
 
 impl Run {
-    fn by(&self, plan: &Plan, platform: Platform) -> Computed {
+    fn by(&self, plan: &KernelConfig, platform: Platform) -> Computed {
         with_kernel((plan.clone(), platform), self)
     }
 }
@@ -76,7 +76,7 @@ impl Run {
 impl WithKernel for &Run {
     type Out = Computed;
 
-    fn with<K: TileKernel>(self, kernel: &K) -> Computed {
+    fn with<K: MicroKernel>(self, kernel: &K) -> Computed {
         let [m, n, k] = SIZE;
         let c = |at: usize| {
             if self.with_c {
@@ -130,7 +130,7 @@ mod tests {
     use crate::sums::SumPlan;
     use tcverify_num::{Format, Rounding, Scale};
 
-    fn products(plan: &Plan, platform: Platform, formats: Formats) -> Vec<Option<u64>> {
+    fn products(plan: &KernelConfig, platform: Platform, formats: Formats) -> Vec<Option<u64>> {
         let of = |run: Run| run.by(plan, platform).codes;
         runs(formats).flat_map(of).collect()
     }
@@ -148,17 +148,19 @@ mod tests {
     #[test]
     fn a_kernel_of_other_constants_fails() {
         let portable = Platform::with_emulated()[0];
-        let of = |plan: &Plan, formats| products(plan, portable, formats);
+        let of = |plan: &KernelConfig, formats| products(plan, portable, formats);
         for (plan, formats) in plans() {
             let mut wrong = plan.clone();
             match &mut wrong {
-                Plan::Group(plan) => plan.fraction_bits -= 4,
-                Plan::Block(plan) => plan.fraction_bits -= 8,
-                Plan::Sum(plan) if plan.accumulator == Format::Fp64 => continue,
-                Plan::Sum(plan) => plan.group = Some(plan.group.map_or(8, |group| group + 1)),
-                Plan::Pairs(plan) => plan.group = 6 - plan.group,
-                Plan::Slices(plan) => plan.phases[0] ^= 1,
-                Plan::Lanes(plan) => {
+                KernelConfig::Group(plan) => plan.fraction_bits -= 4,
+                KernelConfig::Block(plan) => plan.fraction_bits -= 8,
+                KernelConfig::Sum(plan) if plan.accumulator == Format::Fp64 => continue,
+                KernelConfig::Sum(plan) => {
+                    plan.group = Some(plan.group.map_or(8, |group| group + 1))
+                }
+                KernelConfig::Pairs(plan) => plan.group = 6 - plan.group,
+                KernelConfig::Slices(plan) => plan.phases[0] ^= 1,
+                KernelConfig::Lanes(plan) => {
                     let rule = plan.rule;
                     wrong = lanes(formats.a, rule, formats.scale, 23).0;
                 }
@@ -195,10 +197,10 @@ mod tests {
 
     /// A plan that the kernel takes, and the formats of its products.
     fn planned<P>(
-        kind: fn(P) -> Plan,
+        kind: fn(P) -> KernelConfig,
         plan: impl Fn(Formats) -> Option<P>,
         formats: Formats,
-    ) -> (Plan, Formats) {
+    ) -> (KernelConfig, Formats) {
         let plan = plan(formats).expect("the kernel has these constants");
         (kind(plan), formats)
     }
@@ -206,27 +208,43 @@ mod tests {
     const NAN: u64 = 0x7fc0_0000;
 
     /// A plan of every kernel, and the formats of its products.
-    fn plans() -> Vec<(Plan, Formats)> {
+    fn plans() -> Vec<(KernelConfig, Formats)> {
         const NEAREST: Rounding = Rounding::NearestEven;
         let chain = |format, accumulator, nan| {
             let plan = |formats| ChainPlan::new(formats, NEAREST, nan);
-            planned(Plan::Chain, plan, formats(format, accumulator, None))
+            planned(
+                KernelConfig::Chain,
+                plan,
+                formats(format, accumulator, None),
+            )
         };
         let pairs = |format, group| {
             let plan = |formats| PairsPlan::new(formats, group, 16, NEAREST, NAN);
-            planned(Plan::Pairs, plan, formats(format, Format::Fp32, None))
+            planned(
+                KernelConfig::Pairs,
+                plan,
+                formats(format, Format::Fp32, None),
+            )
         };
         let sum = |format, accumulator, group| {
             let plan = |formats| SumPlan::new(formats, group, NEAREST, NAN);
-            planned(Plan::Sum, plan, formats(format, accumulator, None))
+            planned(KernelConfig::Sum, plan, formats(format, accumulator, None))
         };
         let half = |accumulator| {
             let plan = |formats| Some(HalfPlan::new(formats, 16));
-            planned(Plan::Half, plan, formats(Format::Fp16, accumulator, None))
+            planned(
+                KernelConfig::Half,
+                plan,
+                formats(Format::Fp16, accumulator, None),
+            )
         };
         let integers = |format, clamped| {
             let plan = |formats| IntegerPlan::new(formats, clamped);
-            planned(Plan::Integers, plan, formats(format, Format::Int32, None))
+            planned(
+                KernelConfig::Integers,
+                plan,
+                formats(format, Format::Int32, None),
+            )
         };
         let ue8m0 = Scale {
             format: Format::Ue8m0,
@@ -252,7 +270,11 @@ mod tests {
             };
             let order = || halves.then(|| (0..32).collect());
             let plan = |formats| GroupPlan::new(dot_add, formats, order());
-            planned(Plan::Group, plan, formats(operand, accumulator, None))
+            planned(
+                KernelConfig::Group,
+                plan,
+                formats(operand, accumulator, None),
+            )
         };
         let groups = [false, true].into_iter().flat_map(|halves| {
             let fp32 = |operand, bits, precision| {
@@ -309,7 +331,7 @@ mod tests {
     }
 
     /// Vortex.
-    fn sticky(hidden_bit: bool) -> (Plan, Formats) {
+    fn sticky(hidden_bit: bool) -> (KernelConfig, Formats) {
         let step = || StickyStep {
             group: 8,
             fraction_bits: 24,
@@ -321,7 +343,7 @@ mod tests {
         };
         let plan = |formats| StickyPlan::new(formats, step());
         planned(
-            Plan::Sticky,
+            KernelConfig::Sticky,
             plan,
             formats(Format::Fp16, Format::Fp32, None),
         )
@@ -333,7 +355,7 @@ mod tests {
         rule: LaneRule,
         scale: Option<Scale>,
         fraction_bits: u32,
-    ) -> (Plan, Formats) {
+    ) -> (KernelConfig, Formats) {
         let step = || LaneStep {
             rule,
             lanes: 8,
@@ -347,11 +369,15 @@ mod tests {
             nan: NAN,
         };
         let plan = |formats| LanePlan::new(formats, step());
-        planned(Plan::Lanes, plan, formats(format, Format::Fp32, scale))
+        planned(
+            KernelConfig::Lanes,
+            plan,
+            formats(format, Format::Fp32, scale),
+        )
     }
 
     /// CDNA 3.
-    fn floor(format: Format, sums: usize) -> (Plan, Formats) {
+    fn floor(format: Format, sums: usize) -> (KernelConfig, Formats) {
         let step = || FloorStep {
             group: 8 * sums,
             sums,
@@ -364,11 +390,15 @@ mod tests {
             nan: 0x7fff_ffff,
         };
         let plan = |formats| FloorPlan::new(formats, step());
-        planned(Plan::Floor, plan, formats(format, Format::Fp32, None))
+        planned(
+            KernelConfig::Floor,
+            plan,
+            formats(format, Format::Fp32, None),
+        )
     }
 
     /// Wormhole.
-    fn slices(format: Format, accumulator: Format, phases: &[u32]) -> (Plan, Formats) {
+    fn slices(format: Format, accumulator: Format, phases: &[u32]) -> (KernelConfig, Formats) {
         let (fp16, fp32) = (format.exponent_bits() == 5, accumulator == Format::Fp32);
         let plan = |formats| {
             let plan = SlicePlan {
@@ -388,11 +418,15 @@ mod tests {
             };
             SlicePlan::new(formats, plan)
         };
-        planned(Plan::Slices, plan, formats(format, accumulator, None))
+        planned(
+            KernelConfig::Slices,
+            plan,
+            formats(format, accumulator, None),
+        )
     }
 
     /// Blackwell.
-    fn block(scale: Scale) -> (Plan, Formats) {
+    fn block(scale: Scale) -> (KernelConfig, Formats) {
         let step = || BlockStep {
             group: 64,
             part: 16,
@@ -405,7 +439,7 @@ mod tests {
         };
         let plan = |formats| BlockPlan::new(formats, step());
         planned(
-            Plan::Block,
+            KernelConfig::Block,
             plan,
             formats(Format::E2m1, Format::Fp32, Some(scale)),
         )

@@ -18,7 +18,7 @@ pub use plan::{Blocks, SlicePlan};
 use self::plan::{NONZERO, ROWS};
 use self::tile::{OF_A, OF_B, RunTile};
 use super::platform::Platform;
-use super::tile::{Operand, Packed, Panel, SpecialRule, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, Packed, Panel, SpecialRule, StepFallback};
 use super::vector::{ACROSS, WIDEST};
 use tcverify_num::Format;
 
@@ -141,7 +141,7 @@ impl Splitter {
     }
 }
 
-impl<S: Held> TileKernel for SliceKernel<S> {
+impl<S: Held> MicroKernel for SliceKernel<S> {
     type State = S;
     type Panel = Panel;
     type A = Sliced<i32>;

@@ -67,7 +67,7 @@ impl Panel {
 
 /// A kernel: packs operands and multiplies a strip of rows of A by a strip of columns of B over a
 /// panel of k.
-pub trait TileKernel: Sync {
+pub trait MicroKernel: Sync {
     /// An accumulator between panels.
     type State: Copy + Default + Send + Sync;
     /// What the kernel keeps of a panel of k.
@@ -96,7 +96,7 @@ pub trait TileKernel: Sync {
     /// The code of an accumulator; none if the exact engine has to compute the element.
     fn finish(&self, state: Self::State) -> Option<u64>;
 
-    /// The code of an FP32 accumulator that cannot be a NaN; none where [`TileKernel::finish`] decides.
+    /// The code of an FP32 accumulator that cannot be a NaN; none where [`MicroKernel::finish`] decides.
     fn as_f32(_: Self::State) -> Option<u32> {
         None
     }

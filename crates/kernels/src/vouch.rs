@@ -4,7 +4,7 @@ use std::sync::RwLock;
 
 use tcverify_num::Formats;
 
-use super::plan::Plan;
+use super::config::KernelConfig;
 use super::platform::Platform;
 use super::selftest;
 
@@ -34,7 +34,7 @@ impl Platform {
     ///
     /// # Errors
     /// If `TCVERIFY_SIMD` names this one, and its kernel fails.
-    pub fn vouched(self, plan: &Plan, formats: Formats) -> Result<Platform, String> {
+    pub fn vouched(self, plan: &KernelConfig, formats: Formats) -> Result<Platform, String> {
         if passes(self, plan, formats) {
             return Ok(self);
         }
@@ -58,8 +58,8 @@ fn named() -> Option<String> {
 }
 
 /// Whether a kernel computes on a platform what it computes on the portable one.
-fn passes(platform: Platform, plan: &Plan, formats: Formats) -> bool {
-    type Tested = (Platform, Plan, Formats, bool);
+fn passes(platform: Platform, plan: &KernelConfig, formats: Formats) -> bool {
+    type Tested = (Platform, KernelConfig, Formats, bool);
     static TESTED: RwLock<Vec<Tested>> = RwLock::new(Vec::new());
 
     let portable = Platform::available()[0];

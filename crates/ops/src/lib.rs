@@ -4,15 +4,15 @@
 //! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that affects the result; [`Variant`]: a
 //!   rule with its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and
 //!   why.
-//! * [`Job`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
+//! * [`BoundOp`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
 //!   `quantize`, `block_float`, `attention`: the kinds.
 
 mod arrays;
 mod attention;
 mod block_float;
+mod bound_op;
 mod elementwise;
 pub mod float32;
-mod job;
 mod norm;
 mod quantize;
 mod rope;
@@ -28,7 +28,7 @@ use tcverify_emu as emu;
 use tcverify_num as num;
 use tcverify_tensor as tensor;
 
-pub use job::Job;
-pub use row_kernel::{Inputs, Means, OpError, Parameters};
+pub use bound_op::BoundOp;
+pub use row_kernel::{ExecContext, Inputs, OpError, Parameters};
 pub use rule::*;
 pub use variant::{Refused, SCHEMA, Variant, find, of, operations, refused, variants};

@@ -51,7 +51,7 @@ pub type Inputs<'a> = BTreeMap<&'static str, &'a Tensor>;
 
 /// What a job computes with.
 #[derive(Clone, Copy, Debug)]
-pub struct Means<'a> {
+pub struct ExecContext<'a> {
     /// The tensor core's arithmetic, of attention.
     pub arithmetic: Option<&'a Arithmetic>,
     pub engine: Engine<'static>,

@@ -1,7 +1,7 @@
 //! Lines about a product, however its operands are stored, and lines that are about another.
 
 use super::*;
-use crate::check::request::ModelSource;
+use crate::check::product::ModelSource;
 use crate::check::{KernelAnswers, Prepared, ScheduleRequest, ScheduleSource, Tensors};
 use crate::emu::schedule::Overrides;
 use crate::tensor::Tensor;
@@ -66,7 +66,7 @@ fn the_line_of_a_log() {
         operands: Some([Format::Bf16; 2]),
         ..Options::default()
     };
-    let asked_for = check(KernelSaid::Text(String::new()));
+    let asked_for = check(KernelSource::Text(String::new()));
     let found = |log: &str, shapes: &Shapes| of_log(log, shapes, &options, &asked_for);
     let (number, reading) = found(&good(), &requested()).expect("its line");
     assert_eq!(number, 1);
@@ -113,11 +113,11 @@ fn the_line_of_a_log() {
     }
 }
 
-fn check(said: KernelSaid) -> Check {
+fn check(said: KernelSource) -> Check {
     let mut check = Check::in_memory("hopper", Format::Bf16);
     check.schedule = ScheduleRequest {
         from: ScheduleSource::Kernel(Box::new(KernelRequest {
-            said,
+            source: said,
             answers: KernelAnswers::default(),
         })),
         overrides: Overrides::default(),
@@ -139,7 +139,7 @@ fn prepared(check: &Check) -> Result<Prepared, CheckError> {
 /// The order of the sums, D's format and how B is stored are the text's, and the report says so.
 #[test]
 fn a_plan_from_a_text() {
-    let check_of_text = check(KernelSaid::Text(good()));
+    let check_of_text = check(KernelSource::Text(good()));
     let planned = prepared(&check_of_text).expect("a product");
     assert!(!planned.request().operands.transpose_b);
     assert!(planned.spelled_out().operands.transpose_b);
@@ -172,7 +172,7 @@ fn a_plan_from_a_text() {
     let spec = scheduling.spec().clone();
     assert_ne!(
         spec,
-        prepared(&check(KernelSaid::Text(line(10, "R_16BF", 2))))
+        prepared(&check(KernelSource::Text(line(10, "R_16BF", 2))))
             .unwrap()
             .scheduling()
             .spec()
@@ -216,17 +216,17 @@ fn a_plan_from_a_text() {
 #[test]
 fn answers_are_options() {
     let request = KernelRequest {
-        said: KernelSaid::Text(good()),
+        source: KernelSource::Text(good()),
         answers: KernelAnswers {
             accumulation: Some(Accumulation::Slow),
             multiprocessors: Some(8),
-            whole_tail: true,
+            whole_remainder: true,
             ..KernelAnswers::default()
         },
     };
     let mut check = Check::in_memory("h100", Format::E4m3);
     check.schedule.from = ScheduleSource::Kernel(Box::new(request));
-    let options_of = |check: &Check| Fields::from(check.clone()).kernel_options();
+    let options_of = |check: &Check| RequestFields::from(check.clone()).kernel_options();
     check.model.dtype_b = Some(Format::E5m2);
     check.d_dtype = Some(Format::Fp16);
     check.schedule.overrides.split_k = Some(3);
@@ -238,7 +238,7 @@ fn answers_are_options() {
         (Some(3), Some(8))
     );
     assert_eq!(
-        (options.fast_accumulation, options.whole_tail),
+        (options.fast_accumulation, options.whole_remainder),
         (Some(false), true)
     );
     assert!(options.capability.is_some());
@@ -278,19 +278,24 @@ fn where_the_words_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.txt");
     std::fs::write(&path, good()).expect("a file");
-    let table = KernelSaid::Table {
+    let table = KernelSource::Table {
         file: path.clone(),
         workspace: None,
     };
     for (said, field, text, at) in [
-        (KernelSaid::Text(good()), "kernel", &good()[..], None),
-        (KernelSaid::Log(path.clone()), "kernel_log", "", Some(&path)),
+        (KernelSource::Text(good()), "kernel", &good()[..], None),
+        (
+            KernelSource::Log(path.clone()),
+            "kernel_log",
+            "",
+            Some(&path),
+        ),
         (table, "kernel_table", "", Some(&path)),
     ] {
         assert_eq!((said.field(), said.text(), said.path()), (field, text, at));
         assert_eq!(said.sha256().expect("it can be read"), sha256(good()));
     }
-    let log = check(KernelSaid::Log(path.clone()));
+    let log = check(KernelSource::Log(path.clone()));
     let found = prepared(&log).expect("a product");
     let description = found
         .scheduling()
@@ -302,7 +307,7 @@ fn where_the_words_are() {
     assert_eq!(description.text, None);
     std::fs::write(&path, line(10, "R_16BF", 4)).expect("a file");
     assert_ne!(
-        KernelSaid::Log(path).sha256().expect("it can be read"),
+        KernelSource::Log(path).sha256().expect("it can be read"),
         sha256(good())
     );
 }

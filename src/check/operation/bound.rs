@@ -1,13 +1,15 @@
 //! An operation with the rule that computes it, without arrays.
 
 use super::Operation;
+use crate::check::choices::{EngineChoice, Strictness};
 use crate::check::error::CheckError;
-use crate::check::words::{EngineChoice, Strictness};
 use crate::commit::{CommittedRule, Hash};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
 use crate::io::{read_document, sha256};
 use crate::num::Format;
-use crate::ops::{self, Granularity, Inputs, Job, Means, OpError, Parameters, Rule, Variant};
+use crate::ops::{
+    self, BoundOp, ExecContext, Granularity, Inputs, OpError, Parameters, Rule, Variant,
+};
 use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
 
 /// An operation with the rule that computes it.
@@ -213,7 +215,7 @@ pub(super) fn chosen(
 
 impl BoundOperation {
     /// The operation on arrays, as it is to be computed.
-    pub fn job<'a>(&'a self, inputs: &Inputs<'a>) -> Result<Job<'a>, OpError> {
+    pub fn job<'a>(&'a self, inputs: &Inputs<'a>) -> Result<BoundOp<'a>, OpError> {
         self.job_by(&self.variant.rule, self.chosen.as_ref(), inputs)
     }
 
@@ -223,12 +225,12 @@ impl BoundOperation {
         rule: &'a Rule,
         chosen: Option<&'a Chosen>,
         inputs: &Inputs<'a>,
-    ) -> Result<Job<'a>, OpError> {
-        let means = Means {
+    ) -> Result<BoundOp<'a>, OpError> {
+        let means = ExecContext {
             arithmetic: chosen.map(|chosen| &chosen.arithmetic),
             engine: self.engine,
         };
-        Job::new(rule, inputs, &self.parameters, means)
+        BoundOp::new(rule, inputs, &self.parameters, means)
     }
 
     /// What a commitment fixes of it beside the arrays.

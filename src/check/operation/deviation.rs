@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::ops::Job;
+use crate::ops::BoundOp;
 use crate::ops::float32::Event;
 use crate::tensor::parallel;
 
@@ -44,7 +44,7 @@ const BUDGET: u64 = 1 << 31;
 
 /// Tries what could lead to `given`, of a row whose operations are `events`.
 pub fn deviation(
-    job: &Job,
+    job: &BoundOp,
     row: usize,
     (events, codes): (&[Event], &[u32]),
     given: &[u32],

@@ -23,12 +23,12 @@ pub use prepare::{OperationTensors, PreparedOperation};
 pub use suggest::Fit;
 pub use sweep::{SWEEP, Sweep};
 
+use super::choices::{EngineChoice, Strictness};
 use super::command_line::{Verb, option};
-use super::fields::{Argument, Fields, fields};
-use super::request::MAX_MISMATCHES;
+use super::fields::{Argument, RequestFields, fields};
+use super::product::MAX_MISMATCHES;
 use super::source::Source;
 use super::span::Span;
-use super::words::{EngineChoice, Strictness};
 use crate::num::{F32, Format};
 use crate::ops::Layout;
 use crate::role::Role;
@@ -128,16 +128,16 @@ macro_rules! judging {
     ($($field:ident,)*) => {
         impl Operation {
             /// How the result is judged.
-            pub(super) fn judging(&self) -> Fields {
-                Fields {
+            pub(super) fn judging(&self) -> RequestFields {
+                RequestFields {
                     $($field: self.$field.clone(),)*
-                    ..Fields::default()
+                    ..RequestFields::default()
                 }
             }
 
             /// The same, judged so; values that are the default are left out.
             #[must_use]
-            pub fn judged_as(self, fields: &Fields) -> Operation {
+            pub fn judged_as(self, fields: &RequestFields) -> Operation {
                 let any = |word: &Option<Strictness>| word.filter(|word| *word == Strictness::Any);
                 let listed = fields.max_mismatches;
                 let judged = Operation {

@@ -5,22 +5,22 @@ use std::ops::Range;
 use super::Operation;
 use crate::check::error::CheckError;
 use crate::check::part::Part;
+use crate::check::product::Selection;
 use crate::check::progress::Progress;
-use crate::check::request::Scope;
 use crate::emu::Element;
-use crate::ops::Job;
+use crate::ops::BoundOp;
 use crate::sample::Region;
 
 impl Operation {
     /// Which part of the result is compared.
-    pub(in crate::check) fn scope(&self) -> Result<Scope, CheckError> {
+    pub(in crate::check) fn selection(&self) -> Result<Selection, CheckError> {
         let fields = self.judging();
         fields.validate()?;
-        let scope = fields.scope()?;
+        let selection = fields.selection()?;
         let excluded = ["sample", "rows", "cols", "region", "tree", "against"];
         match excluded.into_iter().find(|field| self.says(field)) {
             Some(field) if self.y_digest.is_some() => Err(CheckError::exclusive("y_digest", field)),
-            _ => Ok(scope),
+            _ => Ok(selection),
         }
     }
 }
@@ -36,7 +36,7 @@ const AT_ONCE: usize = 1 << 16;
 /// Computes what a part needs, and hands over its elements.
 pub(super) fn compute(
     part: &Part,
-    job: &Job,
+    job: &BoundOp,
     progress: &dyn Progress,
     sink: &mut dyn FnMut(&[Element], &[u64]),
 ) {

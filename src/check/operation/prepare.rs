@@ -2,13 +2,13 @@
 
 use super::Operation;
 use super::bound::{BoundOperation, chosen};
-use crate::check::any_request::Request;
 use crate::check::error::CheckError;
 use crate::check::reader::{Array, Reader, read_float};
+use crate::check::request::Request;
 use crate::check::source::Source;
 use crate::io::Files;
 use crate::num::Format;
-use crate::ops::{Inputs, Job, OpError, Variant};
+use crate::ops::{BoundOp, Inputs, OpError, Variant};
 use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
 
@@ -81,8 +81,8 @@ impl PreparedOperation {
         let (variant, _) = request.variant()?;
         request.used(&variant.rule)?;
         request.parameters()?;
-        request.scope()?;
-        Request::from(request.clone()).claimed()?;
+        request.selection()?;
+        Request::from(request.clone()).expected()?;
         let mut from = Reader::new(files, memory.into_iter().collect());
         let mut read = |role: Role, source: &Source, stated: Option<Format>| {
             read_float(
@@ -142,13 +142,13 @@ impl PreparedOperation {
     }
 
     /// The operation as it is to be computed.
-    pub fn job(&self) -> Job<'_> {
+    pub fn job(&self) -> BoundOp<'_> {
         let job = self.bound.job(&operands(&self.arrays));
         job.expect("checked when it was prepared")
     }
 
     /// The operation by another of its variants; none if it does not compute such arrays.
-    pub(super) fn by<T>(&self, variant: &Variant, use_it: impl FnOnce(&Job) -> T) -> Option<T> {
+    pub(super) fn by<T>(&self, variant: &Variant, use_it: impl FnOnce(&BoundOp) -> T) -> Option<T> {
         let arch = self.request().arch.as_deref();
         let chosen = chosen(&variant.rule, arch, format_of(&self.arrays)).ok()?;
         let inputs = operands(&self.arrays);

@@ -4,12 +4,12 @@ use super::PreparedOperation;
 use super::deviation::deviation;
 use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use crate::check::any_request::Request;
 use crate::check::error::CheckError;
 use crate::check::judge::Judge;
 use crate::check::part::Part;
 use crate::check::progress::Progress;
 use crate::check::reader::Array;
+use crate::check::request::Request;
 use crate::check::subject::{Diagnosed, Explained, Subject};
 use crate::commit::{Along, CommittedRule};
 use crate::emu::{Band, Element, shape_text};
@@ -143,8 +143,8 @@ impl PreparedOperation {
         let width = 2 * job.format.bytes();
         let captured = self.given().map(|y| row_of(y, row));
         let given = captured.as_ref().map(|row| u64::from(row[column]));
-        let policy = self.reported_request().policy();
-        let same = given.map(|given| policy.accepts(job.format, code, given));
+        let tolerance = self.reported_request().tolerance();
+        let same = given.map(|given| tolerance.accepts(job.format, code, given));
         let deviation = match &captured {
             Some(given) if same == Some(false) => {
                 Some(deviation(&job, row, (&events, &codes), given))

@@ -3,14 +3,14 @@
 use super::part::compute;
 use super::run::row_of;
 use super::{Operation, PreparedOperation};
-use crate::check::any_request::Request;
 use crate::check::committed::read_commitment;
 use crate::check::error::CheckError;
 use crate::check::part::Part;
+use crate::check::request::Request;
 use crate::check::subject::{Diagnosed, Subject};
 use crate::deadline;
-use crate::ops::{self, Job, Variant};
-use crate::report::{Cause, Comparison, Differ, grouped};
+use crate::ops::{self, BoundOp, Variant};
+use crate::report::{Cause, Comparator, Comparison, grouped};
 use crate::sample::Region;
 
 /// Rows that a variant is tried on before it is tried on all.
@@ -72,7 +72,7 @@ impl PreparedOperation {
             None => None,
         };
         let region = Region::of(&self.shape);
-        let part = self.bound.request.scope()?;
+        let part = self.bound.request.selection()?;
         let part = part.part_of(&region, drawn_by.as_deref())?;
         let fit = |variant: &'static Variant| {
             let fits = self.by(variant, |job| {
@@ -151,7 +151,7 @@ impl PreparedOperation {
     /// How many elements were compared, if all of them are as given.
     pub(super) fn fits(
         &self,
-        job: &Job,
+        job: &BoundOp,
         first: Option<&Vec<usize>>,
         part: Option<&Part>,
     ) -> Option<usize> {
@@ -159,8 +159,8 @@ impl PreparedOperation {
         if job.shape != y.shape() || job.format != y.format() {
             return None;
         }
-        let policy = self.reported_request().policy();
-        let mut differ = Differ::new(y, policy, 0);
+        let tolerance = self.reported_request().tolerance();
+        let mut differ = Comparator::new(y, tolerance, 0);
         if let Some(part) = part {
             compute(part, job, &(), &mut |elements, codes| {
                 differ.compare_some(elements, codes);
@@ -179,7 +179,7 @@ impl PreparedOperation {
         });
         let step = rows.div_ceil(ROWS).max(1);
         let accepts =
-            |(code, given): (u32, u32)| policy.accepts(job.format, code.into(), given.into());
+            |(code, given): (u32, u32)| tolerance.accepts(job.format, code.into(), given.into());
         for row in named.into_iter().chain((0..rows).step_by(step)) {
             if !job.row(row).into_iter().zip(row_of(y, row)).all(accepts) {
                 return None;

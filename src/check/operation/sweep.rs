@@ -12,7 +12,7 @@ use crate::deadline::interruptible;
 use crate::emu::Engine;
 use crate::io::hex;
 use crate::num::Format;
-use crate::ops::{Inputs, Job, Means, Parameters, Rule};
+use crate::ops::{BoundOp, ExecContext, Inputs, Parameters, Rule};
 use crate::report::Tool;
 use crate::tensor::Tensor;
 
@@ -122,13 +122,13 @@ fn digest(rule: &Rule, engine: Engine<'static>, block: u8, progress: &dyn Progre
     let patterns = (first..=first + (BLOCK - 1)).flat_map(u32::to_le_bytes);
     let shape = vec![1 << 12, 1 << 12];
     let x = Tensor::from_payload(Format::Fp32, shape, patterns.collect::<Vec<u8>>());
-    let means = Means {
+    let means = ExecContext {
         arithmetic: None,
         engine,
     };
     let inputs = Inputs::from([("x", &x)]);
     let parameters = Parameters::default();
-    let job = Job::new(rule, &inputs, &parameters, means).expect("a function of one number");
+    let job = BoundOp::new(rule, &inputs, &parameters, means).expect("a function of one number");
     let mut hash = Sha256::new();
     job.run(&|elements| progress.advance(elements), |band| {
         hash.update(band.payload);

@@ -118,7 +118,7 @@ fn fields_that_need_another() {
         {"accumulation": "fast"} | accumulation | kernel | {"kernel": "words"}
         {"multiprocessors": 8} | multiprocessors | kernel | {"kernel_table": "t.json"}
         {"rotation": 1} | rotation | kernel | {"kernel": "words"}
-        {"whole_tail": true} | whole_tail | kernel | {"kernel": "words"}
+        {"whole_remainder": true} | whole_remainder | kernel | {"kernel": "words"}
         {"workspace": 8} | workspace | kernel_table | {"kernel_table": "t.json"}
         "#,
     );
@@ -132,8 +132,8 @@ fn fields_that_need_another() {
         );
         check_of(&fields).unwrap_or_else(|error| panic!("{fields}: {error}"));
     }
-    // Said, but that it is wrong.
-    check_of(&json!({"whole_tail": false, "tree": false})).expect("nothing");
+    // Sourced, but that it is wrong.
+    check_of(&json!({"whole_remainder": false, "tree": false})).expect("nothing");
 }
 
 /// A document has the fields that differ from their default, and no others.
@@ -145,10 +145,10 @@ fn what_is_asked_is_written_alike() {
         json!({"nan": "any"}),
         json!({"zero": "any", "max_mismatches": 3}),
         json!({"tf32_input": "exact", "transpose_a": true, "transpose_b": true}),
-        json!({"no_causes": true, "no_discrimination": true}),
+        json!({"no_causes": true, "no_ambiguity": true}),
         json!({"tree": true, "block_rows": 2}),
         json!({"rows": "0..2", "cols": "1..", "sample": 3, "seed": 1}),
-        json!({"kernel_table": "t.json", "workspace": 8, "multiprocessors": 3, "whole_tail": true}),
+        json!({"kernel_table": "t.json", "workspace": 8, "multiprocessors": 3, "whole_remainder": true}),
         json!({"schedule": "cublas-sm80", "tile_k": 64, "alpha": 2, "beta": 0, "c": "c.npy"}),
         json!({"scale_a": "x.npy", "scale_b": "y.npy", "scale_block": 32, "scale_dtype": "ue8m0"}),
     ] {
@@ -169,7 +169,7 @@ fn what_is_asked_is_written_alike() {
 fn options_of_a_command() {
     let check = check_of(&json!({
         "rows": "0..2", "cols": "1..", "sample": 3, "seed": 1, "nan": "any", "zero": "any", "max_mismatches": 3,
-        "no_causes": true, "no_discrimination": true, "engine": "exact", "c": "c.npy", "transpose_a": true,
+        "no_causes": true, "no_ambiguity": true, "engine": "exact", "c": "c.npy", "transpose_a": true,
     }));
     let check = check.expect("a check");
     let words = |verb: Verb, check: &Check| -> Vec<String> {
@@ -187,7 +187,7 @@ fn options_of_a_command() {
         "--zero",
         "--max-mismatches",
         "--no-causes",
-        "--no-discrimination",
+        "--no-ambiguity",
     ];
     for (verb, name) in [
         (Verb::Check, "check"),

@@ -62,10 +62,10 @@ fn run(check: &Check, tensors: Tensors) -> Report {
 fn as_much_is_done_as_was_promised() {
     let shape = [37, 70, 24];
     for engine in [EngineChoice::Fast, EngineChoice::Exact] {
-        for (scope, elements) in [
-            (Scope::default(), 37 * 70),
+        for (selection, elements) in [
+            (Selection::default(), 37 * 70),
             (
-                Scope {
+                Selection {
                     rows: "3..12".parse().unwrap(),
                     columns: "60..".parse().unwrap(),
                     sample: None,
@@ -73,25 +73,25 @@ fn as_much_is_done_as_was_promised() {
                 9 * 10,
             ),
             (
-                Scope {
+                Selection {
                     sample: Some(Draw {
                         elements: 50,
                         seed: Seed::Number(3),
                     }),
-                    ..Scope::default()
+                    ..Selection::default()
                 },
                 50,
             ),
         ] {
             let mut check = Check::in_memory("a100", Format::Fp16);
-            let all = scope.is_all();
-            (check.engine, check.scope) = (engine, scope);
+            let all = selection.is_all();
+            (check.engine, check.selection) = (engine, selection);
             let tensors = product(Format::Fp16, shape);
             let prepared = Prepared::from_tensors(&check, tensors).expect("a check");
             let counted = Counted::default();
             prepared.run(&counted).expect("a verdict");
             let counted = counted.counts();
-            assert_eq!(counted, [elements * 24; 2], "{:?}", check.scope);
+            assert_eq!(counted, [elements * 24; 2], "{:?}", check.selection);
             if all {
                 // A tile of 64 is padded with zeros, which are multiplied, too.
                 check.schedule = ScheduleRequest::preset("cutlass-sm90", &Overrides::default());
@@ -111,14 +111,11 @@ fn as_much_is_done_as_was_promised() {
 fn what_an_agreement_proves() {
     let mut check = Check::in_memory("a100", Format::Fp16);
     let report = run(&check, product(Format::Fp16, [4, 4, 16]));
-    let discrimination = report.discrimination.as_ref().expect("D agrees");
-    assert_eq!(discrimination.elements, 16);
+    let ambiguity = report.ambiguity.as_ref().expect("D agrees");
+    assert_eq!(ambiguity.elements, 16);
     // Three phases alone of each of Tenstorrent's units take no upper slices.
-    assert_eq!(
-        discrimination.others,
-        discrimination.same.len() as u64 + 2 + 6
-    );
-    let names: Vec<&str> = discrimination
+    assert_eq!(ambiguity.others, ambiguity.same.len() as u64 + 2 + 6);
+    let names: Vec<&str> = ambiguity
         .same
         .iter()
         .map(|one| one.architecture.as_str())
@@ -128,7 +125,7 @@ fn what_an_agreement_proves() {
     }
     assert!(!names.contains(&"rdna3"));
     assert!(
-        discrimination
+        ambiguity
             .same
             .iter()
             .all(|one| one.sha256 != model_of(&report).sha256)
@@ -143,7 +140,7 @@ fn what_an_agreement_proves() {
             check.operands.arrays.insert(Role::C, Source::Memory);
             tensors = tensors.with(Role::C, c);
         }
-        run(&check, tensors).discrimination.expect("D agrees")
+        run(&check, tensors).ambiguity.expect("D agrees")
     };
     let zeros = tensor(Format::Fp32, [4, 4], |_, _| 0);
     let (with_c, without) = (rounded(Some(zeros)), rounded(None));
@@ -152,10 +149,10 @@ fn what_an_agreement_proves() {
         let mut same = without.same.iter();
         assert!(same.any(|one| one.accumulator == accumulator));
     }
-    check.discrimination = false;
+    check.ambiguity = false;
     assert!(
         run(&check, product(Format::Fp16, [4, 4, 16]))
-            .discrimination
+            .ambiguity
             .is_none()
     );
 
@@ -169,10 +166,8 @@ fn what_an_agreement_proves() {
     );
     let report = run(&Check::in_memory("h100", Format::Fp16), tensors);
     assert_eq!(report.verdict, Verdict::Identical);
-    let discrimination = report.discrimination.expect("D agrees");
-    assert!(
-        discrimination.elements == 1 && (discrimination.same.len() as u64) <= discrimination.others
-    );
+    let ambiguity = report.ambiguity.expect("D agrees");
+    assert!(ambiguity.elements == 1 && (ambiguity.same.len() as u64) <= ambiguity.others);
 }
 
 /// Without products every arithmetic gives the same bits, and a report states nothing of others.
@@ -185,7 +180,7 @@ fn nothing_is_told_of_no_products() {
     let tensors = Tensors::of(empty(vec![3, 0]), empty(vec![0, 2]), zeros);
     let report = run(&check, tensors);
     assert_eq!(
-        (report.verdict, report.discrimination),
+        (report.verdict, report.ambiguity),
         (Verdict::Identical, None)
     );
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 
 use crate::check::{
-    CheckError, EngineChoice, Field, Fields, Source, Span, Strictness, Tf32Input, product_fields,
+    CheckError, EngineChoice, Field, RequestFields, Source, Span, Strictness, Tf32Input,
+    product_fields,
 };
 use crate::cli::values::{
     accumulator_format, any_float, arch_names, instruction_names, operand_format, result_format,
@@ -16,7 +17,7 @@ use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::emu::step::Reload;
-use crate::kernel::{Accumulation, Partition, Scheme};
+use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
 
 /// A struct of options for every group of fields.
@@ -42,7 +43,7 @@ macro_rules! options {
 
             impl $group {
                 /// Sets the fields of a request.
-                pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
+                pub fn fill(&self, fields: &mut RequestFields) -> Result<(), CheckError> {
                     $(
                         let word = self.$name.clone();
                         let value = word.map(|word| <$kind>::of_word(stringify!($name), word));

@@ -9,12 +9,12 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::fields::{JudgeArgs, LayoutArgs, ModelArgs, Unsaid};
+pub use self::fields::{JudgeArgs, KernelHints, LayoutArgs, ModelArgs};
 pub use self::operation::{
     JudgedOperation, OperationArgs, OperationHint, ParameterArgs, RuleArgs, WholeOperation,
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
-use crate::batch::Policy;
+use crate::batch::AdmissionPolicy;
 use crate::check::{CheckError, Request, Source, Subject, option};
 use crate::cli::show;
 use crate::identify::IdentifyError;
@@ -45,14 +45,14 @@ impl MemoryArgs {
     }
 
     /// The same within a policy's limits.
-    pub fn files_under(&self, policy: Option<&Policy>) -> Files {
+    pub fn files_under(&self, policy: Option<&AdmissionPolicy>) -> Files {
         let privacy = if self.private {
             Privacy::Private
         } else {
             Privacy::Auto
         };
         let own = self.max_memory.unwrap_or(Limits::default().max_bytes);
-        Policy::files(policy, privacy, own)
+        AdmissionPolicy::files(policy, privacy, own)
     }
 
     /// A request with its files read.
@@ -112,7 +112,7 @@ pub trait RequestArgs: Args {
 
 /// An error of a check or a search in terms of options.
 pub fn in_options<T>(result: Result<T, impl Into<IdentifyError>>) -> Result<T> {
-    result.map_err(|error| anyhow::Error::msg(error.into().in_words(option)))
+    result.map_err(|error| anyhow::Error::msg(error.into().describe(option)))
 }
 
 /// The same for a request: an operation's arrays are named, and have no options.
@@ -132,5 +132,5 @@ pub fn in_operation_options<T>(result: Result<T, CheckError>) -> Result<T> {
         }
         other => option(other),
     };
-    result.map_err(|error| anyhow::Error::msg(error.in_words(name)))
+    result.map_err(|error| anyhow::Error::msg(error.describe(name)))
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use super::{JudgeArgs, RequestArgs};
-use crate::check::{EngineChoice, Fields, Operation, Request, Source, option};
+use crate::check::{EngineChoice, Operation, Request, RequestFields, Source, option};
 use crate::cli::values::{any_format, word};
 use crate::num::{F32, Format};
 use crate::ops::{self, Layout};
@@ -228,7 +228,7 @@ impl RequestArgs for JudgedOperation {
 
     fn request(&self) -> Result<Request> {
         let operation = self.whole.operation.request(&self.whole.rule)?;
-        let mut fields = Fields::default();
+        let mut fields = RequestFields::default();
         super::in_options(self.judge.fill(&mut fields))?;
         Ok(Request::from(Operation {
             y_digest: self.y_digest.clone(),

@@ -6,11 +6,11 @@ use anyhow::Result;
 use clap::Args;
 
 use super::fields::{
-    CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, LayoutArgs, MatrixArgs, ModelArgs,
-    PresetArgs, ResultArgs, Unsaid,
+    CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, KernelHints, LayoutArgs,
+    MatrixArgs, ModelArgs, PresetArgs, ResultArgs,
 };
 use super::{in_options, source};
-use crate::check::{Check, CheckError, Fields, Operands};
+use crate::check::{Check, CheckError, Operands, RequestFields};
 use crate::num::Format;
 
 /// A struct of groups that are filled one after another.
@@ -25,7 +25,7 @@ macro_rules! groups {
 
             impl $all {
                 /// Sets the fields of a request.
-                pub fn fill(&self, fields: &mut Fields) -> Result<(), CheckError> {
+                pub fn fill(&self, fields: &mut RequestFields) -> Result<(), CheckError> {
                     $(self.$group.fill(fields)?;)*
                     Ok(())
                 }
@@ -51,7 +51,7 @@ groups! {
     /// What a library says of its kernel, and what it leaves open.
     LibraryArgs {
         kernel: KernelArgs,
-        open: Unsaid,
+        open: KernelHints,
     }
 
     /// Which product: what every command that replays is told.
@@ -74,7 +74,7 @@ groups! {
 impl OperandArgs {
     /// The operands, for commands without a schedule.
     pub fn operands(&self) -> Result<Operands, CheckError> {
-        let mut fields = Fields::default();
+        let mut fields = RequestFields::default();
         self.fill(&mut fields)?;
         if fields.scale_a.is_some() != fields.scale_b.is_some() {
             let reason = "`scale_a` and `scale_b` must be given together";
@@ -85,16 +85,20 @@ impl OperandArgs {
 }
 
 impl ProductArgs {
-    pub fn fields(&self) -> Result<Fields, CheckError> {
-        let mut fields = Fields::default();
+    pub fn fields(&self) -> Result<RequestFields, CheckError> {
+        let mut fields = RequestFields::default();
         self.fill(&mut fields)?;
         fields.formats_of_files(&())?;
         Ok(fields)
     }
 
     /// The same, with a D and its format.
-    pub fn naming(&self, d: Option<&Path>, d_dtype: Option<Format>) -> Result<Fields, CheckError> {
-        Ok(Fields {
+    pub fn naming(
+        &self,
+        d: Option<&Path>,
+        d_dtype: Option<Format>,
+    ) -> Result<RequestFields, CheckError> {
+        Ok(RequestFields {
             d: d.map(|d| source("d", d)).transpose()?,
             d_dtype,
             ..self.fields()?
@@ -103,13 +107,13 @@ impl ProductArgs {
 }
 
 impl CheckArgs {
-    pub fn fields(&self) -> Result<Fields, CheckError> {
+    pub fn fields(&self) -> Result<RequestFields, CheckError> {
         if self.captured.d.is_none() && self.result.d_digest.is_none() {
             let reason = "D.npy is missing: name the captured D after A and B, or give the SHA-256 of its payload with \
                           `d_digest`";
             return Err(CheckError::request("d", reason));
         }
-        let mut fields = Fields::default();
+        let mut fields = RequestFields::default();
         self.fill(&mut fields)?;
         fields.formats_of_files(&())?;
         Ok(fields)
@@ -121,8 +125,8 @@ impl CheckArgs {
 }
 
 /// The fields of a model and a schedule, without operands.
-pub fn arithmetic(model: &ModelArgs, schedule: &ScheduleArgs) -> Result<Fields, CheckError> {
-    let mut fields = Fields::default();
+pub fn arithmetic(model: &ModelArgs, schedule: &ScheduleArgs) -> Result<RequestFields, CheckError> {
+    let mut fields = RequestFields::default();
     model.fill(&mut fields)?;
     schedule.fill(&mut fields)?;
     Ok(fields)

@@ -8,14 +8,14 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use super::args::{Unsaid, in_options};
+use super::args::{KernelHints, in_options};
 use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
-use crate::check::Fields;
-use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
-use crate::kernel::{
+use crate::check::RequestFields;
+use crate::gemm_library::{
     self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
 };
+use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
 use crate::num::Format;
 
 commands! {
@@ -120,7 +120,7 @@ impl Explain {
         if let Some(path) = &self.log {
             return self.log(path);
         }
-        let reading = kernel::read(self.text.as_deref().expect("clap asks for one"))?;
+        let reading = gemm_library::read(self.text.as_deref().expect("clap asks for one"))?;
         show::either(self.json, &reading, |out| text::explained(&reading, out))
     }
 
@@ -130,8 +130,8 @@ impl Explain {
         let text = String::from_utf8_lossy(&bytes);
         let options = Options::default();
         let mut rows = Vec::new();
-        for (line, launch) in kernel::launches(&text) {
-            let reading = kernel::read(launch);
+        for (line, launch) in gemm_library::launches(&text) {
+            let reading = gemm_library::read(launch);
             let plan = match reading.as_ref().map(|reading| (reading, reading.product)) {
                 Err(error) => Err(error.to_string()),
                 Ok((_, None)) => Err("the line does not state the product's shape".into()),
@@ -222,7 +222,7 @@ impl PlanArgs {
 
     fn reading(&self, options: &mut Options) -> Result<KernelReading> {
         let Some(path) = &self.kernel_table else {
-            return Ok(kernel::read(
+            return Ok(gemm_library::read(
                 self.text.as_deref().expect("clap asks for one"),
             )?);
         };
@@ -292,7 +292,10 @@ pub struct Same {
 impl Same {
     pub fn run(self) -> Result<Ending> {
         let options = self.open.options()?;
-        let readings = [kernel::read(&self.one)?, kernel::read(&self.other)?];
+        let readings = [
+            gemm_library::read(&self.one)?,
+            gemm_library::read(&self.other)?,
+        ];
         let stated = readings.iter().find_map(|reading| reading.product);
         let Some(shape) = self.shape.or(stated) else {
             bail!("neither text states the product's shape; give --shape MxNxK");
@@ -301,7 +304,7 @@ impl Same {
             .each_ref()
             .map(|reading| reading.plan(&shape, &options));
         let plans = [one.map_err(kernel_error)?, other.map_err(kernel_error)?];
-        let differing = kernel::differing(&readings, &plans, self.open.gpu())?;
+        let differing = gemm_library::differing(&readings, &plans, self.open.gpu())?;
         let same = differing.is_empty();
         let document = json!({ "same_bits": same, "differing": differing });
         show::either(self.json, &document, |out| {
@@ -351,7 +354,7 @@ struct OpenArgs {
     instruction_k: Option<usize>,
 
     #[command(flatten)]
-    unsaid: Unsaid,
+    unsaid: KernelHints,
 }
 
 impl OpenArgs {
@@ -361,7 +364,7 @@ impl OpenArgs {
     }
 
     fn options(&self) -> Result<Options> {
-        let mut fields = Fields {
+        let mut fields = RequestFields {
             arch: self.arch.clone(),
             dtype: self.dtype,
             dtype_b: self.dtype_b,
@@ -369,7 +372,7 @@ impl OpenArgs {
             split_k: self.split_k,
             tile_k: self.tile_k,
             instruction_k: self.instruction_k,
-            ..Fields::default()
+            ..RequestFields::default()
         };
         let options = self.unsaid.fill(&mut fields);
         in_options(options.and_then(|()| fields.kernel_options()))

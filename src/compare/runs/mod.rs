@@ -12,7 +12,7 @@ mod step;
 
 use std::path::PathBuf;
 
-use crate::batch::{BatchError, Policy};
+use crate::batch::{AdmissionPolicy, BatchError};
 use crate::identify::{IdentifyError, Limits, Schedules};
 
 /// Two runs, left and right.
@@ -21,7 +21,7 @@ pub struct CompareRuns {
     /// Manifests, or folders of cases.
     pub runs: [PathBuf; 2],
     /// What the cases may say, where their author is not trusted.
-    pub policy: Option<Policy>,
+    pub policy: Option<AdmissionPolicy>,
     /// How many steps that begin a difference are searched.
     pub explain: usize,
     pub schedules: Schedules,

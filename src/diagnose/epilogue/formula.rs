@@ -95,7 +95,7 @@ impl Formula {
         let same = |y: f32| {
             let code = case.replay.convert(u64::from(y.to_bits()));
             let format = case.replay.format();
-            case.policy.accepts(format, code, point.given)
+            case.tolerance.accepts(format, code, point.given)
         };
         let y = match self.function {
             None if !self.is_loose() => return same(x).then_some(true),

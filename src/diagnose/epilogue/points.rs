@@ -3,7 +3,7 @@
 use super::super::Case;
 use super::super::estimate::value;
 use super::super::trial::{SPENT, Trial};
-use crate::emu::schedule::{Kernel, Values};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, convert_exact};
 
@@ -69,7 +69,7 @@ impl Points {
                 if kernel.spec.scales.is_some() || epilogue.function.is_some() {
                     return Err("the schedule has its own epilogue");
                 }
-                Some(Kernel::new(kernel.spec, &neutral, &problem))
+                Some(BoundSchedule::new(kernel.spec, &neutral, &problem))
             }
         };
         let (at, whole) = elements(&problem);

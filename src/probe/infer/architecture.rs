@@ -66,7 +66,7 @@ pub fn architecture(suite: &Suite, found: &Explained, describe: &Describe) -> Ar
             "Inferred by replaying {} directed probes. It gives every answer; another kind of unit would show only \
              where a probe tests for it. {}",
             suite.cases.len(),
-            coverage.in_words()
+            coverage.describe()
         ))
         .chain(also)
         .collect(),

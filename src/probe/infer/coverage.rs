@@ -94,7 +94,7 @@ impl std::fmt::Display for Distances {
 
 impl Coverage {
     /// How far apart terms lay, or how far sums went.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         match &self.sums {
             Some(sums) => sums.to_string(),
             None => format!(

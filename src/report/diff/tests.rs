@@ -42,14 +42,14 @@ fn payload(codes: &[u64]) -> Vec<u8> {
 /// The same figures, whether D comes whole, by rows or by elements; of parts of it those of the parts.
 #[test]
 fn figures_of_a_comparison() {
-    let policy = Policy {
+    let policy = Tolerance {
         any_nan: true,
         any_zero: false,
     };
     let tensor = |codes: &[u64]| Tensor::from_codes(Format::Fp32, vec![2, 3, 4], codes);
     let (given, reproduced) = (tensor(&given()), reproduced());
     let by_rows = |bands: &[(usize, usize)], keep: usize| {
-        let mut differ = Differ::new(&given, policy, keep);
+        let mut differ = Comparator::new(&given, policy, keep);
         for &(first, end) in bands {
             let payload = payload(&reproduced[first * 4..end * 4]);
             differ.compare(&Band {
@@ -88,7 +88,7 @@ fn figures_of_a_comparison() {
     ] {
         assert_eq!(written(&by_rows(bands, 3)), written(&whole));
     }
-    let mut differ = Differ::new(&given, policy, 3);
+    let mut differ = Comparator::new(&given, policy, 3);
     let elements: Vec<_> = (0..24)
         .map(|i| Element {
             batch: i / 12,
@@ -106,7 +106,7 @@ fn figures_of_a_comparison() {
     assert_eq!((part.rows_touched, part.columns_touched), (2, 2));
     assert_eq!(part.mismatch_percent, 37.5);
     assert_eq!(part.largest.expect("numbers").index, [0, 1, 1]);
-    let exact = Differ::new(&given, Policy::default(), 3);
+    let exact = Comparator::new(&given, Tolerance::default(), 3);
     let mut exact = exact.mapping(true).counting(Some(LayoutKind::MmaM16n8));
     exact.compare(&Band {
         first_row: 3,

@@ -439,7 +439,7 @@ impl By {
             Some(format) => format!(", rounded to {format}"),
             None => String::new(),
         };
-        format!("{}{rounded} gives {gives}", self.model.in_words())
+        format!("{}{rounded} gives {gives}", self.model.describe())
     }
 }
 

@@ -177,7 +177,7 @@ fn touched(units: &Units) -> String {
 
 impl Gathered {
     /// `480 of 500 mismatches lie at row mod 8 = 3`
-    pub fn in_words(&self, mismatches: u64) -> String {
+    pub fn describe(&self, mismatches: u64) -> String {
         let counts = &self.counts;
         let mut named = largest(counts, self.period);
         named.retain(|&i| counts[i] * self.period as u64 >= 4 * mismatches);

@@ -6,7 +6,9 @@ use super::{Item, Section, Tone, View};
 use crate::emu::schedule::{Parts, SliceLength};
 use crate::emu::step::Step;
 use crate::num::decimal;
-use crate::report::{Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelWords};
+use crate::report::{
+    Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelDescription,
+};
 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
@@ -204,7 +206,7 @@ impl Identification {
     fn line(&self, line: &Line) -> Item {
         let first = &self.fits[line.fits[0]];
         let kernel = line.kernel();
-        let kernel = kernel.iter().flat_map(KernelWords::lines);
+        let kernel = kernel.iter().flat_map(KernelDescription::lines);
         let mut under: Vec<_> = kernel
             .map(|(how, what)| Item::new(format!("{how}: {what}")))
             .collect();
@@ -406,7 +408,7 @@ impl Identified {
     }
 
     /// `ampere mma under cutlass-sm80 (tile_k 64)`
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let chain = if self.schedule.is_none() {
             ", one chain over K"
         } else {
@@ -425,6 +427,6 @@ impl Identified {
             Step::Sliced(step) => step.blocks.map(|blocks| blocks.summary()),
             _ => None,
         };
-        format!("{}{rounded}{}", a.in_words(), blocks.unwrap_or_default())
+        format!("{}{rounded}{}", a.describe(), blocks.unwrap_or_default())
     }
 }

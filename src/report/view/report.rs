@@ -6,7 +6,7 @@ use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
-    Alike, EngineUsed, Merged, Outcome, ProductRule, Report, Rule, Scheduled, SignedParts, Unit,
+    EngineUsed, Merged, Outcome, ProductRule, Report, Rule, SameBits, Scheduled, SignedParts, Unit,
     Verdict,
 };
 use crate::role::Role;
@@ -245,7 +245,7 @@ impl Report {
     /// Which units share the arithmetic that judged, and which other arithmetics these data do not distinguish from it.
     fn ambiguity(&self) -> Option<Fact> {
         let rule = self.rule.product()?;
-        let found = self.discrimination.as_ref()?;
+        let found = self.ambiguity.as_ref()?;
         let own = format!("{} {}", rule.model.architecture, rule.model.instruction);
         let unit = |unit: &Unit| format!("{} {}", unit.architecture, unit.instruction);
         let mut units: Vec<String> = found.shared.iter().map(unit).collect();
@@ -351,9 +351,9 @@ fn choice(rule: &ProductRule) -> Option<String> {
 }
 
 /// `one, another and 3 others`
-fn named(alike: &[Alike], rule: &ProductRule) -> String {
+fn named(alike: &[SameBits], rule: &ProductRule) -> String {
     const NAMED: usize = 4;
-    let name = |alike: &Alike| {
+    let name = |alike: &SameBits| {
         if alike.accumulator == rule.model.arithmetic.accumulator {
             format!("{} {}", alike.architecture, alike.instruction)
         } else {

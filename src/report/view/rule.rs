@@ -8,8 +8,8 @@ use super::{Constant, Digest, Fact, Section, Tone, View};
 use crate::emu::{Evidence, shape_text};
 use crate::num::Format;
 use crate::report::{
-    self, Conversion, Factor, Factors, KernelWords, Model, ModelFile, Product, ProductRule, Rule,
-    Scheduled, ScheduledConstant, Tool, VariantRule, Verdict,
+    self, Conversion, Factor, Factors, KernelDescription, Model, ModelFile, Product, ProductRule,
+    Rule, Scheduled, ScheduledConstant, Tool, VariantRule, Verdict,
 };
 
 impl Rule {
@@ -117,7 +117,7 @@ impl Model {
             "{} {}, {}{conversion}",
             self.architecture,
             self.instruction,
-            self.arithmetic.in_words()
+            self.arithmetic.describe()
         )
     }
 
@@ -217,7 +217,7 @@ impl Factors {
     }
 }
 
-impl KernelWords {
+impl KernelDescription {
     /// Settings by how they are known, assumptions and notes: one line each.
     pub fn lines(&self) -> Vec<(&str, String)> {
         let mut lines: Vec<(&str, String)> = Vec::new();
@@ -242,7 +242,7 @@ impl KernelWords {
 }
 
 /// What a library's text says of the kernel, and how each part is known.
-fn kernel_facts(kernel: &KernelWords) -> Vec<Fact> {
+fn kernel_facts(kernel: &KernelDescription) -> Vec<Fact> {
     let place = kernel.place.as_ref().or(kernel.text.as_ref());
     let place = place.map_or(String::new(), |place| format!(" ({place})"));
     let order = format!("{}: {}", kernel.family, kernel.order);

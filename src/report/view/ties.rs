@@ -3,7 +3,7 @@
 
 use super::phrase::listed;
 use crate::emu::schedule::Overrides;
-use crate::report::{Identification, Identified, IdentifiedSchedule, KernelWords, Named};
+use crate::report::{Identification, Identified, IdentifiedSchedule, KernelDescription, Named};
 
 /// Arithmetics for the same formats that fit under the same kernels.
 pub struct Tie<'a> {
@@ -16,7 +16,7 @@ pub struct Line<'a> {
     /// None if it is one chain over K.
     schedule: Option<&'a IdentifiedSchedule>,
     /// The kernel's settings, except a number of slices that a search found.
-    kernel: Option<KernelWords>,
+    kernel: Option<KernelDescription>,
     variants: Vec<Variant>,
     /// Positions among the fits, ascending; of all arithmetics of the tie.
     pub fits: Vec<usize>,
@@ -111,7 +111,7 @@ impl<'a> Tie<'a> {
 
 impl Line<'_> {
     /// The kernel's settings, with all numbers of slices that were found.
-    pub fn kernel(&self) -> Option<KernelWords> {
+    pub fn kernel(&self) -> Option<KernelDescription> {
         let mut kernel = self.schedule?.kernel.clone()?;
         let slices = self.variants.iter().flat_map(|variant| &variant.slices);
         let slices: Vec<usize> = slices.copied().collect();
@@ -123,7 +123,11 @@ impl Line<'_> {
         Some(kernel)
     }
 
-    fn has(&self, schedule: Option<&IdentifiedSchedule>, kernel: Option<&KernelWords>) -> bool {
+    fn has(
+        &self,
+        schedule: Option<&IdentifiedSchedule>,
+        kernel: Option<&KernelDescription>,
+    ) -> bool {
         let name = |schedule: &IdentifiedSchedule| schedule.name.clone();
         self.schedule.map(name) == schedule.map(name) && self.kernel.as_ref() == kernel
     }
@@ -174,7 +178,7 @@ impl Identified {
 }
 
 /// A kernel's settings, without a number of slices that a search found.
-fn without_slices(kernel: &KernelWords) -> KernelWords {
+fn without_slices(kernel: &KernelDescription) -> KernelDescription {
     let mut kernel = kernel.clone();
     kernel.order.clear();
     kernel

@@ -2,7 +2,9 @@
 //! every plan of the catalogue; each passes its self-test.
 
 use serde_json::{Value, json};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Plan, Platform, Problem, Replay, accelerate};
+use tcverify::emu::{
+    Arithmetic, Catalogue, Engine, KernelConfig, Platform, Problem, Replay, accelerate,
+};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -19,17 +21,17 @@ enum Kind {
 }
 
 #[cfg(feature = "emulated-neon")]
-fn platforms(plan: &Plan) -> Vec<Platform> {
+fn platforms(plan: &KernelConfig) -> Vec<Platform> {
     let mut platforms = Platform::with_emulated();
     // The lanes of AVX512-FP16, where they are used.
-    if matches!(plan, Plan::Group(plan) if plan.has_half2_products()) {
+    if matches!(plan, KernelConfig::Group(plan) if plan.has_half2_products()) {
         platforms.push(Platform::portable_fp16());
     }
     platforms
 }
 
 #[cfg(not(feature = "emulated-neon"))]
-fn platforms(_: &Plan) -> Vec<Platform> {
+fn platforms(_: &KernelConfig) -> Vec<Platform> {
     Platform::available()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tcverify::emu::step::{Code, ExactDot, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Engine, Plan, accelerate};
+use tcverify::emu::{Arithmetic, Engine, KernelConfig, accelerate};
 use tcverify::num::{Format, Rounding, convert_exact};
 
 use super::case::{Case, Shape, product};
@@ -41,8 +41,7 @@ fn an_accumulator_and_sixteen_large_products_on_hopper() {
 fn sums_around_two_to_the_31st() {
     let mut sums = 0;
     for model in models::catalogue().into_iter().chain(models::made_up(2000)) {
-        let checked =
-            matches!(accelerate::plan(&model.arithmetic), Some(Plan::Group(plan)) if plan.checked);
+        let checked = matches!(accelerate::plan(&model.arithmetic), Some(KernelConfig::Group(plan)) if plan.checked);
         if let (Step::Fused(fused), true) = (&model.arithmetic.step, checked) {
             sums += around(&model, fused);
         }

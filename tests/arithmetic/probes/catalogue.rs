@@ -36,7 +36,7 @@ fn may_be_open(machine: &Arithmetic, finding: &Finding) -> bool {
         ("sticky_rne", "sparse_mask") => machine.a == Format::E2m1,
         // Below every result.
         ("block_dot", "zero_exponent") => finding.others.len() > 1,
-        // Means something for one format.
+        // ExecContext something for one format.
         ("sticky_rne", "ieee_top") => machine.a != Format::E4m3,
         // Modulo 2^32 it decides nothing, and of products without sign no sum ever comes back into range.
         ("integer_sum", "group") => {

@@ -315,7 +315,7 @@ fn a_missing_c_decides_the_sign_of_zero() {
 
 /// D of slices that do not reach the end of K is the product without that end.
 #[test]
-fn a_lost_tail_is_missing_from_d() {
+fn a_dropped_remainder_is_missing_from_d() {
     let unit = Unit::new("hopper", "wgmma", Bf16, Fp32);
     // 385 = 2 * (64 * 3) + 1.
     let product = draw(&unit, Wish::plain(shape(3, 4, 385), Kind::Normal));
@@ -323,7 +323,7 @@ fn a_lost_tail_is_missing_from_d() {
         slices: 3,
         workers: 1,
     };
-    let lost = closed("cublas-nvjet-lost-tail", open);
+    let lost = closed("cublas-nvjet-dropped-remainder", open);
     let meant = closed("cublas-nvjet-splitk", open);
     let mut cut = draw(&unit, Wish::plain(shape(3, 4, 384), Kind::Normal));
     cut.a = product

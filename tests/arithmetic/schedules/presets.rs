@@ -208,7 +208,7 @@ proofs! {
     cublas_sliced: "cublas-sliced",
     cublas_nvjet: "cublas-nvjet",
     cublas_nvjet_splitk: "cublas-nvjet-splitk",
-    cublas_nvjet_lost_tail: "cublas-nvjet-lost-tail",
+    cublas_nvjet_dropped_remainder: "cublas-nvjet-dropped-remainder",
     cublas_nvjet_fp8: "cublas-nvjet-fp8",
     cublas_nvjet_fp8_splitk: "cublas-nvjet-fp8-splitk",
     cublas_ada_fp8: "cublas-ada-fp8",

@@ -1,7 +1,7 @@
 //! A product with everything a schedule may want, and the library's answer to it.
 
 use tcverify::emu::schedule::{
-    Kernel, Per, Schedule, ScheduleSpec, Values, ZeroPoint, scale_shapes,
+    BoundSchedule, Per, Schedule, ScheduleSpec, Values, ZeroPoint, scale_shapes,
 };
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::num::Format;
@@ -256,14 +256,14 @@ impl Product {
     pub fn replay(&self, unit: &Unit, spec: &ScheduleSpec, engine: Engine) -> Vec<u64> {
         self.with(unit, spec, |problem, values| {
             let result = self.wish.result;
-            Kernel::check(spec, values, &unit.arithmetic, problem, result)
+            BoundSchedule::check(spec, values, &unit.arithmetic, problem, result)
                 .unwrap_or_else(|e| panic!("{}: {e}", unit.name));
             let replay = Replay {
                 problem: *problem,
                 arithmetic: &unit.arithmetic,
                 convert_to: Some(result),
                 engine,
-                kernel: Some(Kernel::new(spec, values, problem)),
+                kernel: Some(BoundSchedule::new(spec, values, problem)),
             };
             crate::support::case::codes(&replay.collect(&|_| {}))
         })

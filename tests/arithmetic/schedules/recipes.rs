@@ -4,9 +4,10 @@ use std::sync::atomic::{self, AtomicUsize};
 
 use rayon::prelude::*;
 use tcverify::emu::schedule::{
-    Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Function, Grain, GrainByK, Group,
-    Kernel, Level, Merge, Multiply, Order, Partials, Parts, Per, Raster, Residue, ResultScale,
-    ScaledAt, Scaling, ScheduleSpec, SliceLength, SplitTerms, Start, Term, TermRounding, WithoutC,
+    Addend, BiasAdded, BoundSchedule, Combine, Empty, Epilogue, Fold, FoldKind, Function, Grain,
+    GrainByK, Group, Level, Merge, Multiply, Order, Partials, Parts, Per, Raster, Residue,
+    ResultScale, ScaledAt, Scaling, ScheduleSpec, SliceLength, SplitTerms, Start, Term,
+    TermRounding, WithoutC,
 };
 use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Platform, Replay};
 use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int32, Tf32, Xf32};
@@ -313,7 +314,7 @@ fn agree(unit: &Unit, draw: usize) -> bool {
     let Shape { m, n, .. } = wish.shape;
     let batches = wish.shape.batch.unwrap_or(1);
     product.with(unit, &spec, |problem, values| {
-        let checked = Kernel::check(&spec, values, &unit.arithmetic, problem, wish.result);
+        let checked = BoundSchedule::check(&spec, values, &unit.arithmetic, problem, wish.result);
         match checked {
             Err(reason) if FORESEEN.iter().any(|words| reason.contains(words)) => return false,
             checked => checked.unwrap_or_else(|e| panic!("{case}: {e}: {spec:?}")),
@@ -323,7 +324,7 @@ fn agree(unit: &Unit, draw: usize) -> bool {
             arithmetic: &unit.arithmetic,
             convert_to: Some(wish.result),
             engine,
-            kernel: Some(Kernel::new(&spec, values, problem)),
+            kernel: Some(BoundSchedule::new(&spec, values, problem)),
         };
         let whole = codes(&replay(Engine::Exact).collect(&|_| {}));
         for platform in Platform::available() {

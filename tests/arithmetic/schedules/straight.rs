@@ -33,7 +33,7 @@ pub const NAMES: [&str; 37] = [
     "cublas-sliced",
     "cublas-nvjet",
     "cublas-nvjet-splitk",
-    "cublas-nvjet-lost-tail",
+    "cublas-nvjet-dropped-remainder",
     "cublas-nvjet-fp8",
     "cublas-nvjet-fp8-splitk",
     "cublas-ada-fp8",

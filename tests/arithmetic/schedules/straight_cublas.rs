@@ -30,7 +30,7 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> Option<u64> {
         }
         "cublas-nvjet" => finished(dot, zeros_at_the_end(dot, 0, k, 64)),
         "cublas-nvjet-splitk" => nvjet(dot, k.div_ceil(64).div_ceil(slices) * 64, slices),
-        "cublas-nvjet-lost-tail" => nvjet(dot, (k / slices).div_ceil(64) * 64, slices),
+        "cublas-nvjet-dropped-remainder" => nvjet(dot, (k / slices).div_ceil(64) * 64, slices),
         "cublas-nvjet-fp8" => finished(dot, blocks(dot, 0, k)),
         "cublas-nvjet-fp8-splitk" => {
             let chunk = k.div_ceil(128).div_ceil(slices) * 128;

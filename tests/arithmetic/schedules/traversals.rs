@@ -275,9 +275,9 @@ fn interleaved_tiles_on_ada() {
 
 /// The slices that some versions of the library compute, and what they leave out.
 #[test]
-fn a_lost_tail_is_said() {
+fn a_dropped_remainder_is_said() {
     let lost = |s, k| {
-        let spec = split("cublas-nvjet-lost-tail", s);
+        let spec = split("cublas-nvjet-dropped-remainder", s);
         let lost = traversal(&spec, k, 16).omitted;
         let meant = split("cublas-nvjet-splitk", s);
         assert!(traversal(&meant, k, 16).omitted.is_empty());
@@ -289,7 +289,7 @@ fn a_lost_tail_is_said() {
             .collect::<Vec<_>>()
     };
     assert_eq!(lost(9, 8648), [(8640, 8648)]);
-    let nine: Vec<usize> = slices(&split("cublas-nvjet-lost-tail", 9), 8648)
+    let nine: Vec<usize> = slices(&split("cublas-nvjet-dropped-remainder", 9), 8648)
         .iter()
         .map(|(start, end)| end - start)
         .collect();

@@ -26,11 +26,11 @@ fn products_without_k(outputs: &[Output]) -> impl Iterator<Item = &Output> {
 
 /// D of slices that do not reach the end of K is confirmed as such, and the report says what it lacks.
 #[test]
-fn a_lost_tail_is_named() {
+fn a_dropped_remainder_is_named() {
     let folder = Folder::new();
     let product =
         "--arch h100 --dtype bf16 --split-k 9 generate:1:normal:3x8648 generate:2:normal:8648x5";
-    let lost = format!("{product} --schedule cublas-nvjet-lost-tail");
+    let lost = format!("{product} --schedule cublas-nvjet-dropped-remainder");
     folder
         .tcverify(&format!("replay {lost} -o d.npy"))
         .expect(0);

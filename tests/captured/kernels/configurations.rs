@@ -8,10 +8,10 @@ use crate::support::engines::{engines, name};
 use crate::support::{Folder, Run, say};
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use tcverify::emu::schedule::{Kernel, Schedule, Values};
+use tcverify::emu::schedule::{BoundSchedule, Schedule, Values};
 use tcverify::emu::{Catalogue, Engine, Problem, Replay};
+use tcverify::gemm_library::{self, Options, Shape};
 use tcverify::io::Source;
-use tcverify::kernel::{self, Options, Shape};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -89,7 +89,7 @@ fn a_log_file_is_explained_line_by_line() {
 }
 
 #[test]
-fn plan_warns_of_the_lost_tail() {
+fn plan_warns_of_the_dropped_remainder() {
     let folder = Folder::new();
     let text = "algo=66,stages=35,splitK=9,reduction=2";
     let run = kernels(&folder, "plan", text, "--dtype fp16 --shape 32x32x8648").expect(0);
@@ -112,7 +112,7 @@ fn plan_warns_of_the_lost_tail() {
         &folder,
         "plan",
         text,
-        "--dtype fp16 --shape 32x32x8648 --whole-tail",
+        "--dtype fp16 --shape 32x32x8648 --whole-remainder",
     )
     .expect(0);
     assert!(!whole.stdout.contains("warning"), "{}", whole.stdout);
@@ -194,7 +194,7 @@ fn the_list_says_how_much_is_known() {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     let json = folder.tcverify("kernels list --json").expect(0).json();
-    assert_eq!(json.as_array().unwrap().len(), kernel::FAMILIES.len());
+    assert_eq!(json.as_array().unwrap().len(), gemm_library::FAMILIES.len());
 }
 
 #[test]
@@ -250,7 +250,7 @@ impl Product {
             operands: Some([self.a.format(), self.b.format()]),
             ..Options::default()
         };
-        let reading = kernel::read(text).expect("a configuration");
+        let reading = gemm_library::read(text).expect("a configuration");
         let plan = reading.plan(&self.shape, &options).expect("a known family");
         let schedule: Schedule = plan.schedule().expect("a schedule");
         let model = plan.model();
@@ -274,7 +274,7 @@ impl Product {
             arithmetic: &choice.arithmetic,
             convert_to: Some(self.d.format()),
             engine,
-            kernel: Some(Kernel::new(&schedule.spec, &values, &problem)),
+            kernel: Some(BoundSchedule::new(&schedule.spec, &values, &problem)),
         };
         codes(&replay.collect(&|_| {})) != codes(&self.d)
     }

@@ -15,7 +15,7 @@ fn splits_are_confirmed_from_their_configurations() {
     let confirmed = splits.par_iter().filter(|output| {
         let words = output.words(&output.configuration());
         let run = folder.tcverify(&format!(
-            "check --arch rtx4060 --no-discrimination --no-causes {words}"
+            "check --arch rtx4060 --no-ambiguity --no-causes {words}"
         ));
         assert_eq!(run.code, Some(0), "{words}\n{}{}", run.stdout, run.stderr);
         run.stdout.starts_with("IDENTICAL ")
@@ -71,7 +71,7 @@ fn other_words_are_other_products() {
             .collect();
         let count = cases.len() as u64;
         let manifest = json!({"schema": "tcverify.manifest/1", "cases": cases, "defaults": {
-            "arch": "rtx4060", "transpose_b": true, "no_causes": true, "no_discrimination": true,
+            "arch": "rtx4060", "transpose_b": true, "no_causes": true, "no_ambiguity": true,
         }});
         folder.write("cases.json", manifest.to_string());
         let report = folder.tcverify("batch cases.json --json -").json();

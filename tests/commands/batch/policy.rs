@@ -300,7 +300,7 @@ fn cases_are_counted_before_they_are_made() {
 #[test]
 fn a_state_of_another_policy_is_not_believed() {
     let folder = pushed();
-    let lost = "--schedule cublas-nvjet-lost-tail --split-k 9";
+    let lost = "--schedule cublas-nvjet-dropped-remainder --split-k 9";
     let (a, b) = ("generate:1:normal:32x8648", "generate:2:normal:8648x32");
     folder
         .tcverify(&format!(
@@ -308,7 +308,7 @@ fn a_state_of_another_policy_is_not_believed() {
         ))
         .expect(0);
     let case = json!({"name": "it", "dtype": "bf16", "a": a, "b": b, "d": "lost.npy",
-        "schedule": "cublas-nvjet-lost-tail", "split_k": 9});
+        "schedule": "cublas-nvjet-dropped-remainder", "split_k": 9});
     write(&folder, json!([case]));
     let run = |policy: &str| {
         folder.tcverify(&format!(
@@ -475,7 +475,7 @@ fn the_strict_policy_is_what_the_page_says() {
     let start = page.find("```json\n").unwrap() + 8;
     let end = start + page[start..].find("```").unwrap();
     let said: Value = serde_json::from_str(&page[start..end]).unwrap();
-    let strict = serde_json::to_value(tcverify::batch::Policy::default()).unwrap();
+    let strict = serde_json::to_value(tcverify::batch::AdmissionPolicy::default()).unwrap();
     assert_eq!(said, strict);
 }
 
@@ -484,14 +484,14 @@ fn the_strict_policy_is_what_the_page_says() {
 fn products_are_not_left_out() {
     let folder = pushed();
     let product = "generate:1:normal:32x8648 generate:2:normal:8648x32";
-    let lost = "--schedule cublas-nvjet-lost-tail --split-k 9";
+    let lost = "--schedule cublas-nvjet-dropped-remainder --split-k 9";
     folder
         .tcverify(&format!(
             "replay --arch h100 --dtype bf16 {lost} {product} -o pushed/lost.npy"
         ))
         .expect(0);
     let case = json!({"name": "it", "dtype": "bf16", "a": "generate:1:normal:32x8648",
-        "b": "generate:2:normal:8648x32", "d": "lost.npy", "schedule": "cublas-nvjet-lost-tail", "split_k": 9});
+        "b": "generate:2:normal:8648x32", "d": "lost.npy", "schedule": "cublas-nvjet-dropped-remainder", "split_k": 9});
     write(&folder, json!([case]));
     let run = batch(&folder, "strict").expect(2);
     assert!(run.stdout.contains("every product in D"), "{run:#?}");

@@ -1,11 +1,11 @@
 //! The command line, as a person or a script meets it: every command, option and exit code.
 
+mod ambiguity;
 mod archs;
 mod by_digest;
 mod classes;
 mod combinations;
 mod digest;
-mod discrimination;
 mod formats;
 mod generated;
 mod layouts;

@@ -207,7 +207,7 @@ fn operands_rounded_to_tf32_first() {
 
 /// The last r products are missing: by one chain, and by the slices that cuBLAS's defect has.
 #[test]
-fn a_lost_tail_of_k() {
+fn a_dropped_remainder_of_k() {
     for (k, lost, options) in [
         (264, 8, ""),
         (1000, 104, ""),
@@ -237,7 +237,7 @@ fn a_lost_tail_of_k() {
         let cause = first(
             &folder,
             "--arch a100 --dtype fp16 a.npy b.npy d.npy",
-            "lost_tail",
+            "dropped_remainder",
         );
         assert_eq!(cause["at"], json!([left]), "{cause}");
         says(&cause, &format!("last {lost} of {k} products are missing"));

@@ -290,7 +290,7 @@ fn the_text_says_how_operands_are_stored() {
 
 /// k that the library leaves out are named, and D is confirmed as what it is.
 #[test]
-fn a_lost_tail_is_named() {
+fn a_dropped_remainder_is_named() {
     let folder = Folder::new();
     let text = "algo=66,stages=35,splitK=9,reduction=2";
     let product = "--arch h100 --dtype fp16 generate:1:normal:3x8648 generate:2:normal:8648x5";
@@ -310,7 +310,7 @@ fn a_lost_tail_is_named() {
     );
     // A label and its text stand in columns.
     assert!(text.contains("omits     k 8640 to 8647"), "{text}");
-    let whole = run("check", "d.npy --whole-tail").expect(1).stdout;
+    let whole = run("check", "d.npy --whole-remainder").expect(1).stdout;
     assert!(!whole.contains("this D omits"), "{whole}");
     run("check", "d.npy --html r.html").expect(0);
     let page = String::from_utf8(folder.read("r.html")).expect("text");
@@ -328,7 +328,7 @@ fn a_lost_tail_is_named() {
 
 /// Whoever does not know the kernel is told the same, also of ones times ones, where D is one number.
 #[test]
-fn a_lost_tail_that_nobody_stated_is_named() {
+fn a_dropped_remainder_that_nobody_stated_is_named() {
     let folder = Folder::new();
     let ones = |name: &str, shape: &[usize]| {
         let count = shape.iter().product();
@@ -358,9 +358,9 @@ fn a_lost_tail_that_nobody_stated_is_named() {
         assert_eq!(
             kinds,
             if alike {
-                vec!["lost_tail", "constant"]
+                vec!["dropped_remainder", "constant"]
             } else {
-                vec!["lost_tail"]
+                vec!["dropped_remainder"]
             }
         );
         let sentence = causes[0]["sentence"].as_str().expect("a sentence");
@@ -372,7 +372,7 @@ fn a_lost_tail_that_nobody_stated_is_named() {
         let words = "omits the last 8 k, a known defect of cuBLAS's split nvjet kernels (ALGO 66)";
         assert!(element.contains(words), "{element}");
         // Of a D with all k nothing of it is said.
-        let whole = format!("{lossy} --whole-tail --dtype fp16 {operands} -o whole.npy");
+        let whole = format!("{lossy} --whole-remainder --dtype fp16 {operands} -o whole.npy");
         folder.tcverify(&whole).expect(0);
         let other = product.replace("d.npy", "whole.npy");
         let element = folder.tcverify(&format!("explain --arch h100 {other} --at 3,4"));

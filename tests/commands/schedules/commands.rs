@@ -32,7 +32,7 @@ pub const PRESETS: [(&str, &str, &str); 35] = [
     ("cublas-sliced", FP16, ""),
     ("cublas-nvjet", FP16, ""),
     ("cublas-nvjet-splitk", FP16, "--split-k 3"),
-    ("cublas-nvjet-lost-tail", FP16, "--split-k 3"),
+    ("cublas-nvjet-dropped-remainder", FP16, "--split-k 3"),
     ("cublas-nvjet-fp8", FP8, ""),
     ("cublas-nvjet-fp8-splitk", FP8, "--split-k 3"),
     ("cublas-ada-fp8", ADA, ""),

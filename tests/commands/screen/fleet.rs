@@ -1,6 +1,6 @@
 //! A fleet of 64 with three faulty ones, and what else can be wrong.
 
-use tcverify::check::Fields;
+use tcverify::check::RequestFields;
 use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
 use tcverify::screen::{
@@ -254,10 +254,10 @@ fn what_is_always_wrong_does_not_need_heat() {
 #[test]
 fn a_schedule_is_not_searched() {
     let library = Library {
-        fields: Fields {
+        fields: RequestFields {
             schedule: Some("cutlass-splitk-serial".into()),
             split_k: Some(2),
-            ..Fields::default()
+            ..RequestFields::default()
         },
         ..Library::default()
     };

@@ -130,7 +130,7 @@ fn words_that_do_not_fit() {
     );
     make(&two).refuses(&["two kernels fit library.fp16", "orders differ"]);
     make("--split-k 3").refuses(&["split_k"]);
-    make("--whole-tail").refuses(&["`whole_tail` needs `kernel`, which is missing"]);
+    make("--whole-remainder").refuses(&["`whole_remainder` needs `kernel`, which is missing"]);
     let both = make(&format!("--kernel {BF16} --schedule cublas-workspace")).expect(2);
     assert!(both.stderr.contains("cannot be used with"), "{both:#?}");
     assert!(folder.names().is_empty(), "{:?}", folder.names());

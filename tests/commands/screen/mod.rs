@@ -165,7 +165,7 @@ fn faults_stay_in_screening() {
             let all = text
                 .lines()
                 .filter(|line| line.starts_with("impl"))
-                .filter(|line| line.contains("Datapath for") || line.contains("FmaWires for"));
+                .filter(|line| line.contains("FaultInjector for") || line.contains("FmaWires for"));
             datapaths.extend(all.map(|line| format!("{name}: {line}")));
             if text.contains(".run_in(") {
                 runners.push(name);
@@ -179,12 +179,12 @@ fn faults_stay_in_screening() {
     assert_eq!(
         datapaths,
         [
-            "element.rs: impl Datapath for OneSum {",
-            "fault.rs: impl Datapath for Injector<'_> {",
+            "element.rs: impl FaultInjector for OneSum {",
+            "fault.rs: impl FaultInjector for Injector<'_> {",
             "fma.rs: impl FmaWires for () {}",
-            "tests.rs: impl Datapath for Meter {",
-            "trace.rs: impl<O: TraceObserver> Datapath for Sound<'_, O> {}",
-            "wires.rs: impl<D: Datapath> FmaWires for Wires<'_, D> {",
+            "tests.rs: impl FaultInjector for Meter {",
+            "trace.rs: impl<O: TraceObserver> FaultInjector for NoFault<'_, O> {}",
+            "wires.rs: impl<D: FaultInjector> FmaWires for Wires<'_, D> {",
         ]
     );
 }

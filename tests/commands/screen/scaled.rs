@@ -1,6 +1,6 @@
 //! Block-scaled formats: suites, faults in scales, and what is no suite.
 
-use tcverify::check::{Fields, Source};
+use tcverify::check::{RequestFields, Source};
 use tcverify::generate::Spec;
 use tcverify::screen::{
     Condition, Injection, Kind, Level, Place, Simulated, Suite, judge, measure, simulate,
@@ -29,7 +29,7 @@ fn scales_decide_digests() {
     let nv = named("mma-mxf4nvf4.e2m1.e2m1.ue4m3x16.fp32.random.1");
     named("mma-mxf4nvf4.e2m1.e2m1.ue8m0x16.fp32.random.1");
     named("mma-mxf4nvf4.e2m1.e2m1.ue8m0x32.fp32.random.1");
-    let digest = |fields: &Fields| {
+    let digest = |fields: &RequestFields| {
         let check = tcverify::check::Check::try_from(fields.clone()).unwrap();
         let d = check.prepare().unwrap().replay().collect(&|_| {});
         tcverify::commit::Hash::of([d.as_payload().unwrap()])
@@ -38,7 +38,7 @@ fn scales_decide_digests() {
     let Some(Source::Generated(scales)) = nv.check.scale_a.clone() else {
         panic!("{nv:?}");
     };
-    let other = Fields {
+    let other = RequestFields {
         scale_a: Some(Source::Generated(Spec { seed: 99, ..scales })),
         ..nv.check.clone()
     };

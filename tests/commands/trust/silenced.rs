@@ -54,8 +54,8 @@ fn a_digest_is_no_claim_about_the_file_beside_it() {
 fn no_report_is_silenced() {
     let right = good().read("d.npy");
     for (field, value, silenced) in [
-        ("no_discrimination", json!(true), "discrimination"),
-        ("tree", json!(true), "discrimination"),
+        ("no_ambiguity", json!(true), "ambiguity"),
+        ("tree", json!(true), "ambiguity"),
         ("no_causes", json!(true), "causes"),
     ] {
         let mut case = json!({"d": "d.npy"});
@@ -65,7 +65,7 @@ fn no_report_is_silenced() {
         policy(&folder, json!({"silenced": [silenced]}));
         batch(&folder, "policy.json").expect(0);
         let other = if silenced == "causes" {
-            "discrimination"
+            "ambiguity"
         } else {
             "causes"
         };

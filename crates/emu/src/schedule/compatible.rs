@@ -4,15 +4,15 @@ use super::k_index::KIndices;
 use super::traversal::{Chain, KTraversal, TileOfD};
 use super::values::{ONE, scale_shapes};
 use super::{
-    Addend, BiasAdded, Grain, GrainByK, Kernel, Level, Multiply, Parts, ScaledAt, ScheduleSpec,
-    Values, ZeroPoint,
+    Addend, BiasAdded, BoundSchedule, Grain, GrainByK, Level, Multiply, Parts, ScaledAt,
+    ScheduleSpec, Values, ZeroPoint,
 };
 use crate::num::Format;
 use crate::{Arithmetic, Problem, shape_text};
 
 const NO_INTEGER_EPILOGUE: &str = "an f32 epilogue cannot give an int32 result; give `d_dtype`";
 
-impl Kernel<'_> {
+impl BoundSchedule<'_> {
     /// Refuses a product that the schedule cannot be about, or whose numbers are missing.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Kernel<'_> {
         if result == Format::Int32 && finished {
             return Err(NO_INTEGER_EPILOGUE.into());
         }
-        Kernel::check_compatible(spec, arithmetic, problem, result)
+        BoundSchedule::check_compatible(spec, arithmetic, problem, result)
     }
 
     /// Refuses a product that the schedule cannot be about.

@@ -56,7 +56,7 @@ const FILES: &[&str] = &presets![
     "cublas-sliced",
     "cublas-nvjet",
     "cublas-nvjet-splitk",
-    "cublas-nvjet-lost-tail",
+    "cublas-nvjet-dropped-remainder",
     "cublas-nvjet-fp8",
     "cublas-nvjet-fp8-splitk",
     "cublas-ada-fp8",

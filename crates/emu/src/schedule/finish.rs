@@ -2,7 +2,7 @@
 
 use super::f32ops::{IntegerOperation, Observed, Ops};
 use super::values::{ONE, f32_code};
-use super::{BiasAdded, Combine, Function, Kernel, Multiply, ScaledAt, Scaling, WithoutC};
+use super::{BiasAdded, BoundSchedule, Combine, Function, Multiply, ScaledAt, Scaling, WithoutC};
 use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Planes;
 
@@ -10,7 +10,7 @@ use crate::tensor::Planes;
 #[derive(Clone, Copy)]
 pub struct Finish<'a, O> {
     pub ops: O,
-    pub kernel: &'a Kernel<'a>,
+    pub kernel: &'a BoundSchedule<'a>,
     pub accumulator: Format,
     /// D's format.
     pub result: Format,
@@ -71,7 +71,7 @@ impl<O: Ops> Finish<'_, O> {
     /// their scales alone. False if there is more to do.
     #[inline(always)]
     fn plain_row(&self, row: usize, sums: &[u32], out: &mut [u64]) -> bool {
-        let Kernel {
+        let BoundSchedule {
             spec,
             values,
             place,
@@ -136,7 +136,7 @@ impl<O: Ops> Finish<'_, O> {
     /// The scales of B that finished sums of so many columns are multiplied by.
     pub fn scales_of_columns(&self, count: usize) -> Option<Vec<u32>> {
         let scaling = self.scaling()?;
-        let Kernel { values, place, .. } = self.kernel;
+        let BoundSchedule { values, place, .. } = self.kernel;
         let columns = place.column..place.column + count;
         let scale = |column| values.scale_b(scaling.per, place.batch, column, 0);
         Some(columns.map(scale).collect())
@@ -158,7 +158,7 @@ impl<O: Ops> Finish<'_, O> {
 
     /// What the sum is multiplied by where C is added.
     fn alpha(&self) -> u32 {
-        let Kernel {
+        let BoundSchedule {
             spec,
             values,
             place,
@@ -176,7 +176,7 @@ impl<O: Ops> Finish<'_, O> {
 
     /// Whether nothing is left to do but rounding.
     fn is_bare(&self) -> bool {
-        let Kernel { spec, values, .. } = self.kernel;
+        let BoundSchedule { spec, values, .. } = self.kernel;
         self.accumulator == Format::Fp32
             && self.c.is_none()
             && self.scaling().is_none()
@@ -189,7 +189,7 @@ impl<O: Ops> Finish<'_, O> {
 
     /// D before its conversion, in f32.
     pub fn before_rounding(&self, row: usize, column: usize, sum: u32) -> u32 {
-        let Kernel {
+        let BoundSchedule {
             spec,
             values,
             place,

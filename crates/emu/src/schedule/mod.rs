@@ -3,22 +3,23 @@
 //!
 //! * `spec`, `level`: the vocabulary, everything that decides a bit; `validate`: what a kernel can follow.
 //! * `file`: a spec with its name and its sources, as `presets/` and users write them.
-//! * `divide`, `order`, `spine`, `k_index`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
+//! * `divide`, `order`, `critical_chain`, `k_index`, `traversal`: what a spec makes of one K: chains of instructions, and the order in
 //!   which their sums are added.
 //! * `overrides`: what takes the place of a schedule's own constants.
 //! * `values`: alpha, beta, bias and scales of one product.
 //! * `operands`: operands in a traversal's order.
-//! * `kernel`, `compatible`: a schedule at work on one product, and which products it can be about.
+//! * `bound`, `compatible`: a schedule at work on one product, and which products it can be about.
 //! * `shared`: chains that several schedules have in common.
 //! * `f32ops`, `loops`, `sums`, `finish`, `run`: the arithmetic between and after the chains.
 
+mod bound;
 mod compatible;
+mod critical_chain;
 mod divide;
 mod f32ops;
 mod file;
 mod finish;
 mod k_index;
-mod kernel;
 mod level;
 mod loops;
 mod operands;
@@ -27,7 +28,6 @@ mod overrides;
 mod run;
 mod shared;
 mod spec;
-mod spine;
 mod summary;
 mod sums;
 #[cfg(test)]
@@ -37,11 +37,11 @@ mod validate;
 mod validate_levels;
 mod values;
 
+pub use bound::{BoundSchedule, Place};
 pub use f32ops::{Exactly, IntegerOperation, Natively, Observed, Ops};
 pub(crate) use f32ops::{to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
-pub use kernel::{Kernel, Place};
 pub use level::{
     Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
     SliceLength, Start,

@@ -6,7 +6,7 @@ use super::k_index::{KIndex, KIndices};
 use super::loops::{Finished, Updated};
 use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
-use super::{Addend, Kernel, Merge, Place, ScheduleSpec, Start, WithoutProducts};
+use super::{Addend, BoundSchedule, Merge, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::common::deadline;
 use crate::tensor::{Tensor, parallel};
 use crate::{Arithmetic, Block, Element, Engine, Problem, Progress, Replay, initial};
@@ -49,7 +49,7 @@ pub fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
 pub(crate) struct Run<'a, 'r> {
     /// The bare product, and D's format.
     pub replay: &'r Replay<'a>,
-    pub kernel: Kernel<'r>,
+    pub kernel: BoundSchedule<'r>,
     pub progress: Progress<'r>,
     /// Multiply-adds that the exact engine has spent.
     pub exact: u64,
@@ -59,7 +59,11 @@ pub(crate) struct Run<'a, 'r> {
 }
 
 impl<'a, 'r> Run<'a, 'r> {
-    pub fn new(replay: &'r Replay<'a>, kernel: Kernel<'r>, progress: Progress<'r>) -> Run<'a, 'r> {
+    pub fn new(
+        replay: &'r Replay<'a>,
+        kernel: BoundSchedule<'r>,
+        progress: Progress<'r>,
+    ) -> Run<'a, 'r> {
         Run {
             replay,
             kernel,
@@ -136,7 +140,7 @@ impl<'a, 'r> Run<'a, 'r> {
     /// All of a small part that one traversal computes.
     pub fn block(
         &mut self,
-        kernel: &Kernel,
+        kernel: &BoundSchedule,
         problem: &Problem,
         traversal: &KTraversal,
     ) -> Vec<u64> {
@@ -152,7 +156,7 @@ impl<'a, 'r> Run<'a, 'r> {
     fn block_with(
         &mut self,
         ops: impl Ops,
-        kernel: &Kernel,
+        kernel: &BoundSchedule,
         problem: &Problem,
         traversal: &KTraversal,
     ) -> Vec<u64> {
@@ -229,7 +233,7 @@ impl<'a, 'r> Run<'a, 'r> {
     pub(super) fn chain_sums(
         &mut self,
         ops: impl Ops,
-        kernel: &Kernel,
+        kernel: &BoundSchedule,
         problem: &Problem,
         chain: &Chain,
     ) -> Vec<u32> {

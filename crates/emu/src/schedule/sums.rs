@@ -1,14 +1,14 @@
 //! Sums of parts brought together: partial sums, those of threads, promoted accumulators.
 
+use super::critical_chain::{CriticalChain, Operand};
 use super::f32ops::{Observed, Ops};
 use super::finish::Finish;
 use super::k_index::KIndices;
 use super::loops::Promoted;
 use super::operands::GatheredOperands;
 use super::run::Run;
-use super::spine::{Operand, Spine};
 use super::traversal::{Node, Role, Sum};
-use super::{Kernel, Merge, Multiply, Partials, Per, Start};
+use super::{BoundSchedule, Merge, Multiply, Partials, Per, Start};
 use crate::tensor::parallel;
 use crate::{Engine, Problem};
 use tcverify_kernels::{Merging, Platform, Promotion};
@@ -92,13 +92,13 @@ impl Run<'_, '_> {
             return total;
         }
         let additions = order.additions(parts.len());
-        let spine = match *partials {
+        let chain = match *partials {
             // Sums that are rounded are added one by one.
-            Partials::F32 if self.adds_early() => additions.spine(parts.len()),
+            Partials::F32 if self.adds_early() => additions.critical_chain(parts.len()),
             _ => None,
         };
-        if let Some(spine) = spine {
-            let mut total = self.spine(ops, finish, problem, parts, &spine);
+        if let Some(chain) = chain {
+            let mut total = self.critical_chain(ops, finish, problem, parts, &chain);
             self.from(*start, &mut total, n, add);
             return total;
         }
@@ -130,15 +130,15 @@ impl Run<'_, '_> {
     }
 
     /// Sums in f32 of parts, a run of chains by a kernel while it has them at hand.
-    fn spine(
+    fn critical_chain(
         &mut self,
         ops: impl Ops,
         finish: &Finish<impl Ops>,
         problem: &Problem,
         parts: &[Node],
-        spine: &Spine,
+        chain: &CriticalChain,
     ) -> Vec<u32> {
-        let run: Vec<&Node> = spine.run().iter().map(|&part| &parts[part]).collect();
+        let run: Vec<&Node> = chain.run().iter().map(|&part| &parts[part]).collect();
         // A run of one is a part as any other.
         let at_once = match run.len() {
             1 => None,
@@ -146,12 +146,14 @@ impl Run<'_, '_> {
         };
         let (mut total, done) = match at_once {
             Some(sums) => (sums, run.len() - 1),
-            None => (self.node(ops, finish, problem, &parts[spine.first]), 0),
+            None => (self.node(ops, finish, problem, &parts[chain.first]), 0),
         };
-        for operand in &spine.then[done..] {
+        for operand in &chain.then[done..] {
             let sums = match operand {
                 Operand::Sum(part) => self.node(ops, finish, problem, &parts[*part]),
-                Operand::Spine(spine) => self.spine(ops, finish, problem, parts, spine),
+                Operand::CriticalChain(chain) => {
+                    self.critical_chain(ops, finish, problem, parts, chain)
+                }
             };
             self.update(&mut total, &sums, problem.n, |&total, sum| {
                 ops.add(total, sum)
@@ -164,7 +166,7 @@ impl Run<'_, '_> {
     pub(super) fn at_once(
         &mut self,
         ops: impl Ops,
-        kernel: &Kernel,
+        kernel: &BoundSchedule,
         problem: &Problem,
         (start, scaled): (Start, bool),
         parts: &[&Node],
@@ -232,7 +234,7 @@ impl Run<'_, '_> {
     fn promote(
         &self,
         ops: impl Ops,
-        kernel: &Kernel,
+        kernel: &BoundSchedule,
         problem: &Problem,
         (part, sums): (&Node, &[u32]),
         main: &mut [u32],
@@ -299,8 +301,8 @@ struct Scales {
 }
 
 impl Scales {
-    fn of(kernel: &Kernel, per: Per, problem: &Problem, k: usize) -> Scales {
-        let Kernel { values, place, .. } = kernel;
+    fn of(kernel: &BoundSchedule, per: Per, problem: &Problem, k: usize) -> Scales {
+        let BoundSchedule { values, place, .. } = kernel;
         let rows = (0..problem.m).map(|row| values.scale_a(per, place.batch, place.row_of(row), k));
         let columns = place.column..place.column + problem.n;
         Scales {

@@ -104,7 +104,7 @@ fn the_tile_of_an_element() {
     let (a, b) = (tensor([10, 1]), tensor([1, 21]));
     let problem = Problem::new(a.planes(), b.planes(), None).expect("shapes that fit");
     let values = Values::default();
-    let kernel = Kernel::new(&spec, &values, &problem);
+    let kernel = BoundSchedule::new(&spec, &values, &problem);
     let tile = |row, column| kernel.tile(row, column).expect("a tile");
     assert_eq!(tile(0, 0), ([0, 0], [0..4, 0..8]));
     assert_eq!(tile(7, 8), ([1, 1], [4..8, 8..16]));

@@ -108,9 +108,9 @@ impl Node {
                 order, partials, ..
             } if !order.is_serial() => {
                 let additions = order.additions(sum.parts.len());
-                let spine = additions.spine(sum.parts.len());
-                let spine = spine.filter(|_| early && *partials == Partials::F32);
-                inside + spine.map_or(additions.width, |spine| spine.kept())
+                let chain = additions.critical_chain(sum.parts.len());
+                let chain = chain.filter(|_| early && *partials == Partials::F32);
+                inside + chain.map_or(additions.width, |chain| chain.kept())
             }
             _ => inside + 1,
         }

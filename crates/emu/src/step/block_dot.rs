@@ -10,7 +10,7 @@ use super::checks::{
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits, signed};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::{Formats, Rounding, Scale, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
@@ -106,7 +106,7 @@ impl StepKind for BlockDot {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products {
             formats,
             a,

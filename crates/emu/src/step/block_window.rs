@@ -6,7 +6,7 @@ use super::checks::{Code, check_accumulator, check_group, check_narrow_operands,
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, signed};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::{Formats, Rounding, Target, Unpacked};
 
 /// Constants of a dot-add with two windows. The step, with integer significands throughout:
@@ -109,7 +109,7 @@ impl StepKind for BlockWindow {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products {
             formats,
             a,

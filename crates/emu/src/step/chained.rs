@@ -9,7 +9,7 @@ use super::clues::{Clues, numbers};
 use super::kind::Products;
 use super::special::without_minus_zero;
 use super::term::{Term, fraction_bits, leading};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, shift_right};
 
 /// How the products of an instruction are taken.
@@ -53,7 +53,11 @@ impl Group {
     }
 
     /// The products, which pass their multipliers.
-    pub(super) fn multiplied(&self, formats: Formats, observer: &mut impl Datapath) -> Vec<Term> {
+    pub(super) fn multiplied(
+        &self,
+        formats: Formats,
+        observer: &mut impl FaultInjector,
+    ) -> Vec<Term> {
         let products = self.pairs.iter().enumerate().map(|(i, (a, b))| {
             let product = Term::product(a, b, fraction_bits(formats));
             let magnitude = observer.multiplied(self.first + i, product.magnitude);
@@ -191,7 +195,7 @@ impl Groups {
     }
 
     /// Adds the products group by group. `add` takes a group and C's code.
-    pub(super) fn chain<O: Datapath>(
+    pub(super) fn chain<O: FaultInjector>(
         &self,
         products: Products,
         c: u64,

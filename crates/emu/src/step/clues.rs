@@ -35,7 +35,7 @@ pub struct Unit {
     /// Beside each other, in a step.
     pub multipliers: usize,
     pub aligners: usize,
-    /// Whether the step passes products through [`Datapath::multiplied`](super::Datapath::multiplied).
+    /// Whether the step passes products through [`FaultInjector::multiplied`](super::FaultInjector::multiplied).
     pub tells_products: bool,
     /// Bits of a term behind the aligner.
     pub aligned_bits: u32,

@@ -9,7 +9,7 @@ use super::chained::{
 use super::clues::Clues;
 use super::kind::{Products, StepKind};
 use super::term::{Term, leading};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::{Formats, Rounding, Unpacked};
 
 /// Constants of a dot-add in one's complement. An instruction takes its products in groups; a group's result is the next
@@ -86,7 +86,7 @@ impl StepKind for ComplementDot {
         super::Unit::of(self.span()).aligned(self.leading_bits + 4)
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let formats = products.formats;
         let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
         self.groups.chain(products, c, observer, add)
@@ -119,7 +119,7 @@ impl StepKind for ComplementDot {
 }
 
 impl ComplementDot {
-    fn group<O: Datapath>(
+    fn group<O: FaultInjector>(
         &self,
         formats: Formats,
         group: &Group,

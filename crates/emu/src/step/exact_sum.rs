@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group, check_rounding};
 use super::kind::{Products, StepKind};
 use super::special::without_minus_zero;
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use super::wires::spoil;
 use crate::num::{ExactSum as Sum, Formats, Rounding, Target};
 
@@ -68,7 +68,7 @@ impl StepKind for ExactSum {
         }
     }
 
-    fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let mut sum = Sum::new(formats.a, formats.b, formats.accumulator);

@@ -9,7 +9,7 @@ use super::chained::{
 use super::clues::Clues;
 use super::kind::{Products, StepKind};
 use super::term::{Term, floor_to, leading, signed};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::Formats;
 
 /// Constants of a dot-add of floored pairs. An instruction takes its products in groups; a group's result is the next one's
@@ -76,7 +76,7 @@ impl StepKind for FlooredPairs {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let formats = products.formats;
         let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
         self.groups.chain(products, c, observer, add)
@@ -105,7 +105,7 @@ impl StepKind for FlooredPairs {
 }
 
 impl FlooredPairs {
-    fn group<O: Datapath>(
+    fn group<O: FaultInjector>(
         &self,
         formats: Formats,
         group: &Group,

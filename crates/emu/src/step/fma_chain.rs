@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use super::wires::Wires;
 use crate::num::{Formats, Rounding, Target, fma_through};
 
@@ -35,7 +35,7 @@ impl StepKind for FmaChain {
         super::Unit::of(1).fma(formats.accumulator)
     }
 
-    fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);
         a.iter().zip(b).enumerate().fold(c, |c, (k, (a, b))| {

@@ -6,7 +6,7 @@ use super::checks::{Code, check_accumulator, check_group, check_precision, check
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::{Formats, Rounding, Target};
 
 /// Constants of a fused dot-add. The step, with integer significands throughout:
@@ -92,7 +92,7 @@ impl StepKind for Fused {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);

@@ -7,7 +7,7 @@ use super::checks::{Code, check_accumulator, check_group, check_rounding, check_
 use super::kind::{Products, StepKind};
 use super::special::special;
 use super::term::{Term, floor_to, fraction_bits, leading, signed};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
@@ -99,7 +99,7 @@ impl StepKind for FusedFloor {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.accumulator;
@@ -194,7 +194,7 @@ impl FusedFloor {
         formats: Formats,
         a: &[Unpacked],
         b: &[Unpacked],
-        observer: &mut impl Datapath,
+        observer: &mut impl FaultInjector,
     ) -> Option<Sum> {
         let turns = (0..self.sums).filter_map(|turn| {
             let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
@@ -219,7 +219,7 @@ impl FusedFloor {
         formats: Formats,
         turn: usize,
         products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
-        observer: &mut impl Datapath,
+        observer: &mut impl FaultInjector,
     ) -> Option<Sum> {
         let nonzero = products
             .enumerate()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_rounding;
 use super::fused::Fused;
 use super::kind::{Products, StepKind};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
@@ -98,7 +98,7 @@ impl StepKind for FusedHalves {
         super::Unit::of(self.half.group).aligned(self.half.fraction_bits + 2)
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
         let positions = |first: bool| -> Vec<usize> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{check_group, check_integers};
 use super::kind::{Products, StepKind};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
@@ -60,7 +60,7 @@ impl StepKind for IntegerSum {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         // At most 1024 products of 2^16, far inside 64 bits.
@@ -101,7 +101,7 @@ impl StepKind for IntegerSum {
 }
 
 /// A product, whose magnitude passes its multiplier.
-pub(super) fn multiplied(k: usize, product: i64, observer: &mut impl Datapath) -> i64 {
+pub(super) fn multiplied(k: usize, product: i64, observer: &mut impl FaultInjector) -> i64 {
     let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
     if product < 0 { -magnitude } else { magnitude }
 }

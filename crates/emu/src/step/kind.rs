@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::blocks::Blocked;
 use super::clues::{Clues, Unit};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use crate::num::{ExactSum, Format, Formats, Rounding, Unpacked, result_code};
 
 /// A kind of step: consumes up to `span` products and an accumulator, gives the next accumulator.
@@ -14,7 +14,7 @@ pub trait StepKind {
 
     /// Adds at most `span` products to `c`; missing ones are zero products. `observer` receives what
     /// happens on the way.
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64
     where
         Self: Sized;
 
@@ -94,7 +94,7 @@ pub trait StepKind {
     }
 
     /// [`StepKind::add`] to what [`StepKind::start`] of the same step gave.
-    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath)
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl FaultInjector)
     where
         Self: Sized,
     {

@@ -65,8 +65,8 @@ pub use quad::Scaling;
 pub use sliced::{Dropping, Droppings, Sliced};
 pub use sliced_integers::SlicedIntegers;
 pub use sticky_rne::{Addend, StickyRne};
-pub use trace::Datapath;
-use trace::Sound;
+pub use trace::FaultInjector;
+use trace::NoFault;
 pub use trace::{Source, TermTrace, TraceObserver};
 pub(crate) use wires::fma_bits;
 
@@ -100,12 +100,12 @@ macro_rules! kinds {
             }
 
             /// [`StepKind::add`] of its kind.
-            pub fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+            pub fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
             }
 
             /// [`StepKind::run`] of its kind.
-            pub fn run_in(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
+            pub fn run_in(&self, products: Products, carried: &mut Carried, observer: &mut impl FaultInjector) {
                 match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
             }
         }
@@ -203,7 +203,7 @@ impl Step {
             b,
             scales,
         };
-        self.run_in(products, carried, &mut Sound(observer));
+        self.run_in(products, carried, &mut NoFault(observer));
     }
 
     /// Refuses formats and constants that no machine has.

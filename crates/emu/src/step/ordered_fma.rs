@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_nan};
 use super::kind::{Products, StepKind};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use super::wires::Wires;
 use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma_through};
 
@@ -39,7 +39,7 @@ impl StepKind for OrderedFma {
         super::Unit::of(self.span()).fma(formats.accumulator)
     }
 
-    fn add(&self, products: Products, c: u64, datapath: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let format = products.formats.accumulator;
         match self.chains.as_slice() {
             [only] => self.chain(only, products, c, datapath),
@@ -118,7 +118,7 @@ impl OrderedFma {
         chain: &[usize],
         products: Products,
         c: u64,
-        datapath: &mut impl Datapath,
+        datapath: &mut impl FaultInjector,
     ) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
@@ -138,7 +138,7 @@ impl OrderedFma {
     }
 
     /// The sum of two chains, or of all and C.
-    fn sum(&self, format: Format, x: u64, y: u64, datapath: &mut impl Datapath) -> u64 {
+    fn sum(&self, format: Format, x: u64, y: u64, datapath: &mut impl FaultInjector) -> u64 {
         let factors = [(format, format.unpack(x)), (format, Unpacked::one(format))];
         let sum = self.fma(factors, (format, y), &mut Wires::adder(datapath, format));
         datapath.stage("sums added", Vec::new);
@@ -150,7 +150,7 @@ impl OrderedFma {
         &self,
         factors: [(Format, Unpacked); 2],
         (accumulator, code): (Format, u64),
-        wires: &mut Wires<'_, impl Datapath>,
+        wires: &mut Wires<'_, impl FaultInjector>,
     ) -> u64 {
         let c = accumulator.unpack(code);
         let [(of_a, a), (of_b, b)] = factors;

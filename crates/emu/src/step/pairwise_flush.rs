@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_group, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use super::wires::Wires;
 use crate::num::{FmaWires, Format, Formats, Rounding, Target, Unpacked, fma_through};
 
@@ -60,7 +60,7 @@ impl StepKind for PairwiseFlush {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;

@@ -9,7 +9,7 @@ use super::checks::check_group;
 use super::clues::{Clues, numbers};
 use super::kind::{Carried, Products, StepKind};
 use super::term::{Term, signed};
-use super::trace::{Datapath, Source};
+use super::trace::{FaultInjector, Source};
 use crate::common::words::{Word, words};
 use crate::num::{Class, Format, Formats, Rounding, Unpacked, result_code, shift_right};
 
@@ -205,7 +205,7 @@ impl StepKind for Sliced {
         }
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let accumulator = products.formats.accumulator;
         let at_once = self.group * self.groups;
         let mut code = c;
@@ -333,7 +333,7 @@ impl StepKind for Sliced {
         }
     }
 
-    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl Datapath) {
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl FaultInjector) {
         let format = products.formats.accumulator;
         match (carried, self.blocks) {
             (Carried::Blocks(carried), Some(blocks)) => {
@@ -378,7 +378,7 @@ impl Sliced {
         products: Products,
         (phase, first): (u32, usize),
         code: u64,
-        observer: &mut impl Datapath,
+        observer: &mut impl FaultInjector,
     ) -> u64 {
         let Products { formats, a, .. } = products;
         let format = formats.accumulator;
@@ -492,7 +492,7 @@ impl Sliced {
         k: usize,
         (low_a, low_b): (bool, bool),
         below: u32,
-        observer: &mut impl Datapath,
+        observer: &mut impl FaultInjector,
     ) -> Product {
         let pair = match (a.get(k), b.get(k)) {
             (Some(&a), Some(&b)) => Some((a, b)),

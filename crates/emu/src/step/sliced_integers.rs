@@ -8,7 +8,7 @@ use super::clues::{Clues, numbers};
 use super::integer_sum::multiplied;
 use super::kind::{Products, StepKind};
 use super::sliced::{check_phases, likely_loops, listed, loop_values};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of a sum of products of slices. One step takes `tile` products; over them it goes once a phase, `group` at a
@@ -61,7 +61,12 @@ impl StepKind for SlicedIntegers {
         }
     }
 
-    fn add(&self, Products { a, b, .. }: Products, c: u64, observer: &mut impl Datapath) -> u64 {
+    fn add(
+        &self,
+        Products { a, b, .. }: Products,
+        c: u64,
+        observer: &mut impl FaultInjector,
+    ) -> u64 {
         let most = i64::from(i32::MAX);
         let mut sum = Format::Int32.integer(c);
         for &phase in &self.phases {

@@ -20,7 +20,7 @@ struct Meter {
 impl TraceObserver for Meter {}
 
 /// A part that is given is multiplied by its factor.
-impl Datapath for Meter {
+impl FaultInjector for Meter {
     fn is_sound(&self) -> bool {
         false
     }

@@ -25,7 +25,7 @@ pub trait TraceObserver {
 /// The wires between the parts of a unit: what a part returns is what the next one takes. A simulated fault of
 /// `screen` is the only datapath that changes a number. A verdict, an explanation or a search cannot pass one, because
 /// [`Step`](super::Step) takes observers alone.
-pub trait Datapath: TraceObserver {
+pub trait FaultInjector: TraceObserver {
     /// Whether it returns every number unchanged: exact sums need no wires then.
     fn is_sound(&self) -> bool {
         true
@@ -57,9 +57,9 @@ pub trait Datapath: TraceObserver {
 impl TraceObserver for () {}
 
 /// The datapath of a sound unit, with an observer.
-pub(super) struct Sound<'a, O>(pub &'a mut O);
+pub(super) struct NoFault<'a, O>(pub &'a mut O);
 
-impl<O: TraceObserver> TraceObserver for Sound<'_, O> {
+impl<O: TraceObserver> TraceObserver for NoFault<'_, O> {
     fn stage(&mut self, name: &'static str, k: impl FnOnce() -> Vec<usize>) {
         self.0.stage(name, k);
     }
@@ -81,7 +81,7 @@ impl<O: TraceObserver> TraceObserver for Sound<'_, O> {
     }
 }
 
-impl<O: TraceObserver> Datapath for Sound<'_, O> {}
+impl<O: TraceObserver> FaultInjector for NoFault<'_, O> {}
 
 /// Where a term comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

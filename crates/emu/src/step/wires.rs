@@ -1,7 +1,7 @@
 //! The wires of fused multiply-adds and of exact sums as part of a step's datapath.
 
 use super::term::{Term, fraction_bits, leading};
-use super::trace::Datapath;
+use super::trace::FaultInjector;
 use crate::num::{Class, ExactSum, FmaWires, Format, Formats, LEADING, Rounding, Unpacked};
 
 /// The wires of one fused multiply-add of a step. Its grid lies [`fma_bits`] below the leading bit of the larger term.
@@ -22,7 +22,7 @@ pub fn fma_bits(accumulator: Format) -> u32 {
     2 * (accumulator.fraction_bits() + 1) + 2
 }
 
-impl<'a, D: Datapath> Wires<'a, D> {
+impl<'a, D: FaultInjector> Wires<'a, D> {
     /// All of a unit that computes product `k` and adds it.
     pub fn whole(datapath: &'a mut D, accumulator: Format, k: usize) -> Wires<'a, D> {
         Wires {
@@ -53,7 +53,7 @@ impl<'a, D: Datapath> Wires<'a, D> {
     }
 }
 
-impl<D: Datapath> FmaWires for Wires<'_, D> {
+impl<D: FaultInjector> FmaWires for Wires<'_, D> {
     fn product(&mut self, magnitude: u128) -> u128 {
         match self.product {
             Some(k) => self.datapath.multiplied(k, magnitude),
@@ -87,7 +87,7 @@ impl<D: Datapath> FmaWires for Wires<'_, D> {
 pub(super) fn spoil(
     sum: &mut ExactSum,
     (formats, a, b, c): (Formats, &[Unpacked], &[Unpacked], Unpacked),
-    datapath: &mut impl Datapath,
+    datapath: &mut impl FaultInjector,
 ) {
     let finite = |x: &Unpacked| x.class == Class::Finite;
     if !a.iter().chain(b).chain([&c]).all(finite) {
@@ -118,7 +118,7 @@ fn terms(
     formats: Formats,
     a: &[Unpacked],
     b: &[Unpacked],
-    datapath: &mut impl Datapath,
+    datapath: &mut impl FaultInjector,
 ) -> Vec<(Term, u128)> {
     let products = a.iter().zip(b).enumerate();
     let term = |(k, (a, b)): (usize, (&Unpacked, &Unpacked))| {

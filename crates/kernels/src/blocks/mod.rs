@@ -26,7 +26,7 @@ use self::tile::RunTile;
 use super::codes::Codes;
 use super::platform::Platform;
 use super::real::Real;
-use super::tile::{Operand, Panel, Span, SpecialRule, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, Panel, Span, SpecialRule, StepFallback};
 
 /// A scale as a number of FP64 and as the exponent with which it competes.
 #[derive(Clone, Copy, Default)]
@@ -98,7 +98,7 @@ impl BlockKernel {
     }
 }
 
-impl TileKernel for BlockKernel {
+impl MicroKernel for BlockKernel {
     type State = f32;
     type Panel = Panel;
     type A = Lines;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{BLOCK_COLUMNS, Slab, is_small};
 use crate::context::{Context, Flags};
 use crate::special;
-use crate::tile::{SpecialRule, TileKernel};
+use crate::tile::{MicroKernel, SpecialRule};
 use crate::vector::WIDEST;
 use tcverify_num::Format;
 use tcverify_tensor::{Problem, parallel};
@@ -42,7 +42,7 @@ pub(super) struct Chains<'p> {
 
 impl Chains<'_> {
     /// The end of a chain, for neighbouring elements of a row; `state` starts again.
-    pub fn end<K: TileKernel>(
+    pub fn end<K: MicroKernel>(
         &self,
         kernel: &K,
         at: [usize; 2],
@@ -69,7 +69,7 @@ impl Chains<'_> {
 
 /// Sums of chains of a product of one matrix with an FP32 accumulator, in C order; none if an accumulator
 /// has no code, there are too few to be worth it, or an operand of more chains than one is not a number.
-pub fn promoted<K: TileKernel>(
+pub fn promoted<K: MicroKernel>(
     context: Context,
     kernel: &K,
     promotion: Promotion,
@@ -118,7 +118,7 @@ pub(super) struct Main<'m, 'p> {
     pub chains: Chains<'p>,
 }
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     fn promoted(
         &self,
         columns: Range<usize>,
@@ -184,6 +184,6 @@ impl<K: TileKernel> Slab<'_, K> {
 
 /// An accumulator's code of FP32.
 #[inline(always)]
-fn f32_code<K: TileKernel>(kernel: &K, state: K::State) -> Option<u32> {
+fn f32_code<K: MicroKernel>(kernel: &K, state: K::State) -> Option<u32> {
     K::as_f32(state).or_else(|| kernel.finish(state).map(|code| code as u32))
 }

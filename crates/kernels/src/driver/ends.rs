@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use super::Slab;
 use crate::context::Flags;
-use crate::tile::{SpecialRule, TileKernel};
+use crate::tile::{MicroKernel, SpecialRule};
 use tcverify_num::Format;
 use tcverify_tensor::parallel;
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     /// Accumulators of a block of columns as the kernel wants them: strip by strip, row by row. At
     /// first they are C.
     pub(super) fn initial_state(&self, columns: Range<usize>, flags: &Flags) -> Vec<K::State> {

@@ -19,7 +19,7 @@ pub use chains::{Merging, Promotion, promoted};
 
 use super::context::{Context, Flags};
 use super::special;
-use super::tile::{SpecialRule, TileKernel};
+use super::tile::{MicroKernel, SpecialRule};
 use tcverify_tensor::{Problem, parallel};
 
 /// Rows of A that a task takes, and columns of B that are packed at a time.
@@ -47,7 +47,7 @@ struct Slab<'a, K> {
 }
 
 /// Codes of the rows of D from `first_row` on (matrices of a batch one after another) that `out` has room for.
-pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: &mut [u64]) {
+pub fn fill<K: MicroKernel>(context: Context, kernel: &K, first_row: usize, out: &mut [u64]) {
     let Problem { m, n, .. } = *context.work.problem;
     let matrices = (out.len() / n).div_ceil(m);
     let tasks = (4 * rayon::current_num_threads()).div_ceil(matrices);
@@ -68,7 +68,7 @@ pub fn fill<K: TileKernel>(context: Context, kernel: &K, first_row: usize, out: 
     });
 }
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     fn fill(&self, out: &mut [u64]) {
         let Problem { n, k, .. } = *self.context.work.problem;
         let flags = Flags::new(self.rows.len(), n);

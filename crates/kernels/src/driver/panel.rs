@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::chains::Main;
 use super::{Slab, TASK_ROWS};
 use crate::context::Flags;
-use crate::tile::{Operand, Packed, TileKernel};
+use crate::tile::{MicroKernel, Operand, Packed};
 use tcverify_tensor::{Block, parallel};
 
 /// Some rows times some strips.
@@ -17,7 +17,7 @@ struct Task {
     run: usize,
 }
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     /// Adds the products of a panel of k to the accumulators of a block of columns, and those perhaps to
     /// main ones.
     pub(super) fn multiply(

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use super::Slab;
 use crate::context::Flags;
-use crate::tile::{Operand, Packed, TileKernel};
+use crate::tile::{MicroKernel, Operand, Packed};
 use tcverify_tensor::{Block, parallel};
 
 /// How many panels of A are packed at a time, for all tasks.
 const PANELS: usize = 64;
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     /// Whether there is only one strip of rows.
     pub(super) fn is_skinny(&self) -> bool {
         self.rows.len() <= self.kernel.tile().0

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::Slab;
 use crate::context::{Context, Specials};
-use crate::tile::{SpecialRule, StepFallback, TileKernel};
+use crate::tile::{MicroKernel, SpecialRule, StepFallback};
 use tcverify_tensor::Block;
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     /// A block of rows times one strip of columns.
     pub(super) fn strip(
         &self,

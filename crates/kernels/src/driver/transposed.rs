@@ -3,10 +3,10 @@
 
 use super::Slab;
 use crate::context::{Context, Work};
-use crate::tile::TileKernel;
+use crate::tile::MicroKernel;
 use tcverify_tensor::{Problem, ScalePlanes};
 
-impl<K: TileKernel> Slab<'_, K> {
+impl<K: MicroKernel> Slab<'_, K> {
     /// Whether less is computed for tiles that are cut off that way. Operands of two formats stay: the kernel
     /// was made for A's and B's.
     pub(super) fn is_cheaper_transposed(&self) -> bool {

@@ -26,7 +26,7 @@ pub use sticky::{StickyPlan, StickyStep};
 use self::pack::{PackedA, Panel, ROWS, StripB, pack_a};
 use self::tile::{Fused, Half2Tile, RunTile, Tile};
 use super::platform::Platform;
-use super::tile::{Operand, SpecialRule, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, SpecialRule, StepFallback};
 use super::vector::ACROSS;
 use tcverify_num::{Format, Rounding, convert_exact, round_code};
 
@@ -43,7 +43,7 @@ pub struct GroupKernel<P> {
     pub platform: Platform,
 }
 
-impl<P: Fused> TileKernel for GroupKernel<P> {
+impl<P: Fused> MicroKernel for GroupKernel<P> {
     /// The bits of the f32 that means what an accumulator's code means.
     type State = i32;
     type Panel = Panel;

@@ -16,7 +16,7 @@ pub use plan::{LanePlan, LaneRule, LaneStep};
 use self::kernel::Tile;
 use self::pack::{Lines, ROWS};
 use super::platform::Platform;
-use super::tile::{Operand, Panel, SpecialRule, StepFallback, TileKernel};
+use super::tile::{MicroKernel, Operand, Panel, SpecialRule, StepFallback};
 use super::vector::ACROSS;
 
 /// The k of a panel, at least: numbers and exponents of a strip of B take 64 KiB.
@@ -28,7 +28,7 @@ pub struct LaneKernel {
     pub platform: Platform,
 }
 
-impl TileKernel for LaneKernel {
+impl MicroKernel for LaneKernel {
     /// The bits of an FP32.
     type State = i32;
     type Panel = Panel;

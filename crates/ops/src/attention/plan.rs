@@ -6,7 +6,7 @@ use super::{Axes, Kernel};
 use crate::arrays::{Rows, needed, only, same_format};
 use crate::emu::is_called;
 use crate::num::Format;
-use crate::row_kernel::{Inputs, Means, OpError, Parameters, Planned};
+use crate::row_kernel::{ExecContext, Inputs, OpError, Parameters, Planned};
 use crate::rule::{Attention, Layout, TileRule};
 use crate::tensor::shape_text;
 use crate::validate::is_tile;
@@ -89,10 +89,10 @@ pub fn plan<'a>(
     rule: &'a Attention,
     inputs: &Inputs<'a>,
     parameters: &Parameters,
-    means: Means<'a>,
+    context: ExecContext<'a>,
 ) -> Result<Planned<Kernel<'a>>, OpError> {
     only(inputs, &["q", "k", "v"])?;
-    let arithmetic = means.arithmetic.ok_or_else(|| {
+    let arithmetic = context.arithmetic.ok_or_else(|| {
         OpError::new(
             "arch",
             "`arch` is missing: attention multiplies on a GPU's tensor cores",
@@ -148,7 +148,7 @@ pub fn plan<'a>(
     let kernel = Kernel {
         rule,
         arithmetic,
-        engine: means.engine,
+        engine: context.engine,
         q,
         k,
         v,

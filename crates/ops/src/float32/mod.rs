@@ -4,16 +4,15 @@
 //! [`Exactly`] is the specification, in integers; [`Natively`] is the processor's arithmetic and tables made of the
 //! specification, bit for bit the same. [`Flushing`] around either is `.ftz`. Every NaN that comes out has one code.
 
-mod bump;
 mod exact;
 mod functions;
 mod mufu;
 mod native;
+mod perturbation;
 mod trace;
 
 use std::fmt;
 
-pub use bump::{Bump, Bumping};
 pub use exact::Exactly;
 pub use functions::{
     Divide, Exponential, divide, ex2_approx, exp2f, expf, expf_parts, exponential, rcp_approx,
@@ -21,6 +20,7 @@ pub use functions::{
 };
 pub use mufu::{Function, mufu, tables};
 pub use native::{Natively, with_fma};
+pub use perturbation::{Perturbed, UlpPerturbation};
 pub use trace::{Event, Log, Tracing};
 
 use crate::num::Format;

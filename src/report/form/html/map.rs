@@ -182,7 +182,7 @@ fn period(gathered: &Gathered, all: u64) -> Markup {
     } = gathered;
     let side = ["row", "column"][*side];
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let words = gathered.in_words(all);
+    let words = gathered.describe(all);
     let height = |count: u64| (count as f64 / most as f64 * 38.0).max(2.0);
     let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     html! {

@@ -4,7 +4,7 @@ mod levels;
 mod scales;
 
 use serde_json::{Value, json};
-use tcverify::emu::schedule::{Kernel, ScheduleSpec};
+use tcverify::emu::schedule::{BoundSchedule, ScheduleSpec};
 use tcverify::emu::{Arithmetic, Problem};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
@@ -77,7 +77,7 @@ fn about(operands: &str, tile_k: usize, split: Value, k: usize) -> Result<(), St
     spec.validate().expect("a kernel could follow it");
     let line = Tensor::from_codes(unit.a, vec![1, k], &vec![0; k]);
     let problem = Problem::new(line.planes(), line.planes().transposed(), None).expect("they fit");
-    Kernel::check_compatible(&spec, &unit, &problem, Format::Fp32)
+    BoundSchedule::check_compatible(&spec, &unit, &problem, Format::Fp32)
 }
 
 #[test]

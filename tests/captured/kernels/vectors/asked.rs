@@ -1,7 +1,7 @@
 //! A captured product as a user asks for it, and whether an order is the one that computed it.
 
 use tcverify::check::{Operands, Source};
-use tcverify::emu::schedule::{Kernel, ScheduleSpec, Values};
+use tcverify::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
 use tcverify::emu::{Arithmetic, Engine, Problem, Replay};
 use tcverify::identify::{Formats, Identify};
 use tcverify::num::{F32, Format, Rounding, round_code};
@@ -151,7 +151,7 @@ impl Output {
                 arithmetic,
                 convert_to: None,
                 engine: *engines().last().unwrap_or(&Engine::Exact),
-                kernel: spec.map(|spec| Kernel::new(spec, &values, &problem)),
+                kernel: spec.map(|spec| BoundSchedule::new(spec, &values, &problem)),
             };
             codes(&replay.collect(&|_| {}))
         };

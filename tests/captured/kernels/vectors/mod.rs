@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 use serde::Deserialize;
-use tcverify::emu::schedule::{Kernel, Schedule, ScheduleSpec, Values};
+use tcverify::emu::schedule::{BoundSchedule, Schedule, ScheduleSpec, Values};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::io::Source;
 use tcverify::num::Format;
@@ -190,9 +190,9 @@ impl Output {
         let problem = self.problem();
         let result = setup.result.unwrap_or(self.d.format());
         let kernel = setup.kernel.as_ref().map(|(spec, values)| {
-            Kernel::check(spec, values, &setup.arithmetic, &problem, result)
+            BoundSchedule::check(spec, values, &setup.arithmetic, &problem, result)
                 .unwrap_or_else(|e| panic!("{}: {e}", self.entry.id));
-            Kernel::new(spec, values, &problem)
+            BoundSchedule::new(spec, values, &problem)
         });
         let replay = Replay {
             problem,

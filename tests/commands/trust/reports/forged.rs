@@ -356,7 +356,7 @@ fn what_no_check_wrote_is_seen_without_files() {
         ),
         (
             "same",
-            "/discrimination",
+            "/ambiguity",
             json!({"elements": 9, "shared": [], "others": 0, "same": [{"architecture": "volta", "instruction": "mma",
                 "accumulator": "fp32", "evidence": "captured", "sha256": "0".repeat(64)}]}),
             "arithmetics",

@@ -105,7 +105,7 @@ impl Integers {
         }
         let kernel = spec
             .as_ref()
-            .map(|spec| Kernel::new(spec, &values, &problem));
+            .map(|spec| BoundSchedule::new(spec, &values, &problem));
         let engines = Platform::available().into_iter().map(Engine::Fast);
         for engine in engines.chain([Engine::Exact]) {
             let replay = Replay {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Integers, spec};
 use crate::num::{Format, Rounding, round_code};
-use crate::schedule::{Kernel, Values};
+use crate::schedule::{BoundSchedule, Values};
 use crate::tensor::Tensor;
 use crate::{Catalogue, Element, Engine, Platform, Problem, Replay};
 
@@ -38,7 +38,7 @@ fn parts_of_tiles() {
             arithmetic: &choice.arithmetic,
             convert_to: None,
             engine,
-            kernel: Some(Kernel::new(&spec, &values, &problem)),
+            kernel: Some(BoundSchedule::new(&spec, &values, &problem)),
         };
         let all = replay.collect(&|_| {});
         let code = |row, column| all.planes().plane(0).code(row, column);

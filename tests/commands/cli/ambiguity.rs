@@ -1,0 +1,168 @@
+//! How much an agreement proves: other arithmetics that give the same bits.
+
+use serde_json::Value;
+
+use crate::support::{Folder, Npy, floats, halves};
+
+/// Small integers, whose products and sums no arithmetic rounds, and their product in plain FP32.
+fn integers() -> Folder {
+    let folder = Folder::new();
+    let a: Vec<f32> = (0..256).map(|i| (i * 7 % 13) as f32 - 6.0).collect();
+    let b: Vec<f32> = (0..128).map(|i| (i * 5 % 11) as f32 - 5.0).collect();
+    let d: Vec<f32> = (0..128)
+        .map(|at| {
+            (0..16)
+                .map(|k| a[at / 8 * 16 + k] * b[k * 8 + at % 8])
+                .sum()
+        })
+        .collect();
+    folder.save("a.npy", &Npy::new("<f2", &[16, 16], halves(&a)));
+    folder.save("b.npy", &Npy::new("<f2", &[16, 8], halves(&b)));
+    folder.save("d.npy", &Npy::new("<f4", &[16, 8], floats(&d)));
+    folder
+}
+
+fn report(folder: &Folder, arguments: &str) -> Value {
+    let run = folder.tcverify(&format!("check {arguments} --json -"));
+    run.expect(0).json()
+}
+
+/// A CPU computed it: no architecture can be told.
+#[test]
+fn data_that_nothing_rounds_tell_nothing() {
+    let folder = integers();
+    let found = report(&folder, "--arch h100 --dtype fp16 a.npy b.npy d.npy");
+    let told = &found["ambiguity"];
+    let same = told["same"].as_array().unwrap();
+    assert!(same.len() > 8, "{told}");
+    // RDNA 3's complements are not exact even here, nor are Tenstorrent's units with some phases only.
+    assert_eq!(told["others"].as_u64(), Some(same.len() as u64 + 8));
+    assert!(told["elements"].as_u64() > Some(50));
+    let named = |name: &str| same.iter().any(|alike| alike["architecture"] == name);
+    assert!(
+        named("ampere") && named("ieee-fma") && named("volta"),
+        "{told}"
+    );
+    // The judged one is no other.
+    let own = &found["rule"]["model"]["sha256"];
+    assert!(same.iter().all(|alike| alike["sha256"] != *own));
+    // The best known first.
+    let rank = |alike: &Value| match alike["evidence"].as_str().unwrap() {
+        "captured" => 0,
+        "compared" => 1,
+        "published" => 2,
+        _ => 3,
+    };
+    assert!(same.iter().map(rank).is_sorted());
+    let run = folder
+        .tcverify("check --arch h100 --dtype fp16 a.npy b.npy d.npy --markdown r.md --html r.html");
+    let text = run.expect(0).stdout;
+    let pages = ["r.md", "r.html"].map(|name| String::from_utf8(folder.read(name)).unwrap());
+    for text in [text].iter().chain(&pages) {
+        for words in [
+            "Same bits from hopper wgmma, ",
+            "; 8 other arithmetics in the catalogue for these operands differ.",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+    }
+}
+
+/// Numbers that are rounded at every step tell most of them.
+#[test]
+fn data_that_everything_rounds_tell() {
+    let folder = Folder::new();
+    let product = "--arch v100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64";
+    folder
+        .tcverify(&format!("replay {product} -o d.npy"))
+        .expect(0);
+    let found = report(&folder, &format!("{product} d.npy"));
+    let told = &found["ambiguity"];
+    let (others, same) = (
+        told["others"].as_u64().unwrap(),
+        told["same"].as_array().unwrap(),
+    );
+    assert!(same.len() as u64 * 2 < others, "{told}");
+    let named = |name: &str| same.iter().any(|alike| alike["architecture"] == name);
+    assert!(!named("ampere") && !named("ieee-fma"), "{told}");
+    let text = folder
+        .tcverify(&format!("check {product} d.npy"))
+        .expect(0)
+        .stdout;
+    assert!(text.contains("Same bits from volta mma"), "{text}");
+    // What is said to be alike gives the same, and what is not does not.
+    folder
+        .tcverify("check --arch a100 --dtype fp16 generate:1:normal:64x256 generate:2:normal:256x64 d.npy -q")
+        .expect(1);
+}
+
+/// Of a part only what was compared is looked at; nothing is said if D differs, of a tree, or if nobody asks.
+#[test]
+fn where_it_is_said() {
+    let folder = integers();
+    let product = "--arch h100 --dtype fp16 a.npy b.npy d.npy";
+    let elements = |options: &str| {
+        let found = report(&folder, &format!("{product} {options}"));
+        found["ambiguity"]["elements"].as_u64()
+    };
+    assert_eq!(elements("--rows 3 --cols 2..5"), Some(3));
+    assert_eq!(elements("--sample 7 --seed 1"), Some(7));
+    assert_eq!(
+        elements("--sample 120 --seed 1 --engine exact"),
+        elements("--sample 120 --seed 1")
+    );
+    assert_eq!(elements("--no-ambiguity"), None);
+    assert_eq!(elements("--tree"), None);
+    let mut d = folder.read("d.npy");
+    let last = d.len() - 1;
+    d[last] ^= 1;
+    folder.write("d.npy", d);
+    let run = folder.tcverify(&format!("check {product} --json -"));
+    assert_eq!(run.expect(1).json().get("ambiguity"), None);
+}
+
+/// A kernel's schedule stands around every other arithmetic, too.
+#[test]
+fn a_schedule_is_kept() {
+    let folder = Folder::new();
+    let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 2 \
+                   generate:1:normal:40x512 generate:2:normal:512x40";
+    folder
+        .tcverify(&format!("replay {product} -o d.npy"))
+        .expect(0);
+    let found = report(&folder, &format!("{product} d.npy"));
+    assert!(found["ambiguity"]["others"].as_u64() > Some(5), "{found}");
+}
+
+/// Three GPUs, one arithmetic: whichever was asked for, each is named.
+#[test]
+fn units_that_share_an_arithmetic_are_all_named() {
+    let folder = Folder::new();
+    let product = "--dtype fp16 generate:1:normal:24x64 generate:2:normal:64x24";
+    folder
+        .tcverify(&format!("replay --arch h100 {product} -q -o d.npy"))
+        .expect(0);
+    let mut said = Vec::new();
+    for arch in ["h100", "b200", "rtx5090"] {
+        let found = report(&folder, &format!("--arch {arch} {product} d.npy"));
+        let shared = found["ambiguity"]["shared"].as_array().unwrap().clone();
+        let units = ["hopper", "blackwell", "rtx-blackwell"];
+        for unit in units {
+            assert!(
+                shared.iter().any(|one| one["architecture"] == unit),
+                "{arch}: {shared:?}"
+            );
+        }
+        let text = folder
+            .tcverify(&format!("check --arch {arch} {product} d.npy"))
+            .expect(0)
+            .stdout;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("which share this arithmetic; "), "{text}");
+        for unit in units {
+            assert!(text.contains(&format!("{unit} ")), "{text}");
+        }
+        said.push((found["rule"]["model"]["sha256"].clone(), shared));
+    }
+    assert!(said.windows(2).all(|two| two[0] == two[1]));
+}
