@@ -221,9 +221,15 @@ impl Compare {
                 array(1, other)?
             };
             let Some(second) = second else { continue };
+            // The same file is another operand if one side transposes it.
+            let as_stored = match *role {
+                Role::A | Role::ScaleA => left.transpose_a == right.transpose_a,
+                Role::B | Role::ScaleB => left.transpose_b == right.transpose_b,
+                _ => true,
+            };
             pairs.push(OperandPair {
                 role: role.field(),
-                same: first.same(&second),
+                same: as_stored && first.same(&second),
                 payload_sha256: [first.sha256, second.sha256],
             });
         }

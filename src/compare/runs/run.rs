@@ -6,7 +6,7 @@ use super::link::{Link, links};
 use super::step::{Digests, Step};
 use super::{CompareRuns, RunsError};
 use crate::batch::{self, BatchError};
-use crate::check::{CheckError, ModelSource, Operation, Progress, Request};
+use crate::check::{Check, CheckError, ModelSource, Operation, Progress, Request};
 use crate::compare::results::Pair;
 use crate::compare::{Compare, Held, Hints};
 use crate::identify::IdentifyError;
@@ -125,7 +125,14 @@ impl CompareRuns {
         let roles: std::collections::BTreeSet<Role> = roles.copied().collect();
         for role in roles {
             let both = [left.operands.get(&role), right.operands.get(&role)];
-            if let [Some(one), Some(other)] = both
+            // The same file is another operand if one run transposes it.
+            let transposed = match role {
+                Role::A | Role::ScaleA => "transpose_a",
+                Role::B | Role::ScaleB => "transpose_b",
+                _ => "",
+            };
+            if one.get(transposed) == other.get(transposed)
+                && let [Some(one), Some(other)] = both
                 && one.same(other)
             {
                 continue;
@@ -217,12 +224,17 @@ impl CompareRuns {
             }
             _ => return Ok(None),
         };
+        let formats = |check: &Check| [Some(check.model.dtype), check.model.dtype_b];
+        // A search reads both sides' operands in the same formats.
+        if formats(one) != formats(other) {
+            return Ok(None);
+        }
         let Some(mut request) = of_results([left, right]) else {
             return Ok(None);
         };
         request.operands = Some([one.operands.clone(), other.operands.clone()]);
-        request.operand_formats = [Some(one.model.dtype), one.model.dtype_b];
-        let hints = |check: &crate::check::Check| Hints {
+        request.operand_formats = formats(one);
+        let hints = |check: &Check| Hints {
             architectures: match &check.model.from {
                 ModelSource::Catalogue(name) => vec![name.clone()],
                 ModelSource::File(_) => Vec::new(),

@@ -100,7 +100,7 @@ impl Product {
                 let pattern = pattern.name();
                 format!(
                     "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, plus {addend}",
-                    k / kept * of
+                    (k / kept).saturating_mul(of)
                 )
             }
         }

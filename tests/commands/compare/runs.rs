@@ -101,6 +101,30 @@ fn equal_runs_and_other_names() {
     assert_eq!(found["steps"][2]["right_name"], "layer.down");
 }
 
+/// One run transposes the file that both read: its operands are not equal.
+#[test]
+fn a_transposed_file_is_another_operand() {
+    let folder = made(&[
+        "generate generate:1:normal:16x32 --dtype bf16 --role a -o x.npy",
+        "generate generate:2:normal:32x32 --dtype bf16 --role b -o w.npy",
+        "replay --arch a100 --dtype bf16 x.npy w.npy -o d.npy",
+        "replay --arch a100 --dtype bf16 --transpose-b x.npy w.npy -o t.npy",
+    ]);
+    let case = |d: &str, transposed: bool| {
+        json!([{"name": "one", "arch": "a100", "dtype": "bf16", "a": "x.npy", "b": "w.npy", "d": d,
+            "transpose_b": transposed}])
+    };
+    write(&folder, "run1.json", &case("d.npy", false));
+    write(&folder, "run2.json", &case("t.npy", true));
+    let (_, found) = compare(&folder, "run1.json run2.json", 1);
+    let step = &found["steps"][0];
+    assert_eq!(step["differing_operands"], json!(["b"]));
+    assert_eq!(step["result"], "inherits");
+    let pairs = step["explanations"]["product"]["operands"].as_array();
+    let same: Vec<_> = pairs.unwrap().iter().map(|pair| &pair["same"]).collect();
+    assert_eq!(same, [true, false]);
+}
+
 /// One run keeps sums that the other one has rounded: what reads them reads other bits.
 #[test]
 fn a_rounded_result_is_not_the_same() {
