@@ -152,7 +152,7 @@ mod tests {
         for (plan, formats) in plans() {
             let mut wrong = plan.clone();
             match &mut wrong {
-                KernelConfig::Group(plan) => plan.fraction_bits -= 4,
+                KernelConfig::Group(plan) => plan.fraction_bits -= 8,
                 KernelConfig::Block(plan) => plan.fraction_bits -= 8,
                 KernelConfig::Sum(plan) if plan.accumulator == Format::Fp64 => continue,
                 KernelConfig::Sum(plan) => {
