@@ -459,7 +459,7 @@ pub(crate) fn kernel_words(
             _ => None,
         },
         place,
-        family: plan.family.id.into(),
+        family: plan.family.into(),
         order: plan.summary(),
         settings: plan.settings.rows().into_iter().map(setting).collect(),
         unknown: reading.unknown().map(Token::text).collect(),

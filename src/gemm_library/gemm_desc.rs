@@ -51,7 +51,7 @@ impl Plan {
             Format::Tf32 => (Format::Fp32, "TF32"),
             _ => (a, "IEEE"),
         };
-        if self.family.library == Library::HipblasLt {
+        if self.family().library == Library::HipblasLt {
             return Err(no("it has no name for AMD's instructions"));
         }
         let instruction = self.model().instruction;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::family::Issues;
+use super::family::{Family, Issues};
 use super::{
     Algorithm, Cut, IfKnown, Join, Kept, KernelError, MergeOrder, Plan, Restart, Slice, Start, Sum,
     citation,
@@ -39,7 +39,7 @@ impl Plan {
         if settings.operand() == Some(Format::Fp64) {
             return Err(no("its sums are FP64, and schedules add in f32"));
         }
-        let of_cublas = self.family.is_cublas();
+        let of_cublas = self.family().is_cublas();
         let mut spec = ScheduleSpec {
             addend: Addend::Epilogue,
             epilogue: self.epilogue()?,
@@ -82,7 +82,7 @@ impl Plan {
 
     /// The same with a name, its sources, and how it is known.
     pub fn schedule(&self) -> Result<Schedule, KernelError> {
-        let family = self.family;
+        let family = self.family();
         let spec = self.spec()?;
         let own: BTreeSet<&str> = self.facts.iter().map(|fact| fact.source).collect();
         let of_nan = BTreeSet::from(["ptx"]);
@@ -130,7 +130,7 @@ impl Plan {
 
     /// The model that computes the chains, as far as the text tells.
     pub fn model(&self) -> Model {
-        let family = self.family;
+        let family = self.family();
         let gpu = self.settings.capability.value().or(family.gpu);
         let architecture = gpu.and_then(|gpu| Catalogue::builtin().find(&gpu.to_string()).ok());
         let said = self.settings.algorithm.value();
@@ -149,8 +149,12 @@ impl Plan {
         }
     }
 
+    pub(super) fn family(&self) -> &'static Family {
+        Family::find(self.family).expect("planned by one")
+    }
+
     fn evidence(&self) -> Evidence {
-        let coverage = self.family.coverage.iter();
+        let coverage = self.family().coverage.iter();
         let best = coverage.filter_map(|row| row.evidence).max();
         let known = self.facts.iter().map(|fact| fact.known).max();
         match (best, known) {
@@ -177,7 +181,7 @@ impl Plan {
         }
         // CUTLASS's own front ends multiply by alpha where C is not read.
         let own = self.settings.partition.is_some();
-        let of_cublas = self.family.is_cublas();
+        let of_cublas = self.family().is_cublas();
         Ok(Epilogue {
             combine: Combine::Fma,
             without_c: if of_cublas && !own {

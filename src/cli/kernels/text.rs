@@ -117,13 +117,7 @@ fn facts(facts: &[gemm_library::Fact], out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub fn planned(reading: &KernelReading, plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{}, {}: {}",
-        plan.family.id,
-        plan.shape,
-        plan.summary()
-    )?;
+    writeln!(out, "{}, {}: {}", plan.family, plan.shape, plan.summary())?;
     if let Some(lost) = plan.lost {
         writeln!(out, "\nwarning: {}", lost.sentence())?;
     }

@@ -309,7 +309,7 @@ impl Request<'_> {
     /// A plan without slices yet.
     pub fn plan(&self, family: &'static Family) -> Plan {
         Plan {
-            family,
+            family: family.id,
             shape: self.shape,
             settings: self.settings.clone(),
             grain: None,

@@ -13,12 +13,13 @@ pub use traversal::{Restart, Span, Traversal};
 
 pub use crate::emu::schedule::{Residue, Start};
 
-use super::{Fact, Family, Kept, Settings, Shape};
+use super::{Fact, Kept, Settings, Shape};
 
 /// How a library's kernel sums one element of D. All elements of D are summed alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    pub family: &'static Family,
+    /// The id of its family.
+    pub family: &'static str,
     pub shape: Shape,
     /// What the kernel was planned from, each with how it is known.
     pub settings: Settings,

@@ -46,7 +46,7 @@ fn of_schedule(plan: &Plan, schedule: &Schedule) -> Vec<Vec<Range<usize>>> {
 /// The model that computes a plan, and the operands' format.
 fn model(plan: &Plan) -> Choice<'static> {
     let format = plan.settings.operand();
-    let (architecture, instruction, format) = match plan.family.id {
+    let (architecture, instruction, format) = match plan.family {
         "nvjet" => ("hopper", "wgmma", format.unwrap()),
         "cutlass" => ("hopper", "mma", format.unwrap()),
         "ada-fp8" => ("ada", "mma", Format::E4m3),
