@@ -5,8 +5,8 @@ use std::path::Path;
 use super::policy::{AdmissionPolicy, ClaimRule, ScopeRule, Silence};
 use crate::check::verify::request_of;
 use crate::check::{
-    Check, CheckError, ExpectedResult, ModelSource, Naming, Operation, Request, ScheduleSource,
-    Source, Span, Strictness, Subject,
+    Check, CheckError, Expected, ModelSource, Naming, Operation, Request, ScheduleSource, Source,
+    Span, Strictness, Subject,
 };
 use crate::emu::Catalogue;
 use crate::io::{Freedom, confined, escaped_path, printable};
@@ -182,7 +182,7 @@ impl AdmissionPolicy {
                 return refused(field, "requires a comparison of every bit");
             }
         }
-        if let ExpectedResult::Digest(_) = request.expected()? {
+        if let Expected::PayloadSha256(_) = request.expected()? {
             if !self.claims.contains(&ClaimRule::Digest) {
                 let rule = format!("requires the array {result}, not just its digest");
                 return refused(digest, &rule);

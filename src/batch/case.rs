@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::lookup::Lookup;
 use super::policy::AdmissionPolicy;
-use crate::check::{Check, CheckError, ExpectedResult, Operation, Request, RequestFields};
+use crate::check::{Check, CheckError, Expected, Operation, Request, RequestFields};
 use crate::io::printable;
 use crate::report::Coverage;
 
@@ -145,7 +145,7 @@ pub(super) fn case(
             ("d", "`d` (or `d_digest`) is missing"),
         )
     };
-    if request.expected()? == ExpectedResult::Nothing {
+    if request.expected()? == Expected::Nothing {
         return Err(CheckError::request(missing.0, missing.1));
     }
     Ok(Case {

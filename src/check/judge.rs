@@ -6,9 +6,9 @@ use super::command_line::{Verb, shell_line};
 use super::committed::confirm_committed;
 use super::error::CheckError;
 use super::part::Part;
-use super::product::Naming;
+use super::product::{Expected, Naming};
 use super::progress::Progress;
-use super::request::{ExpectedResult, Request};
+use super::request::Request;
 use super::subject::{Diagnosed, Subject};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::deadline::interruptible;
@@ -170,9 +170,9 @@ fn expected_sha256(request: &Request) -> Result<Option<String>, CheckError> {
         Request::Operation(_) => ("y", "y_digest"),
     };
     match request.expected()? {
-        ExpectedResult::Array(..) => Ok(None),
-        ExpectedResult::Digest(sha256) => Ok(Some(sha256)),
-        ExpectedResult::Nothing => Err(CheckError::request(
+        Expected::Tensor(_) => Ok(None),
+        Expected::PayloadSha256(sha256) => Ok(Some(sha256)),
+        Expected::Nothing => Err(CheckError::request(
             field,
             format!("`{field}` (or `{digest}`) is missing: there is nothing to check"),
         )),

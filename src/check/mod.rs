@@ -79,7 +79,7 @@ pub use product::{
 pub(crate) use progress::Counted;
 pub use progress::Progress;
 pub use reader::{Array, Tensors};
-pub use request::{ExpectedResult, Request};
+pub use request::Request;
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;

@@ -217,13 +217,13 @@ impl KernelSource {
     }
 }
 
-/// The D that is claimed.
+/// The result that a request claims.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
-    /// Nothing: D is to be computed.
+    /// None: it is to be computed.
     Nothing,
     Tensor(Source),
-    /// The SHA-256 of D's canonical payload.
+    /// The SHA-256 of its canonical payload.
     PayloadSha256(String),
 }
 

@@ -25,16 +25,6 @@ pub enum Request {
     Operation(Box<Operation>),
 }
 
-/// The result that a request claims.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ExpectedResult {
-    /// It is to be computed.
-    Nothing,
-    Array(Role, Source),
-    /// The SHA-256 of its canonical payload.
-    Digest(String),
-}
-
 impl From<Check> for Request {
     fn from(check: Check) -> Request {
         Request::Product(Box::new(check))
@@ -100,21 +90,25 @@ impl Request {
             .any(|source| *source == Source::Memory)
     }
 
-    /// The result that it claims.
-    pub fn expected(&self) -> Result<ExpectedResult, CheckError> {
+    /// The role of its result.
+    pub fn result_role(&self) -> Role {
         match self {
-            Request::Product(check) => Ok(match &check.expected {
-                Expected::Nothing => ExpectedResult::Nothing,
-                Expected::Tensor(source) => ExpectedResult::Array(Role::D, source.clone()),
-                Expected::PayloadSha256(sha256) => ExpectedResult::Digest(sha256.clone()),
-            }),
+            Request::Product(_) => Role::D,
+            Request::Operation(_) => Role::Y,
+        }
+    }
+
+    /// The result that it claims.
+    pub fn expected(&self) -> Result<Expected, CheckError> {
+        match self {
+            Request::Product(check) => Ok(check.expected.clone()),
             Request::Operation(operation) => match (&operation.y, &operation.y_digest) {
-                (Some(source), _) => Ok(ExpectedResult::Array(Role::Y, source.clone())),
+                (Some(source), _) => Ok(Expected::Tensor(source.clone())),
                 (None, Some(digest)) => {
-                    let digest = crate::io::parse_sha256(digest).map(ExpectedResult::Digest);
+                    let digest = crate::io::parse_sha256(digest).map(Expected::PayloadSha256);
                     digest.map_err(CheckError::in_field("y_digest"))
                 }
-                (None, None) => Ok(ExpectedResult::Nothing),
+                (None, None) => Ok(Expected::Nothing),
             },
         }
     }

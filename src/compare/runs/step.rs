@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::batch::Case;
-use crate::check::{CheckError, ExpectedResult, Request, Source};
+use crate::check::{CheckError, Expected, Request, Source};
 use crate::compare::contents::Contents;
 use crate::io::{self, Files};
 use crate::num::Format;
@@ -32,13 +32,13 @@ impl Step {
     pub fn of(case: Case, digests: &mut Digests) -> Result<Step, CheckError> {
         let format = result_format(&case.request);
         let result = match case.request.expected()? {
-            ExpectedResult::Digest(sha256) => Contents {
+            Expected::PayloadSha256(sha256) => Contents {
                 sha256,
                 shape: None,
                 format,
             },
-            ExpectedResult::Array(role, source) => digests.of(role, &source, format)?,
-            ExpectedResult::Nothing => unreachable!("a case has a result"),
+            Expected::Tensor(source) => digests.of(case.request.result_role(), &source, format)?,
+            Expected::Nothing => unreachable!("a case has a result"),
         };
         let mut operands = ByRole::new();
         for (role, source) in case.request.sources() {
@@ -79,9 +79,7 @@ impl Step {
     /// The result, if more than its digest is recorded.
     pub fn array(&self) -> Option<(Source, Option<Format>)> {
         match self.case.request.expected() {
-            Ok(ExpectedResult::Array(_, source)) => {
-                Some((source, result_format(&self.case.request)))
-            }
+            Ok(Expected::Tensor(source)) => Some((source, result_format(&self.case.request))),
             _ => None,
         }
     }
