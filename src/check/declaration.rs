@@ -6,10 +6,88 @@
 //! `python/tcverify/_request.py` by a test. `#[arg(...)]` is clap's, and says how a command line takes the field; only
 //! the program reads it.
 
-/// Hands all groups of fields to a macro.
+/// Puts the group that products and operations share between a request's own groups, and hands all to a macro.
+macro_rules! with_judging {
+    ($make:ident, $request:ident, $judge:ident, [$($before:tt)*], [$($after:tt)*]) => {
+        $make! {
+            $request;
+            $($before)*
+
+            /// How a result is judged, of a product or of an operation.
+            #[command()]
+            $judge {
+                /// Whether NaN bits must agree exactly, or all NaNs count as equal
+                #[arg(
+                    long,
+                    value_name = "HOW",
+                    default_value = "exact",
+                    help_heading = "Comparison",
+                    value_parser = word::<Strictness>()
+                )]
+                nan: Strictness,
+                /// Whether signs of zeros must agree exactly, or +0 and -0 count as equal
+                #[arg(
+                    long,
+                    value_name = "HOW",
+                    default_value = "exact",
+                    help_heading = "Comparison",
+                    value_parser = word::<Strictness>()
+                )]
+                zero: Strictness,
+                /// First check that operands, model and D match a commitment ('tcverify commit'); if one does not,
+                /// the exit code is 1 and there is no report
+                #[arg(long, value_name = "C.json", help_heading = "Comparison")]
+                against: PathBuf,
+                /// Compare N random elements instead of all; the report states what that proves. Needs --seed-from
+                /// and --beacon, or --seed
+                #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of D")]
+                sample: u64,
+                /// Seed of the draw. Choose it after you received D: whoever knows it earlier can cheat on all
+                /// other elements
+                #[arg(long, value_name = "S", help_heading = "Part of D")]
+                seed: u64,
+                /// Draw by this commitment ('tcverify commit') and --beacon: the seed is derived from the SHA-256 of
+                /// both, so that nobody can choose it. Operands, model and D must match the commitment, as with
+                /// --against
+                #[arg(long, value_name = "C.json", help_heading = "Part of D")]
+                seed_from: PathBuf,
+                /// A public value that nobody could know when the commitment was published, such as the next round of
+                /// drand or a pulse of the NIST beacon
+                #[arg(long, value_name = "VALUE", allow_hyphen_values = true, help_heading = "Part of D")]
+                beacon: String,
+                /// Only these rows of D, counted from 0, end excluded: 128..256, 128.. or 7
+                #[arg(long, value_name = "ROWS", help_heading = "Part of D")]
+                rows: Span,
+                /// Only these columns of D
+                #[arg(long, value_name = "COLUMNS", help_heading = "Part of D")]
+                cols: Span,
+                /// Only this rectangle of D: ROWS,COLUMNS, such as 0..128,64..
+                #[arg(long, value_name = "ROWS,COLUMNS", help_heading = "Part of D")]
+                region: String,
+                /// Number of mismatches to list
+                #[arg(long, value_name = "N", default_value = "10", help_heading = "Report")]
+                max_mismatches: usize,
+                /// Report the reproduced D by the root of its Merkle tree, like a commitment and 'tcverify
+                /// shard merge', instead of the SHA-256 of its payload
+                #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
+                tree: bool,
+                /// Rows of D per block of the tree; by default about 1 MiB of rows
+                #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Report")]
+                block_rows: u64,
+                /// Do not search for causes if D differs
+                #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
+                no_causes: bool,
+            }
+
+            $($after)*
+        }
+    };
+}
+
+/// Hands all groups of a product's fields to a macro.
 macro_rules! product_fields {
     ($make:ident) => {
-        $make! {
+        $crate::check::with_judging! { $make, RequestFields, JudgeArgs, [
             /// Which arithmetic.
             #[command(next_help_heading = "Model")]
             ModelArgs {
@@ -195,73 +273,7 @@ macro_rules! product_fields {
                 #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
                 no_ambiguity: bool,
             }
-
-            /// How a result is judged, of a product or of an operation.
-            #[command()]
-            JudgeArgs {
-                /// Whether NaN bits must agree exactly, or all NaNs count as equal
-                #[arg(
-                    long,
-                    value_name = "HOW",
-                    default_value = "exact",
-                    help_heading = "Comparison",
-                    value_parser = word::<Strictness>()
-                )]
-                nan: Strictness,
-                /// Whether signs of zeros must agree exactly, or +0 and -0 count as equal
-                #[arg(
-                    long,
-                    value_name = "HOW",
-                    default_value = "exact",
-                    help_heading = "Comparison",
-                    value_parser = word::<Strictness>()
-                )]
-                zero: Strictness,
-                /// First check that operands, model and D match a commitment ('tcverify commit'); if one does not,
-                /// the exit code is 1 and there is no report
-                #[arg(long, value_name = "C.json", help_heading = "Comparison")]
-                against: PathBuf,
-                /// Compare N random elements instead of all; the report states what that proves. Needs --seed-from
-                /// and --beacon, or --seed
-                #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Part of D")]
-                sample: u64,
-                /// Seed of the draw. Choose it after you received D: whoever knows it earlier can cheat on all
-                /// other elements
-                #[arg(long, value_name = "S", help_heading = "Part of D")]
-                seed: u64,
-                /// Draw by this commitment ('tcverify commit') and --beacon: the seed is derived from the SHA-256 of
-                /// both, so that nobody can choose it. Operands, model and D must match the commitment, as with
-                /// --against
-                #[arg(long, value_name = "C.json", help_heading = "Part of D")]
-                seed_from: PathBuf,
-                /// A public value that nobody could know when the commitment was published, such as the next round of
-                /// drand or a pulse of the NIST beacon
-                #[arg(long, value_name = "VALUE", allow_hyphen_values = true, help_heading = "Part of D")]
-                beacon: String,
-                /// Only these rows of D, counted from 0, end excluded: 128..256, 128.. or 7
-                #[arg(long, value_name = "ROWS", help_heading = "Part of D")]
-                rows: Span,
-                /// Only these columns of D
-                #[arg(long, value_name = "COLUMNS", help_heading = "Part of D")]
-                cols: Span,
-                /// Only this rectangle of D: ROWS,COLUMNS, such as 0..128,64..
-                #[arg(long, value_name = "ROWS,COLUMNS", help_heading = "Part of D")]
-                region: String,
-                /// Number of mismatches to list
-                #[arg(long, value_name = "N", default_value = "10", help_heading = "Report")]
-                max_mismatches: usize,
-                /// Report the reproduced D by the root of its Merkle tree, like a commitment and 'tcverify
-                /// shard merge', instead of the SHA-256 of its payload
-                #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
-                tree: bool,
-                /// Rows of D per block of the tree; by default about 1 MiB of rows
-                #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Report")]
-                block_rows: u64,
-                /// Do not search for causes if D differs
-                #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]
-                no_causes: bool,
-            }
-
+        ], [
             /// The engine that computes.
             #[command()]
             EngineArgs {
@@ -343,8 +355,75 @@ macro_rules! product_fields {
                 #[arg(value_name = "D.npy", help_heading = None::<&str>)]
                 d: Source,
             }
-        }
+        ] }
     };
 }
 
-pub(crate) use product_fields;
+/// Hands all groups of an operation's fields to a macro; arrays are named by their roles.
+macro_rules! operation_fields {
+    ($make:ident) => {
+        $crate::check::with_judging! { $make, Operation, OperationJudgeArgs, [
+            /// Which operation.
+            #[command()]
+            ParameterArgs {
+                /// Operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
+                #[arg(long = "op", value_name = "NAME", required = true, help_heading = "Operation")]
+                operation: String,
+                /// GPU or architecture whose tensor core multiplies (attention)
+                #[arg(long, value_name = "NAME", help_heading = "Operation")]
+                arch: String,
+                /// Format of the arrays, if their files do not state it
+                #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
+                dtype: Format,
+                /// Epsilon, added to the variance (norms)
+                #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Parameters")]
+                eps: F32,
+                /// Factor of scores (attention); by default 1/sqrt(d)
+                #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Parameters")]
+                softmax_scale: F32,
+                /// Causal mask: a query sees only keys up to its own position (attention)
+                #[arg(long, action = ArgAction::SetTrue, help_heading = "Parameters")]
+                causal: bool,
+                /// Axes: bshd (batch, tokens, heads, elements) or bhsd; by default the variant's (attention, rope)
+                #[arg(long, value_name = "AXES", value_parser = word::<Layout>(), help_heading = "Parameters")]
+                layout: Layout,
+                /// Rotate neighbouring elements instead of halves (rope)
+                #[arg(long, action = ArgAction::SetTrue, help_heading = "Parameters")]
+                interleaved: bool,
+                /// Number of elements that share a scale (quantize_fp8); by default 128
+                #[arg(long, value_name = "N", help_heading = "Parameters")]
+                group: usize,
+                /// Rows of Q and keys of a block, such as 128x64, instead of the variant's (attention)
+                #[arg(long, value_name = "MxN", help_heading = "Parameters")]
+                tile: String,
+                /// Result to judge, not a file: residual (fused rms_norm), scale (quantize_fp8); by default y
+                #[arg(long, value_name = "NAME", help_heading = "Parameters")]
+                output: String,
+                /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here
+                #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
+                engine: EngineChoice,
+            }
+
+            /// The variant.
+            #[command(next_help_heading = "Operation")]
+            RuleArgs {
+                /// Variant; by default the operation's first one
+                #[arg(long, value_name = "NAME")]
+                variant: String,
+                /// Your own variant file instead (docs/layers.md)
+                #[arg(long, value_name = "FILE.json", conflicts_with = "variant")]
+                variant_file: PathBuf,
+            }
+
+            /// What the result should be.
+            #[command()]
+            DigestArgs {
+                /// SHA-256 of the result's canonical payload, instead of the result
+                #[arg(long, value_name = "HEX", help_heading = "Comparison")]
+                y_digest: String,
+            }
+        ], [] }
+    };
+}
+
+pub(crate) use {operation_fields, product_fields, with_judging};

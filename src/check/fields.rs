@@ -332,7 +332,7 @@ pub(super) use fields;
 
 /// [`RequestFields`], of the rows of `declaration.rs`; how a command line takes them is the program's.
 macro_rules! of_groups {
-    ($(
+    ($request:ident; $(
         $(#[doc = $about:tt])+
         #[command($($command:tt)*)]
         $group:ident {
@@ -341,7 +341,7 @@ macro_rules! of_groups {
     )*) => {
         fields! {
             /// Everything that a check may say. A field that is absent is as it is by default.
-            pub struct RequestFields, roles: Role::PRODUCT;
+            pub struct $request, roles: Role::PRODUCT;
 
             $($($(#[doc = $doc])+ $name: $kind,)*)*
         }

@@ -55,8 +55,9 @@ pub use arrays::Arrays;
 pub use choices::{EngineChoice, Strictness, Tf32Input};
 pub use command_line::{Verb, command_line, option, shell_line};
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
+pub(crate) use declaration::with_judging;
 #[cfg(feature = "cli")]
-pub(crate) use declaration::product_fields;
+pub(crate) use declaration::{operation_fields, product_fields};
 pub use error::CheckError;
 #[cfg(feature = "cli")]
 pub(crate) use fields::Field;

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::args::{
     MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs, RuleArgs, ScheduleArgs,
-    WholeOperation, arithmetic, in_options,
+    WholeOperation, arithmetic, in_options, operation,
 };
 use super::commit::WholeArgs;
 use super::log::{WitnessArgs, bytes, unproven};
@@ -314,7 +314,7 @@ pub struct AuditedOperation {
 
 impl AuditArgs for AuditedOperation {
     fn request(&self) -> Result<Request> {
-        self.parameters.request(&self.rule).map(Request::from)
+        operation(&self.parameters, &self.rule).map(Request::from)
     }
 
     fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {

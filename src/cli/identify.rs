@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{
-    JudgeArgs, MemoryArgs, OperandArgs, OperationArgs, OperationHint, RuleArgs,
+    MemoryArgs, OperandArgs, OperationArgs, OperationHint, OperationJudgeArgs, RuleArgs,
     in_operation_options, in_options, source,
 };
 use super::progress::Bar;
@@ -14,8 +14,7 @@ use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
 use crate::check::{
-    CheckError, EngineChoice, Fit, MAX_MISMATCHES, Operation, Request as CheckRequest,
-    RequestFields, Verb, shell_line,
+    CheckError, EngineChoice, Fit, Operation, Request as CheckRequest, Verb, shell_line,
 };
 use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
@@ -170,7 +169,7 @@ pub struct Variants {
     operation: OperationArgs,
 
     #[command(flatten)]
-    judge: JudgeArgs,
+    judge: OperationJudgeArgs,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -182,25 +181,19 @@ pub struct Variants {
 
 impl Variants {
     pub fn run(self) -> Result<Ending> {
-        let mut fields = RequestFields::default();
-        in_options(self.judge.fill(&mut fields))?;
+        let mut request = self.operation.request(&RuleArgs::default())?;
+        in_options(self.judge.fill(&mut request))?;
+        let request = request.without_defaults();
         let of_a_check = [
-            ("--against", fields.against.is_some()),
-            ("--tree", fields.tree.is_some()),
-            ("--block-rows", fields.block_rows.is_some()),
-            ("--no-causes", fields.no_causes.is_some()),
-            (
-                "--max-mismatches",
-                fields
-                    .max_mismatches
-                    .is_some_and(|most| most != MAX_MISMATCHES),
-            ),
+            ("--against", request.against.is_some()),
+            ("--tree", request.tree.is_some()),
+            ("--block-rows", request.block_rows.is_some()),
+            ("--no-causes", request.no_causes.is_some()),
+            ("--max-mismatches", request.max_mismatches.is_some()),
         ];
         if let Some((option, _)) = of_a_check.iter().find(|(_, given)| *given) {
             bail!("{option} applies only to a check by one variant; 'identify' writes no report");
         }
-        let request = self.operation.request(&RuleArgs::default())?;
-        let request = request.judged_as(&fields);
         let of_variant = |variant: &Variant, request: &Operation| Operation {
             variant: Some(variant.name.clone()),
             ..request.clone()

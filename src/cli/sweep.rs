@@ -66,7 +66,13 @@ fn blocks(text: &str) -> Result<Blocks, String> {
 
 impl Sweep {
     pub fn run(self) -> Result<Ending> {
-        let request = self.rule.of(&self.function, self.engine);
+        let mut request = Operation {
+            operation: Some(self.function.replace('-', "_")),
+            engine: Some(self.engine),
+            ..Operation::default()
+        };
+        in_operation_options(self.rule.fill(&mut request))?;
+        let request = request.without_defaults();
         match (&self.write, &self.against) {
             (Some(path), _) => self.write(&request, path).map(Ending::from),
             (_, Some(path)) => self.judge(&request, path),

@@ -1,16 +1,16 @@
-//! The options of a check, from the one declaration of its fields.
+//! The options of requests, from the one declaration of their fields.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
 use crate::check::{
-    CheckError, EngineChoice, Field, RequestFields, Source, Span, Strictness, Tf32Input,
-    product_fields,
+    CheckError, EngineChoice, Field, Operation, RequestFields, Source, Span, Strictness, Tf32Input,
+    operation_fields, product_fields,
 };
 use crate::cli::values::{
-    accumulator_format, any_float, arch_names, instruction_names, operand_format, result_format,
-    scale_format, schedule_names, word,
+    accumulator_format, any_float, any_format, arch_names, instruction_names, operand_format,
+    result_format, scale_format, schedule_names, word,
 };
 use crate::emu::SparseLayout;
 use crate::emu::schedule::{
@@ -19,10 +19,11 @@ use crate::emu::schedule::{
 use crate::emu::step::Reload;
 use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
+use crate::ops::Layout;
 
 /// A struct of options for every group of fields.
 macro_rules! options {
-    ($(
+    ($request:ident; $(
         $(#[doc = $about:tt])+
         #[command($($command:tt)*)]
         $group:ident {
@@ -31,7 +32,7 @@ macro_rules! options {
     )*) => {
         $(
             $(#[doc = $about])+
-            #[derive(Args, Clone)]
+            #[derive(Args, Clone, Default)]
             #[command($($command)*)]
             pub struct $group {
                 $(
@@ -43,7 +44,7 @@ macro_rules! options {
 
             impl $group {
                 /// Sets the fields of a request.
-                pub fn fill(&self, fields: &mut RequestFields) -> Result<(), CheckError> {
+                pub fn fill(&self, fields: &mut $request) -> Result<(), CheckError> {
                     $(
                         let word = self.$name.clone();
                         let value = word.map(|word| <$kind>::of_word(stringify!($name), word));
@@ -57,6 +58,7 @@ macro_rules! options {
 }
 
 product_fields!(options);
+operation_fields!(options);
 
 /// Parses a reduction scheme's name or number.
 fn parse_scheme(text: &str) -> Result<Scheme, String> {

@@ -9,9 +9,11 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::fields::{JudgeArgs, KernelHints, LayoutArgs, ModelArgs};
+pub use self::fields::{
+    KernelHints, LayoutArgs, ModelArgs, OperationJudgeArgs, ParameterArgs, RuleArgs,
+};
 pub use self::operation::{
-    JudgedOperation, OperationArgs, OperationHint, ParameterArgs, RuleArgs, WholeOperation,
+    JudgedOperation, OperationArgs, OperationHint, WholeOperation, operation,
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::AdmissionPolicy;
