@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::emu::schedule::{
-    Addend, BoundSchedule, KTraversal, Merge, Node, Order, OrderChoice, Overrides, Partials,
+    AddendAt, BoundSchedule, KTraversal, Merge, Node, Order, OrderChoice, Overrides, Partials,
     PartialsChoice, Per, PromoteChoice, ResidueChoice, Role, Schedule, ScheduleSpec, SplitChoice,
     Start, TileOfD, WithoutC,
 };
@@ -364,7 +364,7 @@ impl List<'_> {
             ..
         } = self.request;
         let product = Problem {
-            c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
+            c: problem.c.filter(|_| spec.addend == AddendAt::Epilogue),
             ..*problem
         };
         if BoundSchedule::check_compatible(&spec, arithmetic, &product, result).is_err() {

@@ -7,7 +7,7 @@ use super::error::CheckError;
 use super::kernel::PlannedKernel;
 use super::product::{Check, Operands, ScheduleRequest, ScheduleSource};
 use super::reader::Reader;
-use crate::emu::schedule::{Addend, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values};
+use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{FileError, printable, read_document};
 use crate::num::Format;
@@ -125,7 +125,7 @@ impl Scheduling {
 
     /// Whether C is the epilogue's, and may have a format of its own.
     pub fn c_in_epilogue(&self) -> bool {
-        self.spec().addend == Addend::Epilogue
+        self.spec().addend == AddendAt::Epilogue
     }
 
     /// Whether nothing but a chain over K is requested.

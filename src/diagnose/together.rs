@@ -6,7 +6,7 @@ use super::schedule::{multiplied, searched};
 use super::trial::{SPENT, Tested, Trial, Work};
 use super::{Ask, Case, Hypothesis};
 use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
-use crate::emu::schedule::{Addend, BoundSchedule, Values};
+use crate::emu::schedule::{AddendAt, BoundSchedule, Values};
 use crate::emu::{Problem, Replay};
 
 /// What reports call this test.
@@ -65,11 +65,13 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     pairs.sort_by_key(|(_, guess)| guess.rank);
     for (candidate, guess) in pairs {
         let of_c = problem.c.is_none_or(|c| {
-            guess.spec.addend == Addend::Epilogue
+            guess.spec.addend == AddendAt::Epilogue
                 || c.tensor().format() == candidate.arithmetic.addend()
         });
         let product = Problem {
-            c: problem.c.filter(|_| guess.spec.addend == Addend::Epilogue),
+            c: problem
+                .c
+                .filter(|_| guess.spec.addend == AddendAt::Epilogue),
             ..problem
         };
         let fits =

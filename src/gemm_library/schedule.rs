@@ -8,7 +8,7 @@ use super::{
     citation,
 };
 use crate::emu::schedule::{
-    self, Addend, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
+    self, AddendAt, BiasAdded, Combine, Empty, Epilogue, Fold, FoldKind, Grain, Level, Multiply,
     Order, Partials, Parts, Per, ResultScale, SCHEMA, ScaledAt, Scaling, Schedule, ScheduleSpec,
     SliceLength, WithoutC, WithoutProducts,
 };
@@ -41,7 +41,7 @@ impl Plan {
         }
         let of_cublas = self.family().is_cublas();
         let mut spec = ScheduleSpec {
-            addend: Addend::Epilogue,
+            addend: AddendAt::Epilogue,
             epilogue: self.epilogue()?,
             nan: Code(0x7fff_ffff),
             without_products: of_cublas.then_some(WithoutProducts::Zero),

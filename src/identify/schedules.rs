@@ -4,7 +4,7 @@ use super::readings::Captured;
 use super::search::{Found, Given};
 use crate::candidates::{Candidate, Wanted, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
-use crate::emu::schedule::{Addend, Per, ScheduleSpec, Values};
+use crate::emu::schedule::{AddendAt, Per, ScheduleSpec, Values};
 use crate::num::{F32, Format};
 
 /// Formats that an epilogue rounds to.
@@ -42,7 +42,7 @@ impl<'a> ScheduleContext<'a> {
 
     /// Whether a schedule has a place for the scales that are given, and C can be read as it takes it.
     pub(super) fn can_be(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
-        let late = spec.addend == Addend::Epilogue;
+        let late = spec.addend == AddendAt::Epilogue;
         let per = spec.scales.as_ref().map(|scaling| scaling.per);
         (self.captured.c.is_none() || self.c_format(candidate, late).is_some())
             && (self.scales.is_none() || self.scales == per)

@@ -12,7 +12,7 @@ use tcverify_kernels::{
 
 use super::step::{
     Addend, BlockDot, Dropping, Droppings, Fused, FusedFloor, FusedHalves, IntegerOverflow,
-    IntegerSum, PairRule, PairwiseFlush, Scaling, Sliced, Step, StickyRne,
+    IntegerSum, LaneScaling, PairRule, PairwiseFlush, Sliced, Step, StickyRne,
 };
 use super::{Arithmetic, Block, Engine, Problem, exact};
 use crate::num::{Class, Formats, Rounding, Unpacked};
@@ -146,7 +146,7 @@ fn sticky(step: &StickyRne, formats: Formats) -> Option<KernelConfig> {
         (Some(PairRule::Tfr), _) => LaneRule::Tfr,
         (Some(PairRule::TfrAligned), _) => LaneRule::TfrAligned,
         (Some(PairRule::Drl), _) => LaneRule::Drl,
-        (None, Some(Scaling::Nvfp4)) => LaneRule::Nvfp4,
+        (None, Some(LaneScaling::Nvfp4)) => LaneRule::Nvfp4,
         (None, Some(_)) => LaneRule::Mxfp4,
         (None, None) => {
             let step = StickyStep {

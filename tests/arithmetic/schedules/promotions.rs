@@ -1,7 +1,7 @@
 //! Promotion of every length, against a loop: where kernels promote by themselves, and where they hand over.
 
 use rayon::prelude::*;
-use tcverify::emu::schedule::{Addend, Level, Merge, ScheduleSpec, Start};
+use tcverify::emu::schedule::{AddendAt, Level, Merge, ScheduleSpec, Start};
 use tcverify::num::Format::{Bf16, E4m3, Fp16, Fp32};
 
 use super::operands::KINDS;
@@ -55,7 +55,7 @@ fn promotions_of_every_length() {
             };
             let spec = ScheduleSpec {
                 inner: vec![level],
-                addend: Addend::Start,
+                addend: AddendAt::Start,
                 ..ScheduleSpec::plain()
             };
             let own = product.straight(unit, |dot| promoted(dot, every, start == Start::First));

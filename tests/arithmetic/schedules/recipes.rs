@@ -4,7 +4,7 @@ use std::sync::atomic::{self, AtomicUsize};
 
 use rayon::prelude::*;
 use tcverify::emu::schedule::{
-    Addend, BiasAdded, BoundSchedule, Combine, Empty, Epilogue, Fold, FoldKind, Function, Grain,
+    AddendAt, BiasAdded, BoundSchedule, Combine, Empty, Epilogue, Fold, FoldKind, Function, Grain,
     GrainByK, Group, Level, Merge, Multiply, Order, Partials, Parts, Per, Raster, Residue,
     ResultScale, ScaledAt, Scaling, ScheduleSpec, SliceLength, SplitTerms, Start, Term,
     TermRounding, WithoutC,
@@ -249,9 +249,9 @@ fn spec(unit: &Unit, random: &mut Random) -> ScheduleSpec {
         inner,
         scales,
         addend: if epilogue {
-            Addend::Epilogue
+            AddendAt::Epilogue
         } else {
-            Addend::Start
+            AddendAt::Start
         },
         epilogue: Epilogue {
             combine: random.pick(&[Combine::Fma, Combine::Separate]),
@@ -291,7 +291,7 @@ fn agree(unit: &Unit, draw: usize) -> bool {
     if spec.validate().is_err() {
         return false;
     }
-    let late = spec.addend == Addend::Epilogue;
+    let late = spec.addend == AddendAt::Epilogue;
     let addend = unit.arithmetic.addend();
     let wish = Wish {
         c: random.once_in(2).then(|| {

@@ -4,7 +4,7 @@ use super::k_index::KIndices;
 use super::traversal::{Chain, KTraversal, TileOfD};
 use super::values::{ONE, scale_shapes};
 use super::{
-    Addend, BiasAdded, BoundSchedule, Grain, GrainByK, Level, Multiply, Parts, ScaledAt,
+    AddendAt, BiasAdded, BoundSchedule, Grain, GrainByK, Level, Multiply, Parts, ScaledAt,
     ScheduleSpec, Values, ZeroPoint,
 };
 use crate::num::Format;
@@ -129,7 +129,7 @@ impl BoundSchedule<'_> {
             let finished = spec.scales.is_some()
                 || spec.zero_point.is_some()
                 || spec.epilogue.function.is_some()
-                || spec.addend == Addend::Epilogue && problem.c.is_some();
+                || spec.addend == AddendAt::Epilogue && problem.c.is_some();
             if result == Format::Int32 && finished {
                 return Err(NO_INTEGER_EPILOGUE.into());
             }

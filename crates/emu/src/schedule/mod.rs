@@ -56,8 +56,9 @@ pub(crate) use run::Run;
 pub use run::element_with;
 pub use shared::SharedChains;
 pub use spec::{
-    Addend, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale, ScaledAt,
-    Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts, ZeroPoint,
+    AddendAt, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale,
+    ScaledAt, Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts,
+    ZeroPoint,
 };
 pub use traversal::{Chain, KTraversal, Node, Role, Sum, TileOfD};
 pub use values::{Values, scale_shapes};

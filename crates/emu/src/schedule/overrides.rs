@@ -8,7 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
-    Addend, Empty, Function, Grain, Level, Merge, Order, Partials, Parts, Residue, Schedule,
+    AddendAt, Empty, Function, Grain, Level, Merge, Order, Partials, Parts, Residue, Schedule,
     SliceLength, Start,
 };
 use crate::common::words::{Word, words};
@@ -356,9 +356,9 @@ impl Overrides {
         }
         let beta = self.beta.map(|factor| ("beta", factor));
         let factor = beta.or(self.alpha.map(|factor| ("alpha", factor)));
-        if let (Addend::Start, Some((field, value))) = (spec.addend, factor) {
+        if let (AddendAt::Start, Some((field, value))) = (spec.addend, factor) {
             // Only an epilogue has such factors.
-            spec.addend = Addend::Epilogue;
+            spec.addend = AddendAt::Epilogue;
             note("addend", field, &value);
         }
         spec.validate().map_err(|reason| OverrideError {

@@ -6,7 +6,7 @@ use super::k_index::{KIndex, KIndices};
 use super::loops::{Finished, Updated};
 use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
-use super::{Addend, BoundSchedule, Merge, Place, ScheduleSpec, Start, WithoutProducts};
+use super::{AddendAt, BoundSchedule, Merge, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::common::deadline;
 use crate::tensor::{Tensor, parallel};
 use crate::{Arithmetic, Block, Element, Engine, Problem, Progress, Replay, initial};
@@ -171,7 +171,7 @@ impl<'a, 'r> Run<'a, 'r> {
             kernel,
             accumulator: self.replay.arithmetic.accumulator,
             result: self.replay.format(),
-            c: problem.c.filter(|_| spec.addend == Addend::Epilogue),
+            c: problem.c.filter(|_| spec.addend == AddendAt::Epilogue),
             columns: None,
         };
         let columns = finish.scales_of_columns(problem.n);
@@ -180,7 +180,7 @@ impl<'a, 'r> Run<'a, 'r> {
             ..finish
         };
         let n = problem.n;
-        let c = problem.c.filter(|_| spec.addend == Addend::Start);
+        let c = problem.c.filter(|_| spec.addend == AddendAt::Start);
         let problem = Problem { c, ..*problem };
         let Node::Sum(
             sum @ Sum {

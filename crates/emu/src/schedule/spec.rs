@@ -45,7 +45,7 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_point: Option<ZeroPoint>,
     /// Where C comes in.
-    pub addend: Addend,
+    pub addend: AddendAt,
     pub epilogue: Epilogue,
     /// What D is where K is 0; without a word, no such product has this schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,7 +187,7 @@ pub enum ZeroPoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Addend {
+pub enum AddendAt {
     /// It is what the first accumulator starts from.
     Start,
     /// The epilogue adds it, times beta.
@@ -295,7 +295,7 @@ impl ScheduleSpec {
             inner: Vec::new(),
             scales: None,
             zero_point: None,
-            addend: Addend::Start,
+            addend: AddendAt::Start,
             epilogue: Epilogue {
                 combine: Combine::Fma,
                 without_c: WithoutC::Multiply,

@@ -1,8 +1,9 @@
 //! A spec in one line for people.
 
 use super::{
-    Addend, BiasAdded, Combine, Function, Grain, GrainByK, Group, Merge, Multiply, Order, Partials,
-    Parts, Per, Raster, Residue, ScaledAt, ScheduleSpec, SliceLength, Start, WithoutC, ZeroPoint,
+    AddendAt, BiasAdded, Combine, Function, Grain, GrainByK, Group, Merge, Multiply, Order,
+    Partials, Parts, Per, Raster, Residue, ScaledAt, ScheduleSpec, SliceLength, Start, WithoutC,
+    ZeroPoint,
 };
 
 impl ScheduleSpec {
@@ -100,7 +101,7 @@ impl ScheduleSpec {
 
     fn describe_epilogue(&self) -> Vec<String> {
         let mut parts = Vec::new();
-        if self.addend == Addend::Epilogue {
+        if self.addend == AddendAt::Epilogue {
             parts.push(match (self.epilogue.combine, self.epilogue.without_c) {
                 (Combine::Fma, WithoutC::Multiply) => "epilogue fma(alpha, sum, beta*C)".into(),
                 (Combine::Fma, WithoutC::AddZero) => {

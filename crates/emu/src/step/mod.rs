@@ -61,7 +61,7 @@ pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
 pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
-pub use quad::Scaling;
+pub use quad::LaneScaling;
 pub use sliced::{Dropping, Droppings, Sliced};
 pub use sliced_integers::SlicedIntegers;
 pub use sticky_rne::{Addend, StickyRne};

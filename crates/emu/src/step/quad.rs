@@ -10,7 +10,7 @@ use crate::num::{Format, Scale, Unpacked};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Scaling {
+pub enum LaneScaling {
     /// FP8: UE8M0 scales are added to the lane's exponent, modulo 2^10; a dead lane stays dead.
     LaneExponent,
     /// MXFP4: four products are added exactly; the lane's exponent comes from a six-bit field of the
@@ -30,7 +30,7 @@ pub(super) fn moved(exponent: i32, (x, y): (u8, u8), zero_exponent: i32) -> i32 
     zero_exponent + stored.rem_euclid(1 << EXPONENT_BITS)
 }
 
-impl Scaling {
+impl LaneScaling {
     /// The lane of four FP4 products.
     pub(super) fn quad(
         self,
@@ -50,7 +50,7 @@ impl Scaling {
             return Lane::dead(zero_exponent);
         }
         let (factor, exponent) = match self {
-            Scaling::Nvfp4 => {
+            LaneScaling::Nvfp4 => {
                 let significand = |code: u8| u64::from(8 | (code & 7));
                 let field = |code: u8| i32::from(code >> 3 & 15);
                 (significand(x) * significand(y), field(x) + field(y) - 7)
@@ -70,9 +70,9 @@ impl Scaling {
 
     pub(super) fn check(self, operands: Format, scale: Scale) -> Result<(), String> {
         let (formats, wanted): (&[Format], _) = match self {
-            Scaling::LaneExponent => (&[Format::E4m3, Format::E5m2], Format::Ue8m0),
-            Scaling::Mxfp4 => (&[Format::E2m1], Format::Ue8m0),
-            Scaling::Nvfp4 => (&[Format::E2m1], Format::Ue4m3),
+            LaneScaling::LaneExponent => (&[Format::E4m3, Format::E5m2], Format::Ue8m0),
+            LaneScaling::Mxfp4 => (&[Format::E2m1], Format::Ue8m0),
+            LaneScaling::Nvfp4 => (&[Format::E2m1], Format::Ue4m3),
         };
         if !formats.contains(&operands) || scale.format != wanted {
             return Err(format!(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_nan};
 use super::kind::{Products, ScaleUse, Scales, StepKind};
 use super::pair::{self, Lane, PairRule};
-use super::quad::{self, Scaling};
+use super::quad::{self, LaneScaling};
 use super::special::special;
 use super::term::{Term, signed};
 use super::trace::{FaultInjector, Source};
@@ -44,7 +44,7 @@ pub struct StickyRne {
     pub pair: Option<PairRule>,
     /// How scales enter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<Scaling>,
+    pub scaling: Option<LaneScaling>,
     /// Whether elements with a zero operand are masked, so that infinity or NaN times zero is zero.
     pub sparse_mask: bool,
     /// Whether E4M3's largest exponent field means infinity and NaN, as in IEEE 754.
@@ -80,9 +80,9 @@ impl StepKind for StickyRne {
         const ZERO_LANE: i32 = -260;
         let a = clues.formats.a;
         let scaling = clues.formats.scale.map(|scale| match (scale.format, a) {
-            (Format::Ue4m3, _) => Scaling::Nvfp4,
-            (_, Format::E2m1) => Scaling::Mxfp4,
-            _ => Scaling::LaneExponent,
+            (Format::Ue4m3, _) => LaneScaling::Nvfp4,
+            (_, Format::E2m1) => LaneScaling::Mxfp4,
+            _ => LaneScaling::LaneExponent,
         });
         let group = |lanes: usize| match a {
             Format::E2m1 => 4 * lanes,
@@ -343,7 +343,7 @@ impl StickyRne {
                 }
                 (None, None, _) => self.product(format, a[k], b[k]),
             };
-            if let (Some(Scaling::LaneExponent), Some(scale)) = (self.scaling, scale)
+            if let (Some(LaneScaling::LaneExponent), Some(scale)) = (self.scaling, scale)
                 && lane.exponent != self.zero_exponent
             {
                 lane.exponent = quad::moved(lane.exponent, scale, self.zero_exponent);
