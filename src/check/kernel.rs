@@ -145,7 +145,7 @@ impl Product {
         }
         Err(first.unwrap_or_else(|| KernelError::WrongBatch {
             text: reading.batch.unwrap_or(1),
-            asked: self.batches,
+            requested: self.batches,
         }))
     }
 }

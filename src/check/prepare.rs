@@ -278,7 +278,7 @@ impl Prepared {
         let span = self.model.arithmetic.step.span();
         let omitted = kernel.omitted(self.problem().k, span);
         let scheduled = Scheduled::of(schedule, given, &self.values).omitting(omitted);
-        Some(scheduled.said(self.scheduling.kernel_description()))
+        Some(scheduled.with_kernel(self.scheduling.kernel_description()))
     }
 
     /// How the finished product is rounded to D's format, if it is.

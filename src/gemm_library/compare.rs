@@ -50,7 +50,7 @@ pub fn differing(
         (Err(error), _) | (_, Err(error)) => all.push(error.to_string()),
     }
     let [a, b] = [one, other].map(|plan| match &plan.settings.epilogue {
-        Some(said) => said.value.replace("DEFAULT", "NONE"),
+        Some(setting) => setting.value.replace("DEFAULT", "NONE"),
         None => "NONE".to_owned(),
     });
     if a != b {

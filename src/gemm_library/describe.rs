@@ -12,10 +12,10 @@ impl Settings {
     pub fn rows(&self) -> Vec<(&'static str, String, How, String)> {
         fn row<T>(
             name: &'static str,
-            said: &Option<Sourced<T>>,
+            setting: &Option<Sourced<T>>,
             show: impl Fn(&T) -> String,
         ) -> Option<(&'static str, String, How, String)> {
-            let Sourced { value, how, from } = said.as_ref()?;
+            let Sourced { value, how, from } = setting.as_ref()?;
             Some((name, show(value), *how, from.clone()))
         }
         let pair = |[a, b]: &[Format; 2]| {

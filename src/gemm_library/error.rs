@@ -46,14 +46,14 @@ pub enum KernelError {
         given: String,
     },
     #[error(
-        "the text describes a product of {text} (M x N x K of D in row-major order), but the request is {asked}; the \
+        "the text describes a product of {text} (M x N x K of D in row-major order), but the request is {requested}; the \
         line may belong to another product"
     )]
-    WrongShape { text: Shape, asked: Shape },
-    #[error("the text describes a batch of {text}, but the request has {asked}")]
-    WrongBatch { text: usize, asked: usize },
-    #[error("the text describes {text}, but the request is for {asked}")]
-    WrongGpu { text: String, asked: String },
+    WrongShape { text: Shape, requested: Shape },
+    #[error("the text describes a batch of {text}, but the request has {requested}")]
+    WrongBatch { text: usize, requested: usize },
+    #[error("the text describes {text}, but the request is for {requested}")]
+    WrongGpu { text: String, requested: String },
     #[error(
         "the text splits K in {splits} parts, but K is {k}; the text may belong to another product"
     )]

@@ -115,7 +115,7 @@ impl Plan {
 
     fn epilogue_order(&self) -> Result<&str, KernelError> {
         let epilogue = self.settings.epilogue.as_ref();
-        match epilogue.map(|said| said.value.as_str()) {
+        match epilogue.map(|setting| setting.value.as_str()) {
             None | Some("DEFAULT" | "NONE") => Ok("NONE"),
             Some("BIAS") => Ok("IN_ACCUMULATOR"),
             Some(own @ ("IN_ACCUMULATOR" | "AFTER_ROUNDING")) => Ok(own),

@@ -86,43 +86,43 @@ impl Options {
 
     /// Refuses a text about another GPU.
     fn confirm_gpu(&self, settings: &Settings) -> Result<(), KernelError> {
-        let Some(said) = &settings.capability else {
+        let Some(setting) = &settings.capability else {
             return Ok(());
         };
         let gpus = match self.capability {
-            Some(gpu) if gpu != said.value => &[gpu][..],
+            Some(gpu) if gpu != setting.value => &[gpu][..],
             _ => &self.one_of,
         };
-        if gpus.is_empty() || gpus.contains(&said.value) {
+        if gpus.is_empty() || gpus.contains(&setting.value) {
             return Ok(());
         }
         Err(KernelError::WrongGpu {
-            text: format!("a kernel of {} ({})", said.value, said.from),
-            asked: Capability::any_of(gpus),
+            text: format!("a kernel of {} ({})", setting.value, setting.from),
+            requested: Capability::any_of(gpus),
         })
     }
 }
 
 /// Sets what the text leaves open or assumes; refuses to contradict what it states.
 fn answer<T: Copy + PartialEq>(
-    said: &mut Option<Sourced<T>>,
+    setting: &mut Option<Sourced<T>>,
     given: Option<T>,
     how: How,
     what: &'static str,
     text: impl Fn(&T) -> String,
 ) -> Result<(), KernelError> {
     let Some(given) = given else { return Ok(()) };
-    match said {
-        Some(said) if said.value == given => Ok(()),
-        Some(said) if matches!(said.how, How::Stated | How::Derived | How::Defaulted) => {
+    match setting {
+        Some(setting) if setting.value == given => Ok(()),
+        Some(setting) if matches!(setting.how, How::Stated | How::Derived | How::Defaulted) => {
             Err(KernelError::Contradiction {
                 what,
-                text: text(&said.value),
+                text: text(&setting.value),
                 given: text(&given),
             })
         }
         _ => {
-            *said = Some(Sourced::new(given, how, ""));
+            *setting = Some(Sourced::new(given, how, ""));
             Ok(())
         }
     }

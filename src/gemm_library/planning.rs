@@ -13,9 +13,9 @@ const MAX_K: usize = 1 << 40;
 
 /// Refuses settings that a plan of this family does not use: they belong to another kernel.
 fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<(), KernelError> {
-    fn stated<T: Copy>(said: &Option<Sourced<T>>) -> Option<T> {
-        let said = said.as_ref()?;
-        matches!(said.how, How::Stated | How::Given).then_some(said.value)
+    fn stated<T: Copy>(known: &Option<Sourced<T>>) -> Option<T> {
+        let known = known.as_ref()?;
+        matches!(known.how, How::Stated | How::Given).then_some(known.value)
     }
     let no = |what: &str, value: &dyn std::fmt::Display, why: String| {
         Err(KernelError::unplanned(what, value, why))
@@ -68,7 +68,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
 
 /// Refuses a GPU of another maker, and reference models, which no library has kernels for.
 fn confirm_vendor(family: &Family, options: &Options) -> Result<(), KernelError> {
-    let wrong = |text: String, asked: String| Err(KernelError::WrongGpu { text, asked });
+    let wrong = |text: String, requested: String| Err(KernelError::WrongGpu { text, requested });
     let other = options.other_gpu.as_deref();
     if family.library != Library::HipblasLt {
         return match other {
@@ -148,7 +148,7 @@ impl KernelReading {
         }
         let finished = plan.settings.epilogue.as_ref();
         if plan.slices.len() > 1
-            && finished.is_some_and(|said| !["DEFAULT", "NONE"].contains(&&*said.value))
+            && finished.is_some_and(|known| !["DEFAULT", "NONE"].contains(&&*known.value))
         {
             plan.assumed
                 .push("an epilogue after split slices: no source has compared one".into());
@@ -169,7 +169,10 @@ impl KernelReading {
         if shape == text || shape == transposed {
             Ok(())
         } else {
-            Err(KernelError::WrongShape { text, asked: shape })
+            Err(KernelError::WrongShape {
+                text,
+                requested: shape,
+            })
         }
     }
 
@@ -182,9 +185,9 @@ impl KernelReading {
     pub(super) fn settings_for(&self, shape: Shape) -> Settings {
         let mut settings = self.settings.clone();
         if self.product.is_some_and(|text| text != shape)
-            && let Some(said) = &mut settings.operands
+            && let Some(known) = &mut settings.operands
         {
-            said.value.reverse();
+            known.value.reverse();
         }
         settings
     }

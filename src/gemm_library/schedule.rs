@@ -30,10 +30,10 @@ impl Plan {
     /// If a schedule cannot express it.
     pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
         let settings = &self.settings;
-        if let Some(said) = &settings.scale_mode {
+        if let Some(setting) = &settings.scale_mode {
             return Err(no(format!(
                 "its scales are {}, not one per tensor; it is not known how such a kernel applies them",
-                said.value
+                setting.value
             )));
         }
         if settings.operand() == Some(Format::Fp64) {
@@ -133,9 +133,9 @@ impl Plan {
         let family = self.family();
         let gpu = self.settings.capability.value().or(family.gpu);
         let architecture = gpu.and_then(|gpu| Catalogue::builtin().find(&gpu.to_string()).ok());
-        let said = self.settings.algorithm.value();
+        let setting = self.settings.algorithm.value();
         let instruction = match family.issues {
-            _ if said.is_some() => said.map(Algorithm::instruction),
+            _ if setting.is_some() => setting.map(Algorithm::instruction),
             Issues::ByOperands => None,
             _ if !self.on_tensor_cores() => Some("ffma"),
             Issues::Named(name) => Some(name),
@@ -166,10 +166,10 @@ impl Plan {
     }
 
     fn epilogue(&self) -> Result<Epilogue, KernelError> {
-        if let Some(said) = &self.settings.epilogue
-            && !["DEFAULT", "BIAS", "NONE", "IN_ACCUMULATOR"].contains(&said.value.as_str())
+        if let Some(setting) = &self.settings.epilogue
+            && !["DEFAULT", "BIAS", "NONE", "IN_ACCUMULATOR"].contains(&setting.value.as_str())
         {
-            return Err(no(match said.value.as_str() {
+            return Err(no(match setting.value.as_str() {
                 "AFTER_ROUNDING" => {
                     "its epilogue is AFTER_ROUNDING: no schedule adds a bias or C after rounding to D's format"
                         .to_owned()
@@ -200,8 +200,12 @@ impl Plan {
         if self.sharing.is_empty() && self.slices.iter().any(nested) {
             return self.nested().map(Some);
         }
-        let asked = self.settings.split_k.value();
-        let count = Some(asked.unwrap_or(self.slices.len()).max(self.slices.len()));
+        let requested = self.settings.split_k.value();
+        let count = Some(
+            requested
+                .unwrap_or(self.slices.len())
+                .max(self.slices.len()),
+        );
         let grain = self.grain.map(Grain::K);
         let slices = |length| Parts::Slices {
             count,

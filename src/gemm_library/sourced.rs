@@ -50,7 +50,7 @@ pub trait IfKnown<T> {
 
 impl<T: Copy> IfKnown<T> for Option<Sourced<T>> {
     fn value(&self) -> Option<T> {
-        self.as_ref().map(|said| said.value)
+        self.as_ref().map(|known| known.value)
     }
 }
 

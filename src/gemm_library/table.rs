@@ -313,20 +313,20 @@ mod tests {
         assert_eq!(reading.family.value.id, "ada-fp8");
         let plan = reading.plan(&exact.shape, &crate::gemm_library::Options::default());
         assert_eq!(plan.unwrap().slices.len(), 5);
-        let said = |query: &TableQuery| table.find(query).unwrap_err().to_string();
-        assert!(said(&query()).contains("differ in the workspace"));
+        let error = |query: &TableQuery| table.find(query).unwrap_err().to_string();
+        assert!(error(&query()).contains("differ in the workspace"));
         let open = TableQuery {
             workspace: Some(1 << 20),
             ..query()
         };
-        assert!(said(&open).contains("differ in fast accumulation"));
+        assert!(error(&open).contains("differ in fast accumulation"));
         let other = TableQuery {
             result: Some(Format::Fp32),
             ..query()
         };
-        assert!(said(&other).contains("D bf16"));
+        assert!(error(&other).contains("D bf16"));
         let shape = Shape { m: 1, n: 2, k: 3 };
-        assert!(said(&TableQuery { shape, ..query() }).contains("no entry for 1x2x3"));
+        assert!(error(&TableQuery { shape, ..query() }).contains("no entry for 1x2x3"));
     }
 
     #[test]
@@ -334,8 +334,8 @@ mod tests {
         let mut wrong = table();
         wrong.schema = "tcverify.kernel-table/9".into();
         let json = serde_json::to_string(&wrong).unwrap();
-        let said = KernelTable::from_json(&json).unwrap_err().to_string();
-        assert!(said.contains("tcverify.kernel-table/9"), "{said}");
+        let error = KernelTable::from_json(&json).unwrap_err().to_string();
+        assert!(error.contains("tcverify.kernel-table/9"), "{error}");
         assert!(KernelTable::from_json("[]").is_err());
         wrong = table();
         wrong.capability = "hopper".into();

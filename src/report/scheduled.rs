@@ -113,8 +113,8 @@ impl Scheduled {
         Scheduled { omitted_k, ..self }
     }
 
-    /// The same as a library's words say it.
-    pub fn said(self, kernel: Option<&KernelDescription>) -> Scheduled {
+    /// The same, with what a library's text says of its kernel.
+    pub fn with_kernel(self, kernel: Option<&KernelDescription>) -> Scheduled {
         Scheduled {
             kernel: kernel.cloned().map(Box::new),
             ..self

@@ -97,7 +97,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             )),
             _ => Err(KernelError::WrongGpu {
                 text: "an FP8 kernel of Ada (sm_89)".into(),
-                asked: capability.value.to_string(),
+                requested: capability.value.to_string(),
             }),
         };
     }
@@ -108,7 +108,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     {
         return Err(KernelError::WrongGpu {
             text: "an FP8 kernel of Ada (sm_89)".into(),
-            asked: other.to_string(),
+            requested: other.to_string(),
         });
     }
     if let Some(operands) = &settings.operands
@@ -124,22 +124,22 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         });
     }
     request.confirm_compute_type("FP8 kernels of Ada")?;
-    let said = accumulation(settings).expect("asked for before");
+    let setting = accumulation(settings).expect("asked for before");
     if let Some(algo) = settings.algo.value()
         && [35, 60].contains(&algo)
-        && said.value != (algo == 60)
+        && setting.value != (algo == 60)
     {
         return Err(KernelError::Contradiction {
             what: "fast accumulation",
             text: format!("{} (ALGO {algo})", if algo == 60 { "on" } else { "off" }),
-            given: if said.value { "on" } else { "off" }.into(),
+            given: if setting.value { "on" } else { "off" }.into(),
         });
     }
     let splits = request.splits()?;
     let chain = |slice: usize| {
         let span = Span::dealt(0..k, TILE, slice, splits);
         let traversal = Traversal::of_spans([span], 32);
-        Slice::chain(if said.value {
+        Slice::chain(if setting.value {
             traversal
         } else {
             traversal.restarting(128, Start::Zero)
@@ -157,7 +157,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         }
     };
     let mut plan = request.plan(&FAMILY);
-    plan.settings.fast_accumulation = Some(said.clone());
+    plan.settings.fast_accumulation = Some(setting.clone());
     Ok(Plan {
         cut: match splits {
             1 => Cut::Whole,

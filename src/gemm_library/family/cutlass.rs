@@ -83,9 +83,9 @@ fn needs(settings: &Settings) -> Vec<Open> {
 fn tile_and_instruction(settings: &Settings) -> (Option<usize>, Option<usize>) {
     let stated = settings.tile_k.value();
     // Assumed stages do not count as those of id 0.
-    let said = settings.stages.as_ref();
-    let said = said.filter(|said| said.how != How::Assumed);
-    let (tile, instruction) = match said.map(|said| said.value) {
+    let setting = settings.stages.as_ref();
+    let setting = setting.filter(|setting| setting.how != How::Assumed);
+    let (tile, instruction) = match setting.map(|setting| setting.value) {
         // Kernels "...s1688...".
         Some(0) => (Some(32), Some(8)),
         Some(7..=12 | 25) => (Some(32), Some(16)),

@@ -57,7 +57,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let k = request.k();
     let all = 0..k;
     let whole = std::slice::from_ref(&all);
-    let cuts = settings.cuts.as_ref().map_or(&[][..], |said| &said.value);
+    let cuts = settings
+        .cuts
+        .as_ref()
+        .map_or(&[][..], |setting| &setting.value);
     let Some((first, inner)) = cuts.split_first() else {
         plan.slices = vec![Slice::chain(walk.over(whole)?)];
         return Ok(plan);
@@ -109,8 +112,10 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
 
 /// Refuses answers: a description defines its whole order, so that they would be ignored.
 fn refuse_answers(settings: &Settings) -> Result<(), KernelError> {
-    fn given<T>(said: &Option<Sourced<T>>) -> bool {
-        said.as_ref().is_some_and(|said| said.how == How::Given)
+    fn given<T>(setting: &Option<Sourced<T>>) -> bool {
+        setting
+            .as_ref()
+            .is_some_and(|setting| setting.how == How::Given)
     }
     let answers = [
         ("--split-k", "k_cuts", given(&settings.split_k)),
@@ -220,7 +225,7 @@ fn on_the_gpu(settings: &Settings) -> Result<(), KernelError> {
                 "a kernel of {name} instructions ({})",
                 algorithm.value.word()
             ),
-            asked: gpu.value.to_string(),
+            requested: gpu.value.to_string(),
         })
     }
 }
@@ -364,7 +369,7 @@ fn kept(
         && settings
             .epilogue
             .as_ref()
-            .is_some_and(|said| said.value != "NONE")
+            .is_some_and(|setting| setting.value != "NONE")
     {
         return Err(KernelError::unplanned(
             "k_cuts[0].merge_dtype",

@@ -242,9 +242,12 @@ impl Request<'_> {
 
     /// Refuses GPUs older than the kernel; later ones run it, unless the text or the family names one GPU.
     pub fn confirm_age(&self, family: &Family) -> Result<(), KernelError> {
-        let said = self.settings.oldest.as_ref();
+        let setting = self.settings.oldest.as_ref();
         let own = family.oldest.map(|oldest| (oldest, family.id));
-        let Some((oldest, from)) = said.map(|said| (said.value, &*said.from)).or(own) else {
+        let Some((oldest, from)) = setting
+            .map(|setting| (setting.value, &*setting.from))
+            .or(own)
+        else {
             return Ok(());
         };
         let gpus = self.gpus();
@@ -253,7 +256,7 @@ impl Request<'_> {
         }
         Err(KernelError::WrongGpu {
             text: format!("a kernel of {oldest} and later ({from})"),
-            asked: Capability::any_of(&gpus),
+            requested: Capability::any_of(&gpus),
         })
     }
 

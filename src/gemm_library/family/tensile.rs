@@ -53,7 +53,7 @@ fn fields(settings: &Settings) -> Tensile {
     settings
         .tensile
         .as_ref()
-        .map_or_else(Tensile::default, |said| said.value.clone())
+        .map_or_else(Tensile::default, |setting| setting.value.clone())
 }
 
 fn needs(settings: &Settings) -> Vec<Open> {
@@ -120,11 +120,11 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             0
         }
     };
-    for (name, said) in [
+    for (name, setting) in [
         ("GlobalSplitU", settings.split_k.is_some()),
         ("LocalSplitU", fields.local_split_u.is_some()),
     ] {
-        if !said {
+        if !setting {
             plan.assumed
                 .push(format!("{name} 1: the text does not state it"));
         }

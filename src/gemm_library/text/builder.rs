@@ -114,11 +114,11 @@ impl KernelReading {
         {
             let from = format!("stages {}", known.name());
             match &self.settings.tile_k {
-                Some(said) if said.value != k => {
+                Some(setting) if setting.value != k => {
                     return Err(KernelError::Twice {
                         key: "K of a tile".into(),
                         first: from,
-                        second: said.from.clone(),
+                        second: setting.from.clone(),
                     });
                 }
                 Some(_) => {}
@@ -138,13 +138,13 @@ pub fn once<T: PartialEq>(
     text: &str,
 ) -> Result<(), KernelError> {
     let from = printable(&format!("{key}={text}"));
-    if let Some(said) = slot
-        && said.how == How::Stated
-        && said.value != value
+    if let Some(setting) = slot
+        && setting.how == How::Stated
+        && setting.value != value
     {
         return Err(KernelError::Twice {
             key: printable(key),
-            first: said.from.clone(),
+            first: setting.from.clone(),
             second: from,
         });
     }

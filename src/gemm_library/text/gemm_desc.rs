@@ -124,12 +124,12 @@ pub fn read(object: &Map<String, Value>) -> Result<KernelReading, KernelError> {
     let k_loop_step = all.size("k_loop_step")?;
     let fast = all.boolean("use_fast_accum")?;
     let name = algorithm.word();
-    for (key, said) in [
+    for (key, setting) in [
         ("instruction_k", instruction_k.is_some()),
         ("use_fast_accum", fast.is_some()),
     ] {
-        if said != algorithm.is_matrix() {
-            return Err(all.rule(if said {
+        if setting != algorithm.is_matrix() {
+            return Err(all.rule(if setting {
                 format!("{key} must be absent or null for {name}, which rounds once per k")
             } else {
                 format!("{name} is a matrix instruction, which needs {key}")

@@ -266,8 +266,8 @@ fn compute(
             }
             "aScaleMode" | "bScaleMode" | "dScaleMode" => {
                 if value != "SCALAR_32F" {
-                    let said = printable(&format!("{key}={value}"));
-                    settings.scale_mode = Some(Sourced::stated(printable(value), said));
+                    let setting = printable(&format!("{key}={value}"));
+                    settings.scale_mode = Some(Sourced::stated(printable(value), setting));
                 }
                 "which elements share a scale"
             }
@@ -378,10 +378,10 @@ fn product(
 
 /// Whether the workspace has the size that slices of this product need.
 fn workspace(reading: &mut KernelReading) {
-    let Some(said) = &reading.settings.workspace else {
+    let Some(setting) = &reading.settings.workspace else {
         return;
     };
-    let (bytes, text) = (said.value, said.value.to_string());
+    let (bytes, text) = (setting.value, setting.value.to_string());
     let splits = reading.settings.split_k.value().unwrap_or(1) as u64;
     let scheme = reading.settings.scheme.value();
     let result = reading.settings.result.value();

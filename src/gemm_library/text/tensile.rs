@@ -143,7 +143,7 @@ fn once_of<T: PartialEq + Copy>(
     text: &str,
 ) -> Result<(), KernelError> {
     match slot.replace(value) {
-        Some(said) if said != value => Err(KernelError::Twice {
+        Some(setting) if setting != value => Err(KernelError::Twice {
             key: printable(key),
             first: "another value".into(),
             second: printable(text),
