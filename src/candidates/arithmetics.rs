@@ -42,24 +42,20 @@ pub struct Conditions<'a> {
 /// Every arithmetic of the catalogue that fits, each once, in the catalogue's order.
 pub fn candidates(catalogue: &Catalogue, conditions: &Conditions) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    for architecture in catalogue.architectures() {
-        for instruction in &architecture.instructions {
-            for rule in &instruction.rules {
-                for &operands in &rule.operands {
-                    let arithmetic = Arithmetic::of(rule, operands);
-                    if !fits(&arithmetic, conditions) {
-                        continue;
-                    }
-                    let name = Name {
-                        architecture: architecture.name.clone(),
-                        instruction: instruction.name.clone(),
-                        evidence: rule.evidence,
-                    };
-                    for arithmetic in in_blocks(arithmetic, conditions) {
-                        for convert_to in results(&arithmetic, conditions) {
-                            add(&mut found, &arithmetic, convert_to, &name);
-                        }
-                    }
+    for (architecture, instruction, rule) in catalogue.rules() {
+        for &operands in &rule.operands {
+            let arithmetic = Arithmetic::of(rule, operands);
+            if !fits(&arithmetic, conditions) {
+                continue;
+            }
+            let name = Name {
+                architecture: architecture.name.clone(),
+                instruction: instruction.name.clone(),
+                evidence: rule.evidence,
+            };
+            for arithmetic in in_blocks(arithmetic, conditions) {
+                for convert_to in results(&arithmetic, conditions) {
+                    add(&mut found, &arithmetic, convert_to, &name);
                 }
             }
         }

@@ -163,24 +163,22 @@ impl Bench {
         };
         let mut choices: Vec<Choice> = Vec::new();
         for architecture in architectures {
-            for instruction in &architecture.instructions {
-                for rule in &instruction.rules {
-                    let arithmetic = Arithmetic::of(rule, rule.operands[0]);
-                    let all = self.arch.is_some() || self.exact;
-                    // A chain of one step, by a model whose D is not a C, does not show the speed.
-                    let long = arithmetic.longest_k().is_none();
-                    if long
-                        && (all || has_kernel(&arithmetic))
-                        && choices.iter().all(|c| c.arithmetic != arithmetic)
-                    {
-                        choices.push(Choice {
-                            architecture,
-                            instruction,
-                            rule,
-                            arithmetic,
-                            compressed: false,
-                        });
-                    }
+            for (instruction, rule) in architecture.rules() {
+                let arithmetic = Arithmetic::of(rule, rule.operands[0]);
+                let all = self.arch.is_some() || self.exact;
+                // A chain of one step, by a model whose D is not a C, does not show the speed.
+                let long = arithmetic.longest_k().is_none();
+                if long
+                    && (all || has_kernel(&arithmetic))
+                    && choices.iter().all(|c| c.arithmetic != arithmetic)
+                {
+                    choices.push(Choice {
+                        architecture,
+                        instruction,
+                        rule,
+                        arithmetic,
+                        compressed: false,
+                    });
                 }
             }
         }

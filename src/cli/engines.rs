@@ -68,9 +68,7 @@ impl Engines {
 
 impl Found {
     fn here() -> Found {
-        let architectures = Catalogue::builtin().architectures().iter();
-        let instructions = architectures.flat_map(|architecture| &architecture.instructions);
-        let rules = instructions.flat_map(|instruction| &instruction.rules);
+        let rules = Catalogue::builtin().rules().map(|(_, _, rule)| rule);
         let with_shader = |rule: &Rule| -> Vec<bool> {
             let operands = rule.operands.iter();
             let arithmetic = operands.map(|&operands| Arithmetic::of(rule, operands));

@@ -354,31 +354,27 @@ impl Single<'_> {
         let ours = &element.arithmetic;
         let digest = ours.sha256();
         let mut names: Vec<String> = Vec::new();
-        for architecture in Catalogue::builtin().architectures() {
-            for instruction in &architecture.instructions {
-                for rule in &instruction.rules {
-                    if !rule.operands.contains(&[ours.a, ours.b]) || rule.scale != ours.scale {
-                        continue;
-                    }
-                    let other = Arithmetic::of(rule, [ours.a, ours.b]);
-                    let c_fits = !element.has_c || other.addend() == ours.addend();
-                    let long = other.longest_k().is_some_and(|most| element.k() > most);
-                    if !c_fits || long || other.sha256() == digest {
-                        continue;
-                    }
-                    let other = Element::new(&self.replay.problem, &other, position);
-                    let code = other.finish_from(0, &other.start(other.c), None);
-                    let accumulator = rule.accumulator;
-                    let step = &rule.step;
-                    if self.converted(step, accumulator, code) == Some(self.given.code) {
-                        let mut name = format!("{} {}", architecture.name, instruction.name);
-                        if accumulator != ours.accumulator {
-                            name += &format!(" with {accumulator} accumulation");
-                        }
-                        if !names.contains(&name) {
-                            names.push(name);
-                        }
-                    }
+        for (architecture, instruction, rule) in Catalogue::builtin().rules() {
+            if !rule.operands.contains(&[ours.a, ours.b]) || rule.scale != ours.scale {
+                continue;
+            }
+            let other = Arithmetic::of(rule, [ours.a, ours.b]);
+            let c_fits = !element.has_c || other.addend() == ours.addend();
+            let long = other.longest_k().is_some_and(|most| element.k() > most);
+            if !c_fits || long || other.sha256() == digest {
+                continue;
+            }
+            let other = Element::new(&self.replay.problem, &other, position);
+            let code = other.finish_from(0, &other.start(other.c), None);
+            let accumulator = rule.accumulator;
+            let step = &rule.step;
+            if self.converted(step, accumulator, code) == Some(self.given.code) {
+                let mut name = format!("{} {}", architecture.name, instruction.name);
+                if accumulator != ours.accumulator {
+                    name += &format!(" with {accumulator} accumulation");
+                }
+                if !names.contains(&name) {
+                    names.push(name);
                 }
             }
         }

@@ -59,22 +59,20 @@ pub fn make(
     let architecture = found.map_err(|unknown| unknown.to_string())?;
     let amount = amount(level)?;
     let mut wanted = Vec::new();
-    for instruction in &architecture.instructions {
-        for rule in &instruction.rules {
-            // Chains need a D that the next instruction takes as C.
-            if rule.addend.is_some() {
-                continue;
-            }
-            for &operands in &rule.operands {
-                units(
-                    &architecture.name,
-                    &instruction.name,
-                    rule,
-                    operands,
-                    &amount,
-                    &mut wanted,
-                );
-            }
+    // Chains need a D that the next instruction takes as C.
+    for (instruction, rule) in architecture
+        .rules()
+        .filter(|(_, rule)| rule.addend.is_none())
+    {
+        for &operands in &rule.operands {
+            units(
+                &architecture.name,
+                &instruction.name,
+                rule,
+                operands,
+                &amount,
+                &mut wanted,
+            );
         }
     }
     let prepared = wanted.into_iter().map(library::prepared);

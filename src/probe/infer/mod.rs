@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use super::Suite;
 use crate::emu::step::{Constant, Step};
-use crate::emu::{Arithmetic, Catalogue};
+use crate::emu::{Arithmetic, Catalogue, Rule};
 
 pub use architecture::{Describe, architecture};
 pub use coverage::{Coverage, Sums, coverage};
@@ -273,23 +273,21 @@ fn end(holds: impl Fn(usize) -> bool, most: usize) -> usize {
 /// The rules of the catalogue for these formats that give every answer.
 pub fn known(suite: &Suite, answers: &[u64], found: &Arithmetic) -> Vec<KnownRule> {
     let evidence = Evidence::new(suite, answers);
-    let mut all = Vec::new();
-    for architecture in Catalogue::builtin().architectures() {
-        for instruction in &architecture.instructions {
-            let rules = instruction.rules.iter().filter(|rule| {
-                // Probes have a C of D's format.
-                rule.scale == suite.scale
-                    && rule.addend.is_none()
-                    && rule.accumulator == suite.accumulator
-                    && rule.operands.contains(&[suite.a, suite.b])
-                    && evidence.fits(&rule.step)
-            });
-            all.extend(rules.map(|rule| KnownRule {
-                architecture: architecture.name.clone(),
-                instruction: instruction.name.clone(),
-                same: rule.step == found.step,
-            }));
-        }
-    }
-    all
+    let fits = |rule: &Rule| {
+        // Probes have a C of D's format.
+        rule.scale == suite.scale
+            && rule.addend.is_none()
+            && rule.accumulator == suite.accumulator
+            && rule.operands.contains(&[suite.a, suite.b])
+            && evidence.fits(&rule.step)
+    };
+    let fitting = Catalogue::builtin()
+        .rules()
+        .filter(|(_, _, rule)| fits(rule));
+    let named = fitting.map(|(architecture, instruction, rule)| KnownRule {
+        architecture: architecture.name.clone(),
+        instruction: instruction.name.clone(),
+        same: rule.step == found.step,
+    });
+    named.collect()
 }

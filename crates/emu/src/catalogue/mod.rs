@@ -148,6 +148,14 @@ impl Catalogue {
         &self.architectures
     }
 
+    /// All rules, each with its architecture and instruction.
+    pub fn rules(&self) -> impl Iterator<Item = (&Architecture, &Instruction, &Rule)> {
+        self.architectures.iter().flat_map(|architecture| {
+            let rules = architecture.rules();
+            rules.map(move |(instruction, rule)| (architecture, instruction, rule))
+        })
+    }
+
     /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`) or GPU; case, spaces,
     /// dashes and a leading maker ("NVIDIA", "AMD", "Tesla" ...) do not matter, nor the words for memory and form in
     /// a driver's name of a GPU (`NVIDIA H100 80GB HBM3`).
@@ -280,6 +288,14 @@ impl Architecture {
         })
     }
 
+    /// All rules, each with its instruction.
+    pub fn rules(&self) -> impl Iterator<Item = (&Instruction, &Rule)> {
+        self.instructions.iter().flat_map(|instruction| {
+            let rules = instruction.rules.iter();
+            rules.map(move |rule| (instruction, rule))
+        })
+    }
+
     /// The rule that a product wants.
     ///
     /// # Errors
@@ -297,9 +313,8 @@ impl Architecture {
             )));
         }
         let candidates = || {
-            let chosen = |i: &&Instruction| wanted.instruction.is_none_or(|name| i.name == name);
-            let instructions = self.instructions.iter().filter(chosen);
-            instructions.flat_map(|i| i.rules.iter().map(move |rule| (i, rule)))
+            let chosen = |i: &Instruction| wanted.instruction.is_none_or(|name| i.name == name);
+            self.rules().filter(move |(i, _)| chosen(i))
         };
         let accumulators = match wanted.accumulator {
             Some(format) => vec![format],
