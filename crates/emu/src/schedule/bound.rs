@@ -114,7 +114,7 @@ impl<'a> BoundSchedule<'a> {
     /// How the tile of D with this element is computed, by a unit that adds `span` products in a step.
     ///
     /// # Panics
-    /// If a constant of the spec is still open; [`Kernel::check`] refuses that first.
+    /// If a constant of the spec is still open; [`BoundSchedule::check`] refuses that first.
     pub fn traversal(&self, k: usize, span: usize, row: usize, column: usize) -> KTraversal {
         if k == 0 {
             return KTraversal::without_products();
