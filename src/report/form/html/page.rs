@@ -39,7 +39,7 @@ impl Page<'_> {
             html lang="en" { (LINE)
                 head { (LINE)
                     meta charset="utf-8";
-                    meta http-equiv="Content-Security-Tolerance" content=(PreEscaped(POLICY));
+                    meta http-equiv="Content-Security-Policy" content=(PreEscaped(POLICY));
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="referrer" content="no-referrer"; (LINE)
