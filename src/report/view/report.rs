@@ -287,7 +287,7 @@ impl Report {
                 )
             }
         };
-        let fact = Fact::new("alike", format!("Same bits from {whose}; {rest}."));
+        let fact = Fact::new("ambiguity", format!("Same bits from {whose}; {rest}."));
         Some(fact.caution_if(!alone || same > 0))
     }
 }
