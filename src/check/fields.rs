@@ -249,7 +249,26 @@ worded!(
 );
 
 /// A struct of optional fields: documents have them under their names, command lines as options of those names.
+///
+/// They are the rows of the groups of `declaration.rs`, of which the program alone reads how a command line takes
+/// them, and further rows.
 macro_rules! fields {
+    ($(#[$about:meta])* pub struct $all:ident, roles: $roles:expr;
+     groups {$(
+        $(#[doc = $about_group:tt])+
+        #[command($($command:tt)*)]
+        $group:ident {
+            $($(#[doc = $option_doc:tt])+ #[arg($($arg:tt)*)] $option:ident: $option_kind:ty,)*
+        }
+     )*}
+     $($(#[doc = $doc:tt])+ $name:ident: $kind:ty,)*) => {
+        fields! {
+            $(#[$about])*
+            pub struct $all, roles: $roles;
+            $($($(#[doc = $option_doc])+ $option: $option_kind,)*)*
+            $($(#[doc = $doc])+ $name: $kind,)*
+        }
+    };
     ($(#[$about:meta])* pub struct $all:ident, roles: $roles:expr;
      $($(#[doc = $doc:tt])+ $name:ident: $kind:ty,)*) => {
         $(#[$about])*
@@ -330,25 +349,17 @@ macro_rules! fields {
 
 pub(super) use fields;
 
-/// [`RequestFields`], of the rows of `declaration.rs`; how a command line takes them is the program's.
-macro_rules! of_groups {
-    ($request:ident; $(
-        $(#[doc = $about:tt])+
-        #[command($($command:tt)*)]
-        $group:ident {
-            $($(#[doc = $doc:tt])+ #[arg($($arg:tt)*)] $name:ident: $kind:ty,)*
-        }
-    )*) => {
+macro_rules! of_product {
+    ($request:ident; $($groups:tt)*) => {
         fields! {
             /// Everything that a check may say. A field that is absent is as it is by default.
             pub struct $request, roles: Role::PRODUCT;
-
-            $($($(#[doc = $doc])+ $name: $kind,)*)*
+            groups { $($groups)* }
         }
     };
 }
 
-product_fields!(of_groups);
+product_fields!(of_product);
 
 impl RequestFields {
     /// Replaces any name of a format, as the command line takes them, by the one that documents have.

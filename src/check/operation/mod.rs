@@ -34,20 +34,12 @@ use crate::num::{F32, Format};
 use crate::ops::Layout;
 use crate::role::Role;
 
-/// [`Operation`], of the rows of `declaration.rs`, and its arrays.
-macro_rules! of_groups {
-    ($request:ident; $(
-        $(#[doc = $about:tt])+
-        #[command($($command:tt)*)]
-        $group:ident {
-            $($(#[doc = $doc:tt])+ #[arg($($arg:tt)*)] $name:ident: $kind:ty,)*
-        }
-    )*) => {
+macro_rules! of_operation {
+    ($request:ident; $($groups:tt)*) => {
         fields! {
             /// What is asked about an operation, as one object of flat fields. A field that is absent is as it is by default.
             pub struct $request, roles: Role::OPERATION;
-
-            $($($(#[doc = $doc])+ $name: $kind,)*)*
+            groups { $($groups)* }
             /// The operand.
             x: Source,
             /// The second operand (add, div).
@@ -78,7 +70,7 @@ macro_rules! of_groups {
     };
 }
 
-operation_fields!(of_groups);
+operation_fields!(of_operation);
 
 /// How a result is judged, as the fields of a product's request.
 macro_rules! judging {
