@@ -10,11 +10,12 @@ use crate::attest::{Statement, Svr, TestResult};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::{AdmissionPolicy, Beginning, Entry, MANIFEST, POLICY, STATE};
 use crate::check::{Operation, RequestFields, SWEEP, Source, Span, Sweep};
-use crate::commit::{COMMITMENT, Commitment, Hash, PROOF, Proof};
+use crate::commit::{COMMITMENT, Commitment, PROOF, Proof};
 use crate::emu::Architecture;
 use crate::emu::schedule::Schedule;
 use crate::explain::Explanation;
 use crate::gemm_library::{KernelTable, TABLE_SCHEMA};
+use crate::io::tree::Hash;
 use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
@@ -25,11 +26,9 @@ use crate::screen::{
     Results, SUITE, Suite,
 };
 use crate::shard::{PART, PLAN, Part, Plan};
-use crate::sign::{PublicKey, Signature};
+use crate::sign::Signature;
 
 as_json! {
-    Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
-    PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
     Source, "Source": { "type": "string", "minLength": 1 };
     Span, "Span": { "type": "string" };
 }

@@ -4,10 +4,12 @@ use std::sync::LazyLock;
 
 use tcverify::audit::{Challenge, Opening, OwnCopies, Proven};
 use tcverify::check::{Check, Prepared, Tensors};
-use tcverify::commit::{Commitment, Hash, Proof, Rows};
+use tcverify::commit::{Commitment, Proof};
+
 use tcverify::emu::schedule::Schedule;
 use tcverify::emu::{Architecture, Arithmetic};
 use tcverify::generate::Spec;
+use tcverify::io::tree::{Hash, Rows};
 use tcverify::memory::Memory;
 use tcverify::num::Format;
 use tcverify::role::Role;

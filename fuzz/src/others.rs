@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use tcverify::batch::{AdmissionPolicy, Beginning, Entry, STATE};
 use tcverify::check::{Check, Prepared, Tensors, verify};
-use tcverify::commit::Hash;
 use tcverify::envelope;
 use tcverify::gemm_library::{self, KernelTable};
+use tcverify::io::tree::Hash;
 use tcverify::num::Format;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;

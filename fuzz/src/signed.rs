@@ -1,7 +1,7 @@
 //! Documents of other people's formats that somebody signed.
 
 use tcverify::attest::{Attestation, Envelope, Predicate};
-use tcverify::commit::leaf;
+use tcverify::io::tree::leaf;
 use tcverify::sign::PublicKey;
 use tcverify::tlog::{Checkpoint, Key, KeyKind, Log, Note, TlogProof};
 

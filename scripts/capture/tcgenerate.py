@@ -1,6 +1,6 @@
 """Operands from a counter, as docs/generator.md specifies them ("generate:SEED:CLASS:SHAPE").
 
-A second implementation of src/generate.rs, in NumPy: codes as unsigned integers. Run as a program it
+A second implementation of src/io/generate.rs, in NumPy: codes as unsigned integers. Run as a program it
 writes one operand: tcgenerate.py SEED CLASS SHAPE ROLE FORMAT OUT.npy
 """
 

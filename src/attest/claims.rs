@@ -6,8 +6,8 @@ use std::io;
 use super::statement::{
     Descriptor, Kind, Predicate, STATEMENT, Statement, Svr, TestResult, TestVerdict, Verifier,
 };
-use crate::commit::Hash;
 use crate::emu::Evidence;
+use crate::io::tree::Hash;
 use crate::report::{Batch, CaseVerdict, Outcome, Report, Rule, Stored, Verdict};
 
 /// How much a verdict is worth on its own, from the best to the worst.

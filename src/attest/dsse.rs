@@ -4,8 +4,9 @@ use base64ct::{Base64, Base64Url, Encoding};
 use serde::{Deserialize, Serialize};
 
 use super::AttestError;
-use crate::envelope::{each_once, strictly};
+use crate::envelope::strictly;
 use crate::sign::{PublicKey, Signer};
+use crate::words::each_once;
 
 /// Signatures that are examined.
 const MOST_SIGNATURES: usize = 16;

@@ -3,8 +3,8 @@
 use super::dsse::Envelope;
 use super::statement::{Descriptor, Kind, PAYLOAD_TYPE, Predicate, TestVerdict};
 use super::{AttestError, claims};
-use crate::commit::Hash;
 use crate::io::printable;
+use crate::io::tree::Hash;
 use crate::sign::PublicKey;
 use crate::words::Word;
 

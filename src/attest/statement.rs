@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::AttestError;
-use crate::commit::Hash as Sha256;
-use crate::envelope::{each_once, strictly};
+use crate::envelope::strictly;
 use crate::io::printable;
+use crate::io::tree::Hash as Sha256;
+use crate::words::each_once;
 use crate::words::words;
 
 /// Value of the `_type` field.

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::pieces::Opened;
 use super::{AuditError, Piece, pieces};
 use crate::check::CheckError;
-use crate::commit::{Commitment, Hash};
+use crate::commit::Commitment;
+
 use crate::emu::Element;
 use crate::io::printable;
+use crate::io::tree::Hash;
 use crate::sample::{PublicDraw, Region};
 
 /// Value of the `schema` field.

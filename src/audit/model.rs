@@ -2,9 +2,11 @@
 
 use super::{AuditError, nothing};
 use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
-use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash};
+use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule};
+
 use crate::emu::{Arithmetic, Engine, Platform};
 use crate::io::printable;
+use crate::io::tree::Hash;
 use crate::num::Format;
 use crate::report::{self, Product, ProductRule, Rule, Scheduled};
 use crate::role::{ByRole, Role};

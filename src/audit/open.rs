@@ -9,9 +9,11 @@ use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
 use crate::check::BoundOperation;
-use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash, leaf};
+use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule};
+
 use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Element, Problem, Replay, ShapeError};
+use crate::io::tree::{Hash, leaf};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
 use crate::sample::Region;

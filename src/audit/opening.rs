@@ -4,8 +4,10 @@ use std::io::{self, Write};
 
 use super::{AuditError, Challenge, Piece, nothing, pieces};
 use crate::check::{Subject, commitment_and_trees, lined_inputs};
-use crate::commit::{Commitment, Hash, Tree};
+use crate::commit::Commitment;
+
 use crate::io::printable;
+use crate::io::tree::{Hash, Tree};
 use crate::tensor::Tensor;
 
 /// The first line of an opening.

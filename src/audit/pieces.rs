@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::commit::{Along, CommitError, Commitment, Hash, Lines, Rows, path_length, root_of};
+use crate::commit::{Along, CommitError, Commitment, Lines};
+
 use crate::emu::Element;
+use crate::io::tree::{Hash, Rows, path_length, root_of};
 use crate::role::Role;
 use crate::sample::Region;
 use crate::tensor::Tensor;

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{AuditModel, Challenge, Proven};
 use crate::attest::{Claims, Descriptor, Standing};
-use crate::commit::{Commitment, Hash};
+use crate::commit::Commitment;
+
 use crate::emu::{Element, shape_text};
+use crate::io::tree::Hash;
 use crate::report::{Missed, Rule, Tool, Verdict};
 use crate::sample::{miss_probability, smallest_caught};
 use crate::tlog::Published;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{BatchError, Case};
 use crate::check::Verb;
-use crate::commit::Hash;
 use crate::envelope;
+use crate::io::tree::Hash;
 use crate::io::{Files, Output, escaped_path, printable};
 use crate::report::{BatchCase, KeptCase};
 

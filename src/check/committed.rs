@@ -6,7 +6,9 @@ use super::error::CheckError;
 use super::reader::Array;
 use super::request::Request;
 use super::subject::Subject;
-use crate::commit::{CommitError, Commitment, CommittedInput, CommittedResult, Lines, Rows, Tree};
+use crate::commit::{CommitError, Commitment, CommittedInput, CommittedResult, Lines};
+
+use crate::io::tree::{Rows, Tree};
 use crate::io::{Fault, FileError, MappedFile};
 use crate::report::Committed;
 use crate::role::{ByRole, Role};

@@ -10,9 +10,9 @@ use super::product::{Expected, Naming};
 use super::progress::Progress;
 use super::request::Request;
 use super::subject::{Diagnosed, Subject};
-use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
+use crate::io::tree::{Hash, Rows, StreamingLeaves, Tree};
 use crate::io::{Files, hex};
 use crate::report::{
     Committed, Comparator, Conclusion, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,

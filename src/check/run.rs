@@ -11,10 +11,12 @@ use super::progress::Progress;
 use super::reader::Array;
 use super::request::Request;
 use super::subject::{Diagnosed, Explained, Subject};
-use crate::commit::{Along, CommittedRule, CommittedSchedule, Hash};
+use crate::commit::{Along, CommittedRule, CommittedSchedule};
+
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
 use crate::explain::{Explanation, Question, Wish, position};
+use crate::io::tree::Hash;
 use crate::num::Format;
 use crate::report::{
     self, Ambiguity, Conclusion, Conversion, EngineUsed, Model, ProductRule, Rule, Verdict,

@@ -11,11 +11,13 @@ use super::part::Part;
 use super::progress::Progress;
 use super::reader::Array;
 use super::request::Request;
-use crate::commit::{Along, CommittedRule, Hash, Rows, leaves};
+use crate::commit::{Along, CommittedRule};
+
 use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
 use crate::explain::{Explanation, Wish, write};
+use crate::io::tree::{Hash, Rows, leaves};
 use crate::num::Format;
 use crate::report::{
     Ambiguity, Cause, Comparator, Conclusion, Conversion, EngineUsed, Input, Place, Rule, Verdict,

@@ -13,10 +13,10 @@ use super::request::Request;
 use super::source::Source;
 use super::subject::Subject;
 use crate::emu::shape_text;
-use crate::envelope;
 use crate::io::{Files, printable, printable_ends};
 use crate::report::{Chosen, Product, Report, Rule, SCHEMA};
 use crate::role::Role;
+use crate::words::each_once;
 
 /// What became of a report.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ fn document<T: Serialize + DeserializeOwned>(text: &str, schema: &str) -> Result
         None => return Err("it has no schema".into()),
     }
     let report: T = serde_json::from_str(text).map_err(malformed)?;
-    envelope::each_once(text)?;
+    each_once(text)?;
     match differences(&written, &json(&report)).into_iter().next() {
         Some(difference) => Err(difference),
         None => Ok(report),

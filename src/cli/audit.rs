@@ -18,7 +18,9 @@ use super::values::word;
 use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Request, RequestFields, Source, Tf32Input, read_commitment};
-use crate::commit::{Commitment, Hash};
+use crate::commit::Commitment;
+
+use crate::io::tree::Hash;
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::grouped;
 use crate::role::Role;

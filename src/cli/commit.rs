@@ -13,8 +13,10 @@ use super::show::{self, write_pretty};
 use super::values::result_format;
 use super::{Ending, refuted};
 use crate::check::{Check, Request, commitment, read_commitment};
-use crate::commit::{Hash, Proof};
+use crate::commit::Proof;
+
 use crate::io::npy::write_npy;
+use crate::io::tree::Hash;
 use crate::io::{MappedFile, Outputs, Source, escaped_path};
 use crate::num::Format;
 

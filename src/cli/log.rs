@@ -9,7 +9,7 @@ use super::args::signer;
 use super::show::{self, is_stdout};
 use super::values::time;
 use super::{Ending, Refuted};
-use crate::commit::leaf;
+use crate::io::tree::leaf;
 use crate::io::{MAX_DOCUMENT, Output, Outputs, escaped_path, read_bytes, read_text};
 use crate::sign::Signer;
 use crate::tlog::{

@@ -13,7 +13,7 @@ use super::args::signer;
 use super::show::{self, is_stdout};
 use super::values::{time, word};
 use crate::attest::{Claims, Envelope, Kind, PAYLOAD_TYPE};
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 use crate::io::{Output, Outputs};
 use crate::report::{Layout, Report, View, write_json};
 use crate::sign::Signer;

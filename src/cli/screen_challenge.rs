@@ -8,7 +8,7 @@ use clap::Args;
 use super::args::signer;
 use super::show;
 use super::values::{sha256, time};
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 use crate::io::{Outputs, escaped_path, read_text};
 use crate::screen::{COMMITMENT, Commitment, Suite, challenge};
 use crate::sign::{PublicKey, Signer};

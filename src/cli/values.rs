@@ -8,10 +8,10 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::emu::schedule::presets;
 use crate::io::parse_sha256;
+use crate::io::tree::Hash;
 use crate::num::Format;
 use crate::tlog::posix_of;
 use crate::words::Word;

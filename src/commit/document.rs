@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::parts::{
     CommittedInput, CommittedResult, CommittedSchedule, each_once, present, schedule_text,
 };
-use super::{Along, CommitError, Hash, document, wrong};
+use super::{Along, CommitError, document, wrong};
 use crate::io::printable;
+use crate::io::tree::Hash;
 use crate::report::Product;
 use crate::role::{ByRole, Role};
 

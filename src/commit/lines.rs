@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-use super::rows::payload_of;
-use super::tree::leaf_hasher;
-use super::{CommitError, Hash, Tree, leaf, leaves, row_payload, too_large, wrong};
+use super::{CommitError, wrong};
+use crate::io::tree::{
+    Hash, Tree, TreeError, leaf, leaf_hasher, leaves, payload_of, rooted, row_payload,
+};
 use crate::num::Format;
 use crate::tensor::{Plane, Tensor, parallel};
 
@@ -68,7 +69,7 @@ impl Lines {
                 .map(|n| n / format.bytes() as u64)
         };
         let (Some(all), Some(matrices)) = (product(&shape), product(batch)) else {
-            return too_large(&shape);
+            return Err(TreeError::too_large(&shape).into());
         };
         let (per_matrix, length) = match along {
             Along::Rows => (rows, columns),
@@ -121,7 +122,7 @@ impl Lines {
             axes.join(","),
             self.along.word()
         );
-        super::rooted(&header, tree)
+        rooted(&header, tree)
     }
 
     /// The tree over an array.

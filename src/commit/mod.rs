@@ -6,23 +6,18 @@
 //! replayed by whoever has no more. `docs/commitment-format.md` specifies all.
 
 mod document;
-mod hash;
 mod lines;
 mod parts;
 mod proof;
-mod rows;
-mod tree;
 
 use serde::Deserialize;
 
 use crate::io::printable;
+use crate::io::tree::TreeError;
 pub use document::{COMMITMENT, Commitment, CommittedRule};
-pub use hash::Hash;
 pub use lines::{Along, Lines};
 pub use parts::{CommittedInput, CommittedResult, CommittedSchedule};
 pub use proof::{BlockProof, PROOF, Proof};
-pub use rows::{Rows, StreamingLeaves, leaves, row_payload};
-pub use tree::{Tree, consistency, is_consistent, leaf, node, path_length, root_of};
 
 /// Why something is not a commitment, or a proof proves nothing.
 #[derive(Debug, thiserror::Error)]
@@ -31,19 +26,12 @@ pub enum CommitError {
     /// To be read after the file's name.
     #[error("{0}")]
     Document(String),
-    #[error("the rows need {bytes} bytes of memory, which the system does not provide")]
-    Memory {
-        bytes: usize,
-        source: std::collections::TryReserveError,
-    },
+    #[error(transparent)]
+    Tree(#[from] TreeError),
 }
 
 fn wrong<T>(reason: impl Into<String>) -> Result<T, CommitError> {
     Err(CommitError::Document(reason.into()))
-}
-
-fn too_large<T>(shape: &[usize]) -> Result<T, CommitError> {
-    wrong(format!("no memory can hold a D of shape {shape:?}"))
 }
 
 /// Reads a document of this schema.
@@ -59,10 +47,4 @@ fn document<T: for<'de> Deserialize<'de>>(
     } else {
         wrong(format!("its schema is not {expected:?}"))
     }
-}
-
-/// A root that is bound to a header, which says what its leaves mean.
-fn rooted(header: &str, tree: Hash) -> Hash {
-    let header = Hash::of([&[2][..], header.as_bytes()]);
-    Hash::of([&[3][..], &header.0, &tree.0])
 }

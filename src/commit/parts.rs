@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Along, CommitError, Hash, Lines, Rows};
+use super::{Along, CommitError, Lines};
 use crate::emu::schedule::{ScheduleSpec, Values};
 use crate::io::printable;
+use crate::io::tree::{Hash, Rows};
 use crate::num::Format;
 use crate::role::{ByRole, Role};
 
@@ -118,7 +119,7 @@ impl CommittedResult {
     /// # Errors
     /// If no result can be of that shape.
     pub fn rows(&self) -> Result<Rows, CommitError> {
-        Rows::new(self.format, self.shape.clone(), self.block_rows)
+        Ok(Rows::new(self.format, self.shape.clone(), self.block_rows)?)
     }
 }
 

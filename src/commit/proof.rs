@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommitError, CommittedResult, Hash, Tree, document, leaves, root_of, wrong};
+use super::{CommitError, CommittedResult, document, wrong};
+use crate::io::tree::{Hash, Tree, leaves, root_of};
 use crate::tensor::Tensor;
 
 /// Value of the `schema` field.

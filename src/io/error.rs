@@ -134,6 +134,7 @@ fn causes(fault: &Fault, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// Returns a phrase as an error of any type that can be made of one.
+#[macro_export]
 macro_rules! bail {
     ($($words:tt)*) => {
         return Err(format!($($words)*).into())
@@ -141,12 +142,11 @@ macro_rules! bail {
 }
 
 /// The same, unless something holds.
+#[macro_export]
 macro_rules! ensure {
     ($holds:expr, $($words:tt)*) => {
         if !$holds {
-            $crate::io::error::bail!($($words)*)
+            $crate::bail!($($words)*)
         }
     };
 }
-
-pub(crate) use {bail, ensure};

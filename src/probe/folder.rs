@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Suite;
 use crate::emu::{Scale, shape_text};
-use crate::io::error::ensure;
+use crate::io::ensure;
 use crate::io::npy::{NpyFile, write_npy};
 use crate::io::{Fault, FaultKind, FileError, Fleeting, MAX_DOCUMENT, printable, read_text};
 use crate::num::Format;

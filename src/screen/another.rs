@@ -5,7 +5,7 @@ use super::kernel_of;
 use super::make::payload;
 use super::results::{Failure, Results};
 use super::suite::{Placement, Product};
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 
 impl Judgement<'_> {
     /// Whether every SM returned this D; of a product that is spread, whether every run was wrong in most tiles.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::challenge::Trusted;
 use super::results::{Device, Readings};
 use crate::attest::{CLEAN, Claims, Descriptor, TestVerdict};
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 use crate::words::words;
 
 /// Value of the `schema` field.

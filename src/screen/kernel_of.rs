@@ -4,10 +4,10 @@ use super::make::payload;
 use super::tiles::Tiles;
 use crate::candidates::{Conditions, Wanted, candidates, guesses};
 use crate::check::{Check, Prepared, ScheduleRequest};
-use crate::commit::Hash;
 use crate::deadline;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
+use crate::io::tree::Hash;
 use crate::num::Format;
 
 /// Another computation that gives a D.

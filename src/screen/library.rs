@@ -4,10 +4,10 @@ use super::ScreenError;
 use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
 use crate::check::{Check, CheckError, Prepared, RequestFields, Source};
-use crate::commit::Hash;
 use crate::gemm_library;
 use crate::generate::{Class, Spec};
 use crate::io::printable;
+use crate::io::tree::Hash;
 use crate::num::Format;
 
 /// How the libraries of the fleet compute.

@@ -8,9 +8,9 @@ use super::families::{FAMILIES, LIBRARY, LOAD, Level, OF_PAIRS};
 use super::library::{self, Library, fields, spec, wanted};
 use super::suite::{Product, Route, Suite};
 use crate::check::{Check, EngineChoice, Prepared, Progress, RequestFields};
-use crate::commit::Hash;
 use crate::emu::{Catalogue, Rule};
 use crate::generate::Class;
+use crate::io::tree::Hash;
 use crate::num::Format;
 
 /// Multiply-adds up to which the exact engine computes a product a second time.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::ScreenError;
 use super::suite::Suite;
 use super::tiles::Tiles;
-use crate::commit::Hash;
 use crate::envelope;
 use crate::io::Fault;
+use crate::io::tree::Hash;
 use crate::sign::{PublicKey, Signer};
 
 /// Value of the `schema` field.

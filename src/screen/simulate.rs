@@ -15,9 +15,9 @@ use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::Tiles;
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
-use crate::commit::Hash;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
+use crate::io::tree::Hash;
 use crate::random::mix;
 
 /// What a simulated device does wrong.

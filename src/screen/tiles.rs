@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::commit::{Hash, leaf};
+use crate::io::tree::{Hash, leaf};
 use crate::num::Format;
 
 /// How a D is cut.

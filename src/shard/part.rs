@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plan, ShardError, Share};
 use crate::check::{Prepared, Progress, Subject};
-use crate::commit::{Hash, StreamingLeaves};
 use crate::envelope;
+use crate::io::tree::{Hash, StreamingLeaves};
 use crate::io::{Files, payload_sha256};
 use crate::report::PartialComparison;
 use crate::role::Role;

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ShardError;
 use crate::check::{Check, CheckError, Naming, Prepared, Progress, Subject};
-use crate::commit::{Hash, Rows, leaf, leaves, row_payload};
 use crate::envelope;
 use crate::io::escaped_path;
+use crate::io::tree::{Hash, Rows, leaf, leaves, row_payload};
 use crate::num::Format;
 use crate::report::Input;
 use crate::role::{ByRole, Role};

@@ -99,7 +99,7 @@ fn leaves_that_contradict_a_part() {
     };
     merged(honest()).expect("three honest parts");
     let mut forged = honest();
-    forged[0].leaves[0] = crate::commit::Hash::of([&b"another"[..]]);
+    forged[0].leaves[0] = crate::io::tree::Hash::of([&b"another"[..]]);
     let refused = merged(forged).expect_err("a leaf of nothing").to_string();
     assert!(
         refused.contains("found no differing bit, but its leaves are not"),

@@ -4,7 +4,7 @@ use base64ct::{Base64, Encoding};
 
 use super::TlogError;
 use super::note::{Key, KeyKind, Note, hash, number};
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 use crate::sign::Signer;
 
 /// A tree, by its size and root, of the log of a name.

@@ -8,7 +8,7 @@ use super::TlogError;
 use super::checkpoint::Checkpoint;
 use super::note::{Key, KeyKind, Note, is_name};
 use super::proof::{TlogProof, lines};
-use crate::commit::{Hash, Tree, consistency, leaf};
+use crate::io::tree::{Hash, Tree, consistency, leaf};
 use crate::io::{Fault, FaultKind, MAX_LOG, from_hex, read_text};
 use crate::sign::Signer;
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use base64ct::{Base64, Encoding};
 
 use super::TlogError;
-use crate::commit::Hash;
 use crate::io::printable;
+use crate::io::tree::Hash;
 use crate::sign::{PublicKey, Signer};
 
 /// Signatures that are read, at most.

@@ -5,7 +5,7 @@ use base64ct::{Base64, Encoding};
 use super::TlogError;
 use super::checkpoint::Checkpoint;
 use super::note::{Key, Note, hash, number};
-use crate::commit::{Hash, root_of};
+use crate::io::tree::{Hash, root_of};
 
 const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
 

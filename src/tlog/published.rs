@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::TlogError;
 use super::note::{Key, KeyKind};
 use super::proof::TlogProof;
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 
 /// Whose word on the time counts.
 #[derive(Clone, Debug)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::TlogError;
-use crate::commit::{Commitment, Hash, leaf};
+use crate::commit::Commitment;
+
+use crate::io::tree::{Hash, leaf};
 
 /// A committed file: its leaf, and the digest of everything except the result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -63,6 +63,16 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
     Ok(read)
 }
 
+/// Refuses JSON in which a field is there twice: which of them holds would be a guess.
+///
+/// # Errors
+/// Which field it is, or why it is no JSON.
+pub fn each_once(text: &str) -> Result<(), String> {
+    let read: Result<Unique, _> = serde_json::from_str(text);
+    read.map(|_| ())
+        .map_err(|error| crate::printable(&error.to_string()))
+}
+
 /// JSON in which no object has a field twice: a reader would have to guess which one holds.
 pub struct Unique(pub Value);
 

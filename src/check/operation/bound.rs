@@ -3,8 +3,10 @@
 use super::Operation;
 use crate::check::choices::{EngineChoice, Strictness};
 use crate::check::error::CheckError;
-use crate::commit::{CommittedRule, Hash};
+use crate::commit::CommittedRule;
+
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
+use crate::io::tree::Hash;
 use crate::io::{read_document, sha256};
 use crate::num::Format;
 use crate::ops::{

@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub(super) use naming::prefix;
 pub use naming::split;
 
-use super::error::bail;
 use super::npy::Header;
 use super::{Fault, FaultKind, FileError, Files, MappedFile, Source};
+use crate::bail;
 use crate::memory::Memory;
 use crate::tensor::Bytes;
 

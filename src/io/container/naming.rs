@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::io::error::bail;
-use crate::io::{Fault, FaultKind, STDIN};
+use crate::bail;
+use crate::{Fault, FaultKind, STDIN};
 
 /// The file that a path means and the array that it names after a `#`: a path that exists as it stands
 /// is that file. One that could be read in two ways is refused: a file put beside a container must

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use super::shorten;
 use crate::deadline;
-use crate::io::error::{bail, ensure};
-use crate::io::npy::Header;
-use crate::io::{Fault, FaultKind, MappedFile};
 use crate::memory::{Block, Memory};
+use crate::npy::Header;
 use crate::tensor::Bytes;
+use crate::{Fault, FaultKind, MappedFile};
+use crate::{bail, ensure};
 
 /// A member that is an array, checked but not yet read.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::shorten;
-use crate::io::error::{bail, ensure};
-use crate::io::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
-use crate::io::{Fault, printable};
+use crate::npy::{Descr, Header, Kind, MOST_AXES, payload_length};
 use crate::num::Format;
+use crate::{Fault, printable};
+use crate::{bail, ensure};
 
 /// The format's own limit.
 const MAX_HEADER: u64 = 100_000_000;

@@ -1,9 +1,9 @@
 //! The `descr` of a header: the type of the elements, as far as it determines that.
 
-use crate::io::Fault;
-use crate::io::error::{bail, ensure};
+use crate::Fault;
 use crate::num::{self, Format};
 use crate::tensor::{Encoding, Stored};
+use crate::{bail, ensure};
 
 /// An element type that can hold numbers of the formats known here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Descr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) enum Kind {
+pub(crate) enum Kind {
     /// IEEE floats: each element is a number.
     Float(Format),
     /// Opaque bytes: each element is a code of a format named elsewhere.
@@ -28,7 +28,7 @@ pub(in crate::io) enum Kind {
 
 impl Descr {
     /// A little-endian type that another kind of file calls `text`.
-    pub(in crate::io) fn foreign(text: String, kind: Kind, width: usize) -> Descr {
+    pub(crate) fn foreign(text: String, kind: Kind, width: usize) -> Descr {
         Descr {
             text,
             kind,

@@ -1,8 +1,8 @@
 //! The header: magic, version, length, and a Python dictionary of three literals.
 
 use super::Descr;
-use crate::io::error::{bail, ensure};
-use crate::io::{Fault, FaultKind};
+use crate::{Fault, FaultKind};
+use crate::{bail, ensure};
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::Header;
-use crate::io::{Fault, FaultKind};
 use crate::num::{Format, decimal};
 use crate::tensor::{Bytes, Encoding, Order, Stored, Tensor, Unrepresentable};
+use crate::{Fault, FaultKind};
 
 impl Header {
     /// The elements behind this header as a tensor of a format.
@@ -39,7 +39,7 @@ impl Header {
     }
 
     /// The same for elements that lie `strides` elements apart ([`Tensor::strided`]).
-    pub(in crate::io) fn strided(
+    pub(crate) fn strided(
         &self,
         format: Format,
         strides: Vec<usize>,

@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tcverify::commit::{Along, Hash, Lines};
+use tcverify::commit::{Along, Lines};
+
+use tcverify::io::tree::Hash;
 use tcverify::num::Format;
 use tcverify::sample::{PublicDraw, Region};
 use tcverify::tensor::Tensor;

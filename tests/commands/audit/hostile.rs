@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use tcverify::audit::{AuditError, Challenge, OwnCopies, Proven};
-use tcverify::commit::{Commitment, Hash};
+use tcverify::commit::Commitment;
+
+use tcverify::io::tree::Hash;
 
 use super::{BEACON, PLAIN, Product, challenge, json};
 use crate::support::{Folder, sha256};

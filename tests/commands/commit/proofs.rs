@@ -1,7 +1,7 @@
 //! `commit prove` and `commit verify`.
 
 use serde_json::{Value, json};
-use tcverify::commit::{Hash, node};
+use tcverify::io::tree::{Hash, node};
 
 use super::{column, commit, committed, different, edit, tampered};
 use crate::support::{Folder, Npy, floats, sha256};

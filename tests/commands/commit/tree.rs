@@ -1,7 +1,7 @@
 //! The Merkle tree, against vectors from another implementation.
 
 use serde_json::Value;
-use tcverify::commit::{Hash, Rows, Tree, leaf, node, root_of};
+use tcverify::io::tree::{Hash, Rows, Tree, leaf, node, root_of};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 

@@ -2,7 +2,7 @@
 //! imports go down its floors, and files import each other in no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{blocks, in_repository, read};
 
@@ -95,8 +95,13 @@ fn the_map_has_every_crate() {
     let named = rows.filter_map(|row| Some(row.split_once("/` |")?.0.to_owned()));
     assert_eq!(named.collect::<BTreeSet<_>>(), there);
     let root = read("Cargo.toml");
-    for name in there {
-        let member = format!("\"crates/{name}\"");
+    let rooms = rooms_that_are_crates().map(|room| {
+        let name = room.file_name().unwrap().to_str().unwrap().to_owned();
+        format!("src/{name}")
+    });
+    let crates = there.iter().map(|name| format!("crates/{name}"));
+    for name in crates.chain(rooms) {
+        let member = format!("\"{name}\"");
         let default = root
             .lines()
             .find(|line| line.starts_with("default-members"));
@@ -122,6 +127,21 @@ fn handed_on() -> impl Iterator<Item = String> {
         names.map(str::to_owned).collect::<Vec<_>>()
     });
     names.collect::<Vec<_>>().into_iter()
+}
+
+/// The folder of every crate's sources: of those in `crates/`, of rooms in `src/` with a manifest, and `src/`.
+fn roots() -> impl Iterator<Item = PathBuf> {
+    let crates = std::fs::read_dir(in_repository("crates")).unwrap();
+    let crates = crates.map(|entry| entry.unwrap().path().join("src"));
+    crates
+        .chain(rooms_that_are_crates())
+        .chain([in_repository("src")])
+}
+
+fn rooms_that_are_crates() -> impl Iterator<Item = PathBuf> {
+    let rooms = std::fs::read_dir(in_repository("src")).unwrap();
+    let rooms = rooms.map(|entry| entry.unwrap().path());
+    rooms.filter(|room| room.join("Cargo.toml").exists())
 }
 
 /// The floor of each room.
@@ -189,9 +209,7 @@ const CIRCLES: [&str; 2] = ["accelerate.rs", "io/source.rs"];
 fn files_import_each_other_in_no_circle() {
     let mut found = Vec::new();
     let mut count = 0;
-    let crates = std::fs::read_dir(in_repository("crates")).unwrap();
-    let crates = crates.map(|entry| entry.unwrap().path().join("src"));
-    for root in crates.chain([in_repository("src")]) {
+    for root in roots() {
         let mut files = BTreeMap::new();
         circles::read(&root, &root, &mut files);
         count += files.len();
@@ -215,9 +233,7 @@ fn files_import_each_other_in_no_circle() {
 /// A file that no module names is not compiled, and nobody misses it.
 #[test]
 fn every_file_is_a_module() {
-    let crates = std::fs::read_dir(in_repository("crates")).unwrap();
-    let crates = crates.map(|entry| entry.unwrap().path().join("src"));
-    for root in crates.chain([in_repository("src")]) {
+    for root in roots() {
         let mut files = BTreeMap::new();
         circles::read(&root, &root, &mut files);
         for name in files.keys() {

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use serde_json::Value;
-use tcverify::commit::{Hash, is_consistent, leaf};
+use tcverify::io::tree::{Hash, is_consistent, leaf};
 use tcverify::sign::Signer;
 use tcverify::tlog::{Checkpoint, KeyKind, Log, Note, OpenLog, TlogProof, rfc3339};
 

@@ -1,6 +1,6 @@
 //! Notes, checkpoints and trees that others published.
 
-use tcverify::commit::{Hash, Tree, consistency, is_consistent, leaf, root_of};
+use tcverify::io::tree::{Hash, Tree, consistency, is_consistent, leaf, root_of};
 use tcverify::sign::PublicKey;
 use tcverify::tlog::{Checkpoint, Key, KeyKind, Note, posix_of, rfc3339};
 

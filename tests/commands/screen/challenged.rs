@@ -184,7 +184,7 @@ fn what_is_not_believed() {
     judge(&folder, "challenge.json", "").refuses(&["answers 0 of", "wants the digest of every D"]);
     // A challenge that gives its answers away.
     let (mut open, _) = Suite::read(&folder.path("challenge.json")).unwrap();
-    open.products[0].sha256 = tcverify::commit::Hash([1; 32]);
+    open.products[0].sha256 = tcverify::io::tree::Hash([1; 32]);
     folder.write("open.json", open.text().unwrap());
     folder
         .tcverify("screen run open.json --device simulated -o x.json")

@@ -189,7 +189,7 @@ fn an_unknown_kernel_is_no_fault() {
         );
         // The same tiles, in a D that no schedule gives.
         for failure in &mut unknown[0].1.failures {
-            failure.d_sha256 = tcverify::commit::Hash([7; 32]);
+            failure.d_sha256 = tcverify::io::tree::Hash([7; 32]);
         }
         let fleet = judge(&suite, suite.id(), unknown, &[]).unwrap();
         assert_eq!(
@@ -281,7 +281,7 @@ fn a_schedule_is_not_searched() {
     results[0].1.halves = None;
     results[0].1.failures.push(Failure {
         product: "library.tf32".into(),
-        d_sha256: tcverify::commit::Hash([7; 32]),
+        d_sha256: tcverify::io::tree::Hash([7; 32]),
         times: 1,
         sms: Vec::new(),
         temperature_c: None,

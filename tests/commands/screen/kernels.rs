@@ -13,7 +13,7 @@ fn made(folder: &Folder, name: &str, options: &str) -> Suite {
     Suite::read(&folder.path(name)).unwrap().0
 }
 
-fn digest(suite: &Suite, product: &str) -> tcverify::commit::Hash {
+fn digest(suite: &Suite, product: &str) -> tcverify::io::tree::Hash {
     let found = suite.products.iter().find(|p| p.name == product);
     found.expect("a product of a library").sha256
 }
@@ -99,7 +99,7 @@ fn another_order_than_the_kernel_s_is_no_fault() {
     );
     // The same wrong D with a bit of it changed is no kernel's.
     let mut broken = device("d-broken", Some("schedule:plain"));
-    broken.1.failures[0].d_sha256 = tcverify::commit::Hash([7; 32]);
+    broken.1.failures[0].d_sha256 = tcverify::io::tree::Hash([7; 32]);
     let fleet = judge(&suite, suite.id(), vec![broken], &[]).unwrap();
     assert_ne!(
         fleet.gpus[0].condition,

@@ -41,7 +41,7 @@ fn write_results_of(folder: &Folder, suite: &str, right: &str, route: Route) {
 
 /// Draws a challenge for this commitment.
 fn draw(folder: &Folder, commitment: &str) {
-    let digest = tcverify::commit::Hash::of([&folder.read(commitment)[..]]);
+    let digest = tcverify::io::tree::Hash::of([&folder.read(commitment)[..]]);
     let made = format!(
         "screen challenge suite.json --commitment {digest} --beacon 77 -o challenge.json --quiet"
     );

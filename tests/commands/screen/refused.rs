@@ -178,7 +178,7 @@ fn a_forged_suite_makes_no_gpu_clean() {
         .expect(0);
     let id = suite.id();
     let mut results = Results::read(&folder.path("r.json"), &suite, id).unwrap().0;
-    suite.products[0].sha256 = tcverify::commit::Hash([7; 32]);
+    suite.products[0].sha256 = tcverify::io::tree::Hash([7; 32]);
     folder.write("forged.json", suite.text().unwrap());
     results.suite = suite.id();
     folder.write("r.json", results.signed(None).unwrap());

@@ -32,7 +32,7 @@ fn scales_decide_digests() {
     let digest = |fields: &RequestFields| {
         let check = tcverify::check::Check::try_from(fields.clone()).unwrap();
         let d = check.prepare().unwrap().replay().collect(&|_| {});
-        tcverify::commit::Hash::of([d.as_payload().unwrap()])
+        tcverify::io::tree::Hash::of([d.as_payload().unwrap()])
     };
     assert_eq!(digest(&nv.check), nv.sha256);
     let Some(Source::Generated(scales)) = nv.check.scale_a.clone() else {

@@ -15,7 +15,10 @@ pub fn read(root: &Path, folder: &Path, files: &mut Files) {
             continue;
         }
         if path.is_dir() {
-            read(root, &path, files);
+            // A room with a manifest is a crate of its own.
+            if !path.join("Cargo.toml").exists() {
+                read(root, &path, files);
+            }
         } else if name.ends_with(".rs") {
             files.insert(name, std::fs::read_to_string(&path).unwrap());
         }

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::tree::leaf_hasher;
-use super::{CommitError, Hash, Tree, leaf, too_large, wrong};
+use super::{Hash, Tree, TreeError, leaf, leaf_hasher, rooted};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor, parallel};
 
@@ -24,19 +23,21 @@ impl Rows {
     ///
     /// # Errors
     /// If it is not a stack of matrices with elements, or larger than any memory.
-    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, CommitError> {
+    pub fn new(format: Format, shape: Vec<usize>, block_rows: u64) -> Result<Rows, TreeError> {
         if shape.is_empty() || shape.contains(&0) {
-            return wrong(format!("{shape:?} is not the shape of a D"));
+            let reason = format!("{shape:?} is not the shape of a D");
+            return Err(TreeError::Shape(reason));
         }
         if block_rows == 0 {
-            return wrong("a block must have at least one row");
+            let reason = "a block must have at least one row";
+            return Err(TreeError::Shape(reason.into()));
         }
         let bytes = shape
             .iter()
             .try_fold(format.bytes() as u64, |n, &axis| n.checked_mul(axis as u64));
         let bytes = bytes.filter(|&n| i64::try_from(n).is_ok());
         if bytes.is_none() {
-            return too_large(&shape);
+            return Err(TreeError::too_large(&shape));
         }
         let rows = shape[..shape.len() - 1].iter().map(|&axis| axis as u64);
         Ok(Rows {
@@ -92,7 +93,7 @@ impl Rows {
             axes.join(","),
             self.block_rows
         );
-        super::rooted(&header, tree)
+        rooted(&header, tree)
     }
 
     /// The tree over a D.
@@ -124,13 +125,13 @@ impl Rows {
     }
 
     /// The payloads of some blocks as one matrix.
-    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Result<Tensor, CommitError> {
+    pub fn gather(&self, d: &Tensor, blocks: &[u64]) -> Result<Tensor, TreeError> {
         let ranges = blocks.iter().map(|&block| self.of_block(block));
         let rows: Vec<u64> = ranges.flatten().collect();
         let bytes = rows.len() * self.columns() * self.format.bytes();
         let mut payload = Vec::new();
         let room = payload.try_reserve_exact(bytes);
-        room.map_err(|source| CommitError::Memory { bytes, source })?;
+        room.map_err(|source| TreeError::Memory { bytes, source })?;
         for &row in &rows {
             payload.extend(row_payload(d.planes(), row));
         }
@@ -168,7 +169,7 @@ pub fn row_payload(planes: Planes, row: u64) -> Vec<u8> {
 }
 
 /// Codes as bytes, little-endian, at the format's width.
-pub(super) fn payload_of(codes: impl Iterator<Item = u64>, format: Format) -> Vec<u8> {
+pub fn payload_of(codes: impl Iterator<Item = u64>, format: Format) -> Vec<u8> {
     let codes = codes.map(u64::to_le_bytes);
     codes
         .flat_map(|code| code.into_iter().take(format.bytes()))

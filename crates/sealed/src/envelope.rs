@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::commit::Hash;
+use crate::io::tree::Hash;
 use crate::io::{MappedFile, printable};
 use crate::sign::{PublicKey, Signature, Signer};
-use crate::words::Unique;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,16 +90,6 @@ fn misformed(written: &Value, meant: &Value, place: String) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Refuses JSON in which a field is there twice: which of them holds would be a guess.
-///
-/// # Errors
-/// Which field it is, or why it is not a JSON.
-pub fn each_once(text: &str) -> Result<(), String> {
-    let read: Result<Unique, _> = serde_json::from_str(text);
-    read.map(|_| ())
-        .map_err(|error| printable(&error.to_string()))
 }
 
 /// Its content.

@@ -114,7 +114,7 @@ impl Memory {
     }
 
     /// Refuses a file that is too large.
-    pub(crate) fn admit(&self, has: u64) -> Result<(), MemoryError> {
+    pub fn admit(&self, has: u64) -> Result<(), MemoryError> {
         match self.0.largest {
             Some(most) if has > most => Err(MemoryError::File { has, most }),
             _ => Ok(()),
@@ -122,7 +122,7 @@ impl Memory {
     }
 
     /// Reserves what is mapped, where that counts.
-    pub(crate) fn mapped(&self, bytes: u64) -> Result<Option<Reserved>, MemoryError> {
+    pub fn mapped(&self, bytes: u64) -> Result<Option<Reserved>, MemoryError> {
         let counts = self.0.strict.then(|| Reserved::new(self, bytes));
         counts.transpose()
     }
@@ -167,7 +167,7 @@ impl Memory {
 
 /// A share of the account, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Reserved {
+pub struct Reserved {
     account: Arc<Account>,
     bytes: u64,
 }

@@ -14,13 +14,19 @@ pub fn leaf<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Hash {
 }
 
 /// A hasher of a leaf's payload, whose prefix it has.
-pub(super) fn leaf_hasher() -> Sha256 {
+pub fn leaf_hasher() -> Sha256 {
     Sha256::new_with_prefix(LEAF)
 }
 
 /// The hash of a node over two others.
 pub fn node(left: Hash, right: Hash) -> Hash {
     Hash::of([NODE, &left.0, &right.0])
+}
+
+/// A root that is bound to a header, which says what its leaves mean.
+pub fn rooted(header: &str, tree: Hash) -> Hash {
+    let header = Hash::of([&[2][..], header.as_bytes()]);
+    Hash::of([&[3][..], &header.0, &tree.0])
 }
 
 /// All hashes of a tree.

@@ -18,13 +18,13 @@ impl Hash {
 
     /// From the only spelling there is; `None` if it is another.
     pub fn parse(text: &str) -> Option<Hash> {
-        crate::io::from_hex(text).map(Hash)
+        crate::from_hex(text).map(Hash)
     }
 }
 
 impl std::fmt::Display for Hash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::io::hex(&self.0))
+        f.write_str(&crate::hex(&self.0))
     }
 }
 
@@ -47,4 +47,9 @@ impl<'de> Deserialize<'de> for Hash {
             D::Error::custom("a SHA-256 of 64 lower-case hexadecimal digits is expected")
         })
     }
+}
+
+#[cfg(feature = "schemars")]
+tcverify_num::as_json! {
+    Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
 }

@@ -1,17 +1,21 @@
-//! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests.
+//! Files in and out: arrays in `.npy`, `.npz` and `.safetensors`, whole-or-nothing outputs, digests, and operands that
+//! a seed determines.
+//!
+//! What is read is untrusted: no header makes this crate allocate what it claims, and a file that changes meanwhile is
+//! an error. Nothing here knows of products.
 
 mod confined;
-// Only the command enters a console.
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
-pub(crate) mod console;
+pub mod console;
 mod container;
 mod digest;
-pub(crate) mod error;
+mod error;
 mod escaping;
 mod files;
 mod folders;
+pub mod generate;
 mod guard;
 mod mapped;
+pub mod memory;
 pub mod npy;
 mod output;
 mod outputs;
@@ -19,6 +23,11 @@ mod source;
 mod stream;
 mod temporary;
 mod text;
+pub mod tree;
+
+use tcverify_common::{deadline, role, words};
+use tcverify_num::{self as num, random};
+use tcverify_tensor as tensor;
 
 pub use confined::{Freedom, confined};
 pub use container::{Container, on_disk};
@@ -27,7 +36,7 @@ pub use error::{Fault, FaultKind, FileError};
 pub use escaping::EscapedJson;
 pub use files::Files;
 pub use folders::subfolders;
-pub(crate) use guard::Fleeting;
+pub use guard::Fleeting;
 pub use guard::guard_process;
 pub use mapped::{MappedFile, PRIVATE_BYTES, Privacy};
 pub use output::Output;

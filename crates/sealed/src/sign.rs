@@ -180,3 +180,8 @@ mod tests {
         assert!(signature.verify("s").is_err());
     }
 }
+
+#[cfg(feature = "schemars")]
+tcverify_num::as_json! {
+    PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+}

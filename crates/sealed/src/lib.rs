@@ -1,0 +1,10 @@
+//! Documents that hold the digest of their own content, and whose word they are.
+//!
+//! * [`envelope`]: a document in an envelope that states its schema and its content's SHA-256.
+//! * [`sign`]: Ed25519 signatures by keys in PEM files.
+
+pub mod envelope;
+pub mod sign;
+
+use tcverify_common::words;
+use tcverify_io as io;
