@@ -83,7 +83,6 @@ pub mod explain;
 pub mod gemm_library;
 pub mod identify;
 pub mod inspect;
-pub mod probe;
 pub mod report;
 pub mod sample;
 #[cfg(feature = "schemars")]
@@ -97,5 +96,6 @@ pub use tcverify_emu::{self as emu};
 pub use tcverify_io::{self as io, generate, memory};
 pub use tcverify_num::{self as num, random};
 pub use tcverify_ops::{self as ops};
+pub use tcverify_probe::{self as probe};
 pub use tcverify_sealed::{envelope, sign};
 pub use tcverify_tensor::{self as tensor, interop};
