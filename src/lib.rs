@@ -14,6 +14,8 @@
 //! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
 //! * [`ops`]: what stands between products: norms, softmax, activations, attention.
+//! * [`compose`]: what stands around a verdict: commitments, causes, explanations.
+//! * [`operation`]: a norm, softmax or attention as what is judged.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`audit`]: elements of a committed D, replayed from the rows and columns that a prover opens.
 //! * [`generate`]: operands that a seed determines.
@@ -78,11 +80,13 @@ pub mod check;
 pub mod cli;
 pub mod commit;
 pub mod compare;
+pub mod compose;
 pub mod diagnose;
 pub mod explain;
 pub mod gemm_library;
 pub mod identify;
 pub mod inspect;
+pub mod operation;
 pub mod report;
 pub mod sample;
 #[cfg(feature = "schemars")]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use tcverify::batch::{AdmissionPolicy, Beginning, Entry, STATE};
-use tcverify::check::{Check, Prepared, Tensors, verify};
+use tcverify::check::{Check, Prepared, Tensors};
+use tcverify::compose::verify;
 use tcverify::envelope;
 use tcverify::gemm_library::{self, KernelTable};
 use tcverify::io::tree::Hash;

@@ -20,7 +20,7 @@ pub fn commit(
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
     let made = attended(py, None, move |_| {
         let prepared = request.prepare()?;
-        let commitment = tcverify::check::commitment(&prepared, block_rows)?;
+        let commitment = tcverify::compose::commitment(&prepared, block_rows)?;
         prepared.confirm_unchanged()?;
         Ok(commitment)
     })?;

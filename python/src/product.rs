@@ -96,7 +96,7 @@ pub fn explain(
     };
     let explained = attended(py, None, move |_| {
         let prepared = request.prepare()?;
-        let explanation = prepared.explain(&at, wish)?;
+        let explanation = tcverify::compose::explain(&prepared, &at, wish)?;
         prepared.confirm_unchanged()?;
         Ok(explanation)
     })?;

@@ -2,7 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Check, Judge, Subject, verify};
+use tcverify::check::{Check, Subject};
+use tcverify::compose::Examined;
+use tcverify::compose::verify;
 use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;
@@ -104,7 +106,7 @@ pub fn check(
     let judged = attended(py, progress.as_ref(), move |progress| {
         let prepared = request.prepare()?;
         let judged = prepared.judge(true, progress)?;
-        let with = prepared.page(&judged)?;
+        let with = prepared.page(&judged.report, judged.map())?;
         prepared.confirm_unchanged()?;
         Ok(Judged {
             report: judged.report,

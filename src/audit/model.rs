@@ -1,8 +1,10 @@
 //! An auditor's own part: the agreed model and schedule, and public arrays.
 
 use super::{AuditError, nothing};
-use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
+use crate::check::{Check, Model, Scheduling};
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule};
+use crate::compose::Request;
+use crate::operation::BoundOperation;
 
 use crate::emu::{Arithmetic, Engine, Platform};
 use crate::io::printable;

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::model::ProductModel;
 use super::pieces::{Cut, line_of};
 use super::{AuditError, AuditModel, Challenge, Head, OwnCopies, Piece, nothing, pieces};
-use crate::check::BoundOperation;
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule};
+use crate::operation::BoundOperation;
 
 use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Element, Problem, Replay, ShapeError};

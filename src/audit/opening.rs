@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use super::{AuditError, Challenge, Piece, nothing, pieces};
-use crate::check::{Subject, commitment_and_trees, lined_inputs};
 use crate::commit::Commitment;
+use crate::compose::{Examined, commitment_and_trees, lined_inputs};
 
 use crate::io::printable;
 use crate::io::tree::{Hash, Tree};
@@ -106,7 +106,7 @@ impl Opening {
     /// # Errors
     /// If an array is not the committed one, or one to omit is not in the commitment.
     pub fn new(
-        prepared: &dyn Subject,
+        prepared: &dyn Examined,
         commitment: &Commitment,
         challenge: &Challenge,
         without: &[String],

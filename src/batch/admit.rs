@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use super::policy::{AdmissionPolicy, ClaimRule, ScopeRule, Silence};
-use crate::check::verify::request_of;
 use crate::check::{
-    Check, CheckError, Expected, ModelSource, Naming, Operation, Request, ScheduleSource, Source,
-    Span, Strictness, Subject,
+    Check, CheckError, Expected, ModelSource, Naming, ScheduleSource, Source, Span, Strictness,
+    Subject,
 };
+use crate::compose::Request;
+use crate::compose::verify::request_of;
 use crate::emu::Catalogue;
 use crate::io::{Freedom, confined, escaped_path, printable};
+use crate::operation::Operation;
 use crate::ops;
 use crate::report::{Report, Rule};
 use crate::role::ByRole;

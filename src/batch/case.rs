@@ -9,8 +9,10 @@ use serde_json::Value;
 
 use super::lookup::Lookup;
 use super::policy::AdmissionPolicy;
-use crate::check::{Check, CheckError, Expected, Operation, Request, RequestFields};
+use crate::check::{Check, CheckError, Expected, RequestFields};
+use crate::compose::Request;
 use crate::io::printable;
+use crate::operation::Operation;
 use crate::report::Coverage;
 
 /// One check.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::state::{Entry, Read, State};
 use super::{AdmissionPolicy, BatchError, Case, Pages};
-use crate::check::{CheckError, Judge, Progress, Source};
+use crate::check::{CheckError, Progress, Source};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::Files;
 use crate::report::{Batch, BatchCase, Rule, Store};
@@ -282,7 +282,9 @@ fn judge(
     let judged = judged.map_err(describe)?;
     let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {
-        let with = prepared.page(&judged).map_err(describe)?;
+        let with = prepared
+            .page(&judged.report, judged.map())
+            .map_err(describe)?;
         let view = judged.report.view().pictured(&with).then(next.clone());
         let written = pages.write(place, view);
         written.map_err(|error| format!("{error:#}"))?;

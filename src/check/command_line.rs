@@ -16,7 +16,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Verb::Check => "check",
             Verb::Explain => "explain",
@@ -27,7 +27,7 @@ impl Verb {
     }
 
     /// Whether the command has an option for this field.
-    pub(super) fn takes(self, field: &str) -> bool {
+    pub fn takes(self, field: &str) -> bool {
         if self == Verb::Identify {
             return SEARCHED.contains(&field);
         }

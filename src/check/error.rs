@@ -74,21 +74,21 @@ impl CheckError {
         }
     }
 
-    pub(super) fn missing(field: &'static str) -> CheckError {
+    pub fn missing(field: &'static str) -> CheckError {
         CheckError::request(field, format!("`{field}` is missing"))
     }
 
     /// A size that is 0.
-    pub(super) fn zero(field: &'static str) -> CheckError {
+    pub fn zero(field: &'static str) -> CheckError {
         CheckError::request(field, format!("`{field}` is 0; it must be at least 1"))
     }
 
-    pub(super) fn exclusive(one: &str, other: &'static str) -> CheckError {
+    pub fn exclusive(one: &str, other: &'static str) -> CheckError {
         let reason = format!("`{one}` and `{other}` exclude each other; give one of them");
         CheckError::request(other, reason)
     }
 
-    pub(super) fn needs(one: &'static str, other: &str) -> CheckError {
+    pub fn needs(one: &'static str, other: &str) -> CheckError {
         CheckError::request(one, format!("`{one}` needs `{other}`, which is missing"))
     }
 

@@ -298,7 +298,7 @@ macro_rules! fields {
             }
 
             /// Whether a field is given; a flag that is not set is not.
-            pub(super) fn says(&self, field: &str) -> bool {
+            pub(crate) fn says(&self, field: &str) -> bool {
                 match field {
                     $(stringify!($name) => {
                         self.$name.as_ref().is_some_and($crate::check::fields::Field::says)
@@ -308,7 +308,7 @@ macro_rules! fields {
             }
 
             /// Those that are given, as arguments of a command line.
-            pub(super) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
+            pub(crate) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
                 let mut all = Vec::new();
                 $(
                     let argument = self.$name.as_ref().and_then($crate::check::fields::Field::argument);
@@ -347,7 +347,7 @@ macro_rules! fields {
     };
 }
 
-pub(super) use fields;
+pub(crate) use fields;
 
 macro_rules! of_product {
     ($request:ident; $($groups:tt)*) => {

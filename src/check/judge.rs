@@ -1,105 +1,53 @@
-//! The one way from a request to a verdict, and to what is shown of it.
+//! The one way from a prepared subject to a verdict: replay, comparison, digests, and the report on them.
+//!
+//! The comparison and the digests are computed apart and must agree, or there is no verdict. Nothing here says why a
+//! result differs.
 
 use sha2::Digest;
 
-use super::command_line::{Verb, shell_line};
-use super::committed::confirm_committed;
 use super::error::CheckError;
 use super::part::Part;
 use super::product::{Expected, Naming};
 use super::progress::Progress;
-use super::request::Request;
-use super::subject::{Diagnosed, Subject};
+use super::subject::{Subject, Terms};
 use crate::deadline::interruptible;
-use crate::explain::Wish;
+use crate::io::hex;
 use crate::io::tree::{Hash, Rows, StreamingLeaves, Tree};
-use crate::io::{Files, hex};
 use crate::report::{
-    Committed, Comparator, Conclusion, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,
+    Committed, Comparator, Conclusion, Input, MismatchMap, Outcome, Report, Reproduced,
     ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
 };
 use crate::role::ByRole;
 use crate::sample::Region;
 use crate::tensor::parallel;
 
-impl Request {
-    /// Reads and chooses everything that it needs, among the files of a run; nothing is computed.
-    pub fn prepare_in(&self, files: &Files) -> Result<Box<dyn Subject>, CheckError> {
-        Ok(match self {
-            Request::Product(check) => Box::new(check.prepare_in(files)?),
-            Request::Operation(operation) => Box::new(operation.prepare_in(files)?),
-        })
-    }
-
-    /// Everything that decides a verdict, except the request's own fields and the arrays, which are not read.
-    pub fn basis(&self) -> Result<String, CheckError> {
-        match self {
-            Request::Product(check) => check.basis(),
-            Request::Operation(operation) => operation.basis(),
-        }
-    }
-}
-
-/// What can be done with a prepared subject.
+/// The judgement of a prepared subject.
 pub trait Judge: Subject {
-    /// Computes, compares, and reports.
-    fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        self.judge(false, progress).map(|judged| judged.report)
-    }
-
-    /// The same; `map` counts mismatches by place, too.
-    fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
-        let judged = interruptible(|| judge(self, map, progress));
+    /// Computes, compares, and reports, without a word on why a result differs.
+    ///
+    /// # Errors
+    /// If the request names a commitment and `confirmed` is none, or files change, or the work is interrupted.
+    fn verdict(
+        &self,
+        confirmed: Option<Committed>,
+        map: bool,
+        progress: &dyn Progress,
+    ) -> Result<Judged, CheckError> {
+        let judged = interruptible(|| judge(self, confirmed, map, progress));
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))
     }
 
-    /// The report on what was found elsewhere, and the map if there is one.
+    /// The report on what was found elsewhere.
     ///
     /// # Errors
     /// If what was found contradicts the digests.
-    fn report(
+    fn concluded(
         &self,
         inputs: ByRole<Input>,
         trace: Trace,
         found: Option<Conclusion>,
     ) -> Result<Judged, CheckError> {
         conclude(self, (None, None), inputs, trace, found)
-    }
-
-    /// The next commands for a report with mismatches: one explains the first, and, where no cause was found, one
-    /// searches for a cause.
-    fn next_commands(&self, report: &Report) -> Vec<String> {
-        let request = self.spelled_out();
-        if report.verdict != Verdict::Different || request.is_in_memory() {
-            return Vec::new();
-        }
-        let causeless = report.causes.is_empty() && !report.tried.is_empty();
-        let first = report.first_mismatch().map(|index| {
-            let index: Vec<_> = index.iter().map(usize::to_string).collect();
-            let mut words = request.command_line(Verb::Explain);
-            words.extend(["--at".into(), index.join(",").into()]);
-            shell_line(words)
-        });
-        let search = if causeless { self.searches() } else { None };
-        first.into_iter().chain(search).collect()
-    }
-
-    /// The page of what was judged: the map, and how the first mismatch is computed.
-    ///
-    /// # Errors
-    /// If a file has changed.
-    fn page(&self, judged: &Judged) -> Result<Pictured, CheckError> {
-        let first = judged.report.first_mismatch();
-        let first = first.filter(|_| self.is_explained_on_pages());
-        let trace = first.map(|index| {
-            let explained = self.explained(index, Wish::default())?;
-            self.confirm_unchanged()?;
-            Ok(explained.plain_text())
-        });
-        Ok(Pictured {
-            trace: trace.transpose()?,
-            map: judged.map.clone(),
-        })
     }
 }
 
@@ -121,26 +69,39 @@ pub enum Trace {
     Part(Box<Sampled>),
 }
 
-/// A report, and the map if it was requested.
-#[derive(Debug)]
+/// A report, and what was found of elements.
 pub struct Judged {
     pub report: Report,
-    /// Mismatches counted by place.
-    pub map: Option<MismatchMap>,
+    /// How the elements that were compared differ; none if a digest was compared.
+    pub found: Option<Conclusion>,
+    /// What was compared, if it was not all of the result.
+    pub part: Option<Part>,
+}
+
+impl Judged {
+    /// Mismatches counted by place, if that was requested.
+    pub fn map(&self) -> Option<&MismatchMap> {
+        self.found.as_ref()?.map.as_ref()
+    }
 }
 
 fn judge<S: Subject + ?Sized>(
     subject: &S,
+    committed: Option<Committed>,
     map: bool,
     progress: &dyn Progress,
 ) -> Result<Judged, CheckError> {
-    let request = subject.reported_request();
-    expected_sha256(&request)?;
-    let committed = confirm_committed(subject, &request)?;
+    let terms = subject.terms()?;
+    expected_sha256(subject, &terms)?;
+    if let (Some(field), None) = (terms.committed, &committed) {
+        let reason =
+            format!("`{field}` names a commitment that nobody has compared with the arrays");
+        return Err(CheckError::request(field, reason));
+    }
     let drawn_by = committed.as_ref().map(|of| of.file_sha256.as_str());
     let all = Region::of(&subject.shape());
-    let part = request.selection()?.part_of(&all, drawn_by)?;
-    let tree = match request.naming() {
+    let part = terms.selection.part_of(&all, drawn_by)?;
+    let tree = match terms.naming {
         Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
         Naming::Payload => None,
     };
@@ -148,9 +109,12 @@ fn judge<S: Subject + ?Sized>(
     progress.begin(subject.work(part.as_ref()));
     let (trace, inputs) = parallel::join(
         || match (&part, &mut differ) {
-            (Some(part), Some(differ)) => {
-                Trace::Part(Box::new(compare_part(subject, part, differ, progress)))
-            }
+            (Some(part), Some(differ)) => Trace::Part(Box::new(compare_part(
+                (subject, terms.called),
+                part,
+                differ,
+                progress,
+            ))),
             _ => compare_all(subject, tree, &mut differ, progress),
         },
         || subject.inputs(),
@@ -158,24 +122,25 @@ fn judge<S: Subject + ?Sized>(
     // A file that has changed explains what would else be a contradiction.
     subject.confirm_unchanged()?;
     let found = differ.map(Comparator::conclude);
-    let judged = conclude(subject, (committed, part.as_ref()), inputs, trace, found)?;
+    let judged = conclude(subject, (committed, part), inputs, trace, found)?;
     subject.confirm_unchanged()?;
     Ok(judged)
 }
 
 /// The digest that the result shall have, where that is all that is known of it.
-fn expected_sha256(request: &Request) -> Result<Option<String>, CheckError> {
-    let (field, digest) = match request {
-        Request::Product(_) => ("d", "d_digest"),
-        Request::Operation(_) => ("y", "y_digest"),
-    };
-    match request.expected()? {
+fn expected_sha256<S: Subject + ?Sized>(
+    subject: &S,
+    terms: &Terms,
+) -> Result<Option<String>, CheckError> {
+    match &terms.expected {
         Expected::Tensor(_) => Ok(None),
-        Expected::PayloadSha256(sha256) => Ok(Some(sha256)),
-        Expected::Nothing => Err(CheckError::request(
-            field,
-            format!("`{field}` (or `{digest}`) is missing: there is nothing to check"),
-        )),
+        Expected::PayloadSha256(sha256) => Ok(Some(sha256.clone())),
+        Expected::Nothing => {
+            let field = subject.result().field();
+            let reason =
+                format!("`{field}` (or `{field}_digest`) is missing: there is nothing to check");
+            Err(CheckError::request(field, reason))
+        }
     }
 }
 
@@ -210,7 +175,7 @@ fn compare_all<S: Subject + ?Sized>(
 }
 
 fn compare_part<S: Subject + ?Sized>(
-    subject: &S,
+    (subject, called): (&S, &str),
     part: &Part,
     differ: &mut Comparator,
     progress: &dyn Progress,
@@ -225,9 +190,8 @@ fn compare_part<S: Subject + ?Sized>(
     });
     let (region, draw) = part.of();
     let drawn = draw.map(|(_, drawn)| drawn.clone());
-    let result = subject.reported_request().called();
     let sha256 = hex(&hash.finalize());
-    Sampled::of((region, result), part.elements(), drawn, sha256)
+    Sampled::of((region, called), part.elements(), drawn, sha256)
 }
 
 /// The report on what was found, and the map if there is one.
@@ -236,12 +200,12 @@ fn compare_part<S: Subject + ?Sized>(
 /// If what was found contradicts the digests.
 fn conclude<S: Subject + ?Sized>(
     subject: &S,
-    (commitment, part): (Option<Committed>, Option<&Part>),
+    (commitment, part): (Option<Committed>, Option<Part>),
     inputs: ByRole<Input>,
     trace: Trace,
     found: Option<Conclusion>,
 ) -> Result<Judged, CheckError> {
-    let request = subject.reported_request();
+    let terms = subject.terms()?;
     confirm_agreement(subject, &inputs, &trace, found.as_ref())?;
     let (mut digest, mut tree, mut sample) = (None, None, None);
     match trace {
@@ -256,21 +220,11 @@ fn conclude<S: Subject + ?Sized>(
         }
         Trace::Part(part) => sample = Some(*part),
     }
-    let mut diagnosed = Diagnosed::default();
-    let mut map = None;
-    let (outcome, same) = match found {
+    let (outcome, same) = match &found {
         Some(found) => {
-            if request.looks_for_causes() {
-                diagnosed = subject.diagnosed(&found, part);
-            }
-            if !diagnosed.causes.is_empty() {
-                diagnosed.tried.clear();
-                diagnosed.untried.clear();
-            }
-            map = found.map;
-            let comparison = found.comparison;
+            let comparison = found.comparison.clone();
             let same = comparison.mismatches == 0;
-            let tolerance = request.tolerance();
+            let tolerance = subject.tolerance();
             let word = |any| if any { "any" } else { "exact" }.into();
             let outcome = Outcome::Elements {
                 nan: word(tolerance.any_nan),
@@ -280,7 +234,7 @@ fn conclude<S: Subject + ?Sized>(
             (outcome, same)
         }
         None => {
-            let expected = expected_sha256(&request)?;
+            let expected = expected_sha256(subject, &terms)?;
             let expected = expected.expect("a result that was read is compared");
             let same = digest.as_ref() == Some(&expected);
             let outcome = Outcome::Digest {
@@ -298,8 +252,8 @@ fn conclude<S: Subject + ?Sized>(
         schema: SCHEMA.into(),
         tool: Tool::default(),
         verdict,
-        request: serde_json::to_value(&request).ok(),
-        command: request.check_command(),
+        request: terms.request,
+        command: terms.command,
         rule: subject.rule(),
         merged: None,
         commitment,
@@ -314,14 +268,18 @@ fn conclude<S: Subject + ?Sized>(
             sample,
         },
         outcome,
-        causes: diagnosed.causes,
-        ambiguity: subject.ambiguity(verdict, part),
+        causes: Vec::new(),
+        ambiguity: None,
         engine: subject.engine_used(),
-        places: diagnosed.places,
-        tried: diagnosed.tried,
-        untried: diagnosed.untried,
+        places: Vec::new(),
+        tried: Vec::new(),
+        untried: Vec::new(),
     };
-    Ok(Judged { report, map })
+    Ok(Judged {
+        report,
+        found,
+        part,
+    })
 }
 
 /// Makes sure that the comparison of a whole result and the digests, which were computed independently, agree.

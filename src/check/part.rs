@@ -19,7 +19,7 @@ const AT_ONCE: usize = 1 << 20;
 
 impl Selection {
     /// The part of a result, if not all of it is requested; a commitment is known by its file's SHA-256.
-    pub(super) fn part_of(
+    pub fn part_of(
         &self,
         all: &Region,
         committed: Option<&str>,
@@ -94,7 +94,7 @@ impl Part {
     }
 
     /// Replays it.
-    pub(super) fn replay(
+    pub fn replay(
         &self,
         replay: &Replay,
         progress: &dyn Progress,

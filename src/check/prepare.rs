@@ -40,7 +40,7 @@ pub struct Prepared {
 
 impl Check {
     /// The same, computed by no GPU.
-    pub(super) fn on_cpu(&self) -> Check {
+    pub fn on_cpu(&self) -> Check {
         let engine = match self.engine {
             EngineChoice::Exact => EngineChoice::Exact,
             _ => EngineChoice::Fast,

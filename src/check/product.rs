@@ -1,17 +1,19 @@
 //! The request for a product: operands, model, and how D is judged.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::choices::{EngineChoice, Tf32Input};
+use super::command_line::{Verb, command_line, shell_line};
 use super::fields::RequestFields;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
-use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
+use crate::emu::{Arithmetic, SparseLayout};
 use crate::gemm_library::{Accumulation, Partition, Scheme};
+use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Tolerance;
 use crate::role::{ByRole, Role};
@@ -336,6 +338,53 @@ impl Check {
         }
     }
 
+    /// The commitment that everything must match, and the field that names it.
+    pub fn committed(&self) -> Option<(&'static str, &Path)> {
+        let against = self.against.as_deref().map(|path| ("against", path));
+        let seed_from = || Some(("seed_from", self.seed_from()?.as_path()));
+        against.or_else(seed_from)
+    }
+
+    /// The shell command that checks it; none of what a program holds in memory.
+    pub fn check_command(&self) -> Option<String> {
+        (!self.is_in_memory()).then(|| shell_line(command_line(Verb::Check, self)))
+    }
+
+    /// Everything that it reads is written over by no output.
+    pub fn protect(&self, outputs: &mut Outputs) {
+        let sources = self.sources();
+        let sources = sources.map(|(role, source)| (role, source.clone()));
+        let named = |(field, path): (&'static str, &PathBuf)| (field, path.clone());
+        protect(
+            &sources.collect(),
+            self.documents().map(named).collect(),
+            outputs,
+        );
+    }
+
+    /// The same for operands in other formats.
+    #[must_use]
+    pub fn with_formats(mut self, [a, b]: [Format; 2]) -> Check {
+        self.model.dtype = a;
+        self.model.dtype_b = (a != b).then_some(b);
+        self
+    }
+
+    /// The same by a rule of the catalogue: one of this architecture's instructions.
+    #[must_use]
+    pub fn with_rule(mut self, [architecture, instruction]: [&str; 2], rule: &Arithmetic) -> Check {
+        self = self.with_formats([rule.a, rule.b]);
+        let model = &mut self.model;
+        model.from = ModelSource::Catalogue(architecture.to_owned());
+        model.instruction = Some(instruction.to_owned());
+        model.acc = Some(rule.accumulator);
+        model.c_dtype = rule.addend;
+        model.scale_dtype = rule.scale.map(|scale| scale.format);
+        model.scale_block = rule.scale.map(|scale| scale.block);
+        model.ttnn = TtnnRequest::of(rule);
+        self
+    }
+
     /// The files that describe model and schedule, and the commitment.
     pub fn documents(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
         let model = match &self.model.from {
@@ -355,5 +404,29 @@ impl Check {
         ];
         all.into_iter()
             .filter_map(|(field, path)| Some((field, path?)))
+    }
+}
+
+/// Nothing of what a request names is written over by an output: its arrays, and the files of its fields.
+pub fn protect(
+    sources: &ByRole<Source>,
+    documents: Vec<(&'static str, PathBuf)>,
+    outputs: &mut Outputs,
+) {
+    for (role, source) in sources {
+        if let Some(path) = source.path() {
+            outputs.protect(role.called(), path);
+        }
+    }
+    for (field, path) in documents {
+        let role = match field {
+            "model" => "the model",
+            "variant_file" => "the variant",
+            "against" | "seed_from" => "the commitment",
+            "kernel_log" => "the log of kernels",
+            "kernel_table" => "the table of kernels",
+            _ => "the schedule",
+        };
+        outputs.protect(role, &path);
     }
 }

@@ -25,7 +25,7 @@ pub struct Array {
 }
 
 impl Array {
-    pub(super) fn read(
+    pub(crate) fn read(
         role: Role,
         source: io::Source,
         format: Format,
@@ -58,7 +58,7 @@ impl Array {
         }
     }
 
-    pub(super) fn planes(&self, transpose: bool) -> Planes<'_> {
+    pub(crate) fn planes(&self, transpose: bool) -> Planes<'_> {
         let planes = self.tensor.planes();
         if transpose {
             planes.transposed()
@@ -68,7 +68,7 @@ impl Array {
     }
 
     /// `parts`: the kernel multiplies high and low parts of the operands, which together have all bits.
-    pub(super) fn treat_tf32(
+    pub(crate) fn treat_tf32(
         mut self,
         role: Role,
         how: Tf32Input,
@@ -134,7 +134,7 @@ impl Tensors {
     }
 
     /// The tensor of a role; of an array, its elements in that format.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         role: Role,
         format: Format,
@@ -147,12 +147,12 @@ impl Tensors {
     }
 
     /// The format of a tensor.
-    pub(super) fn format(&self, role: Role) -> Option<Format> {
+    pub(crate) fn format(&self, role: Role) -> Option<Format> {
         self.tensors.get(&role).map(Tensor::format)
     }
 
     /// The type of an array, which may not determine its format.
-    pub(super) fn descr(&self, role: Role) -> Option<Descr> {
+    pub(crate) fn descr(&self, role: Role) -> Option<Descr> {
         let array = self.arrays.get(&role)?;
         Some(array.header().descr.clone())
     }
@@ -168,7 +168,7 @@ impl FromIterator<(Role, Tensor)> for Tensors {
 }
 
 /// Where arrays come from.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
     /// Arrays that were opened for their shape, until they are read.
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Opens a file, makes the operand that is generated, or takes it from memory.
-pub(super) fn open(
+pub(crate) fn open(
     role: Role,
     source: &Source,
     format: Format,
@@ -234,7 +234,7 @@ pub(super) fn open(
 }
 
 /// Numbers that an epilogue or an operation reads as f32: of the format that the file names, or that is given.
-pub(super) fn read_float(
+pub(crate) fn read_float(
     (role, source): (Role, &Source),
     (stated_by, stated): (&'static str, Option<Format>),
     generated: Format,
@@ -259,7 +259,7 @@ pub(super) fn read_float(
 }
 
 /// The format of numbers that are read as f32, where their file states it.
-pub(super) fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
+pub(crate) fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
     match descr.own_format() {
         // FP64 holding values of FP32 is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),

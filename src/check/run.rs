@@ -1,7 +1,6 @@
 //! A product as what is judged.
 
 use super::choices::EngineChoice;
-use super::command_line::{Verb, shell_line};
 use super::error::CheckError;
 use super::judge::Judge;
 use super::part::Part;
@@ -9,55 +8,26 @@ use super::prepare::Prepared;
 use super::product::{Check, ModelSource};
 use super::progress::Progress;
 use super::reader::Array;
-use super::request::Request;
-use super::subject::{Diagnosed, Explained, Subject};
-use crate::commit::{Along, CommittedRule, CommittedSchedule};
-
+use super::subject::{Subject, Terms};
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::explain::{Explanation, Question, Wish, position};
-use crate::io::tree::Hash;
 use crate::num::Format;
-use crate::report::{
-    self, Ambiguity, Conclusion, Conversion, EngineUsed, Model, ProductRule, Rule, Verdict,
-};
+use crate::report::{self, Conversion, EngineUsed, Model, ProductRule, Rule, Tolerance};
 use crate::role::{ByRole, Role};
 
-/// The longest K that a page explains: more takes long, and memory.
-const MAX_EXPLAINED_K: usize = 1 << 20;
-
 impl Prepared {
-    /// Replays the product, compares, and reports.
+    /// Replays the product, compares, and reports, without causes.
     pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
-        Judge::run(self, progress)
+        let judged = self.verdict(None, false, progress)?;
+        Ok(judged.report)
     }
 
-    /// How an element of D is computed, and how it compares with the D that was read.
-    pub fn explain(&self, index: &[usize], wish: Wish) -> Result<Explanation, CheckError> {
-        let shape = self.problem().d_shape();
-        let inside = index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| i < n);
-        if !inside {
-            let reason = format!("D is {shape:?} and has no element {index:?}");
-            return Err(CheckError::request("d", reason));
+    /// The request as a report states it: without the engine, which makes no difference to the bits.
+    pub fn reported(&self) -> Check {
+        Check {
+            engine: EngineChoice::Fast,
+            ..self.check.clone()
         }
-        Ok(self.question(index, wish, |question| question.answer()))
-    }
-
-    /// Asks how an element of D is computed.
-    fn question<T>(&self, index: &[usize], wish: Wish, ask: impl FnOnce(Question) -> T) -> T {
-        let (choice, problem) = (self.choice(), self.problem());
-        let (batch, row, column) = position(&problem, index);
-        ask(Question {
-            choice: &choice,
-            file: self.model.file(),
-            problem: &problem,
-            product: self.product(),
-            index: index.to_vec(),
-            format: self.replay().format(),
-            given: self.d().map(|d| d.planes().plane(batch).code(row, column)),
-            wish,
-            kernel: self.kernel().zip(self.scheduled()),
-        })
     }
 
     /// The rule as a report has it.
@@ -72,16 +42,25 @@ impl Prepared {
 }
 
 impl Subject for Prepared {
-    fn reported_request(&self) -> Request {
-        let check = Check {
-            engine: EngineChoice::Fast,
-            ..self.check.clone()
-        };
-        check.into()
+    fn terms(&self) -> Result<Terms, CheckError> {
+        let check = self.reported();
+        Ok(Terms {
+            called: "D",
+            request: serde_json::to_value(&check).ok(),
+            command: check.check_command(),
+            committed: check.committed().map(|(field, _)| field),
+            expected: check.expected,
+            selection: check.selection,
+            naming: check.naming,
+        })
     }
 
-    fn spelled_out(&self) -> Request {
-        self.spelled_out().into()
+    fn tolerance(&self) -> Tolerance {
+        self.check.tolerance
+    }
+
+    fn max_mismatches(&self) -> usize {
+        self.check.max_mismatches
     }
 
     fn engine_used(&self) -> Option<EngineUsed> {
@@ -142,62 +121,6 @@ impl Subject for Prepared {
         sink: &mut dyn FnMut(&[Element], &[u64]),
     ) {
         part.replay(&self.replay(), progress, sink);
-    }
-
-    fn diagnosed(&self, found: &Conclusion, _: Option<&Part>) -> Diagnosed {
-        self.diagnosed(found)
-    }
-
-    fn ambiguity(&self, verdict: Verdict, part: Option<&Part>) -> Option<Ambiguity> {
-        self.ambiguity_of(verdict, part)
-    }
-
-    fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError> {
-        let explanation = self.explain(index, wish)?;
-        Ok(Explained::Product(Box::new(explanation)))
-    }
-
-    fn explained_steps(&self) -> usize {
-        let first = vec![0; self.problem().d_shape().len()];
-        self.question(&first, Wish::default(), |question| question.steps())
-    }
-
-    fn is_explained_on_pages(&self) -> bool {
-        self.problem().k <= MAX_EXPLAINED_K
-    }
-
-    fn searches(&self) -> Option<String> {
-        let request = Subject::spelled_out(self);
-        Some(shell_line(request.command_line(Verb::Identify)))
-    }
-
-    fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
-        if self.model.sparse().is_some() {
-            let reason = "a product of a compressed A cannot be committed to: openings do not support its metadata \
-                yet";
-            return Err(CheckError::request("sparse_a", reason));
-        }
-        let sha256 = self.model.arithmetic.sha256();
-        Ok(CommittedRule::Product {
-            model_sha256: Hash::parse(&sha256).expect("a SHA-256"),
-            schedule: self
-                .kernel()
-                .map(|kernel| CommittedSchedule::of(kernel.spec, kernel.values)),
-            product: self.product(),
-        })
-    }
-
-    fn along(&self, role: Role) -> Along {
-        let [transpose_a, transpose_b] = self.arrays.transpose();
-        let whole = self.scheduling.takes_scales();
-        match role {
-            Role::ScaleA | Role::ScaleB if whole => Along::Whole,
-            Role::A | Role::ScaleA if transpose_a => Along::Columns,
-            Role::A | Role::ScaleA | Role::C => Along::Rows,
-            Role::B | Role::ScaleB if transpose_b => Along::Rows,
-            Role::B | Role::ScaleB => Along::Columns,
-            _ => Along::Whole,
-        }
     }
 
     fn basis(&self) -> Result<String, CheckError> {

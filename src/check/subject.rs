@@ -1,41 +1,54 @@
 //! What is judged: a product, or an operation between products.
 
-use std::borrow::Cow;
-use std::io::{self, Write};
-
-use serde::Serialize;
+use serde_json::Value;
 
 use super::error::CheckError;
-use super::operation::OperationExplanation;
 use super::part::Part;
+use super::product::{Expected, Naming, Selection};
 use super::progress::Progress;
 use super::reader::Array;
-use super::request::Request;
-use crate::commit::{Along, CommittedRule};
 
 use crate::deadline::interruptible;
 use crate::emu::layout::LayoutKind;
 use crate::emu::{Band, Element};
-use crate::explain::{Explanation, Wish, write};
 use crate::io::tree::{Hash, Rows, leaves};
 use crate::num::Format;
-use crate::report::{
-    Ambiguity, Cause, Comparator, Conclusion, Conversion, EngineUsed, Input, Place, Rule, Verdict,
-};
+use crate::report::{Comparator, Conversion, EngineUsed, Input, Rule, Tolerance};
 use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
 
-/// A product or an operation between products, with everything read and chosen that it needs.
+/// What a request asks of its judge, and how a report repeats it.
+#[derive(Debug)]
+pub struct Terms {
+    /// What messages call the result.
+    pub called: &'static str,
+    /// The result that the request claims.
+    pub expected: Expected,
+    /// Which part of the result is compared.
+    pub selection: Selection,
+    /// Which digest names the reproduced result.
+    pub naming: Naming,
+    /// The field that names a commitment, which everything must match.
+    pub committed: Option<&'static str>,
+    /// The request's fields; none if a path in it is not UTF-8.
+    pub request: Option<Value>,
+    /// The shell command that asks for it; none if an array is in a program's memory.
+    pub command: Option<String>,
+}
+
+/// A product or another computation, with everything read and chosen that it needs.
 ///
-/// These methods are what differs between the two. What is made of them (verdict, report, page: [`Judge`](super::Judge);
-/// commitments) is written once.
+/// These methods are what differs between them. The verdict is written once ([`Judge`](super::Judge)).
 pub trait Subject: Sync {
-    /// The request as a report states it: without the engine, which makes no difference to the bits.
-    fn reported_request(&self) -> Request;
-    /// The same, with the layout of operands that a kernel text states.
-    fn spelled_out(&self) -> Request {
-        self.reported_request()
-    }
+    /// What the request asks of its judge.
+    ///
+    /// # Errors
+    /// If its fields contradict each other.
+    fn terms(&self) -> Result<Terms, CheckError>;
+    /// How bits are compared.
+    fn tolerance(&self) -> Tolerance;
+    /// How many mismatches a report lists.
+    fn max_mismatches(&self) -> usize;
     /// By what it is computed.
     fn rule(&self) -> Rule;
     /// All arrays that were read, the captured result last.
@@ -74,36 +87,10 @@ pub trait Subject: Sync {
         sink: &mut dyn FnMut(&[Element], &[u64]),
     );
 
-    /// What would give a result that differs, and what was tried.
-    fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed;
-    /// What a report of this verdict states about other arithmetics, if anything.
-    fn ambiguity(&self, _: Verdict, _: Option<&Part>) -> Option<Ambiguity> {
-        None
-    }
-    /// How one element is computed.
-    fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError>;
-    /// Steps of the chain that an explanation shows, if it shows one.
-    fn explained_steps(&self) -> usize {
-        0
-    }
-    /// Whether an explanation has a length that a page has room for.
-    fn is_explained_on_pages(&self) -> bool {
-        true
-    }
-    /// The command that searches for a cause where none was found.
-    fn searches(&self) -> Option<String> {
-        None
-    }
-
     /// The GPU that computes, and what it did.
     fn engine_used(&self) -> Option<EngineUsed> {
         None
     }
-
-    /// What a commitment fixes beside the arrays.
-    fn committed_rule(&self) -> Result<CommittedRule, CheckError>;
-    /// How an operand is cut, so that elements can be computed of few lines.
-    fn along(&self, role: Role) -> Along;
 
     /// Everything that decides a verdict, except the request's own fields and the arrays.
     fn basis(&self) -> Result<String, CheckError>;
@@ -132,8 +119,7 @@ pub trait Subject: Sync {
 
     /// What compares the captured result, if it is there.
     fn differ(&self, map: bool) -> Option<Comparator<'_>> {
-        let request = self.reported_request();
-        let differ = Comparator::new(self.given()?, request.tolerance(), request.max_mismatches());
+        let differ = Comparator::new(self.given()?, self.tolerance(), self.max_mismatches());
         Some(differ.counting(self.layout()).mapping(map))
     }
 
@@ -171,48 +157,5 @@ pub trait Subject: Sync {
             .map(|block| rows.of_block(block))
             .collect();
         self.given().map_or(Vec::new(), |d| leaves(d, &blocks))
-    }
-}
-
-/// What would give a result that differs; where nothing is known to, what was tried and refuted, and what was not
-/// tried.
-#[derive(Debug, Default)]
-pub struct Diagnosed {
-    pub causes: Vec<Cause>,
-    pub places: Vec<Place>,
-    pub tried: Vec<Cow<'static, str>>,
-    pub untried: Vec<Cow<'static, str>>,
-}
-
-/// How one element is computed.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum Explained {
-    Product(Box<Explanation>),
-    Operation(Box<OperationExplanation>),
-}
-
-impl Explained {
-    /// Whether the captured result has these bits, if there is one.
-    pub fn same(&self) -> Option<bool> {
-        match self {
-            Explained::Product(product) => product.given.as_ref().map(|given| given.same),
-            Explained::Operation(operation) => operation.same,
-        }
-    }
-
-    /// The text for people.
-    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Explained::Product(product) => write(product, out),
-            Explained::Operation(operation) => operation.text(out),
-        }
-    }
-
-    /// The same without colours.
-    pub fn plain_text(&self) -> String {
-        let mut text = Vec::new();
-        self.text(&mut text).expect("memory takes everything");
-        String::from_utf8_lossy(&strip_ansi_escapes::strip(text)).into_owned()
     }
 }

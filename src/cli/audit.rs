@@ -17,8 +17,9 @@ use super::show::{self, write_pretty};
 use super::values::word;
 use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
-use crate::check::{Check, Request, RequestFields, Source, Tf32Input, read_commitment};
+use crate::check::{Check, RequestFields, Source, Tf32Input};
 use crate::commit::Commitment;
+use crate::compose::{Request, read_commitment};
 
 use crate::io::tree::Hash;
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};

@@ -5,8 +5,9 @@ use anyhow::{Result, ensure};
 use super::args::in_options;
 use super::progress::Bar;
 use crate::check::{
-    Check, Expected, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest, verify,
+    Check, Expected, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest,
 };
+use crate::compose::verify;
 use crate::identify::{Formats, Identify, Limits, Schedules};
 use crate::io::STDIN;
 use crate::report::{Chosen, Fit, Identification};

@@ -8,7 +8,8 @@ use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, refuted};
-use crate::check::{CheckError, Judge, Request};
+use crate::check::CheckError;
+use crate::compose::Request;
 use crate::io::Outputs;
 use crate::report::Rule;
 
@@ -131,7 +132,10 @@ impl<A: RequestArgs> Check<A> {
         let report = &judged.report;
         let mut view = report.view().then(prepared.next_commands(report));
         if reports.html.is_some() {
-            view = view.pictured(&in_options_of(&request, prepared.page(&judged))?);
+            view = view.pictured(&in_options_of(
+                &request,
+                prepared.page(report, judged.map()),
+            )?);
         }
         self.report.forms.tell_report(reports, &view, report)
     }

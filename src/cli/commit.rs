@@ -12,8 +12,9 @@ use super::log::LoggingArgs;
 use super::show::{self, write_pretty};
 use super::values::result_format;
 use super::{Ending, refuted};
-use crate::check::{Check, Request, commitment, read_commitment};
+use crate::check::Check;
 use crate::commit::Proof;
+use crate::compose::{Request, commitment, read_commitment};
 
 use crate::io::npy::write_npy;
 use crate::io::tree::Hash;

@@ -11,7 +11,8 @@ use super::args::{
 };
 use super::values::{ranges, result_format};
 use super::{Ending, show};
-use crate::check::{Check, Explained, Request, RequestFields, Subject};
+use crate::check::{Check, RequestFields};
+use crate::compose::{Examined, Explained, Request};
 use crate::emu::shape_text;
 use crate::explain::picture::{Plan, Unit};
 use crate::explain::{Explanation, Wish};
@@ -171,12 +172,12 @@ impl<A: ExplainArgs> Explain<A> {
         Ok(ending(&[explained]))
     }
 
-    fn explain(&self, request: &Request, prepared: &dyn Subject, wish: Wish) -> Result<Explained> {
+    fn explain(&self, request: &Request, prepared: &dyn Examined, wish: Wish) -> Result<Explained> {
         in_options_of(request, prepared.explained(&self.at.0, wish))
     }
 
     /// Prepares a request, which must have this element and these steps.
-    fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Subject>> {
+    fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Examined>> {
         let prepared = in_options_of(request, request.prepare_in(files))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
         if let (Wish::These(steps), Rule::Product(rule)) = (self.args.wish(), prepared.rule())

@@ -13,12 +13,13 @@ use super::progress::Bar;
 use super::show::write_pretty;
 use super::values::{any_format, word};
 use super::{Ending, show};
-use crate::check::{
-    CheckError, EngineChoice, Fit, Operation, Request as CheckRequest, Verb, shell_line,
-};
+use crate::check::{CheckError, EngineChoice, Verb, shell_line};
+use crate::compose::Request as CheckRequest;
+use crate::compose::{Fit, identify};
 use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
+use crate::operation::Operation;
 use crate::ops::{self, Variant};
 use crate::report::FITS_SHOWN;
 
@@ -207,7 +208,7 @@ impl Variants {
                 .ok_or(error)
         });
         let prepared = in_operation_options(prepared)?;
-        let found = in_operation_options(prepared.identify())?;
+        let found = in_operation_options(identify(&prepared))?;
         let whole: Vec<_> = found.iter().filter(|(_, fit)| fit.is_whole()).collect();
         show::unless(self.quiet, |out| {
             for (variant, fit) in &found {

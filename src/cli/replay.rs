@@ -10,7 +10,8 @@ use super::args::{MemoryArgs, OperationHint, ProductArgs, RequestArgs, in_option
 use super::progress::Bar;
 use super::show;
 use super::values::result_format;
-use crate::check::{Check, Request};
+use crate::check::Check;
+use crate::compose::Request;
 use crate::io::npy::write_header;
 use crate::io::{Outputs, hex};
 use crate::num::Format;

@@ -9,7 +9,7 @@ use clap::Args;
 use super::progress::Bar;
 use super::{Ending, show};
 use crate::batch;
-use crate::check::Request;
+use crate::compose::Request;
 use crate::io::{Output, Outputs, escaped_path, printable};
 use crate::screen::{order, record};
 

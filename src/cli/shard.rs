@@ -9,7 +9,8 @@ use super::args::{CheckArgs, MemoryArgs, in_options, signer};
 use super::progress::Bar;
 use super::reports::ReportArgs;
 use super::{Ending, refuted, show};
-use crate::check::{Check, Judge, Judged};
+use crate::check::Check;
+use crate::compose::Examined;
 use crate::io::Outputs;
 use crate::shard::{Part, Plan, ShardError, merge};
 use crate::sign::{PublicKey, Signer};
@@ -275,13 +276,11 @@ impl Merge {
         }
         let prepared = plan.prepare_merge(&parts, &files)?;
         let report = merge(&plan, &prepared, parts, &run_again)?;
-        let judged = Judged { report, map: None };
-        let report = &judged.report;
-        let mut view = report.view().then(prepared.next_commands(report));
+        let mut view = report.view().then(prepared.next_commands(&report));
         // Without causes the page reads no operands.
         if reports.html.is_some() && plan.check.causes {
-            view = view.pictured(&in_options(prepared.page(&judged))?);
+            view = view.pictured(&in_options(prepared.page(&report, None))?);
         }
-        to.forms.tell_report(reports, &view, report)
+        to.forms.tell_report(reports, &view, &report)
     }
 }

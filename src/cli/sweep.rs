@@ -11,8 +11,10 @@ use super::progress::Bar;
 use super::show::write_pretty;
 use super::values::{ranges, word};
 use super::{Ending, show};
-use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};
+use crate::check::{EngineChoice, Verb, shell_line};
+use crate::compose::Request;
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
+use crate::operation::{Operation, Sweep as Digests};
 
 /// Judge a function on all 2^32 inputs, by digests
 ///

@@ -9,7 +9,8 @@ use super::args::{MemoryArgs, in_options};
 use super::progress::Bar;
 use super::{Ending, auto, show};
 use crate::batch::AdmissionPolicy;
-use crate::check::{CheckError, verify};
+use crate::check::CheckError;
+use crate::compose::verify;
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{MappedFile, escaped, escaped_path};
 

@@ -3,6 +3,7 @@
 use super::results::Pair;
 use crate::check::Subject;
 use crate::check::{CheckError, Prepared};
+use crate::compose::explain;
 use crate::explain::Wish;
 use crate::num::{Rounding, Target, ulp_distance};
 use crate::report::{Conclusion, CorrectlyRounded};
@@ -33,7 +34,7 @@ pub fn count(
     };
     for seen in &found.sample.different {
         let index = unravel(seen.position, &shape, Order::C);
-        let explanation = prepared.explain(&index, Wish::default())?;
+        let explanation = explain(prepared, &index, Wish::default())?;
         let exact = explanation
             .exact
             .and_then(|exact| exact.value.round(nearest));

@@ -1,6 +1,7 @@
 //! One element as both sides compute it, laid side by side.
 
 use crate::check::{CheckError, Prepared};
+use crate::compose::explain;
 use crate::explain::{Event, Explanation, Wish};
 use crate::num::Number;
 use crate::report::{Parting, SideBySide, Sum};
@@ -29,7 +30,7 @@ pub fn side_by_side(
     if left.problem().k > MAX_K || right.problem().k > MAX_K {
         return Ok(None);
     }
-    let explained = [left, right].map(|of| of.explain(index, Wish::default()));
+    let explained = [left, right].map(|of| explain(of, index, Wish::default()));
     let [left, right] = explained;
     let (left, right) = (left?, right?);
     let parting = parting(&left, &right);

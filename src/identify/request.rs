@@ -1,6 +1,7 @@
 //! A search as a value, and why it fails.
 
 use crate::check::{Check, CheckError, EngineChoice, Operands, Source};
+use crate::compose::describe;
 use crate::io::Outputs;
 use crate::num::{F32, Format};
 use crate::words::words;
@@ -123,7 +124,7 @@ impl IdentifyError {
     /// The sentence, with every field called what `name` calls it.
     pub fn describe(&self, name: impl Fn(&'static str) -> String) -> String {
         match self {
-            IdentifyError::Operands(error) => error.describe(name),
+            IdentifyError::Operands(error) => describe(error, name),
             IdentifyError::NoCandidate | IdentifyError::NoneOf(_) => self.to_string(),
         }
     }

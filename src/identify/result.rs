@@ -174,7 +174,10 @@ impl Prepared {
         let [a, b] = [Role::A, Role::B].map(|role| operands.arrays[&role].clone());
         let sources = [a, b, d];
         let mut check = Check::new(&name.architecture, candidate.arithmetic.a, sources);
-        check = check.with_rule(name, &candidate.arithmetic);
+        check = check.with_rule(
+            [&name.architecture, &name.instruction],
+            &candidate.arithmetic,
+        );
         check.operands = operands;
         check.d_dtype = candidate.convert_to.or(self.request.formats.d);
         if let Some(guess) = &candidate.schedule {

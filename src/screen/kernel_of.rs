@@ -124,7 +124,10 @@ pub fn other(
         if candidate.arithmetic == *arithmetic {
             continue;
         }
-        let check = check.clone().with_rule(name, &candidate.arithmetic);
+        let check = check.clone().with_rule(
+            [&name.architecture, &name.instruction],
+            &candidate.arithmetic,
+        );
         tries.push(Other {
             name: format!("{} {}", name.architecture, name.instruction),
             check,

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{Part, Plan, ShardError};
-use crate::check::{Judge, Prepared, Subject, Trace};
+use crate::check::{Prepared, Subject, Trace};
+use crate::compose::Examined;
 use crate::io::{Files, escaped_path};
 use crate::report::{Merged, Report};
 

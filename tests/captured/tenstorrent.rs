@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tcverify::batch;
 use tcverify::check::Check;
-use tcverify::check::Request;
+use tcverify::compose::Request;
 use tcverify::emu::step::{Reload, added_in_memory, packed};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::io::npy::NpyFile;

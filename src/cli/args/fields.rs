@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 
 use crate::check::{
-    CheckError, EngineChoice, Field, Operation, RequestFields, Source, Span, Strictness, Tf32Input,
+    CheckError, EngineChoice, Field, RequestFields, Source, Span, Strictness, Tf32Input,
     operation_fields, product_fields,
 };
 use crate::cli::values::{
@@ -19,6 +19,7 @@ use crate::emu::schedule::{
 use crate::emu::step::Reload;
 use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Format};
+use crate::operation::Operation;
 use crate::ops::Layout;
 
 /// A struct of options for every group of fields.

@@ -17,8 +17,9 @@ pub use self::operation::{
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::AdmissionPolicy;
-use crate::check::{CheckError, Request, Source, Subject, option};
+use crate::check::{CheckError, Source, option};
 use crate::cli::show;
+use crate::compose::{Examined, Request, describe};
 use crate::identify::IdentifyError;
 use crate::io::{Files, Outputs, Privacy, escaped_path};
 use crate::memory::Limits;
@@ -58,7 +59,7 @@ impl MemoryArgs {
     }
 
     /// A request with its files read.
-    pub fn prepare(&self, request: &Request) -> Result<Box<dyn Subject>> {
+    pub fn prepare(&self, request: &Request) -> Result<Box<dyn Examined>> {
         in_options_of(request, request.prepare_in(&self.files()))
     }
 }
@@ -134,5 +135,5 @@ pub fn in_operation_options<T>(result: Result<T, CheckError>) -> Result<T> {
         }
         other => option(other),
     };
-    result.map_err(|error| anyhow::Error::msg(error.describe(name)))
+    result.map_err(|error| anyhow::Error::msg(describe(&error, name)))
 }

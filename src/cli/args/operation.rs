@@ -7,7 +7,9 @@ use clap::Args;
 
 use super::fields::{DigestArgs, OperationJudgeArgs, ParameterArgs, RuleArgs};
 use super::{RequestArgs, in_options};
-use crate::check::{Operation, Request, Source};
+use crate::check::Source;
+use crate::compose::Request;
+use crate::operation::Operation;
 use crate::ops;
 use crate::role::Role;
 

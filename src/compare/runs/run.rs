@@ -6,11 +6,13 @@ use super::link::{Link, links};
 use super::step::{Digests, Step};
 use super::{CompareRuns, RunsError};
 use crate::batch::{self, BatchError};
-use crate::check::{Check, CheckError, ModelSource, Operation, Progress, Request};
+use crate::check::{Check, CheckError, ModelSource, Progress};
 use crate::compare::results::Pair;
 use crate::compare::{Compare, Held, Hints};
+use crate::compose::{Request, identify};
 use crate::identify::IdentifyError;
 use crate::io::Outputs;
+use crate::operation::Operation;
 use crate::report::{
     COMPARED_RUNS, ComparedRuns, ComparedStep, Differing, Explanations, RunCompared, RunsVerdict,
     Side, StepResult, Tool,
@@ -270,7 +272,7 @@ fn variants(operation: &Operation) -> Result<Vec<String>, CheckError> {
     if operation.y.is_none() {
         return Ok(Vec::new());
     }
-    let found = operation.prepare()?.identify()?;
+    let found = identify(&operation.prepare()?)?;
     let whole = found.into_iter().filter(|(_, fit)| fit.is_whole());
     Ok(whole.map(|(variant, _)| variant.name.clone()).collect())
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::batch::Case;
-use crate::check::{CheckError, Expected, Request, Source};
+use crate::check::{CheckError, Expected, Source};
 use crate::compare::contents::Contents;
+use crate::compose::Request;
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::role::{ByRole, Role};

@@ -1,6 +1,7 @@
 //! Files of one run: one account of memory, private copies, tensors of a program's own.
 
-use tcverify::check::{Check, CheckError, Judge, Prepared, Subject, Tensors, Trace};
+use tcverify::check::{Check, CheckError, Prepared, Subject, Tensors, Trace};
+use tcverify::compose::Examined;
 use tcverify::io::{Files, hex, npy::write_npy};
 use tcverify::num::Format;
 use tcverify::report::Verdict;

@@ -7,7 +7,7 @@ mod operations;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tcverify::check::verify;
+use tcverify::compose::verify;
 use tcverify::io::Files;
 
 use crate::support::{Folder, Run};

@@ -7,29 +7,26 @@ mod explain;
 mod part;
 mod prepare;
 mod run;
-mod suggest;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub use bound::BoundOperation;
 pub use explain::OperationExplanation;
+pub(crate) use part::compute;
 pub use prepare::{OperationTensors, PreparedOperation};
-pub use suggest::Fit;
+pub(crate) use run::row_of;
 pub use sweep::{SWEEP, Sweep};
 
-use super::choices::{EngineChoice, Strictness};
-use super::command_line::{Verb, option};
-use super::declaration::operation_fields;
-use super::fields::{Argument, RequestFields, fields};
-use super::product::MAX_MISMATCHES;
-use super::source::Source;
-use super::span::Span;
+use crate::check::{
+    Argument, CheckError, EngineChoice, Expected, MAX_MISMATCHES, RequestFields, Source, Span,
+    Strictness, Verb, fields, operation_fields, option, shell_line,
+};
 use crate::num::{F32, Format};
 use crate::ops::Layout;
 use crate::role::Role;
@@ -76,7 +73,7 @@ operation_fields!(of_operation);
 macro_rules! judging {
     ($($field:ident,)*) => {
         impl Operation {
-            pub(super) fn judging(&self) -> RequestFields {
+            pub(crate) fn judging(&self) -> RequestFields {
                 RequestFields {
                     $($field: self.$field.clone(),)*
                     ..RequestFields::default()
@@ -105,8 +102,49 @@ impl Operation {
         }
     }
 
+    /// The result that it claims.
+    ///
+    /// # Errors
+    /// If its digest is none.
+    pub fn expected(&self) -> Result<Expected, CheckError> {
+        match (&self.y, &self.y_digest) {
+            (Some(source), _) => Ok(Expected::Tensor(source.clone())),
+            (None, Some(digest)) => {
+                let digest = crate::io::parse_sha256(digest).map(Expected::PayloadSha256);
+                digest.map_err(CheckError::in_field("y_digest"))
+            }
+            (None, None) => Ok(Expected::Nothing),
+        }
+    }
+
+    /// The commitment that everything must match, and the field that names it.
+    pub fn committed(&self) -> Option<(&'static str, &Path)> {
+        let against = self.against.as_deref().map(|path| ("against", path));
+        against.or_else(|| Some(("seed_from", self.seed_from.as_deref()?)))
+    }
+
+    /// The files that it names beside arrays, by field.
+    pub fn documents(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let all = [
+            ("variant_file", &self.variant_file),
+            ("against", &self.against),
+            ("seed_from", &self.seed_from),
+        ];
+        let all = all.into_iter();
+        all.filter_map(|(field, path)| Some((field, path.as_ref()?)))
+    }
+
+    /// The shell command that checks it; none of what a program holds in memory.
+    pub fn check_command(&self) -> Option<String> {
+        let in_memory = self
+            .arrays()
+            .values()
+            .any(|source| *source == Source::Memory);
+        (!in_memory).then(|| shell_line(self.command_line(Verb::Check)))
+    }
+
     /// The arguments of its command line, the program's name first.
-    pub(super) fn command_line(&self, verb: Verb) -> Vec<OsString> {
+    pub fn command_line(&self, verb: Verb) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];
         let operation = self.operation.as_deref();
         words.extend(operation.map(|name| OsString::from(format!("--op={name}"))));

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use super::error::CheckError;
-use super::reader::Array;
-use super::request::Request;
-use super::subject::Subject;
+use super::{Examined, Request};
+use crate::check::{Array, CheckError};
 use crate::commit::{CommitError, Commitment, CommittedInput, CommittedResult, Lines};
-
 use crate::io::tree::{Rows, Tree};
 use crate::io::{Fault, FileError, MappedFile};
 use crate::report::Committed;
@@ -39,7 +36,7 @@ const BLOCK: u64 = 4 << 10;
 /// # Errors
 /// If there is no result, or it cannot be cut so.
 pub fn commitment(
-    subject: &(impl Subject + ?Sized),
+    subject: &(impl Examined + ?Sized),
     block_rows: Option<u64>,
 ) -> Result<Commitment, CheckError> {
     let (commitment, ..) = commitment_and_trees(subject, block_rows)?;
@@ -48,7 +45,7 @@ pub fn commitment(
 
 /// The commitment, and the trees that it was made of: those of the inputs, and of the result.
 pub fn commitment_and_trees(
-    subject: &(impl Subject + ?Sized),
+    subject: &(impl Examined + ?Sized),
     block_rows: Option<u64>,
 ) -> Result<(Commitment, ByRole<Tree>, Tree), CheckError> {
     let rule = subject.committed_rule()?;
@@ -89,7 +86,7 @@ pub fn commitment_and_trees(
 }
 
 /// How every input is cut into lines.
-pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<'_>>, CheckError> {
+pub fn lined_inputs(subject: &(impl Examined + ?Sized)) -> Result<Vec<LinedInput<'_>>, CheckError> {
     let arrays = subject.by_role().iter();
     let inputs = arrays.filter(|(role, _)| !role.is_result());
     inputs
@@ -106,7 +103,7 @@ pub fn lined_inputs(subject: &(impl Subject + ?Sized)) -> Result<Vec<LinedInput<
 
 /// The commitment of a request as a report has it, once everything matches; none without one.
 pub(super) fn confirm_committed(
-    subject: &(impl Subject + ?Sized),
+    subject: &(impl Examined + ?Sized),
     request: &Request,
 ) -> Result<Option<Committed>, CheckError> {
     let Some((field, path)) = request.committed() else {

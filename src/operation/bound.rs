@@ -1,8 +1,8 @@
 //! An operation with the rule that computes it, without arrays.
 
 use super::Operation;
-use crate::check::choices::{EngineChoice, Strictness};
-use crate::check::error::CheckError;
+use crate::check::CheckError;
+use crate::check::{EngineChoice, Strictness};
 use crate::commit::CommittedRule;
 
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
@@ -233,6 +233,16 @@ impl BoundOperation {
             engine: self.engine,
         };
         BoundOp::new(rule, inputs, &self.parameters, means)
+    }
+
+    /// The request.
+    pub fn request(&self) -> &Operation {
+        &self.request
+    }
+
+    /// The variant that computes it.
+    pub fn variant(&self) -> &Variant {
+        &self.variant
     }
 
     /// What a commitment fixes of it beside the arrays.

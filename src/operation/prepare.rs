@@ -2,10 +2,9 @@
 
 use super::Operation;
 use super::bound::{BoundOperation, chosen};
-use crate::check::error::CheckError;
-use crate::check::reader::{Array, Reader, read_float};
-use crate::check::request::Request;
-use crate::check::source::Source;
+use crate::check::CheckError;
+use crate::check::Source;
+use crate::check::{Array, Reader, read_float};
 use crate::io::Files;
 use crate::num::Format;
 use crate::ops::{BoundOp, Inputs, OpError, Variant};
@@ -82,7 +81,7 @@ impl PreparedOperation {
         request.used(&variant.rule)?;
         request.parameters()?;
         request.selection()?;
-        Request::from(request.clone()).expected()?;
+        request.expected()?;
         let mut from = Reader::new(files, memory.into_iter().collect());
         let mut read = |role: Role, source: &Source, stated: Option<Format>| {
             read_float(
@@ -148,7 +147,7 @@ impl PreparedOperation {
     }
 
     /// The operation by another of its variants; none if it does not compute such arrays.
-    pub(super) fn by<T>(&self, variant: &Variant, use_it: impl FnOnce(&BoundOp) -> T) -> Option<T> {
+    pub(crate) fn by<T>(&self, variant: &Variant, use_it: impl FnOnce(&BoundOp) -> T) -> Option<T> {
         let arch = self.request().arch.as_deref();
         let chosen = chosen(&variant.rule, arch, format_of(&self.arrays)).ok()?;
         let inputs = operands(&self.arrays);

@@ -1,27 +1,37 @@
 //! An operation as what is judged.
 
 use super::PreparedOperation;
+use super::bound::BoundOperation;
 use super::deviation::deviation;
 use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use crate::check::error::CheckError;
-use crate::check::judge::Judge;
-use crate::check::part::Part;
-use crate::check::progress::Progress;
-use crate::check::reader::Array;
-use crate::check::request::Request;
-use crate::check::subject::{Diagnosed, Explained, Subject};
-use crate::commit::{Along, CommittedRule};
+use crate::check::{Array, CheckError, Judge, MAX_MISMATCHES, Part, Progress, Subject, Terms};
 use crate::emu::{Band, Element, shape_text};
-use crate::explain::Wish;
 use crate::num::{Format, decimal};
-use crate::report::{Conclusion, Report, Rule};
+use crate::report::{Report, Rule, Tolerance};
 use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
 
 impl Subject for PreparedOperation {
-    fn reported_request(&self) -> Request {
-        self.bound.request.clone().into()
+    fn terms(&self) -> Result<Terms, CheckError> {
+        let request = &self.bound.request;
+        Ok(Terms {
+            called: "the result",
+            expected: request.expected()?,
+            selection: request.selection()?,
+            naming: request.judging().naming(),
+            committed: request.committed().map(|(field, _)| field),
+            request: serde_json::to_value(request).ok(),
+            command: request.check_command(),
+        })
+    }
+
+    fn tolerance(&self) -> Tolerance {
+        self.bound.request.judging().tolerance()
+    }
+
+    fn max_mismatches(&self) -> usize {
+        self.bound.request.max_mismatches.unwrap_or(MAX_MISMATCHES)
     }
 
     fn rule(&self) -> Rule {
@@ -72,46 +82,26 @@ impl Subject for PreparedOperation {
         compute(part, &self.job(), progress, sink);
     }
 
-    fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed {
-        if found.comparison.mismatches == 0 {
-            return Diagnosed::default();
-        }
-        self.other_variants(&found.comparison, part)
-    }
-
-    fn explained(&self, index: &[usize], _: Wish) -> Result<Explained, CheckError> {
-        let explanation = self.explain(index)?;
-        Ok(Explained::Operation(Box::new(explanation)))
-    }
-
-    fn committed_rule(&self) -> Result<CommittedRule, CheckError> {
-        Ok(self.bound.committed_rule())
-    }
-
-    fn along(&self, role: Role) -> Along {
-        let rows = |shape: &[usize]| shape.split_last().map(|(_, rows)| rows.iter().product());
-        let shape = self.arrays[&role].tensor.shape();
-        let by_row = matches!(role, Role::X | Role::Other | Role::Residual | Role::Up)
-            && self.bound.variant.rule.has_rows_apart()
-            && shape.len() > 1
-            && rows(shape) == rows(&self.shape) as Option<usize>;
-        if by_row { Along::Rows } else { Along::Whole }
-    }
-
     fn basis(&self) -> Result<String, CheckError> {
         self.bound.request.basis()
     }
 }
 
 impl PreparedOperation {
-    /// Computes the operation, compares, and reports.
+    /// Computes the operation, compares, and reports, without causes.
     pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        Judge::run(self, progress)
+        let judged = self.verdict(None, false, progress)?;
+        Ok(judged.report)
+    }
+
+    /// The operation with the rule that computes it.
+    pub fn bound(&self) -> &BoundOperation {
+        &self.bound
     }
 }
 
 /// A row of an array, counted on over all leading axes.
-pub(super) fn row_of(array: &Tensor, row: usize) -> Vec<u32> {
+pub(crate) fn row_of(array: &Tensor, row: usize) -> Vec<u32> {
     let planes = array.planes();
     let mut codes = vec![0; planes.columns()];
     let plane = planes.plane(row / planes.rows());
@@ -143,7 +133,7 @@ impl PreparedOperation {
         let width = 2 * job.format.bytes();
         let captured = self.given().map(|y| row_of(y, row));
         let given = captured.as_ref().map(|row| u64::from(row[column]));
-        let tolerance = self.reported_request().tolerance();
+        let tolerance = self.tolerance();
         let same = given.map(|given| tolerance.accepts(job.format, code, given));
         let deviation = match &captured {
             Some(given) if same == Some(false) => {

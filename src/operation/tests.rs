@@ -5,8 +5,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::check::Counted;
-use crate::check::verify::verify;
-use crate::check::{Judge, Verb};
+use crate::check::Verb;
+use crate::compose::Examined;
+use crate::compose::verify::verify;
 use crate::io::Files;
 use crate::io::npy::write_npy;
 use crate::report::Verdict;

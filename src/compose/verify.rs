@@ -5,13 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::CheckError;
-use super::judge::Judge;
-use super::product::Check;
-use super::progress::Progress;
-use super::request::Request;
-use super::source::Source;
-use super::subject::Subject;
+use super::Request;
+use crate::check::{Check, CheckError, Progress, Source, Subject};
 use crate::emu::shape_text;
 use crate::io::{Files, printable, printable_ends};
 use crate::report::{Chosen, Product, Report, Rule, SCHEMA};
@@ -135,7 +130,7 @@ pub fn verify(
         found.push("`merged` does not list each of its parts exactly once".into());
     }
     if found.is_empty() {
-        found = match prepared.run(progress) {
+        found = match prepared.reported(progress) {
             Err(error) => not_committed(error)?,
             Ok(mut again) => {
                 again.tool.version = report.tool.version.clone();

@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::Operation;
-use crate::check::error::CheckError;
-use crate::check::part::Part;
-use crate::check::product::Selection;
-use crate::check::progress::Progress;
+use crate::check::CheckError;
+use crate::check::Part;
+use crate::check::Progress;
+use crate::check::Selection;
 use crate::emu::Element;
 use crate::ops::BoundOp;
 use crate::sample::Region;
 
 impl Operation {
     /// Which part of the result is compared.
-    pub(in crate::check) fn selection(&self) -> Result<Selection, CheckError> {
+    pub fn selection(&self) -> Result<Selection, CheckError> {
         let fields = self.judging();
         fields.validate()?;
         let selection = fields.selection()?;
@@ -34,7 +34,7 @@ fn row_of(region_rows: usize, at: &Element) -> usize {
 const AT_ONCE: usize = 1 << 16;
 
 /// Computes what a part needs, and hands over its elements.
-pub(super) fn compute(
+pub(crate) fn compute(
     part: &Part,
     job: &BoundOp,
     progress: &dyn Progress,

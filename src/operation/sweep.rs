@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Operation;
-use crate::check::error::CheckError;
-use crate::check::progress::Progress;
+use crate::check::CheckError;
+use crate::check::Progress;
 use crate::deadline::interruptible;
 use crate::emu::Engine;
 use crate::io::hex;

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choices::EngineChoice;
-use super::command_line::{Verb, command_line, shell_line};
-use super::error::CheckError;
-use super::operation::Operation;
-use super::product::{Check, Expected, MAX_MISMATCHES, ModelSource, Naming, Selection};
-use super::source::Source;
+use crate::check::{
+    Check, CheckError, EngineChoice, Expected, MAX_MISMATCHES, ModelSource, Naming, Selection,
+    Source, Verb, command_line, protect,
+};
 use crate::io::Outputs;
+use crate::operation::Operation;
 use crate::report::Tolerance;
 use crate::role::{ByRole, Role};
 
@@ -102,14 +101,7 @@ impl Request {
     pub fn expected(&self) -> Result<Expected, CheckError> {
         match self {
             Request::Product(check) => Ok(check.expected.clone()),
-            Request::Operation(operation) => match (&operation.y, &operation.y_digest) {
-                (Some(source), _) => Ok(Expected::Tensor(source.clone())),
-                (None, Some(digest)) => {
-                    let digest = crate::io::parse_sha256(digest).map(Expected::PayloadSha256);
-                    digest.map_err(CheckError::in_field("y_digest"))
-                }
-                (None, None) => Ok(Expected::Nothing),
-            },
+            Request::Operation(operation) => operation.expected(),
         }
     }
 
@@ -177,14 +169,10 @@ impl Request {
 
     /// The commitment that everything must match, and the field that names it.
     pub fn committed(&self) -> Option<(&'static str, &Path)> {
-        let (against, seed_from) = match self {
-            Request::Product(check) => (check.against.as_deref(), check.seed_from()),
-            Request::Operation(operation) => {
-                (operation.against.as_deref(), operation.seed_from.as_ref())
-            }
-        };
-        let seed_from = seed_from.map(|path| ("seed_from", path.as_path()));
-        against.map(|path| ("against", path)).or(seed_from)
+        match self {
+            Request::Product(check) => check.committed(),
+            Request::Operation(operation) => operation.committed(),
+        }
     }
 
     /// The files that it names beside arrays, by field.
@@ -192,42 +180,13 @@ impl Request {
         let named = |(field, path): (&'static str, &PathBuf)| (field, path.clone());
         match self {
             Request::Product(check) => check.documents().map(named).collect(),
-            Request::Operation(operation) => {
-                let all = [
-                    ("variant_file", &operation.variant_file),
-                    ("against", &operation.against),
-                    ("seed_from", &operation.seed_from),
-                ];
-                let all = all.into_iter();
-                all.filter_map(|(field, path)| Some(named((field, path.as_ref()?))))
-                    .collect()
-            }
+            Request::Operation(operation) => operation.documents().map(named).collect(),
         }
     }
 
     /// Everything that it reads is written over by no output.
     pub fn protect(&self, outputs: &mut Outputs) {
-        for (role, source) in self.sources() {
-            if let Some(path) = source.path() {
-                outputs.protect(role.called(), path);
-            }
-        }
-        for (field, path) in self.documents() {
-            let role = match field {
-                "model" => "the model",
-                "variant_file" => "the variant",
-                "against" | "seed_from" => "the commitment",
-                "kernel_log" => "the log of kernels",
-                "kernel_table" => "the table of kernels",
-                _ => "the schedule",
-            };
-            outputs.protect(role, &path);
-        }
-    }
-
-    /// The shell command that checks it; none of what a program holds in memory.
-    pub(super) fn check_command(&self) -> Option<String> {
-        (!self.is_in_memory()).then(|| shell_line(self.command_line(Verb::Check)))
+        protect(&self.sources(), self.documents(), outputs);
     }
 
     /// The arguments of its command line, the program's name first.
@@ -236,12 +195,5 @@ impl Request {
             Request::Product(check) => command_line(verb, check),
             Request::Operation(operation) => operation.command_line(verb),
         }
-    }
-}
-
-impl Check {
-    /// Everything that it reads is written over by no output.
-    pub fn protect(&self, outputs: &mut Outputs) {
-        Request::from(self.clone()).protect(outputs);
     }
 }

@@ -1,0 +1,161 @@
+//! How much an agreement proves: which other arithmetics of the catalogue give the same bits here.
+
+use std::cmp::Reverse;
+
+use crate::candidates::{Candidate, Conditions, Name, candidates};
+use crate::check::{Naming, Part, Prepared};
+use crate::emu::schedule::BoundSchedule;
+use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
+use crate::report::{Ambiguity, SameBits, Unit, Verdict};
+use crate::sample::Region;
+
+/// Elements that are computed by others at the most, and at the least.
+const MOST: u64 = 256;
+const LEAST: u64 = 4;
+
+/// Seed of their choice, always the same: a report claims nothing about other elements.
+const SEED: u64 = 0x7463_7665_7269_6679;
+
+/// Multiply-adds of the exact engine that may always be spent, about two milliseconds; more than that, this part of
+/// the check's own.
+const ALWAYS: u64 = 1 << 16;
+const PART: u64 = 32;
+
+/// Multiply-adds that vector kernels do in the time of one of the exact engine, about: of all of D, and of elements
+/// alone.
+const OF_ALL: u64 = 256;
+const ALONE: u64 = 16;
+
+/// What a report of this verdict states about other arithmetics, if anything.
+pub fn ambiguity_of(
+    prepared: &Prepared,
+    verdict: Verdict,
+    part: Option<&Part>,
+) -> Option<Ambiguity> {
+    // A report by tree may be merged of parts, and nobody has the operands of all of them.
+    let wanted = prepared.request().ambiguity && prepared.request().naming == Naming::Payload;
+    let agrees = verdict != Verdict::Different;
+    // Without products every arithmetic gives the same bits.
+    let multiplies = prepared.problem().k > 0;
+    (wanted && agrees && multiplies).then(|| ambiguity(prepared, part))
+}
+
+/// Which other arithmetics give the bits that the judged one gives, on some elements of what was
+/// compared.
+fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
+    let own = prepared.replay();
+    let (shared, others) = others(&own);
+    let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
+        let work = elements.saturating_mul(own.problem.k as u64);
+        match accelerate::plan(arithmetic) {
+            Some(_) => work.div_ceil(kernels),
+            None => work,
+        }
+    };
+    let compared = part.map_or_else(|| Region::of(&own.shape()).len(), Part::elements);
+    let kernels = if part.is_some_and(Part::is_drawn) {
+        ALONE
+    } else {
+        OF_ALL
+    };
+    let spent = cost(own.arithmetic, compared, kernels);
+    let each = others.iter().map(|other| cost(&other.arithmetic, 1, ALONE));
+    let each: u64 = each.sum();
+    let affordable = (ALWAYS + spent / PART) / each.max(1);
+    let count = affordable.clamp(LEAST, MOST).min(compared);
+    let looked_at = match part {
+        None => Region::of(&own.shape()).sample(count, SEED),
+        Some(part) => some(part, count, SEED),
+    };
+    let (first, rest) = looked_at.split_at(looked_at.len().min(LEAST as usize));
+    let [of_first, of_rest] = [first, rest].map(|at| own.elements(at));
+    let agrees = |other: &&Candidate| {
+        let replay = Replay {
+            arithmetic: &other.arithmetic,
+            convert_to: other.convert_to,
+            ..own
+        };
+        // Most differ at once.
+        replay.elements(first) == of_first && replay.elements(rest) == of_rest
+    };
+    let mut same: Vec<SameBits> = others.iter().filter(agrees).map(named).collect();
+    same.sort_by_key(|other| Reverse(other.evidence));
+    Ambiguity {
+        shared,
+        elements: looked_at.len() as u64,
+        others: others.len() as u64,
+        same,
+    }
+}
+
+/// The units that have the arithmetic that judged, and the catalogue's others for these operands and this D, each
+/// once.
+fn others(own: &Replay) -> (Vec<Unit>, Vec<Candidate>) {
+    let (problem, arithmetic) = (&own.problem, own.arithmetic);
+    // An epilogue rounds whatever accumulator it is given.
+    let wanted = match own.kernel {
+        Some(_) => arithmetic.accumulator,
+        None => own.format(),
+    };
+    let conditions = Conditions {
+        blocks: false,
+        a: &|format| format == arithmetic.a,
+        b: &|format| format == arithmetic.b,
+        c: &|format| problem.c.is_none() || own.kernel.is_some() || format == arithmetic.addend(),
+        d: &|format| format == wanted,
+        scale: &|scale| scale == arithmetic.scale,
+        k: problem.k,
+    };
+    let mut all = candidates(Catalogue::builtin(), &conditions);
+    if let Some(kernel) = own.kernel {
+        all.retain(|other| {
+            let result = own.format();
+            other.convert_to.is_none()
+                && BoundSchedule::check_compatible(kernel.spec, &other.arithmetic, problem, result)
+                    .is_ok()
+        });
+        for other in &mut all {
+            other.convert_to = own.convert_to;
+        }
+    }
+    let judged =
+        |other: &Candidate| other.arithmetic == *arithmetic && other.convert_to == own.convert_to;
+    let unit = |name: Name| Unit {
+        architecture: name.architecture,
+        instruction: name.instruction,
+        evidence: name.evidence,
+    };
+    let (shared, others): (Vec<_>, Vec<_>) = all.into_iter().partition(judged);
+    let shared = shared.into_iter().flat_map(|one| one.names);
+    (shared.map(unit).collect(), others)
+}
+
+/// Under its best-known name.
+fn named(candidate: &Candidate) -> SameBits {
+    // Of several that are known as well, the first.
+    let names = candidate.names.iter().rev();
+    let best = names.max_by_key(|name| name.evidence);
+    let best = best.expect("a candidate has a name");
+    SameBits {
+        architecture: best.architecture.clone(),
+        instruction: best.instruction.clone(),
+        accumulator: candidate.arithmetic.accumulator,
+        evidence: best.evidence,
+        sha256: candidate.arithmetic.sha256(),
+    }
+}
+
+/// Some elements of a part.
+fn some(part: &Part, count: u64, seed: u64) -> Vec<Element> {
+    match part.drawn() {
+        None => part.region().sample(count, seed),
+        Some(drawn) => {
+            let step = (drawn.len() as u64 / count.max(1)).max(1) as usize;
+            drawn
+                .into_iter()
+                .step_by(step)
+                .take(count as usize)
+                .collect()
+        }
+    }
+}
