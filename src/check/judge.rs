@@ -70,6 +70,7 @@ pub enum Trace {
 }
 
 /// A report, and what was found of elements.
+#[derive(Debug)]
 pub struct Judged {
     pub report: Report,
     /// How the elements that were compared differ; none if a digest was compared.

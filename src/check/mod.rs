@@ -37,7 +37,7 @@ mod source;
 mod span;
 mod subject;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod ttnn;
 
 pub use arrays::Arrays;

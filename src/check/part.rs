@@ -8,6 +8,7 @@ use crate::report::Drawn;
 use crate::sample::{PublicDraw, Region};
 
 /// A part of D to compare.
+#[derive(Debug)]
 pub struct Part {
     region: Region,
     /// How many elements of it, and how they are drawn.

@@ -23,7 +23,7 @@ impl Prepared {
     }
 
     /// The request as a report states it: without the engine, which makes no difference to the bits.
-    pub fn reported(&self) -> Check {
+    pub fn reported_check(&self) -> Check {
         Check {
             engine: EngineChoice::Fast,
             ..self.check.clone()
@@ -43,7 +43,7 @@ impl Prepared {
 
 impl Subject for Prepared {
     fn terms(&self) -> Result<Terms, CheckError> {
-        let check = self.reported();
+        let check = self.reported_check();
         Ok(Terms {
             called: "D",
             request: serde_json::to_value(&check).ok(),

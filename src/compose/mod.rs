@@ -19,6 +19,8 @@ mod operation;
 mod product;
 mod request;
 mod suggest;
+#[cfg(test)]
+mod tests;
 mod variants;
 pub mod verify;
 

@@ -54,7 +54,7 @@ fn question<T>(
 
 impl Examined for Prepared {
     fn reported_request(&self) -> Request {
-        self.reported().into()
+        self.reported_check().into()
     }
 
     fn spelled_out(&self) -> Request {

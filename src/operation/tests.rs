@@ -71,7 +71,7 @@ fn one_variant_and_another() {
     let file = folder.path().join("own.json");
     std::fs::write(
         &file,
-        include_str!("../../../crates/ops/src/variants/ex2-approx--ptx-ftz.json"),
+        include_str!("../../crates/ops/src/variants/ex2-approx--ptx-ftz.json"),
     )
     .expect("a file");
     (request.variant, request.variant_file) = (None, Some(file));
@@ -95,7 +95,7 @@ fn one_variant_and_another() {
         command.contains("--variant=ptx ") && !command.contains("variant-file"),
         "{command}"
     );
-    let page = prepared.page(&judged).expect("a page");
+    let page = prepared.page(&judged.report, judged.map()).expect("a page");
     assert!(page.map.is_some() && page.trace.is_some());
     let explained = prepared.explain(&[0, 1]).expect("an element");
     assert_eq!(

@@ -9,7 +9,7 @@ use crate::report::{Outcome, Report, Verdict};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
-pub(super) fn coded(format: Format, x: i64) -> u64 {
+pub(crate) fn coded(format: Format, x: i64) -> u64 {
     let int32 = u64::from(x as i32 as u32);
     if format.is_integer() {
         return int32 & format.max_code();
@@ -18,7 +18,7 @@ pub(super) fn coded(format: Format, x: i64) -> u64 {
 }
 
 /// Integers in a format, of any shape of two axes.
-pub(super) fn tensor(
+pub(crate) fn tensor(
     format: Format,
     [rows, columns]: [usize; 2],
     number: impl Fn(usize, usize) -> i64,
@@ -35,12 +35,12 @@ fn b(k: usize, column: usize) -> i64 {
     ((k * 4 + column * 5 + k * column) % 7) as i64 - 3
 }
 
-pub(super) fn sum([row, column]: [usize; 2], k: usize) -> i64 {
+pub(crate) fn sum([row, column]: [usize; 2], k: usize) -> i64 {
     (0..k).map(|k| a(row, k) * b(k, column)).sum()
 }
 
 /// A, B and the D that they make in FP32, or in INT32 of integers.
-pub(super) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
+pub(crate) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
     let accumulator = if format.is_integer() {
         Format::Int32
     } else {
@@ -103,86 +103,6 @@ fn as_much_is_done_as_was_promised() {
             }
         }
     }
-}
-
-/// Sums that no arithmetic rounds distinguish few arithmetics; all others are named. RDNA 3's units
-/// take terms of other signs as one's complements: their sums are not even exact where others' are.
-#[test]
-fn what_an_agreement_proves() {
-    let mut check = Check::in_memory("a100", Format::Fp16);
-    let report = run(&check, product(Format::Fp16, [4, 4, 16]));
-    let ambiguity = report.ambiguity.as_ref().expect("D agrees");
-    assert_eq!(ambiguity.elements, 16);
-    // Three phases alone of each of Tenstorrent's units take no upper slices.
-    assert_eq!(ambiguity.others, ambiguity.same.len() as u64 + 2 + 6);
-    let names: Vec<&str> = ambiguity
-        .same
-        .iter()
-        .map(|one| one.architecture.as_str())
-        .collect();
-    for name in ["volta", "hopper", "cdna1", "exact", "ieee-fma"] {
-        assert!(names.contains(&name), "{name}: {names:?}");
-    }
-    assert!(!names.contains(&"rdna3"));
-    assert!(
-        ambiguity
-            .same
-            .iter()
-            .all(|one| one.sha256 != model_of(&report).sha256)
-    );
-    // Without a C, accumulators that would take none in FP32 are others, too.
-    let rounded = |c: Option<Tensor>| {
-        let mut tensors = product(Format::Fp16, [4, 4, 16]);
-        let d = tensor(Format::Fp16, [4, 4], |row, column| sum([row, column], 16));
-        tensors = tensors.with(Role::D, d);
-        let mut check = check.clone();
-        if let Some(c) = c {
-            check.operands.arrays.insert(Role::C, Source::Memory);
-            tensors = tensors.with(Role::C, c);
-        }
-        run(&check, tensors).ambiguity.expect("D agrees")
-    };
-    let zeros = tensor(Format::Fp32, [4, 4], |_, _| 0);
-    let (with_c, without) = (rounded(Some(zeros)), rounded(None));
-    assert!(with_c.others >= 5 && with_c.others < without.others);
-    for accumulator in [Format::Fp16, Format::Fp32] {
-        let mut same = without.same.iter();
-        assert!(same.any(|one| one.accumulator == accumulator));
-    }
-    check.ambiguity = false;
-    assert!(
-        run(&check, product(Format::Fp16, [4, 4, 16]))
-            .ambiguity
-            .is_none()
-    );
-
-    // 1 + 2^-24: rounded here, and elsewhere not.
-    let half = |codes: [u64; 2], shape| Tensor::from_codes(Format::Fp16, shape, &codes);
-    let one = || half([0x3c00, 0x0c00], vec![1, 2]);
-    let tensors = Tensors::of(
-        one(),
-        half([0x3c00, 0x0c00], vec![2, 1]),
-        Tensor::from_codes(Format::Fp32, vec![1, 1], &[0x3f80_0000]),
-    );
-    let report = run(&Check::in_memory("h100", Format::Fp16), tensors);
-    assert_eq!(report.verdict, Verdict::Identical);
-    let ambiguity = report.ambiguity.expect("D agrees");
-    assert!(ambiguity.elements == 1 && (ambiguity.same.len() as u64) <= ambiguity.others);
-}
-
-/// Without products every arithmetic gives the same bits, and a report states nothing of others.
-#[test]
-fn nothing_is_told_of_no_products() {
-    let mut check = Check::in_memory("a100", Format::Fp16);
-    let empty = |shape| Tensor::from_codes(Format::Fp16, shape, &[]);
-    check.schedule = ScheduleRequest::preset("cublas-sm80", &Overrides::default());
-    let zeros = tensor(Format::Fp32, [3, 2], |_, _| 0);
-    let tensors = Tensors::of(empty(vec![3, 0]), empty(vec![0, 2]), zeros);
-    let report = run(&check, tensors);
-    assert_eq!(
-        (report.verdict, report.ambiguity),
-        (Verdict::Identical, None)
-    );
 }
 
 /// Alpha, beta and C of a schedule, and zero points of integers, are in D.

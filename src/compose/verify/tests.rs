@@ -19,7 +19,7 @@ fn report() -> Report {
     }))
     .expect("a check");
     let prepared = check.prepare().expect("generated operands");
-    prepared.run(&()).expect("a verdict")
+    prepared.reported(&()).expect("a verdict")
 }
 
 fn verified(report: &Report, progress: &dyn Progress) -> Vec<String> {
@@ -100,7 +100,7 @@ fn figures_that_contradict_each_other() {
     let tensors = product(Format::Fp16, [m, n, k]).with(Role::D, d);
     let check = Check::in_memory("a100", Format::Fp16);
     let prepared = Prepared::from_tensors(&check, tensors).expect("a check");
-    let report = prepared.run(&()).expect("a verdict");
+    let report = prepared.reported(&()).expect("a verdict");
     assert_eq!(report.contradictions(), [""; 0]);
     let written = json(&report);
     for (place, value) in [
