@@ -1,6 +1,6 @@
 //! The view of a report.
 
-use super::phrase::{counted, grouped, listed, some};
+use super::phrase::{counted, grouped, listed, of, some};
 use super::sentences::{all, bare, card, low_bits, proves, sampled};
 use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
@@ -60,7 +60,7 @@ impl Report {
                 trusted.map_or(String::new(), Merged::qualified)
             ),
             sentence: match trusted {
-                Some(_) => format!("parts report that {sentence}"),
+                Some(merged) => format!("{sentence}, {}", merged.condition()),
                 None => sentence,
             },
             about: vec![by, about],
@@ -297,12 +297,17 @@ impl Merged {
     fn qualified(&self) -> String {
         match self.trusted.len() as u64 {
             0 => String::new(),
-            trusted => format!(
-                ": trusted, {} of {} parts neither signed nor run again",
-                grouped(trusted),
-                grouped(self.parts)
-            ),
+            trusted => format!(", {} parts trusted", of(trusted, self.parts)),
         }
+    }
+
+    /// What the sentence of such a verdict ends with.
+    fn condition(&self) -> String {
+        let trusted = self.trusted.len() as u64;
+        format!(
+            "if {} parts are believed that were neither signed nor run again",
+            of(trusted, self.parts)
+        )
     }
 
     /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`
