@@ -11,6 +11,7 @@ use crate::ops::{
     self, BoundOp, ExecContext, Granularity, Inputs, OpError, Parameters, Rule, Variant,
 };
 use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
+use crate::role::Role;
 
 /// An operation with the rule that computes it.
 #[derive(Debug)]
@@ -233,6 +234,12 @@ impl BoundOperation {
         BoundOp::new(rule, inputs, &self.parameters, means)
     }
 
+    /// The arrays that it needs; others may be there.
+    pub fn arrays(&self) -> Vec<Role> {
+        let needed = self.variant.rule.arrays().iter();
+        needed.filter_map(|name| Role::of_field(name)).collect()
+    }
+
     /// What a commitment fixes of it beside the arrays.
     pub fn committed_rule(&self) -> CommittedRule {
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
@@ -307,7 +314,6 @@ impl BoundOperation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::role::Role;
 
     /// A field is an array, a parameter, or does not affect the result.
     #[test]

@@ -7,7 +7,7 @@ use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
     EngineUsed, Merged, Outcome, ProductRule, Report, Rule, SameBits, Scheduled, SignedParts, Unit,
-    Verdict,
+    Verdict, in_brackets,
 };
 use crate::role::Role;
 
@@ -46,7 +46,7 @@ impl Report {
             }
         };
         sections.extend([self.inputs_section(&about), self.replay_section(result)]);
-        let sentence = self.sentence();
+        let sentence = in_brackets(&self.sentence(), &self.terms());
         let proven = evidence == Evidence::Captured;
         let trusted = self.trusted();
         View {
@@ -97,6 +97,11 @@ impl Report {
         }
     }
 
+    /// What the result is made of beside its operands, and how it is stored.
+    pub fn terms(&self) -> Vec<String> {
+        self.rule.terms(self.inputs.keys(), self.reproduced.format)
+    }
+
     /// What sentences call the result.
     pub(super) fn called(&self) -> &str {
         match self.reproduced.output.as_deref() {
@@ -118,7 +123,8 @@ impl Report {
         match &self.rule {
             Rule::Product(rule) => [
                 rule.model.line(produced.conversion.as_ref()),
-                rule.product.line(self.inputs.contains_key(&Role::C)),
+                rule.product
+                    .line(self.inputs.contains_key(&Role::C), &self.terms()),
             ],
             Rule::Operation(rule) => {
                 let shape = shape_text(&produced.shape);
