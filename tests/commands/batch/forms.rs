@@ -137,7 +137,6 @@ fn every_form_says_what_results_are_made_of() {
         "--brief",
         "--markdown -",
         "--junit -",
-        "--html -",
         "--github",
         "--json -",
     ] {
