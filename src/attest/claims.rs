@@ -190,7 +190,7 @@ fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     for (role, input) in &report.inputs {
         let sha256 = hash(&input.file_sha256)?;
         if role.is_result() {
-            subjects.push(Descriptor::new(&input.path, sha256));
+            subjects.push(Descriptor::new(&input.path, sha256).made_of(report.terms()));
         } else {
             operands.push(Descriptor::new(role.field(), sha256));
         }
@@ -200,7 +200,7 @@ fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     } = &report.outcome
     {
         let name = format!("canonical payload of {}", report.result().field());
-        subjects.push(Descriptor::new(name, hash(payload)?));
+        subjects.push(Descriptor::new(name, hash(payload)?).made_of(report.terms()));
     }
     Ok([subjects, operands])
 }

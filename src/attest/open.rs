@@ -86,11 +86,11 @@ impl Attestation {
         }
     }
 
-    /// The name under which it is about a file of this SHA-256.
-    pub fn about(&self, sha256: Hash) -> Result<&str, AttestError> {
+    /// What it says of a file of this SHA-256.
+    pub fn about(&self, sha256: Hash) -> Result<&Descriptor, AttestError> {
         let mut subjects = self.predicate.subjects().iter();
         match subjects.find(|of| of.digest.sha256 == sha256) {
-            Some(subject) => Ok(subject.name.as_str()),
+            Some(subject) => Ok(subject),
             None => nothing(format!(
                 "its subjects include no file with SHA-256 {sha256}"
             )),

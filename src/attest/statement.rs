@@ -61,6 +61,18 @@ pub struct Statement<P> {
 pub struct Descriptor {
     pub name: String,
     pub digest: Digests,
+    /// Of a judged file: what its result is made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+}
+
+/// What a verdict says of a file beside its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Annotations {
+    /// What the result is made of beside its operands, and how it is stored: `plus C`, `B transposed`, `D bf16` ...
+    pub terms: Vec<String>,
 }
 
 /// Digests by algorithm: there is one.
@@ -75,7 +87,26 @@ impl Descriptor {
     pub fn new(name: impl Into<String>, sha256: Sha256) -> Descriptor {
         let name = name.into();
         let digest = Digests { sha256 };
-        Descriptor { name, digest }
+        Descriptor {
+            name,
+            digest,
+            annotations: None,
+        }
+    }
+
+    /// The same, of a result with these terms.
+    #[must_use]
+    pub fn made_of(self, terms: Vec<String>) -> Descriptor {
+        let annotations = (!terms.is_empty()).then_some(Annotations { terms });
+        Descriptor {
+            annotations,
+            ..self
+        }
+    }
+
+    /// What its result is made of.
+    pub fn terms(&self) -> &[String] {
+        self.annotations.as_ref().map_or(&[], |of| &of.terms)
     }
 }
 

@@ -4,6 +4,7 @@
 //! * `challenge`: the elements, drawn by a commitment and a public beacon; `pieces`: the lines that they
 //!   need.
 //! * `opening`: those lines with their paths in the committed trees, as the prover writes them.
+//! * `stated`: refuses what a commitment has and the auditor did not state.
 //! * `open`: checks the lines and replays the elements from them; `verdict`: the result.
 //!
 //! `docs/audits.md` specifies the documents.
@@ -13,6 +14,7 @@ mod model;
 mod open;
 mod opening;
 mod pieces;
+mod stated;
 mod verdict;
 mod view;
 

@@ -1,14 +1,18 @@
 //! `tcverify.audit/1`: what an audit found, and what that proves.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{AuditModel, Challenge, Proven};
 use crate::attest::{Claims, Descriptor, Standing};
-use crate::commit::Commitment;
+use crate::commit::{Commitment, CommittedInput, CommittedResult};
+use crate::compose::Request;
 
 use crate::emu::{Element, shape_text};
 use crate::io::tree::Hash;
+use crate::io::tree::Hash;
 use crate::report::{Missed, Rule, Tool, Verdict};
+use crate::role::{ByRole, Role};
 use crate::sample::{miss_probability, smallest_caught};
 use crate::tlog::Published;
 
@@ -33,8 +37,13 @@ pub struct AuditReport {
     pub commitment_sha256: Hash,
     /// Of the result.
     pub root: Hash,
+    /// What the auditor stated, as the fields of a case without its arrays; null if a path in it is not UTF-8.
+    pub request: Option<Value>,
     /// As in a report.
     pub rule: Rule,
+    /// All committed arrays but the result.
+    pub inputs: ByRole<CommittedInput>,
+    pub result: CommittedResult,
     pub beacon: String,
     pub draw_sha256: Hash,
     /// Elements of D.
@@ -73,7 +82,7 @@ impl AuditReport {
     pub fn new(
         (commitment, sha256): (&Commitment, Hash),
         challenge: &Challenge,
-        by: &AuditModel,
+        (request, by): (&Request, &AuditModel),
         proven: &Proven,
         found: &[(Element, [u64; 2])],
     ) -> AuditReport {
@@ -105,7 +114,10 @@ impl AuditReport {
             },
             commitment_sha256: sha256,
             root: commitment.result.root,
+            request: stated(request),
             rule: by.rule(&about),
+            inputs: commitment.inputs.clone(),
+            result: commitment.result.clone(),
             beacon: challenge.beacon.clone(),
             draw_sha256: challenge.draw_sha256,
             population: all,
@@ -122,6 +134,11 @@ impl AuditReport {
             caught_99_percent: smallest_caught(all, elements, 0.01),
             assumes: ASSUMES.to_owned(),
         }
+    }
+
+    /// What the result is made of beside its operands, and how it is stored.
+    pub fn terms(&self) -> Vec<String> {
+        self.rule.terms(self.inputs.keys(), self.result.format)
     }
 
     /// Adds the time by which witnesses saw the commitment. It replaces the assumption if the beacon's time was examined.
@@ -151,7 +168,17 @@ impl AuditReport {
             .map(|(name, sha256)| Descriptor::new(name, hash(sha256)))
             .collect();
         configuration.insert(1, Descriptor::new("draw", self.draw_sha256));
-        let subjects = vec![Descriptor::new(commitment, self.commitment_sha256)];
+        let subject = Descriptor::new(commitment, self.commitment_sha256);
+        let subjects = vec![subject.made_of(self.terms())];
         standing.claims(subjects, configuration, self.rule.sha256())
     }
+}
+
+/// A request without its arrays, which the commitment has.
+fn stated(request: &Request) -> Option<Value> {
+    let mut fields = serde_json::to_value(request).ok()?;
+    for role in Role::ALL {
+        fields.as_object_mut()?.remove(role.field());
+    }
+    Some(fields)
 }

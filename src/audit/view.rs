@@ -1,9 +1,12 @@
 //! The view of an audit.
 
+use serde_json::Value;
+
 use super::AuditReport;
-use crate::emu::Evidence;
+use crate::emu::{Evidence, shape_text};
 use crate::report::view::{Digest, Fact, Section, View, evidence_fact, grouped, odds, of, proves};
-use crate::report::{Rule, Verdict};
+use crate::report::{Rule, Verdict, in_brackets};
+use crate::role::Role;
 
 impl AuditReport {
     /// The view of the report; `commitment` is the file's name.
@@ -26,12 +29,14 @@ impl AuditReport {
                 "all {elements} drawn elements, of the {all} of {d} ({percent:.6} %), are reproduced, bit for bit"
             ),
         };
+        let terms = self.terms();
+        let sentence = in_brackets(&sentence, &terms);
         let model = self.rule.names().join(" ");
         let evidence = self.rule.evidence();
         let (by, of_what, product) = match &self.rule {
             Rule::Product(rule) => {
-                let (m, n, k) = (rule.product.m, rule.product.n, rule.product.k);
-                ("model", "product", format!("{m}x{k} by {k}x{n}"))
+                let with_c = self.inputs.contains_key(&Role::C);
+                ("model", "product", rule.product.line(with_c, &terms))
             }
             Rule::Operation(rule) => ("rule", "result", rule.about.clone()),
         };
@@ -43,6 +48,17 @@ impl AuditReport {
         let schedule = schedule.and_then(|rule| rule.schedule.as_ref());
         facts.extend(schedule.map(|schedule| Fact::new("schedule", &schedule.name)));
         facts.push(Fact::new(of_what, &product));
+        let shape = |format, shape: &[usize]| format!("{format} {}", shape_text(shape));
+        let arrays = self.inputs.iter().map(|(role, input)| {
+            format!("{} {}", role.symbol(), shape(input.format, &input.shape))
+        });
+        let result = shape(self.result.format, &self.result.shape);
+        let arrays = arrays.chain([format!("{d} {result}")]);
+        facts.push(Fact::new(
+            "committed",
+            arrays.collect::<Vec<_>>().join(", "),
+        ));
+        facts.extend(self.parameters().map(|said| Fact::new("parameters", said)));
         facts.push(Fact::new("beacon", &self.beacon));
         if let Some(published) = &self.published {
             let mut lines = published.lines().into_iter();
@@ -120,5 +136,21 @@ impl AuditReport {
             ],
             ..View::default()
         }
+    }
+}
+
+impl AuditReport {
+    /// What an operation was stated to be, field by field: `eps` and its like.
+    fn parameters(&self) -> Option<String> {
+        let Rule::Operation(_) = self.rule else {
+            return None;
+        };
+        let fields = self.request.as_ref()?.as_object()?.iter();
+        let own = fields.filter(|(name, _)| !["operation", "variant"].contains(&name.as_str()));
+        let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+        let words: Vec<_> = own
+            .map(|(name, value)| format!("{name} {}", text(value)))
+            .collect();
+        (!words.is_empty()).then(|| words.join(", "))
     }
 }

@@ -258,14 +258,19 @@ macro_rules! product_fields {
                 azp_adj: Source,
             }
 
-            /// What D should be, and what a report says of an identical D.
+            /// How D is stored.
             #[command()]
-            ResultArgs {
+            FormatArgs {
                 /// Format of D: the accumulator's, or (from f32) fp16 or bf16 by one rounding to nearest (ties to
                 /// even; Tenstorrent's bf16: away); a schedule's epilogue also allows fp8. Needed only if the file
                 /// does not state it
                 #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
                 d_dtype: Format,
+            }
+
+            /// What D should be, and what a report says of an identical D.
+            #[command()]
+            ResultArgs {
                 /// Judge by the SHA-256 of D's canonical payload instead of a file
                 #[arg(long, value_name = "SHA256", value_parser = crate::io::parse_sha256, help_heading = "Comparison")]
                 d_digest: String,

@@ -15,7 +15,7 @@ use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
 use crate::io::{self, Files};
 use crate::num::Format;
 use crate::random::SplitMix64;
-use crate::report::{Conversion, Planned, Product, Scheduled, Tool};
+use crate::report::{Conversion, Planned, Product, Rule, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
@@ -303,6 +303,8 @@ impl Prepared {
             shape: self.problem().d_shape(),
             format: self.format,
             with_c: self.arrays.get(Role::C).is_some(),
+            terms: Rule::Product(Box::new(rule.clone()))
+                .terms(self.arrays.by_role().keys(), self.format),
             conversion: self.conversion(),
             rule,
         }

@@ -11,7 +11,7 @@ use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Schedule, Schedul
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{FileError, printable, read_document};
 use crate::num::Format;
-use crate::report::KernelDescription;
+use crate::report::{KernelDescription, Scheduled};
 
 /// A schedule with what the request changes of it.
 #[derive(Clone, Debug)]
@@ -183,6 +183,11 @@ impl Scheduling {
         values.beta = self.beta.unwrap_or(values.beta);
         values.scale_result = self.scale_result;
         values
+    }
+
+    /// As a report has it, without what arrays decide.
+    pub fn described(&self) -> Scheduled {
+        Scheduled::of(&self.schedule, &self.given, &self.factors())
     }
 
     /// Whether there is a kernel around the instruction at all.

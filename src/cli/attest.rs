@@ -10,6 +10,7 @@ use super::{refuted, show};
 use crate::attest::{AttestError, Attestation, Envelope, Kind, Predicate, TestVerdict, bundle};
 use crate::io::tree::Hash;
 use crate::io::{MAX_LOG, MappedFile, Outputs, escaped_path, printable, read_text};
+use crate::report::in_brackets;
 use crate::sign::PublicKey;
 use crate::words::{Word, words};
 
@@ -159,7 +160,10 @@ impl Verify {
                 Err(AttestError::Nothing(reason)) => {
                     return Err(AttestError::Nothing(format!("{name}: {reason}")).into());
                 }
-                subject => printable(subject?),
+                subject => {
+                    let subject = subject?;
+                    printable(&in_brackets(&subject.name, subject.terms()))
+                }
             };
             about.push(format!("  file       {name} (signed as {subject})"));
         }

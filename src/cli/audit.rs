@@ -7,17 +7,16 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::args::{
-    MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs, RuleArgs, ScheduleArgs,
-    WholeOperation, arithmetic, in_options, operation,
+    FormatArgs, LayoutArgs, MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs,
+    RuleArgs, ScheduleArgs, WholeOperation, arithmetic, in_options, operation, source,
 };
 use super::commit::WholeArgs;
 use super::log::{WitnessArgs, bytes, unproven};
 use super::reports::{PageArgs, ReportArgs};
 use super::show::{self, write_pretty};
-use super::values::word;
 use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
-use crate::check::{Check, RequestFields, Source, Tf32Input};
+use crate::check::{Check, Source, Tf32Input};
 use crate::commit::Commitment;
 use crate::compose::{Request, read_commitment};
 
@@ -49,6 +48,9 @@ Examples:
   The auditor, with weights from another source:
     tcverify audit verify --arch h100 --dtype bf16 --commitment c.json --commitment-sha256 c782eb7e... \\
         --beacon 8430af44... --elements 1000 --b weights.npy opening.bin
+
+  With a C and a bias, B stored NxK, and D in BF16, all of which the auditor must state:
+    tcverify audit verify --arch h100 --dtype bf16 --with c,bias --transpose-b --d-dtype bf16 ...
 
 Exit codes: challenge and open: 0 done, 1 differs from the commitment, 2 anything else; verify: 0 all
 opened elements are reproduced, 1 one is not, or the opening proves nothing, 2 anything else.")]
@@ -179,6 +181,10 @@ impl Agreed {
 }
 
 /// Check the proofs of an opening and replay its elements
+///
+/// State all that decides the result, as for 'check': model, schedule, factors, activation, which arrays there are,
+/// whether A and B are stored transposed, and D's format. What is committed and not stated is refused. The file of an
+/// array is your own copy of it; --with names arrays that you have no copy of.
 #[derive(Args)]
 pub struct Verify<A: AuditArgs> {
     #[command(flatten)]
@@ -217,15 +223,13 @@ pub struct Verify<A: AuditArgs> {
     page: PageArgs,
 }
 
-/// What the auditor replays by, and the arrays that the auditor has.
+/// What the auditor states: all that decides the result, and the arrays that the auditor has.
 pub trait AuditArgs: Args {
-    /// The request; arrays are not read.
+    /// The request. Own copies of arrays are files, the others are in no file of the auditor's.
     fn request(&self) -> Result<Request>;
-
-    fn copies(&self) -> Result<Vec<(Role, PathBuf)>>;
 }
 
-/// Model and schedule of a product.
+/// All that decides a product.
 #[derive(Args)]
 pub struct AuditedProduct {
     #[command(flatten)]
@@ -237,15 +241,11 @@ pub struct AuditedProduct {
     #[command(flatten)]
     schedule: ScheduleArgs,
 
-    /// How the committed operands were made of FP32: as for 'check'. Your own copies of A and B are read like that
-    #[arg(
-        long,
-        value_name = "HOW",
-        help_heading = "Own copies",
-        default_value = "truncate",
-        value_parser = word::<Tf32Input>()
-    )]
-    tf32_input: Tf32Input,
+    #[command(flatten)]
+    layout: LayoutArgs,
+
+    #[command(flatten)]
+    format: FormatArgs,
 
     /// Your own copy of A, stored like the committed one; it must have the committed root
     #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
@@ -255,49 +255,60 @@ pub struct AuditedProduct {
     #[arg(long, value_name = "B.npy", help_heading = "Own copies")]
     b: Option<PathBuf>,
 
-    /// Your own copy of C
-    #[arg(long, value_name = "C.npy", help_heading = "Own copies")]
-    c: Option<PathBuf>,
+    #[command(flatten)]
+    with: WithArgs,
+}
 
-    /// Your own copy of the scales of A
-    #[arg(long, value_name = "SA.npy", help_heading = "Own copies")]
-    scale_a: Option<PathBuf>,
+/// Arrays that are only opened.
+#[derive(Args)]
+struct WithArgs {
+    /// Arrays that the result is made of beside the usual ones, and of which you have no copy: c, bias, scale_a,scale_b
+    /// ... A committed array that you do not state, by this or as your own copy, is refused
+    #[arg(
+        long,
+        value_name = "ARRAYS",
+        value_delimiter = ',',
+        help_heading = "Own copies"
+    )]
+    with: Vec<String>,
+}
 
-    /// Your own copy of the scales of B
-    #[arg(long, value_name = "SB.npy", help_heading = "Own copies")]
-    scale_b: Option<PathBuf>,
+impl WithArgs {
+    /// The roles, which must be among these.
+    fn roles(&self, of: &[Role]) -> Result<Vec<Role>> {
+        let role = |name: &String| {
+            let role = Role::of_field(name).filter(|role| of.contains(role) && !role.is_result());
+            role.with_context(|| {
+                let known = of.iter().filter(|role| !role.is_result());
+                let known: Vec<_> = known.map(|role| role.field()).collect();
+                format!(
+                    "--with: {name:?} is no array; there are {}",
+                    known.join(", ")
+                )
+            })
+        };
+        self.with.iter().map(role).collect()
+    }
 }
 
 impl AuditArgs for AuditedProduct {
     fn request(&self) -> Result<Request> {
-        let fields = RequestFields {
-            a: Some(Source::Memory),
-            b: Some(Source::Memory),
-            tf32_input: Some(self.tf32_input),
-            ..in_options(arithmetic(&self.model, &self.schedule))?
-        };
-        // The commitment has the arrays.
-        let fields = RequestFields {
-            c: fields.beta.map(|_| Source::Memory),
-            ..fields
-        };
+        let mut fields = in_options(arithmetic(&self.model, &self.schedule))?;
+        in_options(self.layout.fill(&mut fields))?;
+        in_options(self.format.fill(&mut fields))?;
+        for (role, own) in [(Role::A, &self.a), (Role::B, &self.b)] {
+            let own = own.as_deref().map(|path| source(role.field(), path));
+            let own = in_options(own.transpose())?;
+            if let Some(field) = fields.array(role) {
+                *field = Some(own.unwrap_or(Source::Memory));
+            }
+        }
+        for role in self.with.roles(Role::PRODUCT)? {
+            if let Some(field @ None) = fields.array(role) {
+                *field = Some(Source::Memory);
+            }
+        }
         in_options(Check::try_from(fields)).map(Request::from)
-    }
-
-    fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
-        let all = [
-            (Role::A, &self.a),
-            (Role::B, &self.b),
-            (Role::C, &self.c),
-            (Role::ScaleA, &self.scale_a),
-            (Role::ScaleB, &self.scale_b),
-            (Role::Bias, &self.schedule.changes.bias),
-            (Role::Azp, &self.schedule.changes.azp),
-            (Role::AzpAdj, &self.schedule.changes.azp_adj),
-        ];
-        let all = all.into_iter();
-        let there = all.filter_map(|(role, path)| Some((role, path.clone()?)));
-        Ok(there.collect())
     }
 }
 
@@ -313,21 +324,42 @@ pub struct AuditedOperation {
     /// Your own copy of an array, such as public weights; it must have the committed root. May be given several times
     #[arg(long, value_name = "NAME=FILE", help_heading = "Own copies")]
     own: Vec<OsString>,
+
+    #[command(flatten)]
+    with: WithArgs,
 }
 
 impl AuditArgs for AuditedOperation {
     fn request(&self) -> Result<Request> {
-        operation(&self.parameters, &self.rule).map(Request::from)
-    }
-
-    fn copies(&self) -> Result<Vec<(Role, PathBuf)>> {
-        let copy = |word: &OsString| {
+        let mut request = operation(&self.parameters, &self.rule)?;
+        for role in self.with.roles(Role::OPERATION)? {
+            if let Some(field) = request.array(role) {
+                *field = Some(Source::Memory);
+            }
+        }
+        for word in &self.own {
             let named = word.to_str().and_then(|text| text.split_once('='));
-            let named = named.and_then(|(name, path)| Some((Role::of_field(name)?, path.into())));
-            named.context("--own is NAME=FILE, such as weight=weight.npy")
-        };
-        self.own.iter().map(copy).collect()
+            let named = named.and_then(|(name, path)| Some((Role::of_field(name)?, path)));
+            let (role, path) = named.context("--own is NAME=FILE, such as weight=weight.npy")?;
+            let own = in_options(source(role.field(), Path::new(path)))?;
+            let field = request.array(role);
+            *field.with_context(|| format!("--own: operations have no {}", role.field()))? =
+                Some(own);
+        }
+        Ok(Request::from(request))
     }
+}
+
+/// The files that own copies are in.
+fn copies(request: &Request) -> Result<Vec<(Role, PathBuf)>> {
+    let named = request.sources().into_iter();
+    let named = named.filter(|(_, source)| *source != Source::Memory);
+    let copy = |(role, source): (Role, Source)| {
+        let path = source.path().map(Path::to_owned);
+        let path = path.with_context(|| format!("{source}: your own copy must be a file"))?;
+        Ok((role, path))
+    };
+    named.map(copy).collect()
 }
 
 /// A commitment and the SHA-256 of its file.
@@ -403,7 +435,7 @@ impl<A: AuditArgs> Verify<A> {
         let committed = commitment(&self.commitment)?;
         let challenge = self.agreed.challenge(&self.commitment, &committed)?;
         let request = self.args.request()?;
-        let copies = self.args.copies()?;
+        let copies = copies(&request)?;
         let mut outputs = Outputs::new();
         let inputs = [&self.commitment, &self.opening];
         for path in inputs
@@ -440,7 +472,13 @@ impl<A: AuditArgs> Verify<A> {
         for source in &opened {
             source.file().confirm_unchanged()?;
         }
-        let report = AuditReport::new((commitment, *sha256), &challenge, &model, &proven, &found);
+        let report = AuditReport::new(
+            (commitment, *sha256),
+            &challenge,
+            (&request, &model),
+            &proven,
+            &found,
+        );
         let report = report.published(published);
         let name = self.commitment.display().to_string();
         let claims = || Ok(Some(report.claims(&name)));

@@ -11,13 +11,15 @@ use super::{Ending, auto, show};
 use crate::batch::AdmissionPolicy;
 use crate::check::CheckError;
 use crate::compose::verify;
+use crate::compose::verify::Unconfirmed;
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{MappedFile, escaped, escaped_path};
 
 /// Confirm another person's report by repeating its check
 ///
 /// Nothing in the report is trusted: tcverify repeats its request on the files that it names, and compares the two
-/// reports field by field.
+/// reports field by field. No replay shows which GPU computed ('engine'), nor who signed parts ('merged'): such fields
+/// are named as not confirmed.
 ///
 /// A report is not signed: a confirmed report may still be about files other than those you expect. Compare its
 /// digests with digests that you know.
@@ -28,8 +30,8 @@ Examples:
     tcverify verify-report report.json
     tcverify verify-report report.json --root /data/capture
 
-Exit codes: 0 the whole report is confirmed, 1 something in it is wrong, 2 anything else, such as
-unreadable files, or a report of another version that is otherwise confirmed.")]
+Exit codes: 0 all that a replay can reproduce is confirmed, 1 something in the report is wrong, 2
+anything else, such as unreadable files, or a report of another version that is otherwise confirmed.")]
 pub struct VerifyReport {
     /// Report, as 'tcverify check --json' and 'tcverify shard merge' write it (tcverify.report/1)
     #[arg(value_name = "REPORT.json")]
@@ -121,26 +123,18 @@ impl VerifyReport {
         // For such a report the error below says it.
         let unconfirmed = versions.is_some() && differences.is_empty();
         show::unless(self.quiet || unconfirmed, |out| {
-            write(&differences, versions.as_deref(), out)?;
-            if report.merged.is_some() {
-                writeln!(
-                    out,
-                    "the signatures and repeated runs of its parts were not verified"
-                )?;
-            }
-            if report.engine.is_some() {
-                writeln!(
-                    out,
-                    "its `engine` was not verified: this replay used the CPU"
-                )?;
-            }
-            Ok(())
+            write(
+                &differences,
+                &verified.unconfirmed,
+                versions.as_deref(),
+                out,
+            )
         })?;
         match (differences.as_slice(), versions) {
             ([], None) => Ok(Ending::Done),
             ([], Some(versions)) => bail!(
-                "{name}: {versions}: everything else in the report is confirmed; only that version can confirm the \
-                whole"
+                "{name}: {versions}: everything else that a replay reproduces is confirmed; only that version can \
+                confirm the whole"
             ),
             _ => Ok(Ending::Different),
         }
@@ -149,15 +143,31 @@ impl VerifyReport {
 
 fn write(
     differences: &[String],
+    unconfirmed: &[Unconfirmed],
     versions: Option<&str>,
     out: &mut dyn std::io::Write,
 ) -> std::io::Result<()> {
     let fields = match differences {
-        [] => {
+        [] if unconfirmed.is_empty() => {
             return writeln!(
                 out,
                 "CONFIRMED: the replay gives this report, field by field"
             );
+        }
+        [] => {
+            let fields: Vec<_> = unconfirmed.iter().map(|one| one.field).collect();
+            writeln!(
+                out,
+                "CONFIRMED except {}: the replay gives every other field of this report",
+                fields.join(" and ")
+            )?;
+            for Unconfirmed { field, about } in unconfirmed {
+                writeln!(
+                    out,
+                    "  `{field}` is the word of whoever made the report: {about}"
+                )?;
+            }
+            return Ok(());
         }
         [_] => "1 check of the report".to_owned(),
         all => format!("{} checks of the report", all.len()),

@@ -21,6 +21,31 @@ pub struct Verified {
     /// Of a model that was chosen to fit D: the request, and which models the report says fit. Only a search
     /// can confirm that; the rest is compared without it.
     pub chosen: Option<(Box<Check>, Chosen)>,
+    /// Fields that a replay neither confirms nor refutes: the word of whoever made the report.
+    pub unconfirmed: Vec<Unconfirmed>,
+}
+
+/// A field that no replay can confirm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unconfirmed {
+    pub field: &'static str,
+    /// What of it nobody else can know, as a phrase.
+    pub about: &'static str,
+}
+
+impl Unconfirmed {
+    /// Those that a report has.
+    fn of(report: &Report) -> Vec<Unconfirmed> {
+        let engine = report.engine.as_ref().map(|_| Unconfirmed {
+            field: "engine",
+            about: "which GPU computed for it, and how much",
+        });
+        let merged = report.merged.as_ref().map(|_| Unconfirmed {
+            field: "merged",
+            about: "who signed its parts, and which of them were run again",
+        });
+        engine.into_iter().chain(merged).collect()
+    }
 }
 
 /// A report out of its JSON, in which nothing may be that a report does not have.
@@ -87,8 +112,7 @@ fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckE
 }
 
 /// Runs the request of a report again, and compares. Nothing in it is believed but the version of the tool, which is
-/// the caller's to compare, and who vouched for which part of a merged report. More than `most` products of numbers are
-/// not computed.
+/// the caller's to compare; what a replay cannot confirm is named. More than `most` products of numbers are not computed.
 ///
 /// # Errors
 /// If that cannot be: a report without a request, or files that are not there.
@@ -108,6 +132,7 @@ pub fn verify(
         Ok(Verified {
             differences,
             chosen,
+            unconfirmed: Unconfirmed::of(report),
         })
     };
     if let (Request::Product(check), Some(rule)) = (&request, report.rule.product()) {
@@ -129,6 +154,7 @@ pub fn verify(
     if merged.is_some_and(|merged| !merged.is_sound()) {
         found.push("`merged` does not list each of its parts exactly once".into());
     }
+    found.extend(impossible(report, &*prepared));
     if found.is_empty() {
         found = match prepared.reported(progress) {
             Err(error) => not_committed(error)?,
@@ -146,6 +172,25 @@ pub fn verify(
         };
     }
     verified(found)
+}
+
+/// What no engine can have done. The rest of `engine` is the reporter's word.
+fn impossible(report: &Report, prepared: &dyn Subject) -> Option<String> {
+    let engine = report.engine.as_ref()?;
+    let (done, all) = (engine.multiply_adds, prepared.cost());
+    if matches!(report.rule, Rule::Operation(_)) {
+        Some("`engine` must be absent: no GPU computes operations".into())
+    } else if report.merged.is_some() {
+        Some("`engine` must be absent: nobody knows what computed the parts".into())
+    } else if done > all {
+        Some(format!(
+            "`engine.multiply_adds` is reported as {done}, but the whole product takes {all}"
+        ))
+    } else if engine.tiles_computed_twice > engine.tiles {
+        Some("`engine` reports more tiles computed twice than tiles".into())
+    } else {
+        None
+    }
 }
 
 /// Shapes that are not those of the arrays.

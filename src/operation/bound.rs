@@ -13,6 +13,7 @@ use crate::ops::{
     self, BoundOp, ExecContext, Granularity, Inputs, OpError, Parameters, Rule, Variant,
 };
 use crate::report::{Constant, ModelFile, MultipliedBy, VariantRule};
+use crate::role::Role;
 
 /// An operation with the rule that computes it.
 #[derive(Debug)]
@@ -245,6 +246,12 @@ impl BoundOperation {
         &self.variant
     }
 
+    /// The arrays that it needs; others may be there.
+    pub fn arrays(&self) -> Vec<Role> {
+        let needed = self.variant.rule.arrays().iter();
+        needed.filter_map(|name| Role::of_field(name)).collect()
+    }
+
     /// What a commitment fixes of it beside the arrays.
     pub fn committed_rule(&self) -> CommittedRule {
         let hash = |text: String| Hash::parse(&text).expect("a SHA-256");
@@ -319,7 +326,6 @@ impl BoundOperation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::role::Role;
 
     /// A field is an array, a parameter, or does not affect the result.
     #[test]

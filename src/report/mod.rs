@@ -19,6 +19,7 @@ mod rects;
 mod rule;
 mod scheduled;
 mod stored;
+mod terms;
 pub mod view;
 
 pub use batch::{
@@ -57,4 +58,5 @@ pub use scheduled::{
     Factor, Factors, KernelDescription, KernelSetting, Scheduled, ScheduledConstant,
 };
 pub use stored::{Store, Stored};
+pub use terms::in_brackets;
 pub use view::{PageOf, Pictured, Planned, View, capital, grouped, of};

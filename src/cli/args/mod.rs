@@ -10,7 +10,7 @@ use anyhow::Result;
 use clap::Args;
 
 pub use self::fields::{
-    KernelHints, LayoutArgs, ModelArgs, OperationJudgeArgs, ParameterArgs, RuleArgs,
+    FormatArgs, KernelHints, LayoutArgs, ModelArgs, OperationJudgeArgs, ParameterArgs, RuleArgs,
 };
 pub use self::operation::{
     JudgedOperation, OperationArgs, OperationHint, WholeOperation, operation,

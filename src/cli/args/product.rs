@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::fields::{
-    CapturedArgs, ChangeArgs, EngineArgs, JudgeArgs, KernelArgs, KernelHints, LayoutArgs,
-    MatrixArgs, ModelArgs, PresetArgs, ResultArgs,
+    CapturedArgs, ChangeArgs, EngineArgs, FormatArgs, JudgeArgs, KernelArgs, KernelHints,
+    LayoutArgs, MatrixArgs, ModelArgs, PresetArgs, ResultArgs,
 };
 use super::{in_options, source};
 use crate::check::{Check, CheckError, Operands, RequestFields};
@@ -66,6 +66,7 @@ groups! {
     CheckArgs {
         product: ProductArgs,
         captured: CapturedArgs,
+        format: FormatArgs,
         result: ResultArgs,
         judge: JudgeArgs,
     }

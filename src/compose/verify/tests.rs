@@ -54,6 +54,42 @@ fn the_report_that_comes_out_and_others() {
     assert!(verify(&forged, &Files::default(), None, &()).is_err());
 }
 
+/// No replay shows which GPU computed, so the field is named as unconfirmed; what no GPU can have done is refuted.
+#[test]
+fn an_invented_engine_is_not_confirmed() {
+    let honest = report();
+    let engine = |multiply_adds, tiles, twice| crate::report::EngineUsed {
+        adapter: "NVIDIA H100".into(),
+        driver: "999.99".into(),
+        backend: "Vulkan".into(),
+        multiply_adds,
+        tiles,
+        tiles_computed_twice: twice,
+    };
+    let all = 6 * 5 * 16;
+    for (engine, wrong) in [
+        (engine(all, 1, 1), ""),
+        (
+            engine(1_000_000_000_000_000, 1, 1),
+            "`engine.multiply_adds` is reported as 1000000000000000",
+        ),
+        (engine(all, 1, 2), "`engine` reports more tiles"),
+    ] {
+        let mut invented = honest.clone();
+        invented.engine = Some(engine);
+        let found = verify(&invented, &Files::default(), None, &()).expect("an answer");
+        let unconfirmed: Vec<_> = found.unconfirmed.iter().map(|one| one.field).collect();
+        assert_eq!(unconfirmed, ["engine"]);
+        match found.differences.as_slice() {
+            [] => assert_eq!(wrong, ""),
+            [one] => assert!(!wrong.is_empty() && one.starts_with(wrong), "{one}"),
+            more => panic!("{more:?}"),
+        }
+    }
+    let found = verify(&honest, &Files::default(), None, &()).expect("an answer");
+    assert_eq!(found.unconfirmed, []);
+}
+
 /// A product of other shapes than the report says is not computed.
 #[test]
 fn shapes_before_anything_is_computed() {

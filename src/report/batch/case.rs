@@ -109,6 +109,9 @@ pub struct Summary {
     pub sentence: String,
     pub model: String,
     pub product: String,
+    /// What the result is made of beside its operands, and how it is stored: a phrase each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<String>,
     /// What would give a result that differs: the first of its causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<SummedCause>,
@@ -168,6 +171,7 @@ impl BatchCase {
                 sentence: view.sentence.clone(),
                 model,
                 product: view.about[1].clone(),
+                terms: report.terms(),
                 cause: report.causes.first().map(|cause| SummedCause {
                     kind: cause.kind.clone(),
                     sentence: cause.sentence.clone(),

@@ -7,6 +7,7 @@ use super::{Case, Fact, Section, Tone, View};
 use crate::io::escaped_name;
 use crate::report::{
     Batch, BatchCase, CaseVerdict, Chain, Covered, LeftOut, Report, Stored, Totals, Verdict,
+    in_brackets,
 };
 
 /// Cases that went wrong in the same way.
@@ -34,8 +35,10 @@ impl Batch {
         });
         let left_out: Vec<String> = self.coverage.iter().flat_map(Covered::lines).collect();
         let out = Fact::several("left out", left_out.iter().cloned());
+        let made = Fact::several("made with", self.terms());
         let layer = self.chain.iter().flat_map(Chain::sentences);
         let facts = policy
+            .chain(made)
             .chain(out.map(|fact| fact.caution_if(true)))
             .chain(Fact::several("layer", layer))
             .collect();
@@ -69,6 +72,17 @@ impl Batch {
             test: ["tcverify", "tcverify", ""].map(str::to_owned),
             ..View::default()
         }
+    }
+
+    /// What results are made of beside their operands: a line each, with the number of cases.
+    fn terms(&self) -> Vec<String> {
+        let mut counts = std::collections::BTreeMap::<&str, u64>::new();
+        let summaries = self.cases.iter().filter_map(|case| case.summary.as_ref());
+        for term in summaries.flat_map(|summary| &summary.terms) {
+            *counts.entry(term).or_default() += 1;
+        }
+        let line = |(term, count)| format!("{term}: {}", counted(count, "case"));
+        counts.into_iter().map(line).collect()
     }
 
     /// The totals as a sentence.
@@ -206,6 +220,7 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
     let word = case.verdict.title();
     let qualified = case.title().strip_prefix(word).unwrap_or_default();
     let summary = case.summary.as_ref();
+    let terms = summary.map_or(&[][..], |summary| &summary.terms);
     let cause = summary.and_then(|summary| summary.cause.clone());
     let group = match case.verdict {
         CaseVerdict::Unjudged => case.sentence().to_owned(),
@@ -221,7 +236,7 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
         word: word.to_owned(),
         qualified: qualified.to_owned(),
         said: case.sentence().to_owned(),
-        by: case.model().to_owned(),
+        by: in_brackets(case.model(), terms),
         class: match case.model() {
             "" => "tcverify".to_owned(),
             model => format!("tcverify.{model}"),

@@ -1,13 +1,13 @@
 //! The view of a report.
 
-use super::phrase::{counted, grouped, listed, some};
+use super::phrase::{counted, grouped, listed, of, some};
 use super::sentences::{all, bare, card, low_bits, proves, sampled};
 use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
     EngineUsed, Merged, Outcome, ProductRule, Report, Rule, SameBits, Scheduled, SignedParts, Unit,
-    Verdict,
+    Verdict, in_brackets,
 };
 use crate::role::Role;
 
@@ -46,7 +46,7 @@ impl Report {
             }
         };
         sections.extend([self.inputs_section(&about), self.replay_section(result)]);
-        let sentence = self.sentence();
+        let sentence = in_brackets(&self.sentence(), &self.terms());
         let proven = evidence == Evidence::Captured;
         let trusted = self.trusted();
         View {
@@ -60,7 +60,7 @@ impl Report {
                 trusted.map_or(String::new(), Merged::qualified)
             ),
             sentence: match trusted {
-                Some(_) => format!("parts report that {sentence}"),
+                Some(merged) => format!("{sentence}, {}", merged.condition()),
                 None => sentence,
             },
             about: vec![by, about],
@@ -97,6 +97,11 @@ impl Report {
         }
     }
 
+    /// What the result is made of beside its operands, and how it is stored.
+    pub fn terms(&self) -> Vec<String> {
+        self.rule.terms(self.inputs.keys(), self.reproduced.format)
+    }
+
     /// What sentences call the result.
     pub(super) fn called(&self) -> &str {
         match self.reproduced.output.as_deref() {
@@ -118,7 +123,8 @@ impl Report {
         match &self.rule {
             Rule::Product(rule) => [
                 rule.model.line(produced.conversion.as_ref()),
-                rule.product.line(self.inputs.contains_key(&Role::C)),
+                rule.product
+                    .line(self.inputs.contains_key(&Role::C), &self.terms()),
             ],
             Rule::Operation(rule) => {
                 let shape = shape_text(&produced.shape);
@@ -297,12 +303,17 @@ impl Merged {
     fn qualified(&self) -> String {
         match self.trusted.len() as u64 {
             0 => String::new(),
-            trusted => format!(
-                ": trusted, {} of {} parts neither signed nor run again",
-                grouped(trusted),
-                grouped(self.parts)
-            ),
+            trusted => format!(", {} parts trusted", of(trusted, self.parts)),
         }
+    }
+
+    /// What the sentence of such a verdict ends with.
+    fn condition(&self) -> String {
+        let trusted = self.trusted.len() as u64;
+        format!(
+            "if {} parts are believed that were neither signed nor run again",
+            of(trusted, self.parts)
+        )
     }
 
     /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`

@@ -85,15 +85,15 @@ impl VariantRule {
 }
 
 impl Product {
-    /// What is multiplied.
-    pub fn line(&self, with_c: bool) -> String {
+    /// What is multiplied; `terms` are those of its rule.
+    pub fn line(&self, with_c: bool, terms: &[String]) -> String {
         let batch = match self.batch.as_slice() {
             [] => String::new(),
             batch => format!("{} times ", shape_text(batch)),
         };
         let addend = if with_c { "C" } else { "0" };
         let Product { m, n, k, .. } = self;
-        match self.sparse {
+        let line = match self.sparse {
             None => format!("{batch}{m}x{k} by {k}x{n}, plus {addend}"),
             Some(pattern) => {
                 let [of, kept] = pattern.chunk();
@@ -103,7 +103,9 @@ impl Product {
                     (k / kept).saturating_mul(of)
                 )
             }
-        }
+        };
+        let rest = terms.iter().filter(|term| *term != "plus C");
+        rest.fold(line, |line, term| format!("{line}, {term}"))
     }
 }
 
@@ -322,6 +324,8 @@ pub struct Planned {
     pub format: Format,
     /// Whether C is added.
     pub with_c: bool,
+    /// What else D is made of, and how it is stored.
+    pub terms: Vec<String>,
     pub conversion: Option<Conversion>,
 }
 
@@ -335,7 +339,7 @@ impl Planned {
             ..
         } = &self.rule;
         let model = unit.line(self.conversion.as_ref());
-        let product = product.line(self.with_c);
+        let product = product.line(self.with_c, &self.terms);
         let order = match schedule {
             Some(schedule) => format!("{}: {}", schedule.name, schedule.title),
             None => "one chain over K".to_owned(),

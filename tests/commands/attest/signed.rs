@@ -388,3 +388,23 @@ fn options_that_do_not_fit_are_refused() {
     check("--json x --attest x --attest-key 0.pem").refuses(&["cannot go to the same place"]);
     assert!(!folder.path("att.json").exists());
 }
+
+/// An activation may have made the result: whoever reads only the statement sees it.
+#[test]
+fn a_statement_says_what_the_result_is_made_of() {
+    let folder = folder();
+    let words = "--activation relu --d-dtype fp16";
+    let replay = format!("replay {PRODUCT} {words} -o e.npy");
+    folder.tcverify(&replay).expect(0);
+    for kind in ["", "--attest-as svr --attest-time 2026-11-23T08:00:00Z"] {
+        attested(&folder, &format!("e.npy {words} {kind}")).expect(0);
+        let terms = &statement(&folder)["subject"][0]["annotations"]["terms"];
+        assert_eq!(*terms, json!(["activation relu", "D fp16"]));
+        let run = verify(&folder, "e.npy").expect(0);
+        let signed = "(signed as e.npy (activation relu, D fp16))";
+        assert!(run.stdout.contains(signed), "{run:?}");
+    }
+    attested(&folder, "d.npy").expect(0);
+    let subject = &statement(&folder)["subject"][0];
+    assert!(subject.get("annotations").is_none(), "{subject}");
+}

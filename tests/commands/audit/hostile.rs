@@ -228,7 +228,7 @@ fn another_model_or_schedule_is_refused() {
     verify("--arch h100 --dtype fp16")
         .expect(1)
         .mentions(&[of_model]);
-    let of_schedule = "a different schedule, or different factors, from those you gave";
+    let of_schedule = "schedule is another order as you state it, but the commitment has one chain over k (--schedule)";
     for other in ["--schedule cutlass-sm90", "--alpha 2"] {
         verify(&format!("--arch h100 --dtype bf16 {other}"))
             .expect(1)
@@ -253,7 +253,7 @@ fn results_of_no_known_rounding_are_refused() {
     folder.write("c.json", forged.to_string());
     challenge(&folder, BEACON, 2).expect(0);
     product
-        .verify(&folder, "")
+        .verify(&folder, "--d-dtype fp16")
         .expect(1)
         .mentions(&["not known how this unit stores fp32 sums as fp16"]);
 }

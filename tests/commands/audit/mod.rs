@@ -3,6 +3,7 @@
 mod honest;
 mod hostile;
 mod operations;
+mod stated;
 
 use serde_json::Value;
 
@@ -64,9 +65,34 @@ impl Product {
 
     fn verify(&self, folder: &Folder, options: &str) -> Run {
         folder.tcverify(&format!(
-            "audit verify {} {} --commitment c.json --own-challenge ch.json o.bin {options}",
-            self.model, self.schedule
+            "audit verify {} {} {} --commitment c.json --own-challenge ch.json o.bin {options}",
+            self.model,
+            self.schedule,
+            self.stated()
         ))
+    }
+
+    /// What else the auditor states: arrays, how A and B are stored, and D's format.
+    fn stated(&self) -> String {
+        let given = |option: &str| self.operands.split(' ').any(|word| word == option);
+        let arrays = ["c", "bias", "scale_a", "scale_b"];
+        let option = |array: &str| format!("--{}", array.replace('_', "-"));
+        let arrays: Vec<_> = arrays
+            .into_iter()
+            .filter(|array| given(&option(array)))
+            .collect();
+        let mut words = vec![self.d.to_owned()];
+        if !arrays.is_empty() {
+            words.push(format!("--with {}", arrays.join(",")));
+        }
+        let stored = ["--transpose-a", "--transpose-b"];
+        words.extend(
+            stored
+                .into_iter()
+                .filter(|option| given(option))
+                .map(str::to_owned),
+        );
+        words.join(" ")
     }
 
     /// A challenge of so many elements, and its opening.

@@ -104,7 +104,13 @@ impl Audited {
     }
 
     fn verify(&self, folder: &Folder, rest: &str) -> Run {
-        verify(folder, self.words, rest)
+        // What is not needed is stated.
+        let with = if self.words.starts_with("layer_norm") {
+            "--with weight"
+        } else {
+            ""
+        };
+        verify(folder, self.words, &format!("{with} {rest}"))
     }
 }
 

@@ -125,3 +125,22 @@ fn inputs_are_not_written_over() {
         assert_eq!(before, after, "{words}");
     }
 }
+
+/// An activation may have made a result: no form leaves it out.
+#[test]
+fn every_form_says_what_results_are_made_of() {
+    let folder = small();
+    let cases = json!([{"name": "plain"}, {"name": "clipped", "activation": "relu"}]);
+    manifest(&folder, usual(), cases);
+    for form in [
+        "",
+        "--brief",
+        "--markdown -",
+        "--junit -",
+        "--github",
+        "--json -",
+    ] {
+        let run = folder.tcverify(&format!("batch cases.json {form}"));
+        assert!(run.stdout.contains("activation relu"), "{form}: {run:?}");
+    }
+}

@@ -16,7 +16,7 @@ fn annotations_are_one_line_each_and_follow_the_text() {
     let lines: Vec<_> = annotations.lines().collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     assert!(lines[0].starts_with(
-        "::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25)%0Alikely cause: Only one bit of one element differs, of 4 elements: bit 0"
+        "::error title=tcverify%3A different::1 of 4 elements of D differ (25 %25; plus C)%0Alikely cause: Only one bit of one element differs, of 4 elements: bit 0"
     ));
     let run = folder
         .tcverify(&format!("{CHECK} good.npy -q --github"))

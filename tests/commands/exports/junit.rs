@@ -36,7 +36,7 @@ fn it_is_xml_whatever_files_are_called() {
         if let [failure] = all("failure")[..] {
             assert_eq!(
                 failure.attribute("message"),
-                Some("1 of 4 elements of D differ (25 %)")
+                Some("1 of 4 elements of D differ (25 %; plus C)")
             );
             assert!(
                 failure

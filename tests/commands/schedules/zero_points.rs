@@ -341,12 +341,22 @@ fn they_are_committed_to() {
         ),
         0,
     );
-    let model = "--arch a100 --dtype int8 --schedule vllm-int8-azp-token";
+    let model = "--arch a100 --dtype int8 --d-dtype fp32 --schedule vllm-int8-azp-token";
     let audit =
         format!("audit verify {model} --own-challenge challenge.json opening --commitment c.json");
+    // All of them are the auditor's to state.
+    for (stated, missing) in [
+        ("scale_a,scale_b", &["--with azp,", "--with azp_adj,"][..]),
+        ("azp,azp_adj", &["--with scale_a,", "--with scale_b,"]),
+    ] {
+        let refused = folder.tcverify(&format!("{audit} --with {stated}"));
+        refused.expect(1).mentions(missing);
+    }
+    let bare = format!("{audit} --with scale_a,scale_b");
+    let audit = format!("{audit} --with scale_a,scale_b,azp,azp_adj");
     run(&audit, 0);
     // The own copy of an array is compared with what was committed to.
-    run(&format!("{audit} --azp azp.npy --azp-adj adj.npy"), 0);
+    run(&format!("{bare} --azp azp.npy --azp-adj adj.npy"), 0);
     // Another zero point of a row, for which no D was asked: the commitment is not to it.
     let azp = integers(ROWS, |row| 10 * row as i32 + i32::from(row == 2));
     folder.save("other.npy", &Npy::new("<i4", &[ROWS, 1], azp));
@@ -355,7 +365,7 @@ fn they_are_committed_to() {
     assert_ne!(folder.read("wrong.npy"), folder.read("d.npy"));
     let refused = folder.tcverify(&format!("check {wrong} d.npy --against c.json"));
     refused.expect(1).mentions(&["the root of zero points is"]);
-    run(&format!("{audit} --azp other.npy --azp-adj adj.npy"), 1);
+    run(&format!("{bare} --azp other.npy --azp-adj adj.npy"), 1);
     // A D of other zero points under the commitment's: what was opened does not compute it.
     run(&format!("commit {how} wrong.npy -o wrong.json"), 0);
     run(
