@@ -10,7 +10,6 @@ use crate::compose::Request;
 
 use crate::emu::{Element, shape_text};
 use crate::io::tree::Hash;
-use crate::io::tree::Hash;
 use crate::report::{Missed, Rule, Tool, Verdict};
 use crate::role::{ByRole, Role};
 use crate::sample::{miss_probability, smallest_caught};
