@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Check, Judge, Subject, verify};
+use tcverify::check::{Attention, Check, Judge, Subject, verify};
 use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;
@@ -103,7 +103,7 @@ pub fn check(
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
     let judged = attended(py, progress.as_ref(), move |progress| {
         let prepared = request.prepare()?;
-        let judged = prepared.judge(true, progress)?;
+        let judged = prepared.judge(Attention::Map, progress)?;
         let with = prepared.page(&judged)?;
         prepared.confirm_unchanged()?;
         Ok(Judged {

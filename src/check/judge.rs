@@ -40,16 +40,27 @@ impl Request {
     }
 }
 
+/// What somebody reads of what is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// The verdict alone: nothing is computed that does not decide it.
+    Verdict,
+    Report,
+    /// The report, and the map of mismatches.
+    Map,
+}
+
 /// What can be done with a prepared subject.
 pub trait Judge: Subject {
     /// Computes, compares, and reports.
     fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        self.judge(false, progress).map(|judged| judged.report)
+        self.judge(Attention::Report, progress)
+            .map(|judged| judged.report)
     }
 
-    /// The same; `map` counts mismatches by place, too.
-    fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
-        let judged = interruptible(|| judge(self, map, progress));
+    /// The same for so much attention; the report for a verdict alone lacks causes, ambiguity and digests of operands.
+    fn judge(&self, attention: Attention, progress: &dyn Progress) -> Result<Judged, CheckError> {
+        let judged = interruptible(|| judge(self, attention, progress));
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))
     }
 
@@ -63,7 +74,7 @@ pub trait Judge: Subject {
         trace: Trace,
         found: Option<Conclusion>,
     ) -> Result<Judged, CheckError> {
-        conclude(self, (None, None), inputs, trace, found)
+        conclude(self, (None, None), inputs, trace, (found, true))
     }
 
     /// The next commands for a report with mismatches: one explains the first, and, where no cause was found, one
@@ -131,7 +142,7 @@ pub struct Judged {
 
 fn judge<S: Subject + ?Sized>(
     subject: &S,
-    map: bool,
+    attention: Attention,
     progress: &dyn Progress,
 ) -> Result<Judged, CheckError> {
     let request = subject.reported_request();
@@ -144,7 +155,7 @@ fn judge<S: Subject + ?Sized>(
         Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
         Naming::Payload => None,
     };
-    let mut differ = subject.differ(map);
+    let mut differ = subject.differ(attention == Attention::Map);
     progress.begin(subject.work(part.as_ref()));
     let (trace, inputs) = parallel::join(
         || match (&part, &mut differ) {
@@ -153,12 +164,27 @@ fn judge<S: Subject + ?Sized>(
             }
             _ => compare_all(subject, tree, &mut differ, progress),
         },
-        || subject.inputs(),
+        || match attention {
+            // What the comparison is held against.
+            Attention::Verdict => {
+                let result = subject.by_role().get_key_value(&subject.result());
+                let described = result.map(|(role, array)| (*role, array.describe()));
+                described.into_iter().collect()
+            }
+            Attention::Report | Attention::Map => subject.inputs(),
+        },
     );
     // A file that has changed explains what would else be a contradiction.
     subject.confirm_unchanged()?;
     let found = differ.map(Comparator::conclude);
-    let judged = conclude(subject, (committed, part.as_ref()), inputs, trace, found)?;
+    let told = attention != Attention::Verdict;
+    let judged = conclude(
+        subject,
+        (committed, part.as_ref()),
+        inputs,
+        trace,
+        (found, told),
+    )?;
     subject.confirm_unchanged()?;
     Ok(judged)
 }
@@ -230,7 +256,7 @@ fn compare_part<S: Subject + ?Sized>(
     Sampled::of((region, result), part.elements(), drawn, sha256)
 }
 
-/// The report on what was found, and the map if there is one.
+/// The report on what was found, and the map if there is one; what explains it only if that is `told`.
 ///
 /// # Errors
 /// If what was found contradicts the digests.
@@ -239,7 +265,7 @@ fn conclude<S: Subject + ?Sized>(
     (commitment, part): (Option<Committed>, Option<&Part>),
     inputs: ByRole<Input>,
     trace: Trace,
-    found: Option<Conclusion>,
+    (found, told): (Option<Conclusion>, bool),
 ) -> Result<Judged, CheckError> {
     let request = subject.reported_request();
     confirm_agreement(subject, &inputs, &trace, found.as_ref())?;
@@ -260,7 +286,7 @@ fn conclude<S: Subject + ?Sized>(
     let mut map = None;
     let (outcome, same) = match found {
         Some(found) => {
-            if request.looks_for_causes() {
+            if told && request.looks_for_causes() {
                 diagnosed = subject.diagnosed(&found, part);
             }
             if !diagnosed.causes.is_empty() {
@@ -315,7 +341,7 @@ fn conclude<S: Subject + ?Sized>(
         },
         outcome,
         causes: diagnosed.causes,
-        ambiguity: subject.ambiguity(verdict, part),
+        ambiguity: told.then(|| subject.ambiguity(verdict, part)).flatten(),
         engine: subject.engine_used(),
         places: diagnosed.places,
         tried: diagnosed.tried,

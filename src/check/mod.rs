@@ -63,7 +63,7 @@ pub use error::CheckError;
 pub(crate) use fields::Field;
 pub use fields::{FieldAbout, RequestFields};
 pub use formats::FormatsFrom;
-pub use judge::{Judge, Judged, Trace};
+pub use judge::{Attention, Judge, Judged, Trace};
 pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
 pub use model::Model;
 pub use operation::{
