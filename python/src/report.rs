@@ -2,8 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Check, Subject};
-use tcverify::compose::Examined;
+use tcverify::check::{Attention, Check, Judge, Subject};
 use tcverify::compose::verify;
 use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
 
@@ -105,7 +104,7 @@ pub fn check(
     let request = Request::new(py, fields, &arrays)?.with_formats(py)?;
     let judged = attended(py, progress.as_ref(), move |progress| {
         let prepared = request.prepare()?;
-        let judged = prepared.judge(true, progress)?;
+        let judged = prepared.judge(Attention::Map, progress)?;
         let with = prepared.page(&judged.report, judged.map())?;
         prepared.confirm_unchanged()?;
         Ok(Judged {

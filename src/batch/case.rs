@@ -103,7 +103,9 @@ pub(super) fn validate(fields: &BTreeMap<String, Value>, lists: &[&[&str]]) -> R
     let names = || lists.iter().copied().flatten();
     for field in fields.keys() {
         if !names().any(|name| name == field) {
-            let near = names().map(|name| (strsim::damerau_levenshtein(name, field), name));
+            // What is much longer than every name is near to none, and comparing takes as long as it is.
+            let comparable = names().filter(|name| field.len() <= name.len() + 8);
+            let near = comparable.map(|name| (strsim::damerau_levenshtein(name, field), name));
             let hint = match near.min() {
                 Some((distance, name)) if distance <= 2 => format!("; did you mean {name:?}?"),
                 _ => String::new(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::case::text;
 use super::lookup::Lookup;
-use crate::io::{escaped_path, printable};
+use crate::io::{MAX_LOG, escaped_path, printable};
 use crate::role::Role;
 
 /// The name of a case, and its fields.
@@ -62,6 +62,19 @@ pub fn expanded(
         return Err(format!("{path} has no array whose name matches {pattern}"));
     }
     few(stems.len())?;
+    let own = fields
+        .values()
+        .map(|value| value.as_str().map_or(0, str::len));
+    let own = name.len() + own.sum::<usize>();
+    let stars: usize = stems.iter().map(|stem| stem.len()).sum();
+    // Every text has one * at the most.
+    let all = stems.len().saturating_mul(own) + stars.saturating_mul(fields.len() + 1);
+    if all as u64 > MAX_LOG {
+        return Err(format!(
+            "it stands for {} cases with {all} bytes of text; limit: {MAX_LOG}",
+            stems.len()
+        ));
+    }
     let of_one = |stem: &&str| {
         let mut fields = fields.clone();
         for field in Role::PRODUCT.iter().map(|role| role.field()) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::state::{Entry, Read, State};
 use super::{AdmissionPolicy, BatchError, Case, Pages};
-use crate::check::{CheckError, Progress, Source};
+use crate::check::{Attention, CheckError, Progress, Source};
 use crate::deadline::{Deadline, interruptible};
 use crate::io::Files;
 use crate::report::{Batch, BatchCase, Rule, Store};
@@ -278,7 +278,11 @@ fn judge(
         let admitted = policy.admit_prepared(&*prepared);
         admitted.map_err(|error| error.to_string())?;
     }
-    let judged = prepared.judge(terms.pages.is_some(), progress);
+    let attention = match terms.pages {
+        Some(_) => Attention::Map,
+        None => Attention::Report,
+    };
+    let judged = prepared.judge(attention, progress);
     let judged = judged.map_err(describe)?;
     let next = prepared.next_commands(&judged.report);
     if let Some(pages) = terms.pages {

@@ -82,8 +82,9 @@ pub fn guesses(request: &Wanted) -> Vec<Guess> {
     if !request.arithmetic.step.has_schedules() {
         return Vec::new();
     }
-    // The bare chain has been tried.
+    // The bare chain has been tried; without products it is none.
     if request.scales.is_none()
+        && request.problem.k > 0
         && let Ok(plain) = list.traversal(&ScheduleSpec::plain())
     {
         list.is_new(&plain, "");
@@ -370,6 +371,9 @@ impl List<'_> {
         if BoundSchedule::check_compatible(&spec, arithmetic, &product, result).is_err() {
             return;
         }
+        if problem.k == 0 && (spec.without_products.is_none() || problem.c.is_some()) {
+            return;
+        }
         let Ok(traversal) = self.traversal(&spec) else {
             return;
         };
@@ -400,6 +404,9 @@ impl List<'_> {
 
     fn traversal(&self, spec: &ScheduleSpec) -> Result<KTraversal, String> {
         let span = self.request.arithmetic.step.span();
+        if self.request.problem.k == 0 {
+            return Ok(KTraversal::without_products());
+        }
         KTraversal::new(spec, self.request.problem.k, span, TileOfD::ONLY)
     }
 

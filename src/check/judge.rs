@@ -21,6 +21,16 @@ use crate::role::ByRole;
 use crate::sample::Region;
 use crate::tensor::parallel;
 
+/// What somebody reads of what is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// The verdict alone: nothing is computed that does not decide it.
+    Verdict,
+    Report,
+    /// The report, and the map of mismatches.
+    Map,
+}
+
 /// The judgement of a prepared subject.
 pub trait Judge: Subject {
     /// Computes, compares, and reports, without a word on why a result differs.
@@ -30,10 +40,10 @@ pub trait Judge: Subject {
     fn verdict(
         &self,
         confirmed: Option<Committed>,
-        map: bool,
+        attention: Attention,
         progress: &dyn Progress,
     ) -> Result<Judged, CheckError> {
-        let judged = interruptible(|| judge(self, confirmed, map, progress));
+        let judged = interruptible(|| judge(self, confirmed, attention, progress));
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))
     }
 
@@ -89,7 +99,7 @@ impl Judged {
 fn judge<S: Subject + ?Sized>(
     subject: &S,
     committed: Option<Committed>,
-    map: bool,
+    attention: Attention,
     progress: &dyn Progress,
 ) -> Result<Judged, CheckError> {
     let terms = subject.terms()?;
@@ -106,7 +116,7 @@ fn judge<S: Subject + ?Sized>(
         Naming::Tree { block_rows } => Some(subject.blocks(block_rows)?),
         Naming::Payload => None,
     };
-    let mut differ = subject.differ(map);
+    let mut differ = subject.differ(attention == Attention::Map);
     progress.begin(subject.work(part.as_ref()));
     let (trace, inputs) = parallel::join(
         || match (&part, &mut differ) {
@@ -118,7 +128,15 @@ fn judge<S: Subject + ?Sized>(
             ))),
             _ => compare_all(subject, tree, &mut differ, progress),
         },
-        || subject.inputs(),
+        || match attention {
+            // What the comparison is held against.
+            Attention::Verdict => {
+                let result = subject.by_role().get_key_value(&subject.result());
+                let described = result.map(|(role, array)| (*role, array.describe()));
+                described.into_iter().collect()
+            }
+            Attention::Report | Attention::Map => subject.inputs(),
+        },
     );
     // A file that has changed explains what would else be a contradiction.
     subject.confirm_unchanged()?;

@@ -52,7 +52,7 @@ pub(crate) use fields::Field;
 pub(crate) use fields::{Argument, fields};
 pub use fields::{FieldAbout, RequestFields};
 pub use formats::FormatsFrom;
-pub use judge::{Judge, Judged, Trace};
+pub use judge::{Attention, Judge, Judged, Trace};
 pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
 pub use model::Model;
 pub use part::Part;

@@ -2,7 +2,7 @@
 
 use super::choices::EngineChoice;
 use super::error::CheckError;
-use super::judge::Judge;
+use super::judge::{Attention, Judge};
 use super::part::Part;
 use super::prepare::Prepared;
 use super::product::{Check, ModelSource};
@@ -18,7 +18,7 @@ use crate::role::{ByRole, Role};
 impl Prepared {
     /// Replays the product, compares, and reports, without causes.
     pub fn run(&self, progress: &dyn Progress) -> Result<report::Report, CheckError> {
-        let judged = self.verdict(None, false, progress)?;
+        let judged = self.verdict(None, Attention::Report, progress)?;
         Ok(judged.report)
     }
 

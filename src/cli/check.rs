@@ -8,7 +8,7 @@ use super::auto::{self, Auto};
 use super::progress::Bar;
 use super::reports::{PageArgs, ReportArgs};
 use super::{Ending, refuted};
-use crate::check::CheckError;
+use crate::check::{Attention, CheckError};
 use crate::compose::Request;
 use crate::io::Outputs;
 use crate::report::Rule;
@@ -121,7 +121,12 @@ impl<A: RequestArgs> Check<A> {
         let mut outputs = Outputs::new();
         request.protect(&mut outputs);
         let reports = self.report.open(&mut outputs, self.page.html.as_deref())?;
-        let mut judged = match prepared.judge(reports.html.is_some(), &Bar::new()) {
+        let attention = match &reports.html {
+            Some(_) => Attention::Map,
+            None if self.report.is_unread() => Attention::Verdict,
+            None => Attention::Report,
+        };
+        let mut judged = match prepared.judge(attention, &Bar::new()) {
             // Not what was committed: an answer, but no verdict.
             Err(error @ CheckError::NotCommitted { .. }) => return refuted(error.to_string()),
             judged => in_options_of(&request, judged)?,

@@ -101,6 +101,18 @@ impl ReportArgs {
         }
     }
 
+    /// Whether nothing but the exit code tells what was found, a page left aside.
+    pub fn is_unread(&self) -> bool {
+        let forms = &self.forms;
+        let documents = [
+            &forms.json,
+            &forms.junit,
+            &forms.markdown,
+            &self.attest.attest,
+        ];
+        forms.quiet && !forms.github && documents.iter().all(|path| path.is_none())
+    }
+
     /// Opens them, as [`FormArgs::open`] does, and the attestation's.
     pub fn open(&self, outputs: &mut Outputs, page: Option<&Path>) -> Result<Destinations> {
         let signer = self.attest.read(outputs)?;

@@ -9,7 +9,7 @@ use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
 use crate::report::{Ambiguity, SameBits, Unit, Verdict};
 use crate::sample::Region;
 
-/// Elements that are computed by others at the most, and at the least.
+/// Elements that are computed by others at the most, and at the least where that does not take too long.
 const MOST: u64 = 256;
 const LEAST: u64 = 4;
 
@@ -20,6 +20,9 @@ const SEED: u64 = 0x7463_7665_7269_6679;
 /// the check's own.
 const ALWAYS: u64 = 1 << 16;
 const PART: u64 = 32;
+
+/// For the least elements, and for one, this part may be spent: what takes longer is left.
+const PART_FOR_FEW: u64 = 2;
 
 /// Multiply-adds that vector kernels do in the time of one of the exact engine, about: of all of D, and of elements
 /// alone.
@@ -44,7 +47,7 @@ pub fn ambiguity_of(
 /// compared.
 fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let own = prepared.replay();
-    let (shared, others) = others(&own);
+    let (shared, mut others) = others(&own);
     let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
         let work = elements.saturating_mul(own.problem.k as u64);
         match accelerate::plan(arithmetic) {
@@ -61,8 +64,16 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let spent = cost(own.arithmetic, compared, kernels);
     let each = others.iter().map(|other| cost(&other.arithmetic, 1, ALONE));
     let each: u64 = each.sum();
+    let all = others.len();
     let affordable = (ALWAYS + spent / PART) / each.max(1);
-    let count = affordable.clamp(LEAST, MOST).min(compared);
+    let count = if affordable >= LEAST {
+        affordable.min(MOST)
+    } else {
+        let few = ALWAYS + spent / PART_FOR_FEW;
+        cheapest(&mut others, few, |other| cost(&other.arithmetic, 1, ALONE));
+        (few / each.max(1)).clamp(1, LEAST)
+    };
+    let count = count.min(compared);
     let looked_at = match part {
         None => Region::of(&own.shape()).sample(count, SEED),
         Some(part) => some(part, count, SEED),
@@ -84,6 +95,7 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
         shared,
         elements: looked_at.len() as u64,
         others: others.len() as u64,
+        left: (all - others.len()) as u64,
         same,
     }
 }
@@ -128,6 +140,21 @@ fn others(own: &Replay) -> (Vec<Unit>, Vec<Candidate>) {
     let (shared, others): (Vec<_>, Vec<_>) = all.into_iter().partition(judged);
     let shared = shared.into_iter().flat_map(|one| one.names);
     (shared.map(unit).collect(), others)
+}
+
+/// Keeps those that cost least, as many as `most` pays for, in their order.
+fn cheapest<T>(all: &mut Vec<T>, most: u64, cost: impl Fn(&T) -> u64) {
+    let costs: Vec<u64> = all.iter().map(cost).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&at| costs[at]);
+    let mut spent = 0u64;
+    let mut kept = vec![false; all.len()];
+    for at in order {
+        spent = spent.saturating_add(costs[at]);
+        kept[at] = spent <= most;
+    }
+    let mut kept = kept.into_iter();
+    all.retain(|_| kept.next() == Some(true));
 }
 
 /// Under its best-known name.

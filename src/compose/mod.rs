@@ -33,7 +33,9 @@ pub use product::explain;
 pub use request::Request;
 pub use variants::{Fit, identify};
 
-use crate::check::{CheckError, Judge, Judged, Part, Progress, Subject, Trace, Verb, shell_line};
+use crate::check::{
+    Attention, CheckError, Judge, Judged, Part, Progress, Subject, Trace, Verb, shell_line,
+};
 use crate::commit::{Along, CommittedRule};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
@@ -89,18 +91,23 @@ pub trait Examined: Subject {
     /// How an operand is cut, so that elements can be computed of few lines.
     fn along(&self, role: Role) -> Along;
 
-    /// Judges it, and says what is known around the verdict; `map` counts mismatches by place, too.
-    fn judge(&self, map: bool, progress: &dyn Progress) -> Result<Judged, CheckError> {
+    /// Judges it, and says what is known around the verdict; for a verdict alone, nothing.
+    fn judge(&self, attention: Attention, progress: &dyn Progress) -> Result<Judged, CheckError> {
         let judged = interruptible(|| {
             let confirmed = committed::confirm_committed(self, &self.reported_request())?;
-            Ok(self.completed(self.verdict(confirmed, map, progress)?))
+            let judged = self.verdict(confirmed, attention, progress)?;
+            Ok(match attention {
+                Attention::Verdict => judged,
+                Attention::Report | Attention::Map => self.completed(judged),
+            })
         });
         judged.unwrap_or_else(|ended| Err(CheckError::ended(ended)))
     }
 
     /// The report alone of [`Examined::judge`].
     fn reported(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        self.judge(false, progress).map(|judged| judged.report)
+        self.judge(Attention::Report, progress)
+            .map(|judged| judged.report)
     }
 
     /// The report on what was found elsewhere.

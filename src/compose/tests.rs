@@ -77,6 +77,46 @@ fn what_an_agreement_proves() {
     assert!(ambiguity.elements == 1 && (ambiguity.same.len() as u64) <= ambiguity.others);
 }
 
+/// One element of a long K is a long time for the exact engine: what takes more than the replay is left, and said to be.
+#[test]
+fn others_take_no_longer_than_the_replay() {
+    let check = Check::in_memory("a100", Format::Fp16);
+    let of = |k: usize| {
+        let report = run(&check, product(Format::Fp16, [2, 2, k]));
+        assert_eq!(report.verdict, Verdict::Identical);
+        let text = format!("{:?}", report.view());
+        (report.ambiguity.expect("D agrees"), text)
+    };
+    let (short, text) = of(16);
+    assert_eq!((short.elements, short.left), (4, 0));
+    assert!(!text.contains("more were left"));
+    let (long, text) = of(1 << 15);
+    assert_eq!((long.elements, long.others + long.left), (1, short.others));
+    assert!(long.left > 0 && text.contains("more were left"), "{text}");
+}
+
+/// For an exit code alone nothing is computed that does not decide it.
+#[test]
+fn who_reads_nothing_is_told_the_verdict_alone() {
+    let check = Check::in_memory("a100", Format::Fp16);
+    let right = product(Format::Fp16, [4, 4, 16]);
+    let zeros = tensor(Format::Fp32, [4, 4], |_, _| 0);
+    let wrong = product(Format::Fp16, [4, 4, 16]).with(Role::D, zeros);
+    for (tensors, verdict) in [(right, Verdict::Identical), (wrong, Verdict::Different)] {
+        let prepared = Prepared::from_tensors(&check, tensors).unwrap();
+        let [quiet, read] = [Attention::Verdict, Attention::Report]
+            .map(|attention| prepared.judge(attention, &()).unwrap().report);
+        assert_eq!([quiet.verdict, read.verdict], [verdict; 2]);
+        assert_eq!(quiet.inputs.keys().collect::<Vec<_>>(), [&Role::D]);
+        assert_eq!(read.inputs.len(), 3);
+        let told = |report: &Report| {
+            let found = report.causes.len() + report.tried.len() + report.places.len();
+            report.ambiguity.is_some() || found > 0
+        };
+        assert_eq!([told(&quiet), told(&read)], [false, true]);
+    }
+}
+
 /// Without products every arithmetic gives the same bits, and a report states nothing of others.
 #[test]
 fn nothing_is_told_of_no_products() {

@@ -89,6 +89,14 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     if mismatches == 0 {
         return Diagnosis::default();
     }
+    if case.replay.problem.k == 0 {
+        // No operand, order or factor changes what nothing is computed from.
+        let why = "causes, because K is 0: this D was never written, or holds other data";
+        return Diagnosis {
+            untried: vec![why.into()],
+            ..Diagnosis::default()
+        };
+    }
     let all = |found: Found| Finding::of(found, mismatches, None);
     let only = |findings| Diagnosis {
         findings,

@@ -184,7 +184,7 @@ impl Captured {
         scale: Option<Scale>,
     ) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
-        let problem = Problem::new(
+        let problem = Problem::with_any_k(
             self.a.planes(a, transpose_a),
             self.b.planes(b, transpose_b),
             self.c.as_ref().map(|readings| readings.planes(c, false)),

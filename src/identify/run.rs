@@ -139,7 +139,12 @@ impl Prepared {
         let captured = &self.captured;
         let has_c = |format| captured.c.as_ref().is_none_or(|c| c.has(format));
         let has_d = |format| captured.d.has(format);
-        let plain = self.without_schedule(&has_c, &has_d, &|scale| captured.has_scales(scale));
+        let multiplies = self.problem().k > 0;
+        // Only schedules define a D without products.
+        let plain = match multiplies {
+            true => self.without_schedule(&has_c, &has_d, &|scale| captured.has_scales(scale)),
+            false => Vec::new(),
+        };
         let given = |candidate: &Candidate| self.given(candidate);
         let sample = self.sample(&plain, &mut budget, progress);
         // A kernel text fixes the kernel, and only schedules scale results.
@@ -181,7 +186,8 @@ impl Prepared {
             };
             let mut more = under.tested(limits.quick, more, &mut budget);
             let none = found.fits().next().is_none() && more.fits().next().is_none();
-            let free = self.kernels.is_none() && captured.scales.is_none() && !is_fixed;
+            let free =
+                self.kernels.is_none() && captured.scales.is_none() && !is_fixed && multiplies;
             if none && free {
                 let all = found.candidates.iter().chain(&more.candidates);
                 let epilogues = self.epilogues(&context, all.collect(), progress);
@@ -213,6 +219,12 @@ impl Prepared {
             let reason = "no model in the catalogue computes these files in an order that `kernel` allows; 'tcverify \
                           kernels explain' explains that text";
             return Err(CheckError::request("kernel", reason).into());
+        }
+        if found.candidates.is_empty() && !multiplies {
+            let reason = "K is 0, and no schedule that defines D without products fits these files and this request";
+            return Err(
+                CheckError::array("a", self.captured.a.source.label().display(), reason).into(),
+            );
         }
         if found.candidates.is_empty() {
             return Err(if self.architectures.is_empty() {

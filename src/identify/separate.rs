@@ -87,7 +87,7 @@ fn sparse(models: [&Candidate; 2], k: usize, random: &mut Random) -> Option<Sepa
     let arithmetic = &models[0].arithmetic;
     let [format_a, format_b] = [arithmetic.a, arithmetic.b];
     let signed = format_a.sign_mask() != 0 && !format_a.is_integer();
-    if !signed || k > MAX_K {
+    if !signed || k == 0 || k > MAX_K {
         return None;
     }
     (0..ROUNDS).find_map(|_| {

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::container::prefix;
+use super::container::{LONGEST_PATH, prefix};
 use super::escaped_path;
 
 /// What such a path may do.
@@ -51,6 +51,10 @@ pub fn confined(folder: &Path, path: &Path, may: Freedom) -> Result<(), String> 
         for end in ends.chain([bytes.len()]) {
             let cut = prefix(name, end).filter(|cut| !cut.is_empty());
             let Some(cut) = cut else { continue };
+            // Behind that, nothing can be there, and nothing can be a link.
+            if reached.as_os_str().len() + end > LONGEST_PATH {
+                return Ok(());
+            }
             let file = reached.join(cut);
             if std::fs::symlink_metadata(&file).is_ok_and(|about| about.is_symlink()) {
                 return Err(format!("{} is a link", escaped_path(&file)));
@@ -100,6 +104,28 @@ mod tests {
             let here = confined(Path::new(""), Path::new(path), NOTHING);
             assert_eq!(here.is_ok(), inside, "{path}");
         }
+    }
+
+    /// A question for every `#` and every folder would take minutes.
+    #[test]
+    fn long_paths_take_no_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        symlink("/etc", root.join("link")).unwrap();
+        let started = std::time::Instant::now();
+        for long in [
+            "#".repeat(1 << 20),
+            "a/".repeat(1 << 19),
+            "a#".repeat(1 << 19),
+        ] {
+            assert_eq!(confined(root, &root.join(&long), NOTHING), Ok(()));
+            let hidden = root.join(format!("link#{long}"));
+            let why = confined(root, &hidden, NOTHING).unwrap_err();
+            assert!(why.contains("is a link"), "{why}");
+            let file = crate::container::split(&root.join(&long)).unwrap();
+            assert_eq!(file, (root.join(&long), None));
+        }
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }
 
     #[test]

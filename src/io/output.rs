@@ -3,10 +3,16 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 use super::console::to_stdout;
 use super::temporary::Temporary;
 use super::{Fault, FaultKind, FileError, escaped_path};
+
+/// How long a named pipe may be without a reader: a shell starts both ends at once.
+#[cfg(unix)]
+const FOR_A_READER: Duration = Duration::from_secs(3);
 
 /// A destination, opened before the work starts so that an unwritable one fails early, and filled
 /// only by [`Output::commit`].
@@ -41,7 +47,7 @@ impl Output {
     /// Prepares to write at the end of `path`, in one piece.
     pub fn append(path: &Path) -> Result<Output, FileError> {
         let open = || -> Result<Destination, Fault> {
-            let file = match fs::OpenOptions::new().append(true).open(path) {
+            let file = match opened(path, fs::OpenOptions::new().append(true)) {
                 Ok(file) => Some(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     folder_of(path)?;
@@ -63,7 +69,7 @@ impl Output {
             return Ok(Destination::Stdout);
         }
         if special(path) {
-            let file = fs::OpenOptions::new().write(true).open(path);
+            let file = opened(path, fs::OpenOptions::new().write(true));
             return Ok(Destination::InPlace(file.map_err(unwritable)?));
         }
         if path.is_dir() {
@@ -119,6 +125,36 @@ fn shown(path: &Path) -> PathBuf {
     } else {
         path.to_owned()
     }
+}
+
+/// Opens what is there. A named pipe must have its reader, or get one in a moment.
+fn opened(path: &Path, options: &mut fs::OpenOptions) -> io::Result<fs::File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+
+        use nix::fcntl::{FcntlArg, OFlag, fcntl};
+        use nix::libc::{ENXIO, O_NONBLOCK};
+        let is_pipe = |about: fs::Metadata| about.file_type().is_fifo();
+        let end = Instant::now() + FOR_A_READER;
+        while fs::metadata(path).is_ok_and(is_pipe) {
+            match options.custom_flags(O_NONBLOCK).open(path) {
+                Ok(file) => {
+                    let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
+                    fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
+                    return Ok(file);
+                }
+                Err(error) if error.raw_os_error() != Some(ENXIO) => return Err(error),
+                Err(_) if Instant::now() >= end => {
+                    let why = "it is a named pipe that nobody reads; start the reader first";
+                    return Err(io::Error::other(why));
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+        options.custom_flags(0);
+    }
+    options.open(path)
 }
 
 fn unwritable(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Fault {

@@ -5,7 +5,9 @@ use super::bound::BoundOperation;
 use super::deviation::deviation;
 use super::explain::OperationExplanation;
 use super::part::{compute, computed};
-use crate::check::{Array, CheckError, Judge, MAX_MISMATCHES, Part, Progress, Subject, Terms};
+use crate::check::{
+    Array, Attention, CheckError, Judge, MAX_MISMATCHES, Part, Progress, Subject, Terms,
+};
 use crate::emu::{Band, Element, shape_text};
 use crate::num::{Format, decimal};
 use crate::report::{Report, Rule, Tolerance};
@@ -90,7 +92,7 @@ impl Subject for PreparedOperation {
 impl PreparedOperation {
     /// Computes the operation, compares, and reports, without causes.
     pub fn run(&self, progress: &dyn Progress) -> Result<Report, CheckError> {
-        let judged = self.verdict(None, false, progress)?;
+        let judged = self.verdict(None, Attention::Report, progress)?;
         Ok(judged.report)
     }
 

@@ -5,8 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::check::Counted;
-use crate::check::Verb;
-use crate::compose::Examined;
+use crate::check::{Attention, Judge, Verb};
 use crate::compose::verify::verify;
 use crate::io::Files;
 use crate::io::npy::write_npy;
@@ -76,7 +75,7 @@ fn one_variant_and_another() {
     .expect("a file");
     (request.variant, request.variant_file) = (None, Some(file));
     let prepared = request.prepare().expect("an operation");
-    let judged = prepared.judge(true, &()).expect("a verdict");
+    let judged = prepared.judge(Attention::Map, &()).expect("a verdict");
     let report = &judged.report;
     assert_eq!(report.verdict, Verdict::Different);
     let command = report.command.as_deref().expect("files have a command");

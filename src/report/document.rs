@@ -194,16 +194,23 @@ impl EngineUsed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Ambiguity {
-    /// How many elements were tried: at most 256, at least 4 if there are as many, always the same ones.
+    /// How many elements were tried, always the same ones: at most 256; at least 4, or 1 where K is long for the size of D.
     pub elements: u64,
     /// All units with the arithmetic that judged, itself included: `architecture`, `instruction`, `evidence`. No data
     /// tell them apart.
     pub shared: Vec<Unit>,
-    /// How many other arithmetics there are, each counted once under all its names.
+    /// How many other arithmetics were tried, each counted once under all its names.
     pub others: u64,
+    /// How many were not, because they would take longer than half of the replay.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left: u64,
     /// Other arithmetics that give the same bits on these elements, best known first: `architecture`, `instruction`
     /// (the best known name), `accumulator`, `evidence`, `sha256` (as `rule.model.sha256`).
     pub same: Vec<SameBits>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A unit of the catalogue.

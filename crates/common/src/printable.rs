@@ -16,7 +16,7 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// The same for a name, so that no two names are shown alike: a backslash is written twice.
+/// The same for a name, so that no two names are shown by the same characters: a backslash is written twice.
 pub fn escaped_name(text: &str) -> String {
     escaped(&text.replace('\\', "\\\\"))
 }

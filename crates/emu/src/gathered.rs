@@ -29,7 +29,7 @@ impl GatheredRows {
     /// The product of what was copied.
     pub fn problem(&self) -> Problem<'_> {
         let c = self.c.as_ref().map(Tensor::planes);
-        let problem = Problem::new(self.a.planes(), self.b.planes(), c);
+        let problem = Problem::with_any_k(self.a.planes(), self.b.planes(), c);
         let problem = problem.expect("parts of operands that fit");
         match &self.scales {
             None => problem,

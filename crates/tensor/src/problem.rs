@@ -132,8 +132,13 @@ impl<'a> Problem<'a> {
                 _ => [matrix.rows(), matrix.columns()],
             };
             if outer.contains(&0) || smallest_k > 0 && shape.contains(&0) {
+                let sizes = if smallest_k > 0 {
+                    "M, N and K"
+                } else {
+                    "M and N"
+                };
                 return fail(format!(
-                    "{name} is {}: it has no elements, and a product needs M, N and K of at least 1",
+                    "{name} is {}: it has no elements, and a product needs {sizes} of at least 1",
                     shape_text(shape)
                 ));
             }

@@ -11,13 +11,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(super) use naming::prefix;
 pub use naming::split;
+pub(super) use naming::{LONGEST_PATH, prefix};
 
 use super::npy::Header;
 use super::{Fault, FaultKind, FileError, Files, MappedFile, Source};
 use crate::bail;
 use crate::memory::Memory;
+
+/// The longest names that are compared with one that is not there, and how many: every comparison takes as long as one
+/// is long times the other.
+const LONGEST_GUESSED: usize = 256;
+const MOST_GUESSED: usize = 4096;
 use crate::tensor::Bytes;
 
 /// A file whose arrays are listed, or the one of them that a path names.
@@ -171,7 +176,8 @@ impl Container {
         }
         let nearest = names
             .iter()
-            .filter(|n| n.len() <= 1000)
+            .filter(|n| n.len().max(name.len()) <= LONGEST_GUESSED)
+            .take(MOST_GUESSED)
             .map(|n| (strsim::jaro_winkler(n, name), n))
             .filter(|(likeness, _)| *likeness > 0.8)
             .max_by(|one, other| one.0.total_cmp(&other.0));

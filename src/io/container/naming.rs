@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::bail;
 use crate::{Fault, FaultKind, STDIN};
 
+/// Nothing that any system opens has a longer path, in bytes.
+pub const LONGEST_PATH: usize = if cfg!(unix) { 4096 } else { 1 << 15 };
+
 /// The file that a path means and the array that it names after a `#`: a path that exists as it stands
 /// is that file. One that could be read in two ways is refused: a file put beside a container must
 /// not take the place of what is in it.
@@ -15,7 +18,9 @@ use crate::{Fault, FaultKind, STDIN};
 /// If the path could mean two things, or names an array in no text.
 pub fn split(path: &Path) -> Result<(PathBuf, Option<String>), Fault> {
     let text = path.as_os_str().as_encoded_bytes();
-    let hashes = (0..text.len()).rev().filter(|&at| text[at] == b'#');
+    // What is longer than the path of a file is the name of an array at most, and every place costs a question.
+    let hashes = (0..text.len().min(LONGEST_PATH)).rev();
+    let hashes = hashes.filter(|&at| text[at] == b'#');
     let files = hashes.filter_map(|at| Some((PathBuf::from(prefix(path.as_os_str(), at)?), at)));
     let mut files = files.filter(|(file, _)| fs::symlink_metadata(file).is_ok());
     let itself = fs::symlink_metadata(path).is_ok();

@@ -263,6 +263,11 @@ impl Parser<'_> {
             "its shape contains something that is not a number"
         );
         let (number, after) = self.rest.split_at(digits);
+        // Python takes 016 for a mistake, because it once meant 14.
+        ensure!(
+            !number.starts_with('0') || number.bytes().all(|digit| digit == b'0'),
+            "its shape has a number with leading zeros"
+        );
         // Python 2 wrote long integers as 5L.
         self.rest = after.strip_prefix('L').unwrap_or(after);
         let number = number.parse();
@@ -306,6 +311,9 @@ mod tests {
             "{'descr': '<f4'}",
             "{'descr': '<f4', 'fortran_order': False, 'shape': (3), }",
             "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (03,), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (016, 16), }",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (016L, 16L), }",
             "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x",
             "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,), }",
             "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",

@@ -268,31 +268,34 @@ impl Report {
         } else {
             format!("{}, which share this arithmetic", listed(&units))
         };
-        let rest = match (others, same) {
+        let which = match found.left {
+            0 => "in the catalogue for these operands",
+            _ => "that were examined",
+        };
+        let mut rest = match (others, same) {
+            (0, _) if found.left > 0 => "no other arithmetic was examined".to_owned(),
             (0, _) => "the catalogue has no other arithmetic for these operands".to_owned(),
-            (1, 0) => format!(
-                "the 1 other arithmetic in the catalogue for these operands differs on {looked}"
-            ),
-            (n, 0) => format!(
-                "all {n} other arithmetics in the catalogue for these operands differ somewhere among {looked}"
-            ),
+            (1, 0) => format!("the 1 other arithmetic {which} differs on {looked}"),
+            (n, 0) => format!("all {n} other arithmetics {which} differ somewhere among {looked}"),
             (n, _) => {
-                let rest =
-                    match n - same {
-                        0 => "no other arithmetic in the catalogue for these operands differs"
-                            .to_owned(),
-                        1 => "1 other arithmetic in the catalogue for these operands differs"
-                            .to_owned(),
-                        n => format!(
-                            "{n} other arithmetics in the catalogue for these operands differ"
-                        ),
-                    };
+                let rest = match n - same {
+                    0 => format!("no other arithmetic {which} differs"),
+                    1 => format!("1 other arithmetic {which} differs"),
+                    n => format!("{n} other arithmetics {which} differ"),
+                };
                 format!(
                     "{} give them, too, on {looked}; {rest}",
                     named(&found.same, rule)
                 )
             }
         };
+        if found.left > 0 {
+            rest += &format!(
+                "; {} more {} left, because one element takes them longer than half of the replay",
+                grouped(found.left),
+                if found.left == 1 { "was" } else { "were" }
+            );
+        }
         let fact = Fact::new("ambiguity", format!("Same bits from {whose}; {rest}."));
         Some(fact.caution_if(!alone || same > 0))
     }

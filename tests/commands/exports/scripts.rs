@@ -200,3 +200,69 @@ fn pushes_pass_only_with_products_that_replay() {
         &["the repository has refs/replace/*"],
     );
 }
+
+/// Trees in trees of a few kilobytes have millions of files, and tags of tags have no end.
+#[test]
+fn pushes_that_unpack_without_end_are_refused_unopened() {
+    if Command::new("git").arg("--version").output().is_err() {
+        println!("SKIPPED: no git was found, so no push was tried");
+        return;
+    }
+    let folder = example();
+    let sh = |script: &str| {
+        let mut command = folder.shell("sh");
+        command.args(["-ec", script]);
+        for name in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"] {
+            command.env_remove(name);
+        }
+        for (name, value) in [
+            ("GIT_AUTHOR_NAME", "x"),
+            ("GIT_AUTHOR_EMAIL", "x@example.org"),
+            ("GIT_COMMITTER_NAME", "x"),
+            ("GIT_COMMITTER_EMAIL", "x@example.org"),
+        ] {
+            command.env(name, value);
+        }
+        command.env("TCVERIFY", env!("CARGO_BIN_EXE_tcverify"));
+        folder.run(&mut command)
+    };
+    sh("git init -q --bare target.git && git init -q .").expect(0);
+    for name in ["gate.sh", "pre-receive"] {
+        std::fs::copy(script(name), folder.path("target.git/hooks").join(name)).unwrap();
+    }
+    // Ten times ten times ... a file of a kilobyte, nine folders deep, and a chain of a hundred folders.
+    sh("blob=$(head -c 1024 /dev/zero | git hash-object -w --stdin)
+        wide=$(printf '100644 blob %s\\tx\\n' $blob | git mktree)
+        deep=$wide
+        for _ in 1 2 3 4 5 6 7 8 9; do
+            wide=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $wide $i; done | git mktree)
+        done
+        for _ in $(seq 100); do deep=$(printf '040000 tree %s\\td\\n' $deep | git mktree); done
+        git tag wide $(git commit-tree -m x $wide)
+        git tag deep $(git commit-tree -m x $deep)
+        git tag -m x t0 wide
+        for i in $(seq 9); do git tag -m x t$i t$((i - 1)); done")
+    .expect(0);
+    let started = std::time::Instant::now();
+    for (limits, tag, word) in [
+        ("", "wide", "has more than 100000 files and folders"),
+        (
+            "TCVERIFY_PUSH_FILES=50",
+            "wide",
+            "has more than 50 files and folders",
+        ),
+        ("TCVERIFY_PUSH_BYTES=5000", "wide", "more than 5000 bytes"),
+        ("", "deep", "folders in more than 64 folders"),
+        ("", "t9", "more than 8 tags lead to its commit"),
+        (
+            "TCVERIFY_PUSH_SECONDS=0.001",
+            "deep",
+            "not judged within 0.001 s",
+        ),
+    ] {
+        sh(&format!("{limits} git push -q target.git {tag}"))
+            .expect(1)
+            .mentions(&[word]);
+    }
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}

@@ -132,6 +132,8 @@ fn kind(normalised: &str) -> Kind {
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let wanted = normalised(name);
     let most = if kind(&wanted) == Kind::Word { 2 } else { 1 };
+    // What is much longer than every name is near to none, and comparing takes as long as it is.
+    let known = known.filter(|other| name.len() <= other.len() + 8);
     let same_kind = known.filter(|other| kind(&normalised(other)) == kind(&wanted));
     // Distances first, then the catalogue's order: ties are deterministic.
     let distances = same_kind.map(|other| {

@@ -41,7 +41,7 @@ impl GatheredOperands {
 
     /// Their product. C is of its size, but may be a part of a larger tensor.
     pub fn problem<'a>(&'a self, c: Option<Planes<'a>>) -> Problem<'a> {
-        let product = Problem::new(self.a.planes(), self.b.planes(), None);
+        let product = Problem::with_any_k(self.a.planes(), self.b.planes(), None);
         let product = product.expect("parts of operands that fit");
         Problem { c, ..product }
     }
