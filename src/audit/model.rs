@@ -82,10 +82,12 @@ impl AuditModel {
             AuditModel::Product(by) => Rule::Product(Box::new(ProductRule {
                 model: report::Model::of(&by.model.choice(), by.model.file()),
                 chosen: None,
-                schedule: by
-                    .schedule
-                    .as_ref()
-                    .map(|_| Scheduled::plainly(&by.scheduling.schedule)),
+                schedule: by.schedule.as_ref().map(|_| {
+                    let scheduling = &by.scheduling;
+                    let values = scheduling.factors();
+                    Scheduled::of(&scheduling.schedule, &scheduling.given, &values)
+                        .from_file(scheduling.file.as_ref())
+                }),
                 product: by.product.clone(),
             })),
             AuditModel::Operation(by) => Rule::Operation(Box::new(by.rule(about))),

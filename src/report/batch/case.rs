@@ -109,6 +109,9 @@ pub struct Summary {
     pub sentence: String,
     pub model: String,
     pub product: String,
+    /// What is done beside multiplying: `plus C, plus a bias, then relu, alpha 0.5`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub added: String,
     /// What would give a result that differs: the first of its causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<SummedCause>,
@@ -168,6 +171,7 @@ impl BatchCase {
                 sentence: view.sentence.clone(),
                 model,
                 product: view.about[1].clone(),
+                added: view.added.clone(),
                 cause: report.causes.first().map(|cause| SummedCause {
                     kind: cause.kind.clone(),
                     sentence: cause.sentence.clone(),

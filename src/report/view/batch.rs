@@ -221,7 +221,10 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
         word: word.to_owned(),
         qualified: qualified.to_owned(),
         said: case.sentence().to_owned(),
-        by: case.model().to_owned(),
+        by: match summary.map_or("", |summary| summary.added.as_str()) {
+            "" => case.model().to_owned(),
+            added => format!("{}; {added}", case.model()),
+        },
         class: match case.model() {
             "" => "tcverify".to_owned(),
             model => format!("tcverify.{model}"),

@@ -34,6 +34,8 @@ pub struct View {
     pub about: Vec<String>,
     /// How the rule is known, in a word.
     pub evidence: String,
+    /// What is done to a product beside multiplying: C, a bias, an activation, factors; empty if nothing is.
+    pub added: String,
     pub causes: Vec<Cause>,
     /// What was tried, if none of it gives the result.
     pub tried: Option<String>,

@@ -64,6 +64,7 @@ impl Report {
                 None => sentence,
             },
             about: vec![by, about],
+            added: self.added(),
             evidence: evidence.to_string(),
             causes: differences::causes(&self.causes),
             tried: differences::nothing(&self.tried, &self.untried, result),
@@ -118,7 +119,13 @@ impl Report {
         match &self.rule {
             Rule::Product(rule) => [
                 rule.model.line(produced.conversion.as_ref()),
-                rule.product.line(self.inputs.contains_key(&Role::C)),
+                match self.epilogue().as_str() {
+                    "" => rule.product.line(self.inputs.contains_key(&Role::C)),
+                    epilogue => {
+                        let product = rule.product.line(self.inputs.contains_key(&Role::C));
+                        format!("{product}, {epilogue}")
+                    }
+                },
             ],
             Rule::Operation(rule) => {
                 let shape = shape_text(&produced.shape);
@@ -127,6 +134,40 @@ impl Report {
                 [rule.line(produced.format), about]
             }
         }
+    }
+
+    /// `plus C, plus a bias, then relu, alpha 0.5`
+    pub(in crate::report) fn added(&self) -> String {
+        let c = self
+            .inputs
+            .contains_key(&Role::C)
+            .then(|| "plus C".to_owned());
+        let parts = c.into_iter().chain([self.epilogue()]);
+        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    }
+
+    /// The same without C.
+    fn epilogue(&self) -> String {
+        let bias = self.inputs.contains_key(&Role::Bias);
+        let mut parts: Vec<String> = bias.then(|| "plus a bias".to_owned()).into_iter().collect();
+        let schedule = self.rule.product().and_then(|rule| rule.schedule.as_ref());
+        if let Some(schedule) = schedule {
+            let function = schedule.spec.epilogue.function.map(serde_json::to_value);
+            let function = function.and_then(|word| Some(word.ok()?.as_str()?.to_owned()));
+            parts.extend(function.map(|function| format!("then {function}")));
+            let factors = schedule.factors.iter().flat_map(|factors| {
+                [
+                    ("alpha", Some(&factors.alpha)),
+                    ("beta", Some(&factors.beta)),
+                    ("scale of D", factors.scale_result.as_ref()),
+                ]
+            });
+            let given = factors.filter_map(|(name, factor)| Some((name, factor?)));
+            let given = given.filter(|(_, factor)| factor.value != "1");
+            parts.extend(given.map(|(name, factor)| format!("{name} {}", factor.value)));
+        }
+        parts.join(", ")
     }
 
     /// `d.npy = a.npy * b.npy + c.npy`; of an operation its result.
