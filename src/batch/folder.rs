@@ -9,7 +9,7 @@ use super::case::{Case, Object, Read, case, is_operation, names, text, validate}
 use super::document::{BatchError, json, text_of};
 use super::lookup::Lookup;
 use crate::emu::Catalogue;
-use crate::io::{printable, subfolders};
+use crate::io::{escaped_path, printable, subfolders};
 
 /// Fields of a `case.json` that describe where a case comes from and decide nothing.
 const DESCRIPTIVE: [&str; 13] = [
@@ -42,8 +42,16 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
         let few = lookup.admit_number(cases.len() + refused.len() + 1);
         few.map_err(BatchError::document(&file))?;
         own.push(file.clone());
-        match one(&folder, &file, path, lookup) {
-            Ok(Some(case)) => cases.push(case),
+        let admitted = lookup.admit_file(&file);
+        admitted.map_err(BatchError::document(&file))?;
+        match one(&folder, &file, lookup) {
+            Ok(Some(case)) => {
+                let admitted = case.admitted(lookup.policy(), path);
+                cases.push(admitted.map_err(|error| BatchError::Case {
+                    place: escaped_path(&file),
+                    error,
+                })?);
+            }
             Ok(None) => no_products.push(name_of(&folder)),
             Err(reason) => refused.push((name_of(&folder), format!("case.json: {reason}"))),
         }
@@ -68,15 +76,12 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
 }
 
 /// The case of a folder; none if it multiplies nothing.
-fn one(folder: &Path, file: &Path, root: &Path, lookup: &Lookup) -> Result<Option<Case>, String> {
-    lookup.admit_file(file)?;
+fn one(folder: &Path, file: &Path, lookup: &Lookup) -> Result<Option<Case>, String> {
     let Object(fields) = text_of(file).and_then(|file| json(&file))?;
     if multiplies_nothing(&fields) {
         return Ok(None);
     }
-    let case = captured_case(fields, folder, lookup)?;
-    let admitted = case.admitted(lookup.policy(), root);
-    admitted.map(Some).map_err(|error| error.to_string())
+    captured_case(fields, folder, lookup).map(Some)
 }
 
 fn name_of(folder: &Path) -> String {
