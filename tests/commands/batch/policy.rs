@@ -97,11 +97,6 @@ fn each_way_to_weaken_a_check_is_refused() {
             schedules(json!({"factors": true})),
         ),
         (
-            json!({"activation": "relu"}),
-            "activation",
-            schedules(json!({"activations": true})),
-        ),
-        (
             json!({"max_mismatches": 1001}),
             "max_mismatches",
             json!({"limits": {"mismatches": 1001}}),

@@ -96,7 +96,7 @@ fn an_unknown_architecture_has_a_nearest() {
     }
     // Another number is another GPU.
     for name in ["h1000", "rtx4091", "NVIDIA L21"] {
-        let run = Folder::new().tcverify(["archs", name]);
+        let run = Folder::new().words(["archs", name]);
         assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
         run.refuses(&["give a GPU's target instead: sm_90", "gfx942"]);
     }
