@@ -328,4 +328,13 @@ fn the_report_does_not_depend_on_threads() {
         .tcverify("batch cases.json --json - --threads 5")
         .expect(0);
     assert_eq!(one.stdout, five.stdout);
+    // The number of cases is said once, and what is not listed is counted.
+    let text = folder.tcverify("batch cases.json").expect(0).stdout;
+    assert_eq!(text.matches("40 cases").count(), 1, "{text}");
+    assert!(text.contains(" more cases (--verbose)"), "{text}");
+    let plain = |i: usize| json!({"name": format!("case {i}")});
+    manifest(&folder, usual(), (0..40).map(plain).collect());
+    let text = folder.tcverify("batch cases.json").expect(0).stdout;
+    assert!(text.contains("--verbose lists all 40 cases"), "{text}");
+    assert!(!text.contains("more cases"), "{text}");
 }
