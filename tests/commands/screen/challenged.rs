@@ -29,28 +29,40 @@ fn every_product_is_answered() {
     let path = folder.path("challenge.json");
     let (challenge, id) = Suite::read(&path).unwrap();
     let all = challenge.products.len();
+    let read = || {
+        let read = Results::read(&folder.path("r.json"), &challenge, id);
+        read.unwrap().0
+    };
+    answer(&folder, "n", "");
+    let right = read();
     answer(
         &folder,
         "n",
-        "--inject product:bit=13,stuck=1,k=3,lane=5,sm=5",
+        "--inject adder:bit=12,stuck=flip,one-in=50,sm=3",
     );
     judge(&folder, "challenge.json", "").expect(1);
-    let (whole, _) = Results::read(&folder.path("r.json"), &challenge, id).unwrap();
+    let wrong = read();
     let signer = Signer::read(&folder.path("one.pem")).unwrap();
-    let keep = |kept: &dyn Fn(&str) -> bool| {
+    let keep = |whole: &Results, kept: &dyn Fn(&str) -> bool| {
         let mut some = whole.clone();
         some.runs.retain(|ran| kept(&ran.product));
-        some.failures.retain(|failure| kept(&failure.product));
+        some.failures.retain(|answer| kept(&answer.product));
+        some.halves = None;
         folder.write("r.json", some.signed(Some(&signer)).unwrap());
     };
     let library = |name: &str| {
         let mut products = challenge.products.iter();
         products.any(|p| p.name == name && p.route == Route::Library)
     };
-    // One of a route that places nothing on the SM with the fault.
+    // The one that its fault does not reach.
+    let answers = |of: &Results, name: &str| {
+        let answers = of.failures.iter().filter(|answer| answer.product == name);
+        answers.map(|answer| answer.d_sha256).collect::<Vec<_>>()
+    };
     let mut products = challenge.products.iter();
-    let one = products.find(|p| p.route == Route::Library).unwrap();
-    keep(&|name| name == one.name);
+    let one = products.find(|p| answers(&right, &p.name) == answers(&wrong, &p.name));
+    let one = one.expect("a product without a wrong D");
+    keep(&wrong, &|name| name == one.name);
     let run = judge(
         &folder,
         "challenge.json",
@@ -64,7 +76,7 @@ fn every_product_is_answered() {
     assert_eq!(fleet.gpus[0].answered, [1, all]);
     assert_eq!(fleet.gpus[0].condition.word(), "incomplete");
     // All of a library's: only the operator may ask for no more.
-    keep(&library);
+    keep(&right, &library);
     let run = judge(&folder, "challenge.json", "").expect(1);
     assert!(run.stdout.contains("'--route instruction'"), "{run:#?}");
     let run = judge(&folder, "challenge.json", "--route library --json f.json").expect(0);
