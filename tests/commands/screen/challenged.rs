@@ -22,7 +22,7 @@ const KEYS: [(&str, &str, &str); 2] = [
 /// Results do not choose what they are judged by: a faulty GPU that answers one product is not clean.
 #[test]
 fn every_product_is_answered() {
-    use tcverify::screen::{Level, Results, Route};
+    use tcverify::screen::{Results, Route};
     use tcverify::sign::Signer;
     let folder = keys();
     challenged(&folder, "n", "8430af44c2b90c8d");
@@ -90,7 +90,6 @@ fn every_product_is_answered() {
     );
     judge(&folder, "challenge.json", "--route instruction").expect(1);
     // The same of a suite.
-    let level = Level::Quick.word();
     let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
     folder.tcverify(run).expect(0);
     let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
@@ -103,7 +102,7 @@ fn every_product_is_answered() {
         suite.products.len() - 1,
         suite.products.len()
     );
-    assert!(run.stdout.contains(&missed), "{level}: {run:#?}");
+    assert!(run.stdout.contains(&missed), "{run:#?}");
 }
 
 /// A folder with a suite and two keys.
