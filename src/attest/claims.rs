@@ -17,10 +17,12 @@ pub enum Standing {
     Identical,
     /// Except NaN or zeros that the request accepts.
     Accepted,
-    /// By a model that is not the catalogue's.
+    /// By a model, a schedule or a variant that is somebody's file.
     Claimed,
     /// By a model that was chosen because it gives D.
     Chosen,
+    /// By factors or a schedule that leave products out, so that operands do not matter.
+    WithoutProducts,
     /// Of a part of D.
     InPart,
     Different,
@@ -32,6 +34,7 @@ impl Standing {
         match verdict {
             Verdict::Different => Standing::Different,
             Verdict::IdenticalInPart => Standing::InPart,
+            Verdict::Identical if rule.leaves_out() => Standing::WithoutProducts,
             Verdict::Identical if rule.is_chosen() => Standing::Chosen,
             Verdict::Identical if rule.evidence() == Evidence::Claimed => Standing::Claimed,
             Verdict::Identical if accepted => Standing::Accepted,
@@ -44,7 +47,14 @@ impl Standing {
             Outcome::Elements { comparison, .. } => comparison.accepted > 0,
             Outcome::Digest { .. } => false,
         };
-        Standing::of(report.verdict, &report.rule, accepted)
+        let standing = Standing::of(report.verdict, &report.rule, accepted);
+        // With this factor of scores 0, queries and keys do not matter.
+        let request = report.request.as_ref();
+        let scale = request.and_then(|fields| fields.get("softmax_scale")?.as_f64());
+        match (report.verdict, scale) {
+            (Verdict::Identical, Some(0.0)) => Standing::WithoutProducts,
+            _ => standing,
+        }
     }
 
     /// The test's name and result, and the property that was verified: none of a D that differs.
@@ -66,6 +76,11 @@ impl Standing {
                 "tcverify:identical-by-chosen-model",
                 Warned,
                 Some("TCVERIFY_IDENTICAL_BY_CHOSEN_MODEL"),
+            ),
+            Standing::WithoutProducts => (
+                "tcverify:identical-without-products",
+                Warned,
+                Some("TCVERIFY_IDENTICAL_WITHOUT_PRODUCTS"),
             ),
             Standing::InPart => (
                 "tcverify:identical-in-part",

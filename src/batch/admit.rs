@@ -84,7 +84,11 @@ impl AdmissionPolicy {
     /// What is refused, and what the policy allows instead.
     pub fn admit_prepared(&self, prepared: &dyn Subject) -> Result<(), CheckError> {
         let rule = prepared.rule();
-        let evidence = rule.evidence();
+        // Whether a schedule file may judge is a rule of its own.
+        let evidence = match &rule {
+            Rule::Product(rule) => rule.model.evidence,
+            Rule::Operation(rule) => rule.evidence,
+        };
         let (field, least, work) = match &rule {
             Rule::Product(_) => ("arch", self.models.evidence, "a"),
             Rule::Operation(_) => ("operation", self.operations.evidence, "operation"),
@@ -324,7 +328,15 @@ impl AdmissionPolicy {
                 "allows no factors, because they can cancel the effect of operands",
             );
         }
+        if changed.activation.is_some() && !self.schedules.activations {
+            return refused(
+                "activation",
+                "allows no activation (`schedules.activations`), because beside a large bias it can cancel the effect \
+                 of operands",
+            );
+        }
         let rest = crate::emu::schedule::Overrides {
+            activation: None,
             alpha: None,
             beta: None,
             scale_result: None,

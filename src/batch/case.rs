@@ -7,6 +7,7 @@ use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::document::BatchError;
 use super::lookup::Lookup;
 use super::policy::AdmissionPolicy;
 use crate::check::{Check, CheckError, Expected, RequestFields};
@@ -180,9 +181,25 @@ pub struct Read {
     pub coverage: Option<Coverage>,
     /// Folders of cases that multiply nothing, which are skipped.
     pub no_products: Vec<String>,
+    /// Folders whose `case.json` is no usable case, each with what is wrong. They have no verdict.
+    pub refused: Vec<(String, String)>,
 }
 
 impl Read {
+    /// The same, where every case is needed.
+    ///
+    /// # Errors
+    /// What is wrong with the first that is refused.
+    pub fn whole(self) -> Result<Read, BatchError> {
+        match self.refused.first() {
+            Some((name, reason)) => Err(BatchError::Other(format!(
+                "case {}: {reason}",
+                printable(name)
+            ))),
+            None => Ok(self),
+        }
+    }
+
     /// Which of the cases are products.
     pub fn products(&self) -> Vec<bool> {
         self.cases.iter().map(Case::is_product).collect()

@@ -33,36 +33,36 @@ const NO_PRODUCTS: [&str; 2] = ["pacr", "unpacr"];
 
 /// A folder of folders with a `case.json`, in the order of their names.
 pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
-    let allowed = |file: &Path| {
-        let admitted = lookup.admit_file(file);
-        admitted.map_err(BatchError::document(file))
-    };
     let mut cases = Vec::new();
     let mut own = Vec::new();
     let mut no_products = Vec::new();
+    let mut refused: Vec<(String, String)> = Vec::new();
     for folder in subfolders(path).map_err(BatchError::File)? {
         let file = folder.join("case.json");
-        allowed(&file)?;
-        let few = lookup.admit_number(cases.len() + 1);
+        let few = lookup.admit_number(cases.len() + refused.len() + 1);
         few.map_err(BatchError::document(&file))?;
         own.push(file.clone());
-        let fail = BatchError::document(&file);
-        let Object(fields) = text_of(&file).and_then(|file| json(&file)).map_err(fail)?;
-        if multiplies_nothing(&fields) {
-            no_products.push(name_of(&folder));
-            continue;
+        let admitted = lookup.admit_file(&file);
+        admitted.map_err(BatchError::document(&file))?;
+        match one(&folder, &file, lookup) {
+            Ok(Some(case)) => {
+                let admitted = case.admitted(lookup.policy(), path);
+                cases.push(admitted.map_err(|error| BatchError::Case {
+                    place: escaped_path(&file),
+                    error,
+                })?);
+            }
+            Ok(None) => no_products.push(name_of(&folder)),
+            Err(reason) => refused.push((name_of(&folder), format!("case.json: {reason}"))),
         }
-        let case = captured_case(fields, &folder, &file, lookup)?;
-        let admitted = case.admitted(lookup.policy(), path);
-        cases.push(admitted.map_err(|error| BatchError::Case {
-            place: escaped_path(&file),
-            error,
-        })?);
     }
     let listing = path.join("index.json");
-    allowed(&listing)?;
+    let allowed = lookup.admit_file(&listing);
+    allowed.map_err(BatchError::document(&listing))?;
     if listing.exists() {
+        let refused = refused.iter().map(|(name, _)| name);
         let names = cases.iter().map(|case| &case.name).chain(&no_products);
+        let names = names.chain(refused);
         index(&listing, names.map(String::as_str).collect())?;
         own.push(listing);
     }
@@ -71,7 +71,17 @@ pub(super) fn read(path: &Path, lookup: &Lookup) -> Result<Read, BatchError> {
         own,
         coverage: None,
         no_products,
+        refused,
     })
+}
+
+/// The case of a folder; none if it multiplies nothing.
+fn one(folder: &Path, file: &Path, lookup: &Lookup) -> Result<Option<Case>, String> {
+    let Object(fields) = text_of(file).and_then(|file| json(&file))?;
+    if multiplies_nothing(&fields) {
+        return Ok(None);
+    }
+    captured_case(fields, folder, lookup).map(Some)
 }
 
 fn name_of(folder: &Path) -> String {
@@ -92,24 +102,16 @@ fn multiplies_nothing(fields: &BTreeMap<String, Value>) -> bool {
 fn captured_case(
     mut fields: BTreeMap<String, Value>,
     folder: &Path,
-    file: &Path,
     lookup: &Lookup,
-) -> Result<Case, BatchError> {
-    let fail = BatchError::document(file);
+) -> Result<Case, String> {
     let k = match fields.remove("k") {
         None => None,
-        Some(k) => Some(
-            k.as_u64()
-                .ok_or_else(|| fail("field \"k\": expected a number".into()))?,
-        ),
+        Some(k) => Some(k.as_u64().ok_or("field \"k\": expected a number")?),
     };
-    let fields = captured(fields, folder).map_err(&fail)?;
-    validate(&fields, &[names(is_operation(&fields))]).map_err(&fail)?;
+    let fields = captured(fields, folder)?;
+    validate(&fields, &[names(is_operation(&fields))])?;
     let case = case(name_of(folder), fields, folder, lookup);
-    let case = case.map_err(|error| BatchError::Case {
-        place: escaped_path(file),
-        error,
-    })?;
+    let case = case.map_err(|error| error.to_string())?;
     Ok(Case { k, ..case })
 }
 

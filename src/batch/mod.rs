@@ -28,10 +28,10 @@ use lookup::Lookup;
 use crate::io::Outputs;
 
 /// The cases of a manifest, or of a folder of case folders, and the files that name them. Under a policy no
-/// file is read that it does not allow, and no case is returned.
+/// file is read that it does not allow, and no such case is returned.
 ///
 /// # Errors
-/// What is wrong, in which file, case and field. Nothing has been judged then.
+/// What is wrong, in which file, case and field. Nothing has been judged then. A folder refuses single cases.
 pub fn read(path: &Path, policy: Option<&AdmissionPolicy>) -> Result<Read, BatchError> {
     let lookup = Lookup::new(policy, root(path));
     let read = if path.is_dir() {
@@ -43,9 +43,10 @@ pub fn read(path: &Path, policy: Option<&AdmissionPolicy>) -> Result<Read, Batch
             own: vec![path.to_owned()],
             coverage,
             no_products: Vec::new(),
+            refused: Vec::new(),
         }
     };
-    if read.cases.is_empty() {
+    if read.cases.is_empty() && read.refused.is_empty() {
         let missed = read.coverage.as_ref().map_or(0, |coverage| coverage.seen);
         let reason = match missed {
             0 => "has no cases".into(),

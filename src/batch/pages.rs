@@ -61,7 +61,7 @@ impl Pages {
     pub fn finish(self, batch: &Batch) -> Result<(), FileError> {
         let page = |place: usize| {
             let judged = batch.cases[place].verdict != CaseVerdict::Unjudged;
-            judged.then(|| file_name(place, batch.cases.len()))
+            judged.then(|| file_name(place, self.names.len()))
         };
         self.index.commit(|out| batch.view(&page).html(out))
     }

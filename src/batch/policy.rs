@@ -172,6 +172,8 @@ pub struct ScheduleRule {
     /// Whether a case may set `alpha`, `beta` and `scale_result`. With `alpha` 0 a D of zeros is right. cuBLAS with C
     /// needs `beta`.
     pub factors: bool,
+    /// Whether a case may name an `activation`. With ReLU and a bias of -3e38 a D of zeros is right.
+    pub activations: bool,
     /// Whether a schedule may leave products out of D, as a known defect of cuBLAS does.
     pub omissions: bool,
 }
@@ -183,6 +185,7 @@ impl Default for ScheduleRule {
             names: None,
             changes: true,
             factors: false,
+            activations: false,
             omissions: false,
         }
     }

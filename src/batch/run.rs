@@ -82,12 +82,13 @@ impl Drop for Share<'_> {
 }
 
 /// Judges all cases, in any order, returns them in their own order, and frees each request. Files are opened and hashed
-/// once. The policy that the cases were read under has limits of work and time, too.
+/// once. The policy that the cases were read under has limits of work and time, too. Refused cases follow the others,
+/// without a verdict.
 ///
 /// # Errors
 /// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
 pub fn run(
-    cases: Vec<Case>,
+    (cases, refused): (Vec<Case>, Vec<(String, String)>),
     state: &State,
     files: &Files,
     policy: Option<&AdmissionPolicy>,
@@ -97,7 +98,10 @@ pub fn run(
     let deadline = Deadline::current().or(Deadline::after(policy.and_then(AdmissionPolicy::time)));
     let run =
         deadline.within(|| run_within(deadline, cases, state, files, (policy, pages), progress));
-    run.map_err(no_threads)?
+    let mut cases = run.map_err(no_threads)??;
+    let refused = refused.into_iter();
+    cases.extend(refused.map(|(name, reason)| BatchCase::unjudged(&name, reason)));
+    Ok(Batch::of(cases))
 }
 
 fn no_threads(error: impl std::fmt::Display) -> BatchError {
@@ -111,7 +115,7 @@ fn run_within(
     files: &Files,
     (policy, pages): (Option<&AdmissionPolicy>, Option<&Pages>),
     progress: &dyn Progress,
-) -> Result<Batch, BatchError> {
+) -> Result<Vec<BatchCase>, BatchError> {
     let store = Arc::new(Store::default());
     let terms = Terms {
         store: &store,
@@ -179,7 +183,7 @@ fn run_within(
     let done: Option<Vec<BatchCase>> = done.collect();
     let lost =
         || BatchError::Other("a case was lost; this is a bug in tcverify, please report it".into());
-    done.map(Batch::of).ok_or_else(lost)
+    done.ok_or_else(lost)
 }
 
 /// Bytes of the files of a case; generated cases count as large.

@@ -278,6 +278,7 @@ impl Prepared {
         let span = self.model.arithmetic.step.span();
         let omitted = kernel.omitted(self.problem().k, span);
         let scheduled = Scheduled::of(schedule, given, &self.values).omitting(omitted);
+        let scheduled = scheduled.from_file(self.scheduling.file.as_ref());
         Some(scheduled.with_kernel(self.scheduling.kernel_description()))
     }
 

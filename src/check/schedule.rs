@@ -9,9 +9,9 @@ use super::product::{Check, Operands, ScheduleRequest, ScheduleSource};
 use super::reader::Reader;
 use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Problem};
-use crate::io::{FileError, printable, read_document};
+use crate::io::{FileError, printable, read_document, sha256};
 use crate::num::Format;
-use crate::report::{KernelDescription, Scheduled};
+use crate::report::{KernelDescription, ModelFile, Scheduled};
 
 /// A schedule with what the request changes of it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Scheduling {
     pub schedule: Schedule,
     /// Constants that the request gave, and the field and value that did.
     pub given: BTreeMap<String, String>,
+    /// The file that it was read from, if it is none of the tool's.
+    pub file: Option<ModelFile>,
     alpha: Option<u32>,
     beta: Option<u32>,
     scale_result: Option<u32>,
@@ -55,6 +57,7 @@ impl Scheduling {
             alpha: overrides.alpha.map(|alpha| alpha.0),
             beta: overrides.beta.map(|beta| beta.0),
             scale_result: overrides.scale_result.map(|scale| scale.0),
+            file: None,
             kernel: None,
         })
     }
@@ -73,7 +76,14 @@ impl ScheduleRequest {
         let schedule = match &self.from {
             ScheduleSource::Plain => preset("plain")?,
             ScheduleSource::Preset(name) => preset(name)?,
-            ScheduleSource::File(path) => read(path).map_err(CheckError::file("schedule_file"))?,
+            ScheduleSource::File(path) => {
+                let (schedule, file) = read(path).map_err(CheckError::file("schedule_file"))?;
+                let scheduling = Scheduling::changed(schedule.claimed(), &self.overrides)?;
+                return Ok(Scheduling {
+                    file: Some(file),
+                    ..scheduling
+                });
+            }
             ScheduleSource::Kernel(kernel) => {
                 let field = kernel.source.field();
                 let reason =
@@ -187,7 +197,8 @@ impl Scheduling {
 
     /// As a report has it, without what arrays decide.
     pub fn described(&self) -> Scheduled {
-        Scheduled::of(&self.schedule, &self.given, &self.factors())
+        let scheduled = Scheduled::of(&self.schedule, &self.given, &self.factors());
+        scheduled.from_file(self.file.as_ref())
     }
 
     /// Whether there is a kernel around the instruction at all.
@@ -251,7 +262,13 @@ impl Scheduling {
     }
 }
 
-/// Reads a schedule file.
-pub fn read(path: &Path) -> Result<Schedule, FileError> {
-    Ok(read_document(path, "schedule", Schedule::from_json)?.0)
+/// Reads a schedule file, as it describes itself.
+pub fn read(path: &Path) -> Result<(Schedule, ModelFile), FileError> {
+    let (schedule, text) = read_document(path, "schedule", Schedule::from_json)?;
+    let file = ModelFile {
+        path: path.display().to_string(),
+        sha256: sha256(text),
+        says: schedule.evidence,
+    };
+    Ok((schedule, file))
 }

@@ -92,6 +92,7 @@ impl BatchArgs {
             own,
             coverage,
             no_products,
+            refused,
         } = read;
         if !no_products.is_empty() {
             let names: Vec<_> = no_products.iter().map(|name| printable(name)).collect();
@@ -116,7 +117,16 @@ impl BatchArgs {
         drop((outputs, own));
         let files = self.memory.files_under(terms);
         let bar = Bar::new();
-        let run = || batch::run(cases, &state, &files, terms, pages.as_ref(), &bar);
+        let run = || {
+            batch::run(
+                (cases, refused),
+                &state,
+                &files,
+                terms,
+                pages.as_ref(),
+                &bar,
+            )
+        };
         let mut batch = deadline.within(run)??;
         batch.policy = named.map(|(policy, path)| policy.described(path));
         if let Some(coverage) = coverage {

@@ -9,16 +9,17 @@ use clap::Args;
 use super::probe::default_accumulator;
 use super::show;
 use super::values::{accumulator_format, operand_format};
-use crate::emu::Catalogue;
+use crate::emu::{Catalogue, Evidence};
 use crate::io::escaped_path;
 use crate::num::Format;
 use crate::probe::features::{Feature, FeatureTable, features};
 use crate::probe::{Suite, folder, replay};
+use crate::report::view::grouped;
 
-/// Measure the numerical features that papers tabulate
+/// Table the numerical features that papers measure, of models or of a machine's answers
 ///
-/// The named models, or a machine whose answers are in a file, answer the probes of 'tcverify probe'.
-/// Nothing is read from the models' constants. Rows follow Fasi et al., Numerical Behavior of NVIDIA
+/// The named models, which are tcverify's and no GPUs, or a machine whose answers are in a file, answer the probes of
+/// 'tcverify probe'. Nothing is read from the models' constants. Rows follow Fasi et al., Numerical Behavior of NVIDIA
 /// Tensor Cores (conclusions 1 to 6), and Table III of the Ten-Four paper.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -64,6 +65,8 @@ pub struct Features {
 /// A machine or model, and its features.
 struct Column {
     name: String,
+    /// How the model is known that answered; none of a file.
+    model: Option<Evidence>,
     features: Vec<Feature>,
 }
 
@@ -100,6 +103,7 @@ impl Features {
                 let (answers, _) = folder::read_answers(&suite, &paths[1])?;
                 columns.push(Column {
                     name: escaped_path(&paths[1]),
+                    model: None,
                     features: features(&suite, &answers),
                 });
                 suite
@@ -127,12 +131,17 @@ impl Features {
             let answers = replay::answers(&choice.arithmetic, &suite.cases);
             columns.push(Column {
                 name: format!("{} {}", choice.architecture.name, choice.instruction.name),
+                model: Some(choice.rule.evidence),
                 features: features(&suite, &answers),
             });
         }
-        let named = columns
-            .iter()
-            .map(|column| (column.name.as_str(), column.features.as_slice()));
+        let named = columns.iter().map(|column| {
+            (
+                column.name.as_str(),
+                column.model,
+                column.features.as_slice(),
+            )
+        });
         let table = FeatureTable::of(&suite, named);
         show::either(self.json, &table, |out| text(&suite, &columns, out))
     }
@@ -162,9 +171,19 @@ fn text(suite: &Suite, columns: &[Column], out: &mut dyn Write) -> io::Result<()
         }
         writeln!(out)?;
     }
+    let probes = grouped(suite.cases.len() as u64);
     writeln!(
         out,
-        "\nMeasured with {} probes; '-' marks what these formats cannot show.",
-        suite.cases.len()
-    )
+        "\nAnswers to {probes} probes; '-' marks what these formats cannot show."
+    )?;
+    let names = columns.iter().map(|column| column.name.chars().count());
+    let wide = names.max().unwrap_or(0);
+    for column in columns {
+        let whose = match column.model {
+            Some(evidence) => format!("tcverify's model, not a GPU ({evidence})"),
+            None => "a file of answers".to_owned(),
+        };
+        writeln!(out, "  {:<wide$}  {whose}", column.name)?;
+    }
+    Ok(())
 }

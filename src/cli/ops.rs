@@ -50,9 +50,11 @@ impl Ops {
             Some(path) => {
                 let text = read_text(path, "variant", MAX_DOCUMENT)?;
                 let read = Variant::from_json(&text).map_err(anyhow::Error::msg);
-                Some(read.with_context(|| {
+                let read = read.with_context(|| {
                     format!("{} is not a usable variant file", escaped_path(path))
-                })?)
+                })?;
+                // Its own words, or what they are worth.
+                Some(if self.raw { read } else { read.claimed() })
             }
             None => None,
         };

@@ -46,6 +46,9 @@ pub struct Schedules {
 impl Schedules {
     pub fn run(self) -> Result<()> {
         let own = self.file.as_deref().map(read).transpose()?;
+        let file = own.as_ref().map(|(_, file)| file.clone());
+        // Its own words, or what they are worth.
+        let own = own.map(|(own, _)| if self.raw { own } else { own.claimed() });
         let chosen: Vec<&Schedule> = match (&own, &self.name) {
             (Some(own), _) => vec![own],
             (None, Some(name)) => vec![Schedule::preset(name)?],
@@ -56,7 +59,8 @@ impl Schedules {
             show::print(|out| write_pretty(chosen[0], out))?;
             return Ok(());
         }
-        let rows = chosen.iter().map(|schedule| Scheduled::plainly(schedule));
+        let plainly = |schedule: &&Schedule| Scheduled::plainly(schedule).from_file(file.as_ref());
+        let rows = chosen.iter().map(plainly);
         show::either(self.json, &rows.collect::<Vec<_>>(), |out| {
             for schedule in &chosen {
                 if one {

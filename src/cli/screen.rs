@@ -17,7 +17,7 @@ use crate::check::RequestFields;
 use crate::emu::step::Reload;
 use crate::io::{Outputs, escaped_path, printable};
 use crate::screen::{
-    Coverage, Injection, Kind, Level, Library, Results, Route, Simulated, Suite, judge, make,
+    Coverage, Injection, Kind, Level, Library, Results, Route, Simulated, Suite, judge_route, make,
     measure, order, prometheus, simulate, unit,
 };
 use crate::words::Word;
@@ -182,6 +182,10 @@ pub struct Judge {
     #[arg(long, value_name = "FLEET.xml")]
     junit: Option<PathBuf>,
 
+    /// The only products that the GPUs had to run, where only one of the two programs ran; by default all of the suite
+    #[arg(long, value_name = "ROUTE", value_parser = word::<Route>())]
+    route: Option<Route>,
+
     #[command(flatten)]
     trust: Trust,
 
@@ -327,7 +331,7 @@ impl Judge {
             hashed.push((name.clone(), sha256));
             all.push((name, results));
         }
-        let fleet = judge(&suite, id, all, &keys)?;
+        let fleet = judge_route((&suite, id), all, &keys, self.route)?;
         let view = fleet.view();
         if let Some(output) = metrics {
             output.commit(|out| prometheus(&fleet, out))?;

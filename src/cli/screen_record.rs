@@ -52,7 +52,7 @@ impl Record {
             !show::is_stdout(&self.output),
             "-o: operands belong beside the suite: name a file"
         );
-        let read = batch::read(&self.manifest, None)?;
+        let read = batch::read(&self.manifest, None)?.whole()?;
         let mut outputs = Outputs::new();
         batch::protect(&mut outputs, &self.manifest, (&read.cases, &read.own), None);
         let output = outputs.open("the suite", &self.output)?;

@@ -282,7 +282,10 @@ impl BoundOperation {
             Constant {
                 name: constant.name,
                 value: constant.value,
-                evidence: known.evidence,
+                evidence: match self.file {
+                    Some(_) => Evidence::Claimed,
+                    None => known.evidence,
+                },
                 source: known.source.clone(),
                 note: known.note.clone(),
             }

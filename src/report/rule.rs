@@ -125,7 +125,7 @@ pub struct Constant {
     pub note: Option<String>,
 }
 
-/// An architecture file of somebody's.
+/// Somebody's file: of an architecture, a schedule or a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -182,12 +182,38 @@ impl Rule {
         self.product().is_some_and(|rule| rule.chosen.is_some())
     }
 
+    /// Whether it leaves products out of the result.
+    pub fn leaves_out(&self) -> bool {
+        let schedule = self.product().and_then(|rule| rule.schedule.as_ref());
+        schedule.is_some_and(Scheduled::leaves_out)
+    }
+
     /// How it is known.
     pub fn evidence(&self) -> Evidence {
         match self {
-            Rule::Product(rule) => rule.model.evidence,
+            Rule::Product(rule) => match &rule.schedule {
+                // Bits by somebody's order are somebody's, however well the instruction is known.
+                Some(schedule) if schedule.evidence == Evidence::Claimed => Evidence::Claimed,
+                _ => rule.model.evidence,
+            },
             Rule::Operation(rule) => rule.evidence,
         }
+    }
+
+    /// The files that it was read from, by what they describe.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &ModelFile)> {
+        let files = match self {
+            Rule::Product(rule) => {
+                let schedule = rule.schedule.as_ref().and_then(|of| of.file.as_ref());
+                [
+                    ("model file", rule.model.file.as_ref()),
+                    ("schedule file", schedule),
+                ]
+            }
+            Rule::Operation(rule) => [("variant file", rule.file.as_ref()), ("", None)],
+        };
+        let files = files.into_iter();
+        files.filter_map(|(of, file)| Some((of, file?)))
     }
 
     /// Of the model, or of the variant.
@@ -210,7 +236,9 @@ impl Rule {
                 ("rule", unit.map(|of| ("model", of.sha256.as_str())))
             }
         };
-        [(first, self.sha256())].into_iter().chain(second).collect()
+        let files = self.files().map(|(of, file)| (of, file.sha256.as_str()));
+        let own = [(first, self.sha256())].into_iter().chain(second);
+        own.chain(files).collect()
     }
 }
 
@@ -238,7 +266,12 @@ impl Model {
             source: sparse.source.clone(),
             note: sparse.note.clone(),
         }));
-        let constants: Vec<_> = constants.collect();
+        let mut constants: Vec<_> = constants.collect();
+        if file.is_some() {
+            for constant in &mut constants {
+                constant.evidence = Evidence::Claimed;
+            }
+        }
         let known = sparse.map_or(rule.evidence, |sparse| rule.evidence.min(sparse.evidence));
         let keys = constants.iter().flat_map(|constant| &constant.source);
         Model {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::emu::Evidence;
 use crate::emu::schedule::{Schedule, ScheduleSpec, Values};
 use crate::num::{Format, decimal};
+use crate::report::ModelFile;
 
 /// How the kernel chained the instruction, and how that is known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,8 +17,11 @@ pub struct Scheduled {
     pub name: String,
     /// For people.
     pub title: String,
-    /// How the schedule as a whole is known.
+    /// How the schedule as a whole is known; `claimed` for a schedule file.
     pub evidence: Evidence,
+    /// The schedule file; absent for the tool's schedules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ModelFile>,
     /// Restrictions, for people.
     pub notes: Vec<String>,
     /// The schedule in one line, for people.
@@ -113,6 +117,27 @@ impl Scheduled {
         Scheduled { omitted_k, ..self }
     }
 
+    /// The same, read from this file.
+    #[must_use]
+    pub fn from_file(self, file: Option<&ModelFile>) -> Scheduled {
+        Scheduled {
+            file: file.cloned(),
+            ..self
+        }
+    }
+
+    /// Whether a factor or the schedule itself leaves products out of D: with `alpha` 0, all of them.
+    pub fn leaves_out(&self) -> bool {
+        let zero = |factor: &Factor| {
+            let code = u32::from_str_radix(&factor.code, 16);
+            code.is_ok_and(|code| code << 1 == 0)
+        };
+        let factors = self.factors.as_ref();
+        !self.omitted_k.is_empty()
+            || factors
+                .is_some_and(|of| zero(&of.alpha) || of.scale_result.as_ref().is_some_and(zero))
+    }
+
     /// The same, with what a library's text says of its kernel.
     pub fn with_kernel(self, kernel: Option<&KernelDescription>) -> Scheduled {
         Scheduled {
@@ -152,6 +177,7 @@ impl Scheduled {
             name: schedule.name.clone(),
             title: schedule.title.clone(),
             evidence: schedule.evidence,
+            file: None,
             notes: schedule.notes.clone(),
             summary: schedule.spec.summary(),
             spec: schedule.spec.clone(),

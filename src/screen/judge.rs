@@ -12,7 +12,7 @@ use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
 use super::stuck::{self, Broken, Seen, Unit};
-use super::suite::{Placement, Product, Suite};
+use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
 use crate::io::printable;
@@ -31,6 +31,24 @@ pub fn judge(
     all: Vec<(String, Results)>,
     keys: &[PublicKey],
 ) -> Result<Fleet, ScreenError> {
+    judge_route((suite, id), all, keys, None)
+}
+
+/// The same, where GPUs have to run the products of one route alone: by the operator's word, never by the results'.
+///
+/// # Errors
+/// As [`judge`]; or if the suite has no product of that route.
+pub fn judge_route(
+    (suite, id): (&Suite, Hash),
+    all: Vec<(String, Results)>,
+    keys: &[PublicKey],
+    route: Option<Route>,
+) -> Result<Fleet, ScreenError> {
+    if let Some(route) = route
+        && suite.products.iter().all(|product| product.route != route)
+    {
+        return Err(format!("the suite has no products of the route {}", route.word()).into());
+    }
     once_each(&all)?;
     let opened = suite
         .challenge
@@ -51,6 +69,7 @@ pub fn judge(
     let (all, suite) = (read, opened.as_ref().unwrap_or(suite));
     let mut judgement = Judgement {
         suite,
+        route,
         ready: HashMap::new(),
         others: HashMap::new(),
         known: Vec::new(),
@@ -74,6 +93,7 @@ pub fn judge(
         arch: suite.arch.clone(),
         level: suite.level.word().into(),
         products: suite.products.len(),
+        route,
         gpus,
     })
 }
@@ -119,6 +139,8 @@ pub(super) struct Ready {
 /// What the judgement of all GPUs shares.
 pub(super) struct Judgement<'a> {
     pub suite: &'a Suite,
+    /// The only products that have to be run, if not all.
+    pub route: Option<Route>,
     pub ready: HashMap<String, Ready>,
     /// By product and wrong D, the name of another computation that gives it: searched for once.
     pub others: HashMap<(String, Hash), Option<String>>,
@@ -224,6 +246,7 @@ impl Judgement<'_> {
             results: path,
             condition,
             said: sentence,
+            answered: self.answered(&results),
             compared: results.compared(),
             wrong_results: results.wrong(),
             products_wrong,
@@ -341,15 +364,24 @@ impl Judgement<'_> {
         stuck::broken(&units.into_values().collect::<Vec<_>>())
     }
 
+    /// The products that a GPU has to run. Results do not choose them.
+    fn asked(&self) -> impl Iterator<Item = &Product> {
+        let asked = |p: &&Product| self.route.is_none_or(|route| p.route == route);
+        self.suite.products.iter().filter(asked)
+    }
+
+    /// How many of them it ran, and how many they are.
+    fn answered(&self, results: &Results) -> [usize; 2] {
+        let ran = self.asked().filter(|p| results.ran(&p.name).is_some());
+        [ran.count(), self.asked().count()]
+    }
+
     fn right(&self, results: &Results) -> (Condition, String) {
         let ran = |p: &&Product| results.ran(&p.name).is_some();
         let products = || self.suite.products.iter();
-        // Instructions are one program's, libraries another's: what it ran nothing of is not its part.
-        let routes: Vec<_> = products().filter(ran).map(|p| p.route).collect();
-        let mine = products().filter(|p| routes.contains(&p.route));
-        let missing: Vec<_> = mine.filter(|p| !ran(p)).map(|p| &*p.name).collect();
+        let missing: Vec<_> = self.asked().filter(|p| !ran(p)).collect();
         let mut left_out = results.left_out.iter();
-        let why = left_out.find(|(name, _)| missing.contains(&&**name));
+        let why = left_out.find(|(name, _)| missing.iter().any(|p| p.name == *name));
         let why = why.map_or(String::new(), |(_, why)| format!(": {}", printable(why)));
         let compared = results.compared();
         let (all, run) = (self.suite.products.len(), products().filter(ran).count());
@@ -371,12 +403,26 @@ impl Judgement<'_> {
         match missing.len() {
             0 if least.is_some_and(|least| least < has) => (Condition::Incomplete, sentence),
             0 => (Condition::Clean, sentence + &seldom(compared)),
-            n => (
-                Condition::Incomplete,
-                format!(
-                    "{sentence}; {n} products that this program should compute were not run{why}"
-                ),
-            ),
+            n => {
+                let [_, asked] = self.answered(results);
+                // One program issues instructions, another calls libraries.
+                let only = missing[0].route;
+                let whole = self.route.is_none()
+                    && missing.iter().all(|p| p.route == only)
+                    && products().filter(|p| p.route == only).count() == n;
+                let hint = match (whole, only) {
+                    (true, Route::Library) => {
+                        ", all of a library's ('--route instruction' asks for the others alone)"
+                    }
+                    (true, Route::Instruction) => {
+                        ", all of instructions ('--route library' asks for the others alone)"
+                    }
+                    (false, _) => "",
+                };
+                let sentence =
+                    format!("{sentence}; {n} of {asked} products were not run{hint}{why}");
+                (Condition::Incomplete, sentence)
+            }
         }
     }
 }

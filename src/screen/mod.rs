@@ -42,7 +42,7 @@ pub use coverage::{Coverage, Found, measure, unit};
 pub use families::{FAMILIES, Family, Level};
 pub use fault::{Fault, Place, Stuck};
 pub use fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
-pub use judge::judge;
+pub use judge::{judge, judge_route};
 pub use kinds::Kind;
 pub use library::{Library, order};
 pub use make::make;

@@ -14,6 +14,7 @@ use crate::io::tree::Hash;
 use crate::io::{Fault, MappedFile, escaped_path, printable};
 use crate::num::Format;
 use crate::role::Role;
+use crate::words::words;
 
 /// Value of the `schema` field.
 pub const SUITE: &str = "tcverify.screen-suite/1";
@@ -58,15 +59,14 @@ pub struct Suite {
     pub folder: PathBuf,
 }
 
-/// The engine that computes a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Route {
-    /// A program that issues the instruction itself, one chain over K.
-    Instruction,
-    /// A library, in the order of its kernel.
-    Library,
+words! {
+    /// The engine that computes a product.
+    pub enum Route {
+        /// A program that issues the instruction itself, one chain over K
+        Instruction = "instruction",
+        /// A library, in the order of its kernel
+        Library = "library",
+    }
 }
 
 /// Where a product is computed.

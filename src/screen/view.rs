@@ -3,7 +3,7 @@
 use super::challenge::Whose;
 use super::fleet::{Condition, Fleet, Gpu, Wrong};
 use crate::io::printable;
-use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, grouped};
+use crate::report::view::{Card, Case, Fact, Picture, Section, Tone, View, grouped, of};
 use crate::words::Word;
 
 impl Fleet {
@@ -29,6 +29,10 @@ impl Fleet {
             Fact::new("suite", suite),
             Fact::new("trusted", self.trusted()),
         ];
+        if let Some(route) = self.route {
+            let only = format!("only products of the route {} had to be run", route.word());
+            facts.push(Fact::caution("asked", only));
+        }
         let simulated = self.gpus.iter().filter(|gpu| gpu.device.simulated).count();
         if simulated > 0 {
             facts.push(Fact::caution(
@@ -152,6 +156,10 @@ fn card(gpu: &Gpu) -> Card {
     let mut facts = vec![
         Fact::new("device", format!("{}{uuid}", device.name)),
         Fact::detail("architecture", &device.architecture),
+        Fact::detail(
+            "answered",
+            of(gpu.answered[0] as u64, gpu.answered[1] as u64),
+        ),
         Fact::detail(
             "compared",
             format!("{} results, {} wrong", gpu.compared, gpu.wrong_results),

@@ -256,7 +256,10 @@ fn blocks_of_k_decide_bits() {
         ));
         return;
     };
-    let read = batch::read(&PathBuf::from(vectors).join(TENSTORRENT), None).expect("cases");
+    let read = batch::read(&PathBuf::from(vectors).join(TENSTORRENT), None)
+        .expect("cases")
+        .whole()
+        .expect("all usable");
     assert_eq!(read.no_products.len(), 13);
     let (mut kernels, mut wrong) = (0, [0; 4]);
     for case in read.cases {

@@ -298,7 +298,9 @@ fn a_table_of_models_and_of_answers() {
     let run = folder
         .tcverify("features --arch v100 --arch t4 --dtype fp16")
         .expect(0);
-    assert!(run.stdout.contains("volta mma"), "{run:#?}");
+    let whose = "volta mma   tcverify's model, not a GPU (captured)";
+    assert!(run.stdout.contains(whose), "{run:#?}");
+    assert!(!run.stdout.contains("Measured"), "{run:#?}");
     assert!(
         run.stdout.contains("fraction bits of alignment"),
         "{run:#?}"
@@ -309,6 +311,8 @@ fn a_table_of_models_and_of_answers() {
         .expect(0);
     let json = run.json();
     assert_eq!(json["schema"], "tcverify.features/1");
+    assert_eq!(json["machines"][0]["model"], Value::Null);
+    assert_eq!(json["machines"][1]["model"], "captured");
     assert_eq!(
         json["machines"][0]["features"],
         json["machines"][1]["features"]

@@ -226,6 +226,16 @@ impl Variant {
         constants
     }
 
+    /// The same as somebody's file has it: its evidence is a claim, whatever it says of itself.
+    #[must_use]
+    pub fn claimed(mut self) -> Variant {
+        self.evidence = Evidence::Claimed;
+        for known in self.known_by.values_mut() {
+            known.evidence = Evidence::Claimed;
+        }
+        self
+    }
+
     /// How a constant is known: by its own entry, by that of a group it is in, or by the one for all.
     pub fn known_by(&self, constant: &str) -> Option<&KnownBy> {
         known_by(&self.known_by, constant)

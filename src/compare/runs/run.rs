@@ -29,7 +29,7 @@ impl CompareRuns {
     /// No output may overwrite what it reads.
     pub fn protect(&self, outputs: &mut Outputs) -> Result<(), BatchError> {
         for path in &self.runs {
-            let read = batch::read(path, self.policy.as_ref())?;
+            let read = batch::read(path, self.policy.as_ref())?.whole()?;
             batch::protect(outputs, path, (&read.cases, &read.own), None);
         }
         Ok(())
@@ -91,7 +91,7 @@ impl CompareRuns {
 
     fn read(&self, side: usize, digests: &mut Digests) -> Result<Run, RunsError> {
         let path = &self.runs[side];
-        let read = batch::read(path, self.policy.as_ref())?;
+        let read = batch::read(path, self.policy.as_ref())?.whole()?;
         let mut steps = Vec::with_capacity(read.cases.len());
         for case in read.cases {
             let place = format!("{}: case {:?}", path.display(), case.name);

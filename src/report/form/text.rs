@@ -370,12 +370,13 @@ impl Page<'_> {
             }
         }
         if many {
-            let hidden = view.cases.len() - shown.len().min(most);
-            let text = format!(
-                "and {} more cases (--verbose); {}",
-                grouped(hidden as u64),
-                view.sentence
-            );
+            // Of none is shown what the headline does not say.
+            let listed = shown.len().min(most);
+            let hidden = grouped((view.cases.len() - listed) as u64);
+            let text = match listed {
+                0 => format!("--verbose lists all {hidden} cases"),
+                _ => format!("{hidden} more cases (--verbose)"),
+            };
             self.row("", QUIET, &text)?;
         }
         Ok(())

@@ -16,7 +16,20 @@ impl Rule {
     /// How it is known, in words.
     pub fn evidence_in_words(&self) -> String {
         match self {
-            Rule::Product(rule) => rule.model.evidence_in_words(),
+            Rule::Product(rule) => {
+                let claimed = |of: &&Scheduled| of.evidence == Evidence::Claimed;
+                match rule.schedule.as_ref().filter(claimed) {
+                    Some(order) if rule.model.file.is_none() => {
+                        format!("the order of the sums is {}", order.evidence_in_words())
+                    }
+                    Some(order) => format!(
+                        "{}; the order of the sums, too, is {}",
+                        rule.model.evidence_in_words(),
+                        order.evidence_in_words()
+                    ),
+                    None => rule.model.evidence_in_words(),
+                }
+            }
             Rule::Operation(rule) => {
                 let proven = "published results of real GPUs would refute it";
                 evidence_of_rule(rule.evidence, rule.file.as_ref(), proven)
@@ -64,6 +77,7 @@ impl VariantRule {
             evidence_fact(self.evidence, evidence).and(self.notes.clone()),
         ];
         let mut digests = vec![Digest::new("rule", &self.sha256)];
+        digests.extend(self.file.iter().map(ModelFile::digest));
         if let Some(unit) = &self.multiplied_by {
             let name = format!(
                 "{} {} ({})",
@@ -140,7 +154,10 @@ impl Model {
             id: "model",
             heading: "The model".to_owned(),
             facts,
-            digests: vec![Digest::new("model", &self.sha256)],
+            digests: [Digest::new("model", &self.sha256)]
+                .into_iter()
+                .chain(self.file.iter().map(ModelFile::digest))
+                .collect(),
             constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()
@@ -154,7 +171,21 @@ impl Model {
     }
 }
 
+impl ModelFile {
+    fn digest(&self) -> Digest {
+        Digest::new("file", &self.sha256).about(&self.path)
+    }
+}
+
 impl Scheduled {
+    /// How it is known, in words.
+    fn evidence_in_words(&self) -> String {
+        match &self.file {
+            Some(_) => evidence_of_rule(self.evidence, self.file.as_ref(), ""),
+            None => self.evidence.to_string(),
+        }
+    }
+
     /// How the kernel chained the instruction, and what a library says of it.
     pub fn section(&self) -> Section {
         let name = format!("{}: {}", self.name, self.title);
@@ -170,7 +201,9 @@ impl Scheduled {
             let shown = |factor: &Factor| format!("{} (0x{})", factor.value, factor.code);
             let (alpha, beta) = (&factors.alpha, &factors.beta);
             let text = format!("alpha = {}, beta = {}", shown(alpha), shown(beta));
-            facts.push(if [alpha, beta].iter().any(|factor| factor.value != "1") {
+            facts.push(if self.omitted_k.is_empty() && self.leaves_out() {
+                Fact::caution("factors", text + ": the product does not affect D")
+            } else if [alpha, beta].iter().any(|factor| factor.value != "1") {
                 Fact::new("factors", text)
             } else {
                 Fact::detail("factors", text)
@@ -190,7 +223,7 @@ impl Scheduled {
         };
         let text = format!(
             "{}{given}; a matching D confirms this order, a differing D may have another order",
-            self.evidence
+            self.evidence_in_words()
         );
         facts.push(Fact::caution("order", text));
         facts.extend(self.kernel.iter().flat_map(|kernel| kernel_facts(kernel)));
@@ -198,7 +231,10 @@ impl Scheduled {
             id: "schedule",
             heading: "The kernel's schedule".to_owned(),
             facts,
-            digests: vec![Digest::new("schedule", &self.sha256)],
+            digests: [Digest::new("schedule", &self.sha256)]
+                .into_iter()
+                .chain(self.file.iter().map(ModelFile::digest))
+                .collect(),
             constants: self.constants.iter().map(Constant::from).collect(),
             sources: self.sources.clone().into_iter().collect(),
             ..Section::default()

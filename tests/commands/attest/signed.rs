@@ -66,6 +66,20 @@ fn what_is_less_is_not_called_passed() {
     };
     model["name"] = "mine".into();
     folder.write("mine.json", model.to_string());
+    // Another order under a preset's name, captured by its own word.
+    let raw = folder.tcverify("schedules --raw cutlass-sm80").expect(0);
+    let mut order: Value = raw.json();
+    order["evidence"] = "captured".into();
+    for known in order["known_by"].as_object_mut().unwrap().values_mut() {
+        known["evidence"] = "captured".into();
+    }
+    folder.write("order.json", order.to_string());
+    let by_order = "--arch a100 --dtype fp16 --schedule-file order.json a.npy b.npy d.npy";
+    folder
+        .tcverify(
+            "replay --arch a100 --dtype fp16 --schedule plain --alpha 0 a.npy b.npy -o zeros.npy",
+        )
+        .expect(0);
     let claimed = "--model mine.json --dtype fp16 a.npy b.npy d.npy";
     for (words, code, result, test) in [
         (
@@ -85,6 +99,18 @@ fn what_is_less_is_not_called_passed() {
             0,
             "WARNED",
             "tcverify:identical-by-claimed-model",
+        ),
+        (
+            by_order.to_owned(),
+            0,
+            "WARNED",
+            "tcverify:identical-by-claimed-model",
+        ),
+        (
+            format!("{PRODUCT} --alpha 0 zeros.npy"),
+            0,
+            "WARNED",
+            "tcverify:identical-without-products",
         ),
         (
             "--arch auto --dtype fp16 a.npy b.npy d.npy".to_owned(),
@@ -110,16 +136,89 @@ fn what_is_less_is_not_called_passed() {
         };
         assert_eq!(said["predicate"][list], json!([test]), "{words}");
         assert!(said["predicate"].get("passedTests").is_none());
-        let d = if result == "FAILED" {
-            "bad.npy"
-        } else {
-            "d.npy"
-        };
+        let d = ["zeros.npy", "bad.npy"]
+            .into_iter()
+            .find(|d| words.contains(d));
+        let d = d.unwrap_or("d.npy");
         let run = verify(&folder, d).expect(1);
         run.mentions(&["att.json: does not attest this", result, test]);
         let code = if result == "WARNED" { 0 } else { 1 };
         verify(&folder, &format!("{d} --accept warned")).expect(code);
     }
+}
+
+/// What a file says of its own evidence is repeated as its word, in every form, and its digest is signed.
+#[test]
+fn a_files_own_evidence_is_a_claim() {
+    let folder = folder();
+    let raw = folder.tcverify("schedules --raw cutlass-sm80").expect(0);
+    let mut order: Value = raw.json();
+    let own = order["spec"].clone();
+    order["spec"]["tile_k"] = 16.into();
+    assert_ne!(order["spec"], own);
+    order["evidence"] = "captured".into();
+    let known = order["known_by"].as_object_mut().unwrap();
+    let mut one = known.values().next().unwrap().clone();
+    one["evidence"] = "captured".into();
+    known.insert("tile_k".into(), one);
+    for known in known.values_mut() {
+        known["evidence"] = "captured".into();
+    }
+    folder.write("order.json", order.to_string());
+    let words = format!("{PRODUCT} --schedule-file order.json");
+    folder
+        .tcverify(&format!("replay {words} -o e.npy"))
+        .expect(0);
+    let run = format!(
+        "check {words} e.npy --attest att.json --attest-key 0.pem --json r.json --markdown r.md --junit r.xml --html r.html"
+    );
+    let run = folder.tcverify(&run).expect(0);
+    let report: Value = serde_json::from_slice(&folder.read("r.json")).unwrap();
+    let schedule = &report["rule"]["schedule"];
+    assert_eq!(schedule["evidence"], "claimed");
+    assert_eq!(schedule["file"]["path"], "order.json");
+    assert_eq!(schedule["file"]["says"], "captured");
+    let sha256 = schedule["file"]["sha256"].as_str().unwrap();
+    let constants = schedule["constants"].as_array().unwrap();
+    assert!(!constants.is_empty());
+    assert!(
+        constants.iter().all(|one| one["evidence"] == "claimed"),
+        "{constants:?}"
+    );
+    let says = "claimed: from order.json, not the catalogue; the file itself says captured";
+    let forms = ["r.md", "r.html", "r.xml"].map(|name| text(&folder, name));
+    for form in forms.iter().chain([&run.stdout]) {
+        let plain = form.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(plain.contains(says), "{plain}");
+    }
+    assert!(forms.iter().all(|form| form.contains(sha256)));
+    let brief = folder
+        .tcverify(&format!("check {words} e.npy --brief"))
+        .expect(0);
+    assert!(brief.stdout.contains("(claimed)"), "{brief:?}");
+    let said = statement(&folder);
+    assert_eq!(said["predicate"]["result"], "WARNED");
+    let files = said["predicate"]["configuration"].as_array().unwrap();
+    let of = |name: &str| files.iter().find(|file| file["name"] == name).unwrap();
+    assert_eq!(of("schedule file")["digest"]["sha256"], sha256);
+    // As the commands show it that describe schedules.
+    let shown = folder.tcverify("schedules --file order.json").expect(0);
+    assert!(!shown.stdout.contains("captured"), "{shown:?}");
+    assert!(shown.stdout.contains("claimed"), "{shown:?}");
+    // A preset keeps its evidence.
+    let words = words.replace("--schedule-file order.json", "--schedule cutlass-sm80");
+    folder
+        .tcverify(&format!("replay {words} -o p.npy"))
+        .expect(0);
+    let preset = folder
+        .tcverify(&format!("check {words} p.npy --json -"))
+        .expect(0)
+        .json();
+    assert_ne!(preset["rule"]["schedule"]["evidence"], "claimed");
+}
+
+fn text(folder: &crate::support::Folder, name: &str) -> String {
+    String::from_utf8(folder.read(name)).unwrap()
 }
 
 /// A zero of the other sign, which somebody accepted.

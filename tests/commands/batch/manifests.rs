@@ -243,9 +243,40 @@ fn folders_of_cases() {
     let mut unknown = about(32);
     unknown["gpus"] = 8.into();
     write(unknown);
-    folder
-        .tcverify("batch all")
-        .refuses(&["one/case.json", "\"gpus\""]);
+    let alone = folder.tcverify("batch all").expect(2);
+    assert!(
+        alone.stdout.contains("case.json: unknown field \"gpus\""),
+        "{alone:?}"
+    );
+    alone.mentions(&["1 of 1 cases could not be judged"]);
+    // It has no verdict, and takes no other's.
+    std::fs::create_dir(folder.path("all/zero")).unwrap();
+    for name in ["a.npy", "b.npy", "d.npy"] {
+        std::fs::copy(case.join(name), folder.path(&format!("all/zero/{name}"))).unwrap();
+    }
+    folder.write("all/zero/case.json", about(32).to_string());
+    folder.write("all/index.json", r#"[{"case": "one"}, {"case": "zero"}]"#);
+    let run = folder.tcverify("batch all --json - --html pages").expect(2);
+    let cases = run.json()["cases"].clone();
+    let [first, second] = [0, 1].map(|i| (cases[i]["name"].clone(), cases[i]["verdict"].clone()));
+    assert_eq!(first, ("zero".into(), "identical".into()));
+    assert_eq!(second, ("one".into(), "unjudged".into()));
+    let index = String::from_utf8(folder.read("pages/index.html")).unwrap();
+    assert!(index.contains("case-001.html") && !index.contains("case-002.html"));
+    for other in [
+        r#"{"arch": "h100", "arch": "h100"}"#,
+        "{",
+        "[]",
+        r#"{"arch": "h101"}"#,
+        r#"{"k": "32"}"#,
+    ] {
+        folder.write("all/one/case.json", other);
+        let run = folder.tcverify("batch all --json -").expect(2);
+        assert_eq!(run.json()["totals"]["identical"], 1, "{other}: {run:?}");
+        assert_eq!(run.json()["totals"]["unjudged"], 1, "{other}: {run:?}");
+    }
+    std::fs::remove_dir_all(folder.path("all/zero")).unwrap();
+    std::fs::remove_file(folder.path("all/index.json")).unwrap();
 
     // A number of rows, or words, describe the case; a span is the part that is compared.
     let mut rows = about(32);
@@ -278,7 +309,11 @@ fn folders_of_cases() {
     }
     folder.tcverify("batch all").expect(0);
     std::fs::create_dir(folder.path("all/empty")).unwrap();
-    folder.tcverify("batch all").refuses(&["empty/case.json"]);
+    let run = folder.tcverify("batch all").expect(2);
+    assert!(
+        run.stdout.contains("case.json: cannot be opened"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -293,4 +328,13 @@ fn the_report_does_not_depend_on_threads() {
         .tcverify("batch cases.json --json - --threads 5")
         .expect(0);
     assert_eq!(one.stdout, five.stdout);
+    // The number of cases is said once, and what is not listed is counted.
+    let text = folder.tcverify("batch cases.json").expect(0).stdout;
+    assert_eq!(text.matches("40 cases").count(), 1, "{text}");
+    assert!(text.contains(" more cases (--verbose)"), "{text}");
+    let plain = |i: usize| json!({"name": format!("case {i}")});
+    manifest(&folder, usual(), (0..40).map(plain).collect());
+    let text = folder.tcverify("batch cases.json").expect(0).stdout;
+    assert!(text.contains("--verbose lists all 40 cases"), "{text}");
+    assert!(!text.contains("more cases"), "{text}");
 }

@@ -85,8 +85,6 @@ fn an_unknown_architecture_has_a_nearest() {
     for (name, nearest) in [
         ("hoper", "hopper"),
         ("ampère", "ampere"),
-        ("h1000", "H100"),
-        ("rtx4091", "RTX 4090"),
         ("blackwel", "blackwell"),
     ] {
         let run = check(&format!("--arch {name} --dtype fp16"));
@@ -95,5 +93,11 @@ fn an_unknown_architecture_has_a_nearest() {
             &format!("did you mean {nearest:?}?"),
             "tcverify archs",
         ]);
+    }
+    // Another number is another GPU.
+    for name in ["h1000", "rtx4091", "NVIDIA L21"] {
+        let run = Folder::new().words(["archs", name]);
+        assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
+        run.refuses(&["give a GPU's target instead: sm_90", "gfx942"]);
     }
 }

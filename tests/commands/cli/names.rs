@@ -19,7 +19,7 @@ fn suggestions_are_of_the_same_kind() {
     let folder = folder();
     for (name, words) in [
         ("hoper", &["did you mean \"hopper\"?"][..]),
-        ("mi250xx", &["did you mean \"MI250X\"?"]),
+        ("mi250xx", &["give a GPU's target instead: sm_90"]),
         (
             "MI355X",
             &[

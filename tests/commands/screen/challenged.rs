@@ -4,6 +4,7 @@ use tcverify::screen::{Fleet, Suite, Whose};
 
 use super::folder;
 use crate::support::{Folder, Run};
+use tcverify::words::Word;
 
 const KEYS: [(&str, &str, &str); 2] = [
     (
@@ -17,6 +18,92 @@ const KEYS: [(&str, &str, &str); 2] = [
         "MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=",
     ),
 ];
+
+/// Results do not choose what they are judged by: a faulty GPU that answers one product is not clean.
+#[test]
+fn every_product_is_answered() {
+    use tcverify::screen::{Results, Route};
+    use tcverify::sign::Signer;
+    let folder = keys();
+    challenged(&folder, "n", "8430af44c2b90c8d");
+    let path = folder.path("challenge.json");
+    let (challenge, id) = Suite::read(&path).unwrap();
+    let all = challenge.products.len();
+    let read = || {
+        let read = Results::read(&folder.path("r.json"), &challenge, id);
+        read.unwrap().0
+    };
+    answer(&folder, "n", "");
+    let right = read();
+    answer(
+        &folder,
+        "n",
+        "--inject adder:bit=12,stuck=flip,one-in=50,sm=3",
+    );
+    judge(&folder, "challenge.json", "").expect(1);
+    let wrong = read();
+    let signer = Signer::read(&folder.path("one.pem")).unwrap();
+    let keep = |whole: &Results, kept: &dyn Fn(&str) -> bool| {
+        let mut some = whole.clone();
+        some.runs.retain(|ran| kept(&ran.product));
+        some.failures.retain(|answer| kept(&answer.product));
+        some.halves = None;
+        folder.write("r.json", some.signed(Some(&signer)).unwrap());
+    };
+    let library = |name: &str| {
+        let mut products = challenge.products.iter();
+        products.any(|p| p.name == name && p.route == Route::Library)
+    };
+    // The one that its fault does not reach.
+    let answers = |of: &Results, name: &str| {
+        let answers = of.failures.iter().filter(|answer| answer.product == name);
+        answers.map(|answer| answer.d_sha256).collect::<Vec<_>>()
+    };
+    let mut products = challenge.products.iter();
+    let one = products.find(|p| answers(&right, &p.name) == answers(&wrong, &p.name));
+    let one = one.expect("a product without a wrong D");
+    keep(&wrong, &|name| name == one.name);
+    let run = judge(
+        &folder,
+        "challenge.json",
+        "--trust one.pub.pem --json f.json",
+    )
+    .expect(1);
+    assert!(run.stdout.contains("1 incomplete"), "{run:#?}");
+    let missed = format!("{} of {all} products were not run", all - 1);
+    assert!(run.stdout.contains(&missed), "{run:#?}");
+    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    assert_eq!(fleet.gpus[0].answered, [1, all]);
+    assert_eq!(fleet.gpus[0].condition.word(), "incomplete");
+    // All of a library's: only the operator may ask for no more.
+    keep(&right, &library);
+    let run = judge(&folder, "challenge.json", "").expect(1);
+    assert!(run.stdout.contains("'--route instruction'"), "{run:#?}");
+    let run = judge(&folder, "challenge.json", "--route library --json f.json").expect(0);
+    assert!(run.stdout.contains("route library"), "{run:#?}");
+    let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();
+    assert_eq!(fleet.route, Some(Route::Library));
+    let claims = fleet.claims(Vec::new());
+    assert!(
+        claims.properties.is_empty(),
+        "not the whole suite: {claims:?}"
+    );
+    judge(&folder, "challenge.json", "--route instruction").expect(1);
+    // The same of a suite.
+    let run = "screen run suite.json --device simulated --host n --quiet -o r.json";
+    folder.tcverify(run).expect(0);
+    let (suite, id) = Suite::read(&folder.path("suite.json")).unwrap();
+    let (mut some, _) = Results::read(&folder.path("r.json"), &suite, id).unwrap();
+    some.runs.truncate(1);
+    folder.write("r.json", some.signed(None).unwrap());
+    let run = judge(&folder, "suite.json", "").expect(1);
+    let missed = format!(
+        "{} of {} products",
+        suite.products.len() - 1,
+        suite.products.len()
+    );
+    assert!(run.stdout.contains(&missed), "{run:#?}");
+}
 
 /// A folder with a suite and two keys.
 fn keys() -> Folder {

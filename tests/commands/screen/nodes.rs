@@ -93,7 +93,7 @@ fn the_host_part_of_the_cuda_program() {
     };
     std::fs::create_dir(folder.path("results")).unwrap();
     run("suite.json right results/good.json").expect(0);
-    let judge = "screen judge --suite suite.json results";
+    let judge = "screen judge --route instruction --suite suite.json results";
     let clean = folder.tcverify(judge).expect(0);
     assert!(clean.stdout.contains("1 clean"), "{clean:#?}");
     std::fs::remove_file(folder.path("results/good.json")).unwrap();
@@ -135,7 +135,7 @@ fn the_host_part_of_the_cuda_program() {
         ] {
             run(&format!("challenge.json answers answers.json{more}")).expect(0);
             sign(&folder, "answers.json");
-            let judge = "screen judge --suite challenge.json --trust one.pub.pem answers.json";
+            let judge = "screen judge --route instruction --suite challenge.json --trust one.pub.pem answers.json";
             let judged = folder.tcverify(judge).expect(code);
             assert!(judged.stdout.contains(said), "{judged:#?}");
         }
@@ -361,7 +361,7 @@ fn the_module_for_pytorch() {
         tests(&["Answers"]);
         let judge = |results: &str, more: &str| {
             folder.tcverify(&format!(
-                "screen judge --suite challenge.json {results} {more}"
+                "screen judge --route library --suite challenge.json {results} {more}"
             ))
         };
         let judged = judge("answers.json", "--trust one.pub.pem").expect(0);
@@ -376,7 +376,7 @@ fn the_module_for_pytorch() {
         write_results(&folder, Route::Library);
     }
     let judged = folder
-        .tcverify("screen judge --suite suite.json bad.json")
+        .tcverify("screen judge --route library --suite suite.json bad.json")
         .expect(1);
     // One wrong element, each time: a fault, on no SM that is known; never an unknown kernel.
     assert!(judged.stdout.starts_with("FAULTY  1 GPU: "), "{judged:#?}");
@@ -385,7 +385,7 @@ fn the_module_for_pytorch() {
         "{judged:#?}"
     );
     let judged = folder
-        .tcverify("screen judge --suite suite.json good.json")
+        .tcverify("screen judge --route library --suite suite.json good.json")
         .expect(0);
     assert!(judged.stdout.contains("1 clean"), "{judged:#?}");
     let batch = folder.tcverify("batch bad.json.cases").expect(1);

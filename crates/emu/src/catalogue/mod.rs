@@ -2,10 +2,11 @@
 
 mod names;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 pub use names::NotModelled;
-use names::{bare_capability, capability, nearest, normalised, without_form};
+use names::{Maker, OfTarget, Spelled, bare_capability, nearest, normalised};
 
 use super::layout::LayoutKind;
 use super::model::{Architecture, Arithmetic, Instruction, Rule, Sparse};
@@ -40,6 +41,15 @@ const FILES: &[&str] = &[
 #[derive(Debug)]
 pub struct Catalogue {
     architectures: Vec<Architecture>,
+    /// By name as it is looked up, what is called so, each maker's.
+    named: HashMap<String, Vec<(Option<Maker>, Named)>>,
+}
+
+/// What a name stands for: the architecture, or the known GPU, of this place in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Modelled(usize),
+    NotModelled(usize),
 }
 
 /// A rule chosen for a product.
@@ -75,6 +85,8 @@ pub struct UnknownArchitecture {
     pub nearest: Option<String>,
     /// What it is, if it is a GPU that is known but not modelled.
     pub unmodelled: Option<&'static NotModelled>,
+    /// What several makers call so: the titles.
+    pub several: Vec<String>,
 }
 
 impl std::fmt::Display for UnknownArchitecture {
@@ -83,9 +95,17 @@ impl std::fmt::Display for UnknownArchitecture {
             name,
             nearest,
             unmodelled,
+            several,
         } = self;
         if name == "auto" {
             return f.write_str("only 'tcverify check' accepts \"auto\"; name the GPU");
+        }
+        if !several.is_empty() {
+            return write!(
+                f,
+                "{name:?} may be {}: write the maker before it",
+                several.join(" or ")
+            );
         }
         if let Some(NotModelled {
             title,
@@ -117,7 +137,10 @@ impl std::fmt::Display for UnknownArchitecture {
                 let all = "('tcverify archs' lists them)";
                 write!(f, "did you mean {nearest:?}? {all}")
             }
-            None => write!(f, "'tcverify archs' lists the known ones"),
+            None => f.write_str(
+                "give a GPU's target instead: sm_90, which `nvidia-smi --query-gpu=compute_cap --format=csv` prints \
+                 as 9.0, or gfx942, which `rocminfo` prints ('tcverify archs' lists the known ones)",
+            ),
         }
     }
 }
@@ -136,11 +159,13 @@ impl Catalogue {
     /// If a built-in file is malformed, which a test rules out.
     pub fn builtin() -> &'static Catalogue {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-        CATALOGUE.get_or_init(|| Catalogue {
-            architectures: FILES
-                .iter()
-                .map(|text| serde_json::from_str(text).expect("built-in architecture"))
-                .collect(),
+        CATALOGUE.get_or_init(|| {
+            let parse = |text: &&str| serde_json::from_str(text).expect("built-in architecture");
+            let architectures: Vec<Architecture> = FILES.iter().map(parse).collect();
+            Catalogue {
+                named: named(&architectures),
+                architectures,
+            }
         })
     }
 
@@ -156,48 +181,94 @@ impl Catalogue {
         })
     }
 
-    /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`) or GPU; case, spaces,
-    /// dashes and a leading maker ("NVIDIA", "AMD", "Tesla" ...) do not matter, nor the words for memory and form in
-    /// a driver's name of a GPU (`NVIDIA H100 80GB HBM3`).
+    /// The architecture with this name, compute capability (`sm_90`, `9.0`, `(9, 0)`, `compute_90`) or GPU; case,
+    /// spaces, dashes and a leading maker ("NVIDIA", "AMD", "Tesla" ...) do not matter, nor the words for memory and
+    /// form in a driver's name of a GPU (`NVIDIA H100 80GB HBM3`). A maker's GPU is never another maker's.
     ///
     /// # Errors
     /// The nearest known name, if one is near.
     pub fn find(&self, name: &str) -> Result<&Architecture, UnknownArchitecture> {
-        let wanted = normalised(capability(name).as_deref().unwrap_or(name));
-        let names = || {
-            self.architectures
-                .iter()
-                .flat_map(|arch| names_of(arch).map(move |name| (name, arch)))
-        };
-        if let Some((_, arch)) = names().find(|(name, _)| normalised(name) == wanted) {
-            return Ok(arch);
-        }
-        if let Some(bare) = without_form(name)
-            && let Some((_, arch)) = names().find(|(name, _)| normalised(name) == bare)
-        {
-            return Ok(arch);
-        }
-        let mut known = names().map(|(name, _)| name);
-        let nearest = match bare_capability(name) {
-            Some(target) => known.find(|known| **known == target).map(str::to_owned),
-            None => nearest(name, known),
-        };
-        let unmodelled = NotModelled::find(&wanted);
-        Err(UnknownArchitecture {
+        let found = Spelled::all(name).into_iter().find_map(|spelled| {
+            let called = self.named.get(&spelled.bare)?.iter();
+            let mut called: Vec<Named> = called
+                .filter(|(maker, _)| spelled.is(&spelled.bare, *maker))
+                .map(|(_, named)| *named)
+                .collect();
+            called.dedup();
+            (!called.is_empty()).then_some(called)
+        });
+        let unknown = UnknownArchitecture {
             name: name.to_owned(),
-            nearest,
-            unmodelled,
+            nearest: None,
+            unmodelled: None,
+            several: Vec::new(),
+        };
+        Err(match found.as_deref() {
+            Some([Named::Modelled(at)]) => return Ok(&self.architectures[*at]),
+            Some([Named::NotModelled(at)]) => UnknownArchitecture {
+                unmodelled: Some(&NotModelled::all()[*at]),
+                ..unknown
+            },
+            Some(several) => UnknownArchitecture {
+                several: several.iter().map(|one| self.title(*one)).collect(),
+                ..unknown
+            },
+            None => {
+                let names = || self.architectures.iter().flat_map(names_of);
+                UnknownArchitecture {
+                    nearest: match bare_capability(name) {
+                        Some(target) => names().find(|known| **known == target).map(str::to_owned),
+                        None => nearest(name, names()),
+                    },
+                    ..unknown
+                }
+            }
         })
+    }
+
+    fn title(&self, named: Named) -> String {
+        match named {
+            Named::Modelled(at) => self.architectures[at].title.clone(),
+            Named::NotModelled(at) => NotModelled::all()[at].title.clone(),
+        }
     }
 }
 
-/// Whether a name is one of these, as [`Catalogue::find`] compares names.
+/// All names, as they are looked up.
+fn named(architectures: &[Architecture]) -> HashMap<String, Vec<(Option<Maker>, Named)>> {
+    let mut all: HashMap<String, Vec<(Option<Maker>, Named)>> = HashMap::new();
+    let mut add = |name: &str, maker, named| {
+        all.entry(normalised(name))
+            .or_default()
+            .push((maker, named));
+    };
+    for (at, arch) in architectures.iter().enumerate() {
+        for name in names_of(arch) {
+            add(name, Maker::of_title(&arch.title), Named::Modelled(at));
+        }
+    }
+    for (at, known) in NotModelled::all().iter().enumerate() {
+        for name in &known.names {
+            add(name, Maker::of_title(&known.title), Named::NotModelled(at));
+        }
+    }
+    for gpus in OfTarget::all() {
+        let has = |arch: &Architecture| names_of(arch).any(|name| name == gpus.target);
+        let at = architectures.iter().position(has).expect("a known target");
+        for name in &gpus.names {
+            add(name, Maker::of_title(&gpus.maker), Named::Modelled(at));
+        }
+    }
+    all
+}
+
+/// Whether a name is one of these, as [`Catalogue::find`] compares names; or its target is.
 pub fn is_called(name: &str, names: &[String]) -> bool {
-    let wanted = normalised(capability(name).as_deref().unwrap_or(name));
-    let bare = without_form(name);
+    let spelled = Spelled::all(name);
+    let target = OfTarget::of(name);
     names.iter().any(|known| {
-        let known = normalised(known);
-        known == wanted || Some(&known) == bare.as_ref()
+        let bare = normalised(known);
+        target == Some(known) || spelled.iter().any(|name| name.bare == bare)
     })
 }
 
@@ -404,19 +475,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unambiguous() {
-        let mut seen = BTreeSet::new();
-        for arch in Catalogue::builtin().architectures() {
-            for name in names_of(arch) {
-                assert!(
-                    seen.insert(normalised(name)),
-                    "{name} names two architectures"
-                );
-            }
-        }
-        for gpu in NotModelled::all() {
-            for name in &gpu.names {
-                assert!(seen.insert(normalised(name)), "{name} is modelled");
+    fn names_of_one_maker_are_unambiguous() {
+        for (name, called) in &Catalogue::builtin().named {
+            for (at, (maker, _)) in called.iter().enumerate() {
+                let twice = called[..at].iter().any(|(other, _)| other == maker);
+                assert!(!twice, "{name} is listed twice: {called:?}");
             }
         }
     }
@@ -462,6 +525,42 @@ mod tests {
             ("NVIDIA GeForce RTX 4060 Laptop GPU", "ada"),
             ("NVIDIA GeForce RTX 4070 SUPER", "ada"),
             ("NVIDIA RTX 6000 Ada Generation", "ada"),
+            ("NVIDIA RTX 4000 SFF Ada Generation", "ada"),
+            ("NVIDIA L20", "ada"),
+            ("NVIDIA GeForce RTX 4090 D", "ada"),
+            ("4090", "ada"),
+            ("NVIDIA A10G", "ampere"),
+            ("NVIDIA A10-24Q", "ampere"),
+            ("NVIDIA RTX A2000 12GB", "ampere"),
+            ("NVIDIA GeForce RTX 3070 with Max-Q Design", "ampere"),
+            ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", "ampere"),
+            ("NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb+me", "ampere"),
+            ("compute_86", "ampere"),
+            ("compute_90a", "hopper"),
+            ("NVIDIA H20e", "hopper"),
+            ("NVIDIA H20-3e", "hopper"),
+            ("NVIDIA H200 NVL", "hopper"),
+            ("Tesla V100S-PCIE-32GB", "volta"),
+            ("NVIDIA TITAN V", "volta"),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+                "rtx-blackwell",
+            ),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+                "rtx-blackwell",
+            ),
+            ("NVIDIA RTX PRO 4000 Blackwell SFF Edition", "rtx-blackwell"),
+            ("AMD Instinct MI325X", "cdna3"),
+            ("AMD Instinct MI308X OAM", "cdna3"),
+            ("AMD Instinct MI300X VF", "cdna3"),
+            ("gfx942:sramecc+:xnack-", "cdna3"),
+            ("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", "cdna2"),
+            ("AMD Instinct MI250 (MCM) OAM AC MBA", "cdna2"),
+            ("AMD Radeon 780M Graphics", "rdna3"),
+            ("7900 XTX", "rdna3"),
+            ("Tenstorrent p100", "blackhole"),
+            ("p100a", "blackhole"),
         ] {
             let found = Catalogue::builtin().find(name).unwrap();
             assert_eq!(found.name, arch, "{name}");
@@ -471,6 +570,12 @@ mod tests {
         for (name, title) in [
             ("mi350x", "AMD CDNA 4"),
             ("sm_103", "NVIDIA Blackwell Ultra"),
+            ("Tesla P100-PCIE-16GB", "NVIDIA Pascal"),
+            (
+                "NVIDIA GeForce GTX 1660 Ti",
+                "NVIDIA Turing without tensor cores",
+            ),
+            ("NVIDIA B300", "NVIDIA Blackwell Ultra"),
         ] {
             let error = Catalogue::builtin().find(name).unwrap_err();
             let text = error.to_string();
@@ -481,6 +586,12 @@ mod tests {
         }
         let error = Catalogue::builtin().find("rubin").unwrap_err();
         assert_eq!(error.nearest, None);
+        // Two makers have one.
+        let text = Catalogue::builtin().find("P100").unwrap_err().to_string();
+        assert!(
+            text.contains("NVIDIA Pascal (sm_60, sm_61) or Tenstorrent Blackhole"),
+            "{text}"
+        );
         // A word that may make it another GPU.
         for other in [
             "NVIDIA H100 X2",
@@ -489,8 +600,22 @@ mod tests {
             "80GB",
             "(9, 0",
             "9.0.1",
+            // Another maker's, or none's.
+            "AMD H100",
+            "NVIDIA MI300X",
+            "Tesla p150",
+            "Tenstorrent A100",
+            "Radeon RTX 4090",
+            "NVIDIA",
+            "MIG 1g.10gb",
+            "compute_",
+            "gfx942:other+",
+            "NVIDIA L21",
+            "A100 MIGHTY",
         ] {
-            assert!(Catalogue::builtin().find(other).is_err(), "{other}");
+            let error = Catalogue::builtin().find(other).unwrap_err();
+            assert_eq!(error.nearest, None, "{other}");
+            assert!(error.to_string().contains("sm_90"), "{error}");
         }
     }
 

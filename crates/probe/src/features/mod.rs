@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::Suite;
 use super::builder::Tag;
+use crate::emu::Evidence;
 use crate::num::{Class, Format};
 
 /// One row for one machine.
@@ -69,6 +70,8 @@ pub struct FeatureTable {
 pub struct Measured {
     /// The architecture as it was named, or the file of the answers.
     pub name: String,
+    /// Of tcverify's model that answered, how it is known; null for a file of answers.
+    pub model: Option<Evidence>,
     /// By key; null for what these formats cannot show.
     pub features: BTreeMap<&'static str, Option<String>>,
 }
@@ -77,10 +80,11 @@ impl FeatureTable {
     /// Columns by name.
     pub fn of<'a>(
         suite: &Suite,
-        columns: impl Iterator<Item = (&'a str, &'a [Feature])>,
+        columns: impl Iterator<Item = (&'a str, Option<Evidence>, &'a [Feature])>,
     ) -> FeatureTable {
-        let machines = columns.map(|(name, features)| Measured {
+        let machines = columns.map(|(name, model, features)| Measured {
             name: name.to_owned(),
+            model,
             features: features
                 .iter()
                 .map(|feature| {
