@@ -5,7 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::check::Counted;
-use crate::check::{Attention, Judge, Verb};
+use crate::check::{Attention, Verb};
+use crate::compose::Examined;
 use crate::compose::verify::verify;
 use crate::io::Files;
 use crate::io::npy::write_npy;

@@ -1,5 +1,6 @@
 //! Reports as they are, and with something changed. `tests/commands/trust/reports` changes every field.
 
+use crate::compose::Examined;
 use serde_json::json;
 
 use super::*;

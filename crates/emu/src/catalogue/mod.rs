@@ -465,7 +465,6 @@ impl Architecture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn every_file_parses_and_every_constant_has_a_source() {
