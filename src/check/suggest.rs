@@ -10,7 +10,7 @@ use super::source::Source;
 use super::subject::Diagnosed;
 use super::ttnn::TtnnRequest;
 use crate::candidates::Name;
-use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
+use crate::diagnose::{Ask, Case, Diagnosis, Finding, Setting, diagnose};
 use crate::emu::Catalogue;
 use crate::num::Format;
 use crate::report::{Cause, Conclusion};
@@ -22,12 +22,6 @@ impl Prepared {
         let Some(given) = self.d() else {
             return Default::default();
         };
-        if self.model.sparse().is_some() && found.comparison.mismatches > 0 {
-            return Diagnosed {
-                untried: vec!["causes, because A is compressed".into()],
-                ..Diagnosed::default()
-            };
-        }
         let choice = self.choice();
         let scaled = self.check.operands.has_scales();
         let case = Case {
@@ -113,6 +107,19 @@ impl Prepared {
             }
             Ask::WithoutC => {
                 operands.arrays.remove(&Role::C);
+            }
+            Ask::LeftOut(setting) => {
+                let given = &mut check.schedule.overrides;
+                match setting {
+                    Setting::Bias => {
+                        operands.arrays.remove(&Role::Bias);
+                        operands.bias_dtype = None;
+                    }
+                    Setting::Alpha => given.alpha = None,
+                    Setting::Beta => given.beta = None,
+                    Setting::Activation => given.activation = None,
+                    Setting::ScaleResult => given.scale_result = None,
+                }
             }
             Ask::Schedule { preset, overrides } => {
                 check.schedule = ScheduleRequest::preset(preset, overrides);

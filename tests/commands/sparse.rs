@@ -260,7 +260,7 @@ fn another_selection_differs() {
         .expect(1);
     assert!(
         run.stdout
-            .contains("not tried: causes, because A is compressed"),
+            .contains("not decided: causes, because A is compressed"),
         "{}",
         run.stdout
     );

@@ -1,6 +1,6 @@
 //! The view of a report.
 
-use super::phrase::{counted, grouped, listed, some};
+use super::phrase::{counted, grouped, listed, of, some};
 use super::sentences::{all, bare, card, low_bits, proves, sampled};
 use super::{Digest, Fact, Section, Trace, View, differences};
 use crate::emu::{Evidence, shape_text};
@@ -66,7 +66,12 @@ impl Report {
             about: vec![by, about],
             evidence: evidence.to_string(),
             causes: differences::causes(&self.causes),
-            tried: differences::nothing(&self.tried, &self.untried, result),
+            tried: match self.unexplained() {
+                Some(left @ 1..) => self
+                    .comparison()
+                    .map(|c| format!("for {} mismatches", of(left, c.mismatches))),
+                _ => differences::nothing(&self.tried, &self.untried, result),
+            },
             figures,
             differences: self.comparison().and_then(|comparison| {
                 let of = (result, produced.format, shape);
@@ -85,6 +90,7 @@ impl Report {
                     self.verdict,
                     sample.is_some_and(|part| part.seed.is_some()),
                     proven,
+                    self.unexplained() == Some(0),
                 ),
             },
             repeat: self.command.clone(),
@@ -95,6 +101,13 @@ impl Report {
             ],
             ..View::default()
         }
+    }
+
+    /// How many mismatches its causes leave; none if it names none.
+    fn unexplained(&self) -> Option<u64> {
+        let all = self.comparison()?.mismatches;
+        let explained = self.causes.iter().map(|cause| cause.mismatches).sum();
+        (!self.causes.is_empty()).then(|| all.saturating_sub(explained))
     }
 
     /// What sentences call the result.
@@ -281,10 +294,16 @@ impl Report {
                             "{n} other arithmetics in the catalogue for these operands differ"
                         ),
                     };
-                format!(
-                    "{} give them, too, on {looked}; {rest}",
-                    named(&found.same, rule)
-                )
+                let whole = self
+                    .comparison()
+                    .is_some_and(|c| c.elements == found.elements);
+                let alike = match (whole, same) {
+                    (true, 1) => format!("gives them, too ({looked} are all of D)"),
+                    (true, _) => format!("give them, too ({looked} are all of D)"),
+                    (_, 1) => format!("is not told apart: it agrees on {looked}"),
+                    _ => format!("are not told apart: they agree on {looked}"),
+                };
+                format!("{} {alike}; {rest}", named(&found.same, rule))
             }
         };
         let fact = Fact::new("ambiguity", format!("Same bits from {whose}; {rest}."));
