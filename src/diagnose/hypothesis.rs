@@ -94,6 +94,8 @@ pub enum Hypothesis {
     Scales,
     /// Sums were converted to D's format by another policy: NaN or infinity instead of saturation, rounded twice.
     Conversion,
+    /// Results beyond a number are that number.
+    Clipped,
     /// A bias was added after the product had been rounded.
     BiasAfterRounding,
     /// FP32 operands were rounded to TF32 in the other way (`--tf32-input`).

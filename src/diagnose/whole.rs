@@ -35,6 +35,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         &|| moved(case, computing),
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
         &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
+        &|| variation::kernels(case, computing),
         &|| {
             computing.test(narrow::TRIED, || {
                 Ok(narrow::narrow(case, computing, scheduling))

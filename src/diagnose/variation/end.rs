@@ -1,5 +1,6 @@
 //! What becomes of finished sums: other conversions to D's format, and a bias that is added after one.
 
+use super::super::estimate::value;
 use super::super::{Case, Hypothesis};
 use super::Variation;
 use crate::emu::schedule::{BoundSchedule, Values};
@@ -14,10 +15,28 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     let replay = case.replay;
     let format = replay.format();
     let narrow = format.fraction_bits() < Format::Fp32.fraction_bits();
-    if replay.arithmetic.accumulator != Format::Fp32 || format.is_integer() || !narrow {
-        return Ok(Vec::new());
-    }
     let mut all = Vec::new();
+    if replay.problem.selected.is_some() || format.is_integer() {
+        return Ok(all);
+    }
+    all.extend(clipped(case));
+    if replay.arithmetic.accumulator != Format::Fp32 {
+        return Ok(all);
+    }
+    let whole = "results are rounded to whole numbers";
+    let one = Variation::new(case, Hypothesis::Conversion, whole);
+    all.push(one.ending(move |replay, at| {
+        let sums = unrounded(replay, format, at).into_iter();
+        let whole = |code: u64| u64::from(f32::from_bits(code as u32).round_ties_even().to_bits());
+        let stored = |code: u64| match format {
+            Format::Fp32 => code,
+            _ => result_code(Format::Fp32, code, format, Rounding::NearestEven),
+        };
+        sums.map(|code| stored(whole(code))).collect()
+    }));
+    if !narrow {
+        return Ok(all);
+    }
     let mut add = |what: String, convert: Box<dyn Fn(u64) -> u64 + Sync>| {
         let one = Variation::new(case, Hypothesis::Conversion, what);
         all.push(one.ending(move |replay, at| {
@@ -112,6 +131,41 @@ fn overflows(format: Format, add: &mut dyn FnMut(String, Box<dyn Fn(u64) -> u64 
             }),
         );
     }
+}
+
+/// Results that are clipped: all that differ are one number, or it and its negative.
+fn clipped<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let format = case.replay.format();
+    let seen = &case.sample.different;
+    let Some(first) = seen.first().filter(|_| seen.len() >= 4) else {
+        return Vec::new();
+    };
+    let limit = first.given & !format.sign_mask();
+    let number = move |code: u64| value(format, code);
+    let at = number(limit);
+    let all = seen.iter().all(|one| {
+        let [given, expected] = [one.given, one.reproduced].map(number);
+        one.given & !format.sign_mask() == limit && expected.abs() > at && given * expected > 0.0
+    });
+    if !all || limit == 0 || !at.is_finite() {
+        return Vec::new();
+    }
+    let signs: Vec<bool> = seen.iter().map(|one| number(one.given) > 0.0).collect();
+    let [high, low] = [signs.contains(&true), signs.contains(&false)];
+    let what = match (high, low) {
+        (true, true) => format!("results are clipped at -{at} and {at}"),
+        (true, false) => format!("results above {at} are stored as {at}"),
+        _ => format!("results below -{at} are stored as -{at}"),
+    };
+    let one = Variation::new(case, Hypothesis::Clipped, what);
+    vec![one.ending(move |replay, elements| {
+        let clip = |code: u64| match number(code) {
+            x if high && x > at => limit,
+            x if low && x < -at => limit | format.sign_mask(),
+            _ => code,
+        };
+        replay.elements(elements).into_iter().map(clip).collect()
+    })]
 }
 
 /// A subnormal number as zero of its sign.

@@ -222,24 +222,34 @@ pub fn settings(case: &Case, trial: &Trial) -> Vec<Found> {
     listed(case, trial, settings::TRIED, settings::list)
 }
 
-/// The first variation of the other stages that gives D.
+/// The first variation that gives D of the stages with few variations.
 pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
-    let lists: [(&'static str, List); 7] = [
+    let lists: [(&'static str, List); 5] = [
         (end::TRIED, end::list),
         (scales::TRIED, scales::list),
         (operands::TRIED, operands::list),
         (places::TRIED, places::list),
         (zero_points::TRIED, zero_points::list),
+    ];
+    first_listed(case, trial, &lists)
+}
+
+/// The same of the stages with many: those that depend on lengths of slices and tiles.
+pub fn kernels(case: &Case, trial: &Trial) -> Vec<Found> {
+    let lists: [(&'static str, List); 2] = [
         (order::TRIED, order::list),
         (mistakes::TRIED, mistakes::list),
     ];
-    let mut found = Vec::new();
-    for (what, list) in lists {
-        if found.is_empty() {
-            found = listed(case, trial, what, list);
-        }
-    }
-    found
+    first_listed(case, trial, &lists)
+}
+
+fn first_listed(case: &Case, trial: &Trial, lists: &[(&'static str, List)]) -> Vec<Found> {
+    let mut lists = lists.iter();
+    let found = lists.find_map(|(what, list)| {
+        let found = listed(case, trial, what, *list);
+        (!found.is_empty()).then_some(found)
+    });
+    found.unwrap_or_default()
 }
 
 /// Variations that are replays of all of D, and that leave most of it to other faults.

@@ -165,24 +165,24 @@ impl<'a> Operands<'a> {
         type Order = (String, usize, fn(usize) -> usize);
         let orders: [Order; 14] = [
             (
-                "k 0 to 7 and 8 to 15 of every 16 are exchanged".into(),
+                "the k 0 to 7 and 8 to 15 of every 16 are exchanged".into(),
                 16,
                 |k| k ^ 8,
             ),
             ("neighbouring k are exchanged".into(), 2, |k| k ^ 1),
             ("neighbouring pairs of k are exchanged".into(), 4, |k| k ^ 2),
             (
-                "k 0 to 3 and 4 to 7 of every 8 are exchanged".into(),
+                "the k 0 to 3 and 4 to 7 of every 8 are exchanged".into(),
                 8,
                 |k| k ^ 4,
             ),
             (
-                "k 0 to 15 and 16 to 31 of every 32 are exchanged".into(),
+                "the k 0 to 15 and 16 to 31 of every 32 are exchanged".into(),
                 32,
                 |k| k ^ 16,
             ),
             (
-                "k 0 to 31 and 32 to 63 of every 64 are exchanged".into(),
+                "the k 0 to 31 and 32 to 63 of every 64 are exchanged".into(),
                 64,
                 |k| k ^ 32,
             ),

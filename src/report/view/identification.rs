@@ -419,14 +419,19 @@ impl Identified {
 
     /// The best known unit; a chain of multiply-adds is a CPU's as well.
     pub(super) fn unit(&self) -> String {
-        let chain = matches!(self.arithmetic.step, Step::FmaChain(_));
-        match chain {
-            true => format!(
-                "a chain of {} multiply-adds",
-                self.arithmetic.accumulator.name().to_uppercase()
-            ),
-            false => self.best_name().to_string(),
+        let best = self.best_name();
+        if !matches!(self.arithmetic.step, Step::FmaChain(_)) {
+            return best.to_string();
         }
+        let format = self.arithmetic.accumulator.name().to_uppercase();
+        let mut names = self.names.iter();
+        let one = names.all(|name| name.architecture == best.architecture);
+        let by = if one {
+            format!(" ({best})")
+        } else {
+            String::new()
+        };
+        format!("a chain of {format} multiply-adds{by}")
     }
 
     /// What is done to FP32 operands first.

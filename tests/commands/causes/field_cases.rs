@@ -20,7 +20,7 @@ const ANSWERED: [Expected; 13] = [
                 1,
                 "TF32 against FP32: the left multiplies the operands as TF32",
             ),
-            (1, "the right as FP32 (a chain of FP32 multiply-adds)"),
+            (1, "the right as FP32 (a chain of FP32 multiply-adds"),
             (2, "A and B are multiplied as TF32"),
         ],
     ),
