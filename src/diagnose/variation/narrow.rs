@@ -1,11 +1,14 @@
 //! Operands that a unit takes in fewer bits than they have: FP32 as TF32, wide floats as BF16 or FP16; and the reverse,
 //! a product of all their bits.
 
+use std::collections::BTreeMap;
+
 use super::super::schedule::{PLAIN, searched};
-use super::super::trial::{SPENT, Tested, Trial};
+use super::super::trial::{Tested, Trial};
 use super::super::{Ask, Case, Hypothesis};
-use super::{Around, Variation};
+use super::{Around, Read, Variation};
 use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
+use crate::emu::Element;
 use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Values};
 use crate::num::{Format, Rounding, result_code};
 use crate::tensor::{Planes, Tensor};
@@ -55,44 +58,41 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
     let mut tried = Vec::new();
     for (format, way) in to {
         let rounds = tensor_cores.contains(&format) || format == Format::Fp32;
-        let taken = |planes: Planes| {
+        let read = |planes: Planes| {
             let tensor = planes.tensor();
-            if rounds {
-                // The request's own rounding is of another unit.
-                let plain = tensor.with_tf32_rounding(false);
-                let read = plain.as_ref().unwrap_or(tensor).reread(format)?;
-                return match way {
-                    Way::Nearest => read.with_tf32_rounding(true),
-                    Way::Cut => Some(read),
-                };
+            // The request's own rounding is of another unit.
+            let plain = tensor.with_tf32_rounding(false);
+            let read = plain.as_ref().unwrap_or(tensor).reread(format)?;
+            match way {
+                Way::Nearest => read.with_tf32_rounding(true),
+                Way::Cut => Some(read),
             }
-            // Another array is read in the same way only if it lies in the same order.
-            tensor.as_payload()?;
-            Some(rounded(tensor, format))
         };
-        // An array of its own is made only where it is small beside the product.
-        let all = own.problem.a.tensor().len() + own.problem.b.tensor().len();
-        if !rounds && !trial.affords(all as u64) {
-            return Err(SPENT);
-        }
-        let (Some(a), Some(b)) = (taken(own.problem.a), taken(own.problem.b)) else {
-            continue;
+        let arrays = match rounds {
+            // Codes are rounded as they are read.
+            false => None,
+            true => match [own.problem.a, own.problem.b].map(read) {
+                [Some(a), Some(b)] => Some([a, b]),
+                _ => continue,
+            },
         };
         for candidate in units(case, format) {
-            let plain = varied(case, &candidate, way, [&a, &b], None);
+            let plain = varied(case, &candidate, way, arrays.as_ref(), None);
             if plain.fits(case, trial) {
                 return Ok(vec![plain.found(trial)]);
             }
-            tried.push((candidate, way, [a.clone(), b.clone()]));
+            tried.push((candidate, way, arrays.clone()));
         }
     }
-    // Of units with the same steps, schedules are the same.
-    for (candidate, way, [a, b]) in &tried {
-        if candidate.arithmetic.step.span() == 1 {
-            continue;
-        }
-        let zeros = tells_zeros(case.given);
-        let guesses = searched(&own, &candidate.arithmetic, zeros);
+    // Of units with the same steps, schedules are the same. Those of TF32 alone are common.
+    tried.retain(|(candidate, ..)| {
+        tensor_cores.contains(&candidate.arithmetic.a) && candidate.arithmetic.step.span() > 1
+    });
+    let zeros = !tried.is_empty() && tells_zeros(case.given);
+    let mut lists: BTreeMap<usize, Vec<Guess>> = BTreeMap::new();
+    for (candidate, way, arrays) in &tried {
+        let list = lists.entry(candidate.arithmetic.step.span());
+        let guesses = list.or_insert_with(|| searched(&own, &candidate.arithmetic, zeros));
         for guess in guesses.iter().take(SCHEDULES) {
             if own.problem.c.is_some() && guess.spec.addend != AddendAt::Epilogue {
                 continue;
@@ -106,7 +106,7 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
             if fits.is_err() {
                 continue;
             }
-            let one = varied(case, candidate, *way, [a, b], Some(guess));
+            let one = varied(case, candidate, *way, arrays.as_ref(), Some(guess));
             if one.fits(case, trial) {
                 return Ok(vec![one.found(trial)]);
             }
@@ -148,9 +148,15 @@ pub fn models<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
             return all;
         };
         for candidate in units(case, Format::Tf32) {
-            all.push(varied(case, &candidate, Way::Cut, [a, b], None));
+            all.push(varied(
+                case,
+                &candidate,
+                Way::Cut,
+                Some(&[a.clone(), b.clone()]),
+                None,
+            ));
             if let (Some(a), Some(b)) = (a.with_tf32_rounding(true), b.with_tf32_rounding(true)) {
-                all.push(varied(case, &candidate, Way::Nearest, [&a, &b], None));
+                all.push(varied(case, &candidate, Way::Nearest, Some(&[a, b]), None));
             }
         }
     }
@@ -190,7 +196,7 @@ fn varied<'a>(
     case: &Case<'a>,
     candidate: &Candidate,
     way: Way,
-    [a, b]: [&Tensor; 2],
+    arrays: Option<&[Tensor; 2]>,
     guess: Option<&Guess>,
 ) -> Variation<'a> {
     let own = case.replay.arithmetic.a;
@@ -249,9 +255,12 @@ fn varied<'a>(
         (_, Format::Fp32) => Ask::Both(Box::new(asked), Box::new(Ask::Tf32Nearest(false))),
         _ => Ask::Nothing,
     };
-    let one = Variation::new(case, Hypothesis::Precision, what).asking(ask);
+    let mut one = Variation::new(case, Hypothesis::Precision, what).asking(ask);
+    match arrays {
+        Some(arrays) => one.arrays = arrays.clone().map(Some),
+        None => one.read = [0, 1].map(|side| Some(rounded(case, side, format))),
+    }
     Variation {
-        arrays: [Some(a.clone()), Some(b.clone())],
         arithmetic: Some(candidate.arithmetic.clone()),
         convert_to: candidate.convert_to,
         around: match guess {
@@ -262,24 +271,19 @@ fn varied<'a>(
     }
 }
 
-/// The same numbers rounded to nearest even, as an array of the same shape.
-fn rounded(tensor: &Tensor, to: Format) -> Tensor {
-    let from = tensor.format();
-    let width = from.bytes();
-    let from = if from.ignored_bits() > 0 {
-        Format::Fp32
-    } else {
-        from
+/// The codes of an operand, rounded to nearest even.
+fn rounded<'a>(case: &Case<'a>, side: usize, to: Format) -> Read<'a> {
+    let problem = case.replay.problem;
+    let own = case.replay.arithmetic;
+    let from = match [own.a, own.b][side] {
+        wide if wide.ignored_bits() > 0 => Format::Fp32,
+        own => own,
     };
-    let mut payload = Vec::with_capacity(tensor.len() * to.bytes());
-    tensor.for_each_payload_chunk(|chunk| {
-        for bytes in chunk.chunks_exact(width) {
-            let mut code = [0; 8];
-            code[..width].copy_from_slice(bytes);
-            let code = u64::from_le_bytes(code);
-            let code = result_code(from, code, to, Rounding::NearestEven);
-            payload.extend_from_slice(&code.to_le_bytes()[..to.bytes()]);
-        }
-    });
-    Tensor::from_payload(to, tensor.shape().to_vec(), payload)
+    Box::new(move |at: &Element, k: usize| {
+        let code = match side {
+            0 => problem.a.plane(at.batch).code(at.row, k),
+            _ => problem.b.plane(at.batch).code(k, at.column),
+        };
+        result_code(from, code, to, Rounding::NearestEven)
+    })
 }

@@ -11,7 +11,7 @@ use crate::support::{Folder, say};
 type Expected = (&'static str, &'static [(usize, &'static str)]);
 
 /// Cases that are answered, and those of which some command is not yet.
-const ANSWERED: [Expected; 13] = [
+const ANSWERED: [Expected; 14] = [
     (
         "compare-words",
         &[
@@ -80,6 +80,19 @@ const ANSWERED: [Expected; 13] = [
             0,
             "The scales of A are cut to powers of two (their mantissa is ignored)",
         )],
+    ),
+    (
+        "scale-swizzled",
+        &[
+            (
+                0,
+                "The scales of A are read in 128x4 blocks, but stored row by row",
+            ),
+            (
+                1,
+                "seem to lie in 128x4 blocks, as torch._scaled_mm takes them",
+            ),
+        ],
     ),
     (
         "sparse-metadata",
