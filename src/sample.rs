@@ -6,6 +6,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use crate::emu::Element;
+use crate::num::{Class, Format};
 use crate::random::SplitMix64;
 
 /// A draw that nobody could know before a public value was known, of what was fixed before.
@@ -176,6 +177,18 @@ pub fn smallest_caught(all: u64, count: u64, risk: f64) -> u64 {
     caught
 }
 
+/// The larger, the nearer a code is to the middle between two neighbours of a format of fewer fraction
+/// bits. An estimate: it orders elements and decides nothing.
+pub fn nearness(code: u64, [from, to]: [Format; 2]) -> u64 {
+    let dropped = from.fraction_bits().saturating_sub(to.fraction_bits());
+    if dropped == 0 || from.unpack(code).class != Class::Finite {
+        return 0;
+    }
+    let low = code & ((1 << dropped) - 1);
+    let middle = 1u64 << (dropped - 1);
+    middle - low.abs_diff(middle)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,5 +282,14 @@ mod tests {
         assert_eq!(smallest_caught(7, 7, 0.01), 1);
         // ln 0.01 / ln (1 - n/N), nearly.
         assert!((3085..3092).contains(&smallest_caught(1 << 26, 100_000, 0.01)));
+    }
+
+    #[test]
+    fn halfway_is_nearest() {
+        let near = |code| nearness(code, [Format::Fp32, Format::Bf16]);
+        let (halfway, above, exact) = (0x3f80_8000, 0x3f80_8001, 0x3f80_0000);
+        assert!(near(halfway) > near(above) && near(above) > near(exact));
+        assert_eq!(near(0x7f80_8000), 0, "a NaN");
+        assert_eq!(nearness(halfway, [Format::Fp32; 2]), 0);
     }
 }

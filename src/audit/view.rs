@@ -128,7 +128,7 @@ impl AuditReport {
                 digests,
                 ..Section::default()
             }],
-            proves: proves(self.verdict, true, evidence == Evidence::Captured),
+            proves: proves(self.verdict, true, evidence == Evidence::Captured, false),
             test: [
                 "tcverify audit".to_owned(),
                 format!("tcverify.{}", self.rule.names().join(".")),

@@ -12,6 +12,8 @@ pub struct Candidate {
     pub arithmetic: Arithmetic,
     /// D is the result rounded to this format.
     pub convert_to: Option<Format>,
+    /// FP32 operands are rounded to the nearest TF32 before the unit ignores their low bits.
+    pub nearest: bool,
     pub names: Vec<Name>,
     /// The schedule of the kernel around it, if one is tried.
     pub schedule: Option<Guess>,
@@ -71,6 +73,7 @@ fn add(found: &mut Vec<Candidate>, arithmetic: &Arithmetic, to: Option<Format>, 
         None => found.push(Candidate {
             arithmetic: arithmetic.clone(),
             convert_to: to,
+            nearest: false,
             names: vec![name.clone()],
             schedule: None,
         }),
@@ -149,6 +152,11 @@ impl Candidate {
     /// D's format.
     pub fn result(&self) -> Format {
         self.convert_to.unwrap_or(self.arithmetic.accumulator)
+    }
+
+    /// Whether it has the same arithmetic, on operands that are read alike.
+    pub fn is_like(&self, other: &Candidate) -> bool {
+        self.arithmetic == other.arithmetic && self.nearest == other.nearest
     }
 
     /// How far down the list its schedule is; 0 of a model alone.

@@ -192,8 +192,35 @@ impl Arrays {
         });
         CheckError::Shapes {
             names: names.collect::<Vec<_>>().join(", "),
-            reason: error.0,
+            reason: error.0 + &self.blocked_scales().unwrap_or_default(),
         }
+    }
+
+    /// What to do with scales in blocks of 128 lines and 4 of k, if there are just as many as such blocks hold.
+    fn blocked_scales(&self) -> Option<String> {
+        let (scales, block) = (self.scales()?, self.block?);
+        let of_operand = |side: usize| {
+            let planes = self[[Role::A, Role::B][side]].planes(self.transpose[side]);
+            let [lines, k] = match side {
+                0 => [planes.rows(), planes.columns()],
+                _ => [planes.columns(), planes.rows()],
+            };
+            let blocks = k.div_ceil(block);
+            let [rows, columns] = [lines.next_multiple_of(128), blocks.next_multiple_of(4)];
+            let tensor = &scales[side].tensor;
+            (tensor.shape().len() == 1 && tensor.len() == rows * columns).then(|| {
+                let name = ["A", "B"][side];
+                format!(
+                    "; the scales of {name} seem to lie in 128x4 blocks, as torch._scaled_mm takes them: give \
+                     x.reshape({}, {}, 32, 4, 4).transpose(0, 3, 2, 1, 4).reshape({rows}, {columns})[:{lines}, \
+                     :{blocks}]{}",
+                    rows / 128,
+                    columns / 4,
+                    if side == 1 { ".T" } else { "" }
+                )
+            })
+        };
+        (0..2).find_map(of_operand)
     }
 
     pub fn get(&self, role: Role) -> Option<&Array> {

@@ -8,6 +8,7 @@ use super::product::{ModelRequest, ModelSource};
 use super::schedule::Scheduling;
 use crate::emu::{Architecture, Arithmetic, Catalogue, Choice, Pattern, Wanted, WantedScale};
 use crate::io::{FileError, read_document, sha256};
+use crate::num::Format;
 use crate::report;
 
 /// A rule of an architecture, of the catalogue's or of a file's.
@@ -123,7 +124,10 @@ impl ModelRequest {
             }),
         };
         let choice = architecture.choose(&wanted);
-        let choice = choice.map_err(CheckError::of(field))?;
+        let choice = choice.map_err(|error| {
+            let hint = fnuz(&architecture, &wanted).unwrap_or_default();
+            CheckError::request(field, format!("{error}{hint}"))
+        })?;
         let instructions = &architecture.instructions;
         let instruction = place(instructions, choice.instruction);
         Ok(Model {
@@ -144,6 +148,30 @@ impl ModelRequest {
             ..model
         })
     }
+}
+
+/// What to say where a unit has the other kind of FP8: the same codes are other numbers there.
+fn fnuz(architecture: &Architecture, wanted: &Wanted) -> Option<String> {
+    let other = |format: Format| match format {
+        Format::E4m3 => Format::E4m3fnuz,
+        Format::E5m2 => Format::E5m2fnuz,
+        Format::E4m3fnuz => Format::E4m3,
+        Format::E5m2fnuz => Format::E5m2,
+        format => format,
+    };
+    let operands = wanted.operands.map(other);
+    let possible = architecture.choose(&Wanted {
+        operands,
+        ..*wanted
+    });
+    (operands != wanted.operands && possible.is_ok()).then(|| {
+        let [own, not] = [operands[0], wanted.operands[0]];
+        format!(
+            "\n{}'s FP8 is {own}, whose codes are other numbers than those of {not} (a factor of two, other NaNs and \
+             zeros); if the GPU was given these codes, give `dtype` {own}",
+            architecture.name
+        )
+    })
 }
 
 /// Where an element is among all.

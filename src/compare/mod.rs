@@ -24,6 +24,7 @@ mod results;
 mod run;
 mod runs;
 mod side;
+mod subnormals;
 mod traces;
 
 pub use request::{Compare, Held, Hints, Span};

@@ -5,14 +5,14 @@ use super::pattern;
 use super::request::{Compare, Held, Span};
 use super::results::Pair;
 use super::side::{self, SearchedSide, is_faulty, judged, prepared};
-use super::{exact, kernels, results, traces};
+use super::{exact, kernels, results, subnormals, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
 use crate::diagnose;
 use crate::identify::IdentifyError;
 use crate::io;
 use crate::num::Format;
 use crate::report::{
-    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Relation, Report, Side, Tool,
+    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Report, Side, Tool,
 };
 use crate::role::Role;
 
@@ -20,7 +20,7 @@ use crate::role::Role;
 #[derive(Default)]
 struct Sides {
     found: [Option<SearchedSide>; 2],
-    relation: Option<Relation>,
+    relation: Option<side::Nearest>,
 }
 
 impl Compare {
@@ -84,11 +84,14 @@ impl Compare {
         let size = size(&pair);
         let rects = found.sample.rects.as_deref().unwrap_or(&[]);
         let places = diagnose::places(rects, size);
-        let pattern = if equal {
+        let mut pattern = if equal {
             Vec::new()
         } else {
             pattern::lines(pair.format(), &found, &places, size, (explained, caused))
         };
+        if let ([Some(left), Some(right)], false) = (&prepared, equal) {
+            pattern.extend(subnormals::told([left, right]));
+        }
         let side_by_side = match (&prepared, found.comparison.first.first()) {
             ([Some(left), Some(right)], Some(first)) if !inputs_differ => {
                 traces::side_by_side(left, right, &first.index)?
@@ -104,7 +107,8 @@ impl Compare {
                 (false, false) => Answer::Different,
             },
             explained,
-            relation: sides.relation,
+            relation: sides.relation.map(|nearest| nearest.relation),
+            only_relation: sides.relation.is_none_or(|nearest| nearest.only),
             wrong: wrong.map(|side| Side::BOTH[side]),
             mismatch_count: found.comparison.mismatches,
             format: pair.format(),
@@ -137,9 +141,9 @@ impl Compare {
         let mut found = [side(0)?, side(1)?];
         let mut relation = None;
         if let [Some(left), Some(right)] = &mut found
-            && let Some((pair, nearest)) = side::nearest(left.fits(), right.fits(), inputs_differ)
+            && let Some(nearest) = side::nearest(left.fits(), right.fits(), inputs_differ)
         {
-            [left.chosen, right.chosen] = pair.map(Some);
+            [left.chosen, right.chosen] = nearest.pair.map(Some);
             relation = Some(nearest);
         }
         Ok(Sides { found, relation })

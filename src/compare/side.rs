@@ -138,28 +138,59 @@ pub fn is_faulty(report: &Report) -> bool {
 /// How many fits of a side are examined.
 const LOOKED_AT: usize = 256;
 
-/// The positions of the two fits, one of each side, that have most in common, and how they differ.
+/// Two fits, one of each side, and how they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// Their positions.
+    pub pair: [usize; 2],
+    pub relation: Relation,
+    /// Whether all pairs as likely differ in the same way.
+    pub only: bool,
+}
+
+/// Of the likeliest pairs of fits the one with most in common.
 ///
 /// With equal operands, a computation that fits both results on a sample does not separate them.
-pub fn nearest(left: &[Fit], right: &[Fit], inputs_differ: bool) -> Option<([usize; 2], Relation)> {
-    let mut best: Option<(Relation, usize, [usize; 2])> = None;
+pub fn nearest(left: &[Fit], right: &[Fit], inputs_differ: bool) -> Option<Nearest> {
+    let mut best: Option<(usize, Relation, usize, [usize; 2])> = None;
+    let mut only = true;
     for (i, one) in left.iter().take(LOOKED_AT).enumerate() {
         for (j, other) in right.iter().take(LOOKED_AT).enumerate() {
             let relation = between(&one.model, &other.model);
             if relation == Relation::Same && !inputs_differ {
                 continue;
             }
-            let rank = (relation, i + j, [i, j]);
+            let unlikely = is_unlikely(&one.model) as usize + is_unlikely(&other.model) as usize;
+            let rank = (unlikely, relation, i + j, [i, j]);
+            only = match best {
+                Some((likelier, ..)) if unlikely > likelier => only,
+                Some((as_likely, known, ..)) if unlikely == as_likely => only && relation == known,
+                _ => true,
+            };
             if best.is_none_or(|best| rank < best) {
                 best = Some(rank);
             }
         }
     }
-    best.map(|(relation, _, pair)| (pair, relation))
+    best.map(|(_, relation, _, pair)| Nearest {
+        pair,
+        relation,
+        only,
+    })
+}
+
+/// Whether it is a kernel of CUDA cores with an order of its own: so many are searched that some fit what a tensor
+/// core or a plain chain made.
+fn is_unlikely(model: &Identified) -> bool {
+    model.arithmetic.step.span() == 1 && model.schedule.is_some()
 }
 
 fn between(one: &Identified, other: &Identified) -> Relation {
     let schedule = |model: &Identified| model.schedule.as_ref().map(|of| of.sha256.clone());
+    let operands = |of: &Identified| (of.arithmetic.a, of.arithmetic.b, of.nearest);
+    if operands(one) != operands(other) {
+        return Relation::Operands;
+    }
     let unit = one.sha256 == other.sha256;
     let order = schedule(one) == schedule(other);
     let rounding = one.rounded_to == other.rounded_to;

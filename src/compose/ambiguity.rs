@@ -7,11 +7,14 @@ use crate::check::{Naming, Part, Prepared};
 use crate::emu::schedule::BoundSchedule;
 use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
 use crate::report::{Ambiguity, SameBits, Unit, Verdict};
-use crate::sample::Region;
+use crate::sample::{Region, nearness};
 
 /// Elements that are computed by others at the most, and at the least where that does not take too long.
 const MOST: u64 = 256;
 const LEAST: u64 = 4;
+
+/// Most elements among which those are chosen.
+const POOL: u64 = 1 << 14;
 
 /// Seed of their choice, always the same: a report claims nothing about other elements.
 const SEED: u64 = 0x7463_7665_7269_6679;
@@ -43,8 +46,8 @@ pub fn ambiguity_of(
     (wanted && agrees && multiplies).then(|| ambiguity(prepared, part))
 }
 
-/// Which other arithmetics give the bits that the judged one gives, on some elements of what was
-/// compared.
+/// Which other arithmetics give the bits that the judged one gives, on some elements of what was compared: a few
+/// that refute most, then those that tell the most of the others.
 fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let own = prepared.replay();
     let (shared, mut others) = others(&own);
@@ -63,37 +66,73 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     };
     let spent = cost(own.arithmetic, compared, kernels);
     let each = others.iter().map(|other| cost(&other.arithmetic, 1, ALONE));
-    let each: u64 = each.sum();
+    let each = each.sum::<u64>().max(1);
     let all = others.len();
-    let affordable = (ALWAYS + spent / PART) / each.max(1);
-    let count = if affordable >= LEAST {
-        affordable.min(MOST)
+    let budget = ALWAYS + spent / PART;
+    let least = if budget / each >= LEAST {
+        LEAST
     } else {
         let few = ALWAYS + spent / PART_FOR_FEW;
         cheapest(&mut others, few, |other| cost(&other.arithmetic, 1, ALONE));
-        (few / each.max(1)).clamp(1, LEAST)
+        (few / each).clamp(1, LEAST)
     };
-    let count = count.min(compared);
-    let looked_at = match part {
+    let some = |count: u64| match part {
         None => Region::of(&own.shape()).sample(count, SEED),
-        Some(part) => some(part, count, SEED),
+        Some(part) => some_of(part, count, SEED),
     };
-    let (first, rest) = looked_at.split_at(looked_at.len().min(LEAST as usize));
-    let [of_first, of_rest] = [first, rest].map(|at| own.elements(at));
-    let agrees = |other: &&Candidate| {
-        let replay = Replay {
-            arithmetic: &other.arithmetic,
-            convert_to: other.convert_to,
+    // The nearer a sum is to where its rounding turns over, the more it tells.
+    let narrow = own.format().fraction_bits() < own.arithmetic.accumulator.fraction_bits();
+    let each_of_pool = cost(own.arithmetic, 1, ALONE).max(1);
+    let pool = if narrow && !own.format().is_integer() {
+        (budget / 2 / each_of_pool).clamp(MOST, POOL)
+    } else {
+        MOST
+    };
+    let mut pool = some(pool.min(compared));
+    let rest = pool.split_off(pool.len().min(least as usize));
+    let (first, mut rest) = (pool, rest);
+    if narrow && !rest.is_empty() {
+        let sums = Replay {
+            convert_to: None,
             ..own
         };
-        // Most differ at once.
-        replay.elements(first) == of_first && replay.elements(rest) == of_rest
-    };
-    let mut same: Vec<SameBits> = others.iter().filter(agrees).map(named).collect();
+        let formats = [own.arithmetic.accumulator, own.format()];
+        let codes = sums.elements(&rest).into_iter().zip(rest);
+        let mut by_nearness: Vec<(u64, Element)> = codes.collect();
+        by_nearness.sort_by_key(|(code, _)| Reverse(nearness(*code, formats)));
+        rest = by_nearness.into_iter().map(|(_, at)| at).collect();
+        rest.truncate((MOST - LEAST) as usize);
+    }
+    let mut same: Vec<&Candidate> = others.iter().collect();
+    let (mut examined, mut left) = (0, budget);
+    let lots = std::iter::once(&first[..]).chain(rest.chunks(LEAST as usize));
+    for lot in lots {
+        let count = lot.len() as u64;
+        let each = same
+            .iter()
+            .map(|other| cost(&other.arithmetic, count, ALONE));
+        let each = each.sum::<u64>();
+        // The first few are always computed.
+        if count == 0 || examined > 0 && (same.is_empty() || each > left) {
+            break;
+        }
+        left = left.saturating_sub(each);
+        let of_lot = own.elements(lot);
+        same.retain(|other| {
+            let replay = Replay {
+                arithmetic: &other.arithmetic,
+                convert_to: other.convert_to,
+                ..own
+            };
+            replay.elements(lot) == of_lot
+        });
+        examined += count;
+    }
+    let mut same: Vec<SameBits> = same.into_iter().map(named).collect();
     same.sort_by_key(|other| Reverse(other.evidence));
     Ambiguity {
         shared,
-        elements: looked_at.len() as u64,
+        elements: examined,
         others: others.len() as u64,
         left: (all - others.len()) as u64,
         same,
@@ -173,7 +212,7 @@ fn named(candidate: &Candidate) -> SameBits {
 }
 
 /// Some elements of a part.
-fn some(part: &Part, count: u64, seed: u64) -> Vec<Element> {
+fn some_of(part: &Part, count: u64, seed: u64) -> Vec<Element> {
     match part.drawn() {
         None => part.region().sample(count, seed),
         Some(drawn) => {

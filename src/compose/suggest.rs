@@ -5,7 +5,7 @@ use crate::check::{
     Check, EngineChoice, Naming, Operands, Prepared, ScheduleRequest, ScheduleSource, Selection,
     Source, Tf32Input, Verb, command_line, shell_line,
 };
-use crate::diagnose::{Ask, Case, Diagnosis, Finding, diagnose};
+use crate::diagnose::{Ask, Case, Diagnosis, Finding, Setting, diagnose};
 use crate::emu::Catalogue;
 use crate::report::{Cause, Conclusion};
 use crate::role::Role;
@@ -15,12 +15,6 @@ pub fn diagnosed(prepared: &Prepared, found: &Conclusion) -> Diagnosed {
     let Some(given) = prepared.d() else {
         return Default::default();
     };
-    if prepared.model().sparse().is_some() && found.comparison.mismatches > 0 {
-        return Diagnosed {
-            untried: vec!["causes, because A is compressed".into()],
-            ..Diagnosed::default()
-        };
-    }
     let choice = prepared.choice();
     let scaled = prepared.request().operands.has_scales();
     let case = Case {
@@ -106,6 +100,19 @@ fn changed(prepared: &Prepared, mut check: Check, ask: &Ask) -> Option<Check> {
         }
         Ask::WithoutC => {
             operands.arrays.remove(&Role::C);
+        }
+        Ask::LeftOut(setting) => {
+            let given = &mut check.schedule.overrides;
+            match setting {
+                Setting::Bias => {
+                    operands.arrays.remove(&Role::Bias);
+                    operands.bias_dtype = None;
+                }
+                Setting::Alpha => given.alpha = None,
+                Setting::Beta => given.beta = None,
+                Setting::Activation => given.activation = None,
+                Setting::ScaleResult => given.scale_result = None,
+            }
         }
         Ask::Schedule { preset, overrides } => {
             check.schedule = ScheduleRequest::preset(preset, overrides);

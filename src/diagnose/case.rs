@@ -31,7 +31,7 @@ pub struct Case<'a> {
     /// Name of the architecture: its own rules are named first.
     pub architecture: &'a str,
     /// The chosen instruction's arithmetic for other formats of A and B, if it has any.
-    pub rule: &'a dyn Fn([Format; 2]) -> Option<Arithmetic>,
+    pub rule: &'a (dyn Fn([Format; 2]) -> Option<Arithmetic> + Sync),
     pub catalogue: &'a Catalogue,
 }
 

@@ -78,6 +78,26 @@ pub enum Hypothesis {
     /// A, B or both, and perhaps D, hold codes of the sibling format: E4M3 and E5M2 (FNUZ too), E3M2 and E2M3, FP16 and
     /// BF16, INT8 and UINT8.
     Formats,
+    /// Something that the request names was left out: the bias, alpha, beta, the activation, the scale of the result.
+    SettingIgnored,
+    /// Operands were multiplied in fewer or more bits than the request says: FP32 as TF32, BF16 or FP16.
+    Precision,
+    /// The memory of an operand or of D was read in another layout.
+    OperandLayout,
+    /// The k of one operand, or small blocks of it, were multiplied in another order.
+    PermutedK,
+    /// Subnormal operands were taken as zeros.
+    Subnormals,
+    /// Zero points were subtracted from integer operands.
+    ZeroPoints,
+    /// Scales of operands or of the result were left out, inverted, cut, or those of another place.
+    Scales,
+    /// Sums were converted to D's format by another policy: NaN or infinity instead of saturation, rounded twice.
+    Conversion,
+    /// Results beyond a number are that number.
+    Clipped,
+    /// A bias was added after the product had been rounded.
+    BiasAfterRounding,
     /// FP32 operands were rounded to TF32 in the other way (`--tf32-input`).
     Tf32Input,
 
@@ -88,6 +108,8 @@ pub enum Hypothesis {
     OtherSchedule,
     /// Another rule under another schedule.
     OtherModelAndSchedule,
+    /// Slices of K, or k of one remainder, were summed apart and added in D's format or in FP32.
+    SlicesRounded,
     /// The last products of K are missing (`at`: how many were added), from one chain or from slices. The latter is a
     /// known defect of cuBLAS.
     DroppedRemainder,
@@ -122,6 +144,14 @@ pub enum Hypothesis {
     ColumnsPermuted,
     /// A rectangle holds what belongs to another place (`at`: row and column), of this matrix or another.
     TileMoved,
+    /// Elements within small tiles of D are exchanged, as if accumulators had changed places.
+    PlacesExchanged,
+    /// Tiles of K of one or of both operands are those of other k.
+    StaleTile,
+    /// Tiles start from the sums of other tiles.
+    NotCleared,
+    /// Rows of a compressed A were multiplied by the metadata of others.
+    OtherMetadata,
     /// Matrices of a batch hold what belongs to others.
     OtherMatrix,
     /// Matrices of a batch hold products with an operand of another matrix.
@@ -137,7 +167,7 @@ impl Hypothesis {
 }
 
 /// What no kernel does on purpose: a result that comes about so is wrong.
-const FAULTS: [Hypothesis; 17] = [
+const FAULTS: [Hypothesis; 21] = [
     Hypothesis::Unwritten,
     Hypothesis::BitFlipped,
     Hypothesis::DroppedRemainder,
@@ -153,6 +183,10 @@ const FAULTS: [Hypothesis; 17] = [
     Hypothesis::RowsPermuted,
     Hypothesis::ColumnsPermuted,
     Hypothesis::TileMoved,
+    Hypothesis::PlacesExchanged,
+    Hypothesis::StaleTile,
+    Hypothesis::NotCleared,
+    Hypothesis::OtherMetadata,
     Hypothesis::OtherMatrix,
     Hypothesis::OtherOperands,
 ];
@@ -199,6 +233,16 @@ impl Found {
     }
 }
 
+/// Something that a request names beside the product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    Bias,
+    Alpha,
+    Beta,
+    Activation,
+    ScaleResult,
+}
+
 /// How a check would have to be asked otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ask {
@@ -211,6 +255,8 @@ pub enum Ask {
     /// B times A.
     Exchanged,
     WithoutC,
+    /// Without something that it names.
+    LeftOut(Setting),
     /// This preset instead of the schedule, and what takes the place of its constants.
     Schedule {
         preset: String,

@@ -278,7 +278,8 @@ fn element(
         let what = if only {
             format!("Only one bit of one element differs, of {elements} elements")
         } else {
-            "One bit of one element differs".to_owned()
+            let all = grouped(case.comparison.mismatches);
+            format!("One bit is flipped in one of the {all} elements that differ")
         };
         if case.is_narrow() && is_rounding(case, stored, reproduced, work) {
             let why = "it gives this D, but another order of sums may, too; see the next command";

@@ -67,19 +67,22 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
                 format!("the product at k {first} is missing"),
                 vec![first],
             ),
-            length if length <= span && first % span == 0 => (
-                Hypothesis::StepMissing,
-                format!(
-                    "step {} is missing (k {first} to {})",
-                    first / span + 1,
-                    end - 1
-                ),
-                vec![first / span + 1],
-            ),
+            length if first % span == 0 && length == span.min(problem.k - first) => {
+                let step = first / span + 1;
+                let part = match length < span {
+                    true => format!(", the last {length} products of a step that takes {span}"),
+                    false => String::new(),
+                };
+                let what = format!("step {step} is missing (k {first} to {}{part})", end - 1);
+                (Hypothesis::StepMissing, what, vec![step])
+            }
             length => {
                 let share = problem.k / length;
                 let slice = if problem.k == share * length && first % length == 0 {
                     format!(" (slice {} of {share})", first / length + 1)
+                } else if length < span {
+                    let step = first / span + 1;
+                    format!(" ({length} of the {span} products of step {step})")
                 } else {
                     String::new()
                 };

@@ -25,18 +25,20 @@ mod nearby;
 mod partial;
 mod permuted;
 mod place;
+mod residue;
 mod schedule;
 mod single;
 mod stored;
 mod together;
 mod trial;
+mod variation;
 mod whole;
 
 pub use by_group::places;
 pub use case::{Case, Finding};
 pub use element::{Change, Element};
 pub use group::Size;
-pub use hypothesis::{Ask, Found, Hypothesis, is_fault};
+pub use hypothesis::{Ask, Found, Hypothesis, Setting, is_fault};
 pub use single::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use trial::WORK;
 
@@ -58,7 +60,7 @@ pub struct Diagnosis {
     pub places: Vec<Place>,
     /// What was tried on this D and refuted, for people.
     pub tried: Vec<&'static str>,
-    /// What was not tried, each with the reason.
+    /// What was not decided, each with the reason: it was not tried, or the search gave up.
     pub untried: Vec<String>,
 }
 
@@ -118,9 +120,24 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         return only(lost.into_iter().chain([found]).map(all).collect());
     }
     ledger.refute(stored::SPECIALS);
+    if case.replay.problem.selected.is_some() {
+        let found = variation::of_compressed(case, &trials[0]);
+        let rects = case.sample.rects.as_deref().filter(|_| found.is_empty());
+        ledger.leave("all other causes", "A is compressed");
+        let (tried, untried) = ledger.outcome();
+        return Diagnosis {
+            findings: found.into_iter().map(all).collect(),
+            places: rects.map_or_else(Vec::new, |rects| by_group::places(rects, case.size())),
+            tried,
+            untried,
+        };
+    }
     let findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
     if !findings.is_empty() {
         return only(findings);
+    }
+    if let Some(apart) = residue::most(case, &trials[0]) {
+        return apart;
     }
     let (findings, places) = by_group(case, &controls, [&computing, &scheduling]);
     let (tried, untried) = ledger.outcome();

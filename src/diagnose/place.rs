@@ -72,12 +72,15 @@ pub fn alone(group: &Group, size: Size, all: bool) -> Option<String> {
             lines,
             dense: true,
         } => {
+            let indices = lines;
             let (lines, all) = (
                 lines.len() as u64,
                 (size.count(*side) * size.batches) as u64,
             );
             let elements = lines * size.length(*side) as u64;
-            let few = 4 * lines <= all && 2 * group.mismatches >= elements;
+            let run = indices.windows(2).all(|two| two[0] + 1 == two[1]);
+            let few =
+                (4 * lines <= all || run && 2 * lines <= all) && 2 * group.mismatches >= elements;
             few.then(|| {
                 let mismatches = grouped(group.mismatches);
                 let share = if group.mismatches == elements {

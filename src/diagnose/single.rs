@@ -197,8 +197,13 @@ impl Single<'_> {
         });
         let found = |step| {
             let range = element.range(step);
+            let (count, span) = (range.len(), element.span());
+            let part = match count < span {
+                true => format!(", the last {count} products of a step that takes {span}"),
+                false => String::new(),
+            };
             let text = format!(
-                "step {} is missing (k {} to {})",
+                "step {} is missing (k {} to {}{part})",
                 step + 1,
                 range.start,
                 range.end - 1

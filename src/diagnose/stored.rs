@@ -131,7 +131,25 @@ pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
     let xor = stored.given ^ reproduced;
     let same = |(stored, reproduced): &(Stored, u64)| stored.given ^ reproduced == xor;
     let one = xor.count_ones() == 1 && xor <= format.max_code();
-    (one && all.iter().all(same)).then(|| xor.trailing_zeros())
+    (one && all.iter().all(same) && !is_policy(format, all)).then(|| xor.trailing_zeros())
+}
+
+/// Whether all of these are the largest number on one side, and infinite or NaN on the other: a conversion does that.
+fn is_policy(format: Format, all: &[(Stored, u64)]) -> bool {
+    let magnitude = |code: u64| code & !format.sign_mask();
+    let special = |code: u64| {
+        let number = format.unpack(code);
+        number.is_nan() || number.is_infinite()
+    };
+    let (first, expected) = all[0];
+    let same = |(stored, reproduced): &(Stored, u64)| {
+        magnitude(stored.given) == magnitude(first.given)
+            && magnitude(*reproduced) == magnitude(expected)
+    };
+    !format.is_integer()
+        && all.len() > 1
+        && special(first.given) != special(expected)
+        && all.iter().all(same)
 }
 
 /// The field of a number that has this bit.

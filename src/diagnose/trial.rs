@@ -260,6 +260,31 @@ impl<'w> Trial<'w> {
         true
     }
 
+    /// How many of the elements a hypothesis gives; none if it is clear early that a quarter of them are others.
+    pub fn most(&self, compute: &dyn Fn(&[Element]) -> Vec<u64>) -> Option<usize> {
+        const LOT: usize = 8;
+        let all = self.elements.len();
+        let mut wrong = 0;
+        for first in (0..all).step_by(LOT) {
+            let lot = first..(first + LOT).min(all);
+            let cost = (lot.len() as u64).saturating_mul(self.k as u64);
+            if !self.affords(cost) {
+                return None;
+            }
+            let computed = compute(&self.elements[lot.clone()]);
+            let pairs = computed.iter().zip(&self.given[lot.clone()]);
+            let other = |&(&computed, &given): &(&u64, &u64)| {
+                !self.tolerance.accepts(self.format, computed, given)
+            };
+            wrong += pairs.filter(other).count();
+            // Of the elements that differ, too, most have to be given.
+            if 4 * wrong > lot.end.max(2 * LOT) {
+                return None;
+            }
+        }
+        Some(all - wrong)
+    }
+
     /// Whether a hypothesis may fit by chance.
     pub fn is_weak(&self) -> bool {
         self.narrow && self.differing < WEAK

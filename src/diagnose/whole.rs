@@ -3,7 +3,7 @@
 use super::trial::{Trial, Work, first_of};
 use super::{
     Case, Found, computed, epilogue, matrices, missing, moved, narrow, partial, permuted, schedule,
-    together,
+    together, variation,
 };
 
 /// One computation that gives all elements of a trial. The two trials have the same elements, and different work.
@@ -21,7 +21,10 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         return Vec::new();
     }
     first_of(&[
+        &|| variation::settings(case, computing),
         &|| computed::computations(case, computing),
+        &|| computing.test(variation::FORMATS, || variation::narrower(case, computing)),
+        &|| variation::variations(case, computing),
         &|| epilogue::epilogues(case, computing),
         &|| schedule::schedules(case, scheduling),
         &|| {
@@ -32,6 +35,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         &|| moved(case, computing),
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
         &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
+        &|| variation::kernels(case, computing),
         &|| {
             computing.test(narrow::TRIED, || {
                 Ok(narrow::narrow(case, computing, scheduling))

@@ -132,7 +132,7 @@ fn suppositions(search: &Search, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  tried: {tried}")?;
     }
     for skipped in &search.skipped {
-        writeln!(out, "  {QUIET}not tried: {skipped}{QUIET:#}")?;
+        writeln!(out, "  {QUIET}not decided: {skipped}{QUIET:#}")?;
     }
     Ok(())
 }

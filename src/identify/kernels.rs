@@ -282,7 +282,7 @@ fn digest(candidate: &Candidate, k: usize) -> Option<[u64; 2]> {
     let epilogue = serde_json::to_string(&spec.epilogue).ok()?;
     let arithmetic = candidate.arithmetic.sha256();
     Some(candidates::digest((
-        arithmetic,
+        (arithmetic, candidate.nearest),
         candidate.result(),
         walk,
         epilogue,

@@ -15,6 +15,8 @@ pub struct Readings {
     pub role: Role,
     pub source: io::Source,
     tensors: BTreeMap<Format, Tensor>,
+    /// Those of TF32 and XF32 with low bits, rounded to nearest, if the request does not say how they are read.
+    nearest: BTreeMap<Format, Tensor>,
 }
 
 impl Readings {
@@ -64,11 +66,18 @@ impl Readings {
                 Err(error) => reason = Some(error),
             }
         }
+        let low_bits = |(format, tensor): (&Format, &Tensor)| {
+            let both = tf32 == Tf32Input::Truncate && tensor.count_ignored_bits() > 0;
+            let nearest = tensor.with_tf32_rounding(true).filter(|_| both);
+            Some((*format, nearest?))
+        };
+        let nearest = tensors.iter().filter_map(low_bits).collect();
         match reason {
             _ if !tensors.is_empty() => Ok(Readings {
                 role,
                 source: file,
                 tensors,
+                nearest,
             }),
             Some(error) => Err(CheckError::file(field)(error)),
             None => {
@@ -95,8 +104,9 @@ impl Readings {
         *self.tensors.keys().next().expect("one at least")
     }
 
-    fn planes(&self, format: Format, transpose: bool) -> Planes<'_> {
-        let planes = self.tensors[&format].planes();
+    fn planes(&self, format: Format, transpose: bool, nearest: bool) -> Planes<'_> {
+        let rounded = self.nearest.get(&format).filter(|_| nearest);
+        let planes = rounded.unwrap_or(&self.tensors[&format]).planes();
         if transpose {
             planes.transposed()
         } else {
@@ -177,17 +187,34 @@ impl Captured {
         [self.a.first(), self.b.first(), c]
     }
 
+    /// Whether rounding operands of these formats to nearest changes one of them.
+    pub fn rounds(&self, [a, b]: [Format; 2]) -> bool {
+        self.a.nearest.contains_key(&a) || self.b.nearest.contains_key(&b)
+    }
+
     /// The problem in these formats of A, B and C, with scales of a unit.
     pub fn problem(
         &self,
+        formats: [Format; 3],
+        scale: Option<Scale>,
+    ) -> Result<Problem<'_>, ShapeError> {
+        self.problem_of(formats, false, scale)
+    }
+
+    /// The same, with operands rounded to the nearest TF32 first, or as they are.
+    pub fn problem_of(
+        &self,
         [a, b, c]: [Format; 3],
+        nearest: bool,
         scale: Option<Scale>,
     ) -> Result<Problem<'_>, ShapeError> {
         let [transpose_a, transpose_b] = self.transpose;
         let problem = Problem::with_any_k(
-            self.a.planes(a, transpose_a),
-            self.b.planes(b, transpose_b),
-            self.c.as_ref().map(|readings| readings.planes(c, false)),
+            self.a.planes(a, transpose_a, nearest),
+            self.b.planes(b, transpose_b, nearest),
+            self.c
+                .as_ref()
+                .map(|readings| readings.planes(c, false, false)),
         )?;
         match scale.and_then(|scale| Some((self.planes_of_scales(scale.format)?, scale.block))) {
             Some(([a, b], block)) => problem.with_scales(a, b, block),
@@ -198,7 +225,10 @@ impl Captured {
     fn planes_of_scales(&self, format: Format) -> Option<[Planes<'_>; 2]> {
         let [a, b] = self.scales.as_ref()?;
         let [transpose_a, transpose_b] = self.transpose;
-        Some([a.planes(format, transpose_a), b.planes(format, transpose_b)])
+        Some([
+            a.planes(format, transpose_a, false),
+            b.planes(format, transpose_b, false),
+        ])
     }
 
     /// Whether a unit's scales can be these.

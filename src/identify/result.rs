@@ -5,7 +5,7 @@ use super::run::{FIRST, Prepared, Searched};
 use super::search::{Outcome, Tested};
 use super::separate::{comparable, separate};
 use crate::candidates::{Candidate, Guess, Name};
-use crate::check::{Check, ScheduleRequest, Source, Verb, command_line, shell_line};
+use crate::check::{Check, ScheduleRequest, Source, Tf32Input, Verb, command_line, shell_line};
 use crate::emu::Arithmetic;
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
 use crate::num::Format;
@@ -179,6 +179,9 @@ impl Prepared {
             &candidate.arithmetic,
         );
         check.operands = operands;
+        if candidate.nearest {
+            check.operands.tf32_input = Tf32Input::Nearest;
+        }
         check.d_dtype = candidate.convert_to.or(self.request.formats.d);
         if let Some(guess) = &candidate.schedule {
             check.schedule = self.schedule(guess, kernels);
@@ -219,6 +222,7 @@ impl Prepared {
             names: names.collect(),
             sha256: arithmetic.sha256(),
             rounded_to: candidate.convert_to,
+            nearest: candidate.nearest,
             summary: arithmetic.step.summary(),
             arithmetic,
             schedule: candidate.schedule.as_ref().map(|guess| IdentifiedSchedule {

@@ -278,13 +278,22 @@ impl Prepared {
             }
             found.retain(|candidate| !candidate.names.is_empty());
         }
-        found
+        let rounds = |one: &Candidate| self.captured.rounds([one.arithmetic.a, one.arithmetic.b]);
+        let and_nearest = |one: Candidate| {
+            let nearest = rounds(&one).then(|| Candidate {
+                nearest: true,
+                ..one.clone()
+            });
+            std::iter::once(one).chain(nearest)
+        };
+        found.into_iter().flat_map(and_nearest).collect()
     }
 
     fn given(&self, candidate: &Candidate) -> Given<'_> {
         let arithmetic = &candidate.arithmetic;
         let formats = [arithmetic.a, arithmetic.b, arithmetic.addend()];
-        let problem = self.captured.problem(formats, arithmetic.scale);
+        let captured = &self.captured;
+        let problem = captured.problem_of(formats, candidate.nearest, arithmetic.scale);
         Given {
             problem: problem.expect("shapes were checked, and fit every format"),
             d: self.captured.d.tensor(candidate.result()),

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::emu::{Element, Problem};
-use crate::num::{Class, Format};
+use crate::num::Format;
 use crate::random::SplitMix64;
-use crate::sample::Region;
+use crate::sample::{Region, nearness};
 
 /// Elements of D in the order in which they are tested.
 #[derive(Clone, Debug)]
@@ -45,37 +45,11 @@ impl Sample {
     /// to D's format turns over: there a change of the last bits shows.
     pub fn telling(self, codes: &[u64], [from, to]: [Format; 2], most: usize) -> Sample {
         let mut order: Vec<_> = self.elements.iter().zip(codes).collect();
-        order.sort_by_key(|(_, code)| Reverse(nearness(**code, from, to)));
+        order.sort_by_key(|(_, code)| Reverse(nearness(**code, [from, to])));
         let elements = order.into_iter().take(most).map(|(element, _)| *element);
         Sample {
             elements: elements.collect(),
             telling: true,
         }
-    }
-}
-
-/// The larger, the nearer a code is to the middle between two neighbours of a format of fewer fraction
-/// bits. An estimate: it orders elements and decides nothing.
-fn nearness(code: u64, from: Format, to: Format) -> u64 {
-    let dropped = from.fraction_bits().saturating_sub(to.fraction_bits());
-    if dropped == 0 || from.unpack(code).class != Class::Finite {
-        return 0;
-    }
-    let low = code & ((1 << dropped) - 1);
-    let middle = 1u64 << (dropped - 1);
-    middle - low.abs_diff(middle)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn halfway_is_nearest() {
-        let near = |code| nearness(code, Format::Fp32, Format::Bf16);
-        let (halfway, above, exact) = (0x3f80_8000, 0x3f80_8001, 0x3f80_0000);
-        assert!(near(halfway) > near(above) && near(above) > near(exact));
-        assert_eq!(near(0x7f80_8000), 0, "a NaN");
-        assert_eq!(nearness(halfway, Format::Fp32, Format::Fp32), 0);
     }
 }

@@ -52,13 +52,13 @@ impl<'a> ScheduleContext<'a> {
     /// Every arithmetic of `base` under every schedule; those first that gave more of D by themselves.
     pub fn candidates(&self, base: &[Candidate], found: &Found) -> Vec<Candidate> {
         let rank = |candidate: &Candidate| {
-            let same = |index: usize| found.candidates[index].arithmetic == candidate.arithmetic;
+            let same = |index: usize| found.candidates[index].is_like(candidate);
             let place = found.tested.iter().position(|test| same(test.candidate));
             place.unwrap_or(usize::MAX)
         };
         let mut arithmetics: Vec<&Candidate> = Vec::new();
         for candidate in base {
-            let known = |known: &&Candidate| known.arithmetic == candidate.arithmetic;
+            let known = |known: &&Candidate| known.is_like(candidate);
             if !arithmetics.iter().any(known) {
                 arithmetics.push(candidate);
             }
@@ -106,7 +106,9 @@ impl<'a> ScheduleContext<'a> {
         let arithmetic = &candidate.arithmetic;
         let c = self.c_format(candidate, true);
         let c = c.unwrap_or(arithmetic.addend());
-        let problem = self.captured.problem([arithmetic.a, arithmetic.b, c], None);
+        let formats = [arithmetic.a, arithmetic.b, c];
+        let captured = self.captured;
+        let problem = captured.problem_of(formats, candidate.nearest, None);
         let problem = problem.expect("shapes were checked, and fit every format");
         let mut values = Values::default();
         values.scale_result = self.scale_result.map(|scale| scale.0);

@@ -265,7 +265,10 @@ impl Search<'_, '_> {
         let elements = &self.sample.elements[part.clone()];
         let replay = given.replay(candidate, self.engine);
         let computed = match self.common {
-            Some(common) if common.knows(&replay, &part) => common.elements(&replay, part.clone()),
+            // Operands are shared as they are read otherwise.
+            Some(common) if !candidate.nearest && common.knows(&replay, &part) => {
+                common.elements(&replay, part.clone())
+            }
             _ => replay.elements(elements),
         };
         self.progress.step(0);

@@ -27,7 +27,7 @@ const ROUNDS: usize = 400;
 pub fn comparable(one: &Candidate, other: &Candidate) -> bool {
     let formats = |candidate: &Candidate| {
         let a = &candidate.arithmetic;
-        (a.a, a.b, candidate.result(), a.scale)
+        (a.a, a.b, candidate.result(), a.scale, candidate.nearest)
     };
     // A kernel's own scales belong to its files.
     let scaled = |candidate: &Candidate| {

@@ -21,6 +21,8 @@ pub struct Compared {
     pub explained: Option<Explained>,
     /// What separates the two explanations.
     pub relation: Option<Relation>,
+    /// Whether no pair of explanations as likely is separated by something else.
+    pub only_relation: bool,
     /// The one that only a fault or a loss of products gives, where the other is right by its own rule.
     pub wrong: Option<Side>,
     pub mismatch_count: u64,
@@ -116,6 +118,8 @@ pub enum Relation {
     /// The unit, in the same order of additions.
     Unit,
     UnitAndOrder,
+    /// The format in which operands are multiplied, and with it the unit.
+    Operands,
 }
 
 /// One result, and what gives it.

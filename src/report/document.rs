@@ -55,7 +55,7 @@ pub struct Report {
     /// What was tried on this D and refuted, in words, where nothing gives it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Cow<'static, str>>,
-    /// What was not tried, each with the reason.
+    /// What was not decided, each with the reason: it was not tried, or the search gave up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Cow<'static, str>>,
 }

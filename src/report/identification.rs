@@ -16,8 +16,8 @@ pub const NEVER_SEARCHED: [&str; 7] = [
     "orders of k within a tile or backwards, except Triton's",
     "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or if a candidate \
      gives D without one; unknown scales of results",
-    "operands rounded or scaled before the product: FP32 to the nearest TF32 (check --tf32-input), unknown scales; \
-     3xTF32 with its products in other orders",
+    "operands rounded to BF16 or FP16, or scaled by unknown numbers, before the product; 3xTF32 with its products in \
+     other orders",
     "promoted FP16 sums, and accumulators other than FP32 and INT32 under schedules",
     "blocks of K of tt-metal's kernels, unless --arch says wormhole or blackhole",
     "schedules on RDNA GPUs, and several accumulators on CPUs",
@@ -113,6 +113,9 @@ pub struct Identified {
     pub sha256: String,
     /// D is the result rounded to this format, to nearest even.
     pub rounded_to: Option<Format>,
+    /// FP32 operands are rounded to the nearest TF32 first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nearest: bool,
     pub summary: String,
     pub names: Vec<Named>,
     #[serde(skip_serializing_if = "Option::is_none")]

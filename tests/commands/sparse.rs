@@ -259,8 +259,7 @@ fn another_selection_differs() {
         .tcverify(&format!("{check} other.npy"))
         .expect(1);
     assert!(
-        run.stdout
-            .contains("not tried: causes, because A is compressed"),
+        run.stdout.contains("all other causes (A is compressed)"),
         "{}",
         run.stdout
     );

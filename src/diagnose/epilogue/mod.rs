@@ -32,7 +32,7 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
         "a function of each element (ReLU, ReLU6, GELU, SiLU)",
         || functions(case, trial, points?),
     );
-    for (what, solver, unknown) in SOLVERS {
+    for (what, solver, unknown, refutes) in SOLVERS {
         if found.is_empty() {
             found = trial.test(what, || {
                 let points = points?;
@@ -40,7 +40,7 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
                 if !points.tell(unknown) {
                     return Err(FEW);
                 }
-                solved(case, points, solver)
+                solved(case, points, (solver, refutes))
             });
         }
     }
@@ -124,16 +124,17 @@ fn fit(case: &Case, points: &Points, formula: Formula) -> Option<(Formula, usize
 }
 
 /// Numbers that a solver finds before each of the functions.
-fn solved(case: &Case, points: &Points, solver: solve::Solver) -> Tested {
+fn solved(case: &Case, points: &Points, (solver, refutes): (solve::Solver, bool)) -> Tested {
     let has_c = case.replay.problem.c.is_some();
-    let mut nearly = false;
+    // What the ranges of no two elements allow is refuted; numbers that were not found are not.
+    let mut nearly = !refutes && points.all.len() > 1;
     for function in std::iter::once(None).chain(Function::ALL.map(Some)) {
         let Some(known) = before(points, function) else {
             continue;
         };
         for formula in solver(&known, has_c).into_iter().flatten() {
             nearly = true;
-            if !points.tell(formula.unknown()) {
+            if !points.tell(formula.unknown()) || formula.hardly_adds() {
                 continue;
             }
             let formula = Formula {
@@ -196,6 +197,12 @@ impl Formula {
             }
         });
         each.sum::<usize>() + usize::from(self.alpha != 1.0) + usize::from(self.beta.is_some())
+    }
+
+    /// Whether it is a bias of few columns: those have another cause, which only the function hides.
+    fn hardly_adds(&self) -> bool {
+        let some = |table: &Table| 2 * table.values().filter(|x| **x != 0.0).count() < table.len();
+        self.bias.as_ref().is_some_and(some)
     }
 
     fn leaves_c_out(&self, has_c: bool) -> bool {

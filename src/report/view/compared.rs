@@ -37,7 +37,9 @@ impl Compared {
             } else {
                 self.difference()
             },
-            about: vec![self.compared()],
+            about: std::iter::once(self.compared())
+                .chain(self.answer().map(|why| format!("why: {why}")))
+                .collect(),
             causes: differences::causes(self.causes()),
             next: self.next.clone(),
             figures: differences::counts(&self.comparison),
@@ -144,6 +146,10 @@ impl Compared {
         let mut drawn =
             differences::of_comparison(&self.comparison, (self.causes(), &self.places), of)?;
         drawn.names = ["left", "right"];
+        // The answer stands under the verdict.
+        drawn
+            .how
+            .splice(0..0, self.answer().map(|why| Fact::new("why", why)));
         drawn.map = self.map.clone();
         Some(drawn)
     }
@@ -167,10 +173,6 @@ impl Compared {
             let lines = found.described(all(&found.input.shape));
             facts.extend(Fact::several(side.name(), lines));
         }
-        facts.extend(
-            self.relation
-                .map(|relation| Fact::new("why", self.why(relation))),
-        );
         if let Some(wrong) = self.wrong {
             let other = wrong.other();
             facts.push(Fact::caution(
@@ -212,10 +214,11 @@ impl Compared {
         };
         let unit = |found: &ResultFound| {
             let by = found.by.as_ref();
-            by.map_or(String::new(), |by| by.model.best_name().to_string())
+            by.map_or(String::new(), |by| by.model.unit())
         };
         let both = [&self.left, &self.right];
         let ([left, right], [by_left, by_right]) = (both.map(unit), both.map(order));
+        let be = if self.only_relation { "" } else { "may be " };
         match relation {
             Relation::Same => format!(
                 "the same arithmetic in the same order ({left}): the operands differ, and each result follows from its \
@@ -223,14 +226,54 @@ impl Compared {
             ),
             Relation::Rounding => "the same sums, rounded to two formats".to_owned(),
             Relation::Order => format!(
-                "the same arithmetic, but a different order of additions: left {by_left}, right {by_right}"
+                "{be}the same arithmetic, but a different order of additions: left {by_left}, right {by_right}"
             ),
             Relation::Unit => format!(
-                "the same order of additions, but different units: left {left}, right {right}"
+                "{be}the same order of additions, but different units: left {left}, right {right}"
             ),
+            Relation::Operands => {
+                let read = both.map(|found| {
+                    let by = found.by.as_ref();
+                    by.map_or(String::new(), |by| by.model.operands())
+                });
+                let formats = read
+                    .each_ref()
+                    .map(|read| read.split(',').next().unwrap_or_default());
+                let switch = match formats.contains(&"TF32") && formats.contains(&"FP32") {
+                    true => {
+                        ". No fault, but a setting: torch.backends.cuda.matmul.allow_tf32, NVIDIA_TF32_OVERRIDE=0"
+                    }
+                    false => "",
+                };
+                format!(
+                    "{be}{} against {}: the left multiplies the operands as {} ({left}), the right as {} \
+                     ({right}){switch}",
+                    formats[0], formats[1], read[0], read[1]
+                )
+            }
             Relation::UnitAndOrder => format!(
                 "different units and a different order of additions: left {left} by {by_left}, right {right} by {by_right}"
             ),
+        }
+    }
+
+    /// What separates the two results.
+    fn answer(&self) -> Option<String> {
+        let relation = self.relation?;
+        Some(self.why(relation) + self.doubt(relation))
+    }
+
+    /// What is said where pairs with another relation give the two results as well.
+    fn doubt(&self, relation: Relation) -> &'static str {
+        match relation {
+            _ if self.only_relation => "",
+            Relation::Order => {
+                ". It may be another unit as well: such pairs also give both results"
+            }
+            Relation::Unit => {
+                ". It may be another order as well: such pairs also give both results"
+            }
+            _ => ". It may be less: other pairs also give both results",
         }
     }
 

@@ -110,7 +110,7 @@ pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
     causes.iter().map(cause).collect()
 }
 
-/// What was refuted and what was not tried, if nothing gives the result.
+/// What was refuted and what was not decided, if nothing gives the result.
 pub fn nothing(
     tried: &[std::borrow::Cow<str>],
     untried: &[std::borrow::Cow<str>],
@@ -123,12 +123,12 @@ pub fn nothing(
     let (refuted, open) = (tried.join("; "), untried.join("; "));
     match (tried, untried) {
         ([], []) => None,
-        ([], _) => Some(format!("not tried: {open}")),
+        ([], _) => Some(format!("not decided: {open}")),
         (_, []) => Some(format!(
             "none of the hypotheses tried gives {this}: {refuted}"
         )),
         _ => Some(format!(
-            "none of the hypotheses tried gives {this}: {refuted}. Not tried: {open}"
+            "none of the hypotheses tried gives {this}: {refuted}. Not decided: {open}"
         )),
     }
 }

@@ -414,7 +414,47 @@ impl Identified {
         } else {
             ""
         };
-        format!("{}{}{chain}", self.best_name(), self.under())
+        format!("{}{}{chain}{}", self.unit(), self.under(), self.rounding())
+    }
+
+    /// The best known unit; a chain of multiply-adds is a CPU's as well.
+    pub(super) fn unit(&self) -> String {
+        let best = self.best_name();
+        if !matches!(self.arithmetic.step, Step::FmaChain(_)) {
+            return best.to_string();
+        }
+        let format = self.arithmetic.accumulator.name().to_uppercase();
+        let mut names = self.names.iter();
+        let one = names.all(|name| name.architecture == best.architecture);
+        let by = if one {
+            format!(" ({best})")
+        } else {
+            String::new()
+        };
+        format!("a chain of {format} multiply-adds{by}")
+    }
+
+    /// What is done to FP32 operands first.
+    fn rounding(&self) -> String {
+        match self.nearest {
+            true => format!(
+                ", FP32 operands rounded to the nearest {}",
+                self.arithmetic.a.name().to_uppercase()
+            ),
+            false => String::new(),
+        }
+    }
+
+    /// How operands are read: `FP32`, `TF32, rounded to nearest`.
+    pub(super) fn operands(&self) -> String {
+        let [a, b] = [self.arithmetic.a, self.arithmetic.b].map(|f| f.name().to_uppercase());
+        let both = if a == b { a } else { format!("{a} and {b}") };
+        let rounded = if self.nearest {
+            ", rounded to nearest"
+        } else {
+            ""
+        };
+        format!("{both}{rounded}")
     }
 
     /// `fp16*fp16 -> fp32, rounded to bf16`.
@@ -427,6 +467,11 @@ impl Identified {
             Step::Sliced(step) => step.blocks.map(|blocks| blocks.summary()),
             _ => None,
         };
-        format!("{}{rounded}{}", a.describe(), blocks.unwrap_or_default())
+        let first = self.rounding();
+        format!(
+            "{}{rounded}{first}{}",
+            a.describe(),
+            blocks.unwrap_or_default()
+        )
     }
 }

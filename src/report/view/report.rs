@@ -66,7 +66,12 @@ impl Report {
             about: vec![by, about],
             evidence: evidence.to_string(),
             causes: differences::causes(&self.causes),
-            tried: differences::nothing(&self.tried, &self.untried, result),
+            tried: match self.unexplained() {
+                Some(left @ 1..) => self
+                    .comparison()
+                    .map(|c| format!("for {} mismatches", of(left, c.mismatches))),
+                _ => differences::nothing(&self.tried, &self.untried, result),
+            },
             figures,
             differences: self.comparison().and_then(|comparison| {
                 let of = (result, produced.format, shape);
@@ -85,6 +90,7 @@ impl Report {
                     self.verdict,
                     sample.is_some_and(|part| part.seed.is_some()),
                     proven,
+                    self.unexplained() == Some(0),
                 ),
             },
             repeat: self.command.clone(),
@@ -100,6 +106,13 @@ impl Report {
     /// What the result is made of beside its operands, and how it is stored.
     pub fn terms(&self) -> Vec<String> {
         self.rule.terms(self.inputs.keys(), self.reproduced.format)
+    }
+
+    /// How many mismatches its causes leave; none if it names none.
+    fn unexplained(&self) -> Option<u64> {
+        let all = self.comparison()?.mismatches;
+        let explained = self.causes.iter().map(|cause| cause.mismatches).sum();
+        (!self.causes.is_empty()).then(|| all.saturating_sub(explained))
     }
 
     /// What sentences call the result.
@@ -283,10 +296,16 @@ impl Report {
                     1 => format!("1 other arithmetic {which} differs"),
                     n => format!("{n} other arithmetics {which} differ"),
                 };
-                format!(
-                    "{} give them, too, on {looked}; {rest}",
-                    named(&found.same, rule)
-                )
+                let whole = self
+                    .comparison()
+                    .is_some_and(|c| c.elements == found.elements);
+                let alike = match (whole, same) {
+                    (true, 1) => format!("gives them, too ({looked} are all of D)"),
+                    (true, _) => format!("give them, too ({looked} are all of D)"),
+                    (_, 1) => format!("is not told apart: it agrees on {looked}"),
+                    _ => format!("are not told apart: they agree on {looked}"),
+                };
+                format!("{} {alike}; {rest}", named(&found.same, rule))
             }
         };
         if found.left > 0 {

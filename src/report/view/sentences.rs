@@ -180,8 +180,8 @@ pub fn odds(missed: &[Missed]) -> String {
 }
 
 /// What a verdict proves, and what it does not. `drawn` is whether the elements were drawn, `proven` whether captured
-/// results prove the rule.
-pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
+/// results prove the rule, `explained` whether causes are named for all that differs.
+pub fn proves(verdict: Verdict, drawn: bool, proven: bool, explained: bool) -> String {
     let unproven = if proven {
         ""
     } else {
@@ -204,6 +204,10 @@ pub fn proves(verdict: Verdict, drawn: bool, proven: bool) -> String {
                  {others}."
             )
         }
+        Verdict::Different if explained => "The result was not computed from these inputs by the rule named above, in \
+                                            this order. What is named as a cause gives its bits where it was tested; \
+                                            something else may give them, too."
+            .to_owned(),
         Verdict::Different => "The result was not computed from these inputs by the rule named above, in this order. \
                                The cause may be another order of sums, another unit, another version of a library or \
                                a damaged result."

@@ -37,7 +37,9 @@ pub fn ties(found: &Identification) -> Vec<Tie<'_>> {
         let model = &fit.model;
         let same = |tie: &Tie| {
             let first = tie.models[0];
-            first.sha256 == model.sha256 && first.rounded_to == model.rounded_to
+            first.sha256 == model.sha256
+                && first.rounded_to == model.rounded_to
+                && first.nearest == model.nearest
         };
         let at = each.iter().position(same).unwrap_or_else(|| {
             each.push(Tie {

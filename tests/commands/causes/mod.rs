@@ -2,9 +2,11 @@
 
 mod computations;
 mod damage;
+mod field_cases;
 mod formats;
 mod hostile;
 mod schedules;
+mod variations;
 
 use crate::support::{Folder, Npy};
 use serde_json::Value;

@@ -166,3 +166,35 @@ fn units_that_share_an_arithmetic_are_all_named() {
     }
     assert!(said.windows(2).all(|two| two[0] == two[1]));
 }
+
+/// A narrow result hides the last bits of most sums: elements are examined whose sums lie where the rounding turns
+/// over, and of what they do not separate nothing more is said.
+#[test]
+fn elements_that_separate_are_looked_for() {
+    let folder = Folder::new();
+    let product = "--d-dtype bf16 --dtype fp16 generate:1:normal:128x512 generate:2:normal:512x128";
+    folder
+        .tcverify(&format!("replay --arch h100 {product} -o d.npy"))
+        .expect(0);
+    let found = report(&folder, &format!("--arch h100 {product} d.npy"));
+    let told = &found["ambiguity"];
+    let same: Vec<&str> = told["same"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|alike| alike["architecture"].as_str().unwrap())
+        .collect();
+    // Both differ in some elements of D.
+    for other in ["ampere", "volta"] {
+        folder
+            .tcverify(&format!("check --arch {other} {product} d.npy"))
+            .expect(1);
+        assert!(!same.contains(&other), "{told}");
+    }
+    let text = folder
+        .tcverify(&format!("check --arch h100 {product} d.npy"))
+        .expect(0)
+        .stdout;
+    assert!(!text.contains("give them, too"), "{text}");
+    assert_eq!(text.contains("told apart"), !same.is_empty(), "{text}");
+}

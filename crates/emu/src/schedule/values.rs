@@ -259,6 +259,29 @@ impl Values {
         self.bias.as_ref().map(|bias| bias.get(batch, 0, column))
     }
 
+    /// The same without a bias.
+    #[must_use]
+    pub fn without_bias(self) -> Values {
+        Values { bias: None, ..self }
+    }
+
+    /// The f32 codes of the scales of A (side 0) or of B, matrix by matrix, row by row.
+    pub fn scale_codes(&self, side: usize) -> Option<&[u32]> {
+        Some(&self.scales.as_ref()?[side].codes)
+    }
+
+    /// The same with other scales of A (side 0) or of B, as many.
+    ///
+    /// # Panics
+    /// If there are none to replace, or another number of them.
+    #[must_use]
+    pub fn with_scale_codes(mut self, side: usize, codes: Vec<u32>) -> Values {
+        let table = &mut self.scales.as_mut().expect("scales to replace")[side];
+        assert_eq!(table.codes.len(), codes.len());
+        table.codes = codes;
+        self
+    }
+
     fn scales(&self) -> &[Table; 2] {
         let scales = self.scales.as_ref();
         scales.expect("a schedule with scales is given some")

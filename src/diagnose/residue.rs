@@ -1,0 +1,75 @@
+//! Two things at once: what gives most of D first, then what is left apart.
+
+use std::cell::Cell;
+
+use super::trial::Trial;
+use super::variation::{self, Variation};
+use super::{Case, Diagnosis, Finding, diagnose};
+use crate::report::{Comparator, Tolerance, grouped};
+
+/// Fewer mismatches than this are explained by too much.
+const FEW: u64 = 32;
+
+/// Most multiply-adds of the replay that compares all of D with what gives most of it.
+const WORK: u64 = 1 << 34;
+
+thread_local! {
+    /// Whether what is left is searched already.
+    static APART: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The variation that gives most of D, with the causes and places of what it leaves.
+pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
+    let mismatches = case.comparison.mismatches;
+    let large = case.replay.work() > WORK;
+    if mismatches < FEW || !case.is_whole() || large || trial.is_weak() || APART.get() {
+        return None;
+    }
+    let mut best: Option<(usize, Variation)> = None;
+    for one in variation::common(case) {
+        let given = trial.most(&|at| one.elements(case, at));
+        let better = |given: usize| best.as_ref().is_none_or(|(most, _)| given > *most);
+        if let Some(given) = given.filter(|given| better(*given)) {
+            best = Some((given, one));
+        }
+    }
+    let (_, first) = best?;
+    first.with(case, |replay| {
+        let mut differ = Comparator::new(case.given, case.tolerance, 0);
+        let done = replay.run(&crate::deadline::unheard, |band| {
+            differ.compare(&band);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = done;
+        let left = differ.conclude();
+        let rest = left.comparison.mismatches;
+        // A quarter may be another fault's; what is left of more is no small rest.
+        if rest == 0 || 4 * rest > mismatches {
+            return None;
+        }
+        APART.set(true);
+        let apart = diagnose(&Case {
+            replay: *replay,
+            comparison: &left.comparison,
+            sample: &left.sample,
+            tolerance: Tolerance { ..case.tolerance },
+            ..*case
+        });
+        APART.set(false);
+        let text = format!(
+            "{}: it gives {} of {} elements, bit for bit; {} are left apart",
+            first.what(),
+            grouped(left.comparison.elements - rest),
+            grouped(left.comparison.elements),
+            grouped(rest)
+        );
+        let mut findings = vec![Finding::of(first.told(text), mismatches - rest, None)];
+        findings.extend(apart.findings);
+        Some(Diagnosis {
+            findings,
+            places: apart.places,
+            tried: apart.tried,
+            untried: apart.untried,
+        })
+    })
+}

@@ -1,0 +1,269 @@
+//! Variations: the requested product with something done otherwise, in stages: how operands are read, the settings
+//! around the product, the rule, the order of sums, the end. Each file lists variations of one stage, those first that
+//! are commonest in reports; all are tested in this order, on a few elements that refute most of them.
+
+mod end;
+mod mistakes;
+mod narrow;
+mod operands;
+mod order;
+mod places;
+mod scales;
+mod settings;
+mod sparse;
+mod zero_points;
+
+pub use narrow::{FORMATS, narrower};
+
+use super::trial::Trial;
+use super::{Ask, Case, Found, Hypothesis};
+use crate::deadline;
+use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
+use crate::emu::{Arithmetic, Element, Problem, Replay};
+use crate::num::Format;
+use crate::tensor::{Tensor, parallel};
+
+/// The code of an operand that an element has at this k.
+type Read<'a> = Box<dyn Fn(&Element, usize) -> u64 + Sync + 'a>;
+
+/// How codes of D come about, given the product as it is varied.
+type End<'a> = Box<dyn Fn(&Replay, &[Element]) -> Vec<u64> + Sync + 'a>;
+
+/// The kernel around the instruction.
+#[derive(Default)]
+enum Around {
+    #[default]
+    Requested,
+    Nothing,
+    Other(Box<(ScheduleSpec, Values)>),
+}
+
+/// The requested product with something done otherwise.
+pub struct Variation<'a> {
+    kind: Hypothesis,
+    /// What is so, for people.
+    what: String,
+    ask: Ask,
+    /// Other arrays of A and B, read as the requested ones are.
+    arrays: [Option<Tensor>; 2],
+    /// Other codes of the row of A and of the column of B, element by element.
+    read: [Option<Read<'a>>; 2],
+    /// Other scales of the instruction, of A and of B.
+    scales: Option<[Tensor; 2]>,
+    /// Whether C is left out.
+    without_c: bool,
+    arithmetic: Option<Arithmetic>,
+    around: Around,
+    convert_to: Option<Format>,
+    end: Option<End<'a>>,
+}
+
+impl<'a> Variation<'a> {
+    /// The product as it is requested.
+    fn new(case: &Case<'a>, kind: Hypothesis, what: impl Into<String>) -> Variation<'a> {
+        Variation {
+            kind,
+            what: what.into(),
+            ask: Ask::Nothing,
+            arrays: [None, None],
+            read: [None, None],
+            scales: None,
+            without_c: false,
+            arithmetic: None,
+            around: Around::Requested,
+            convert_to: case.replay.convert_to,
+            end: None,
+        }
+    }
+
+    fn asking(self, ask: Ask) -> Variation<'a> {
+        Variation { ask, ..self }
+    }
+
+    /// With another schedule or other numbers around the instruction.
+    fn around(self, spec: ScheduleSpec, values: Values) -> Variation<'a> {
+        let around = Around::Other(Box::new((spec, values)));
+        Variation { around, ..self }
+    }
+
+    fn ending(self, end: impl Fn(&Replay, &[Element]) -> Vec<u64> + Sync + 'a) -> Variation<'a> {
+        Variation {
+            end: Some(Box::new(end)),
+            ..self
+        }
+    }
+
+    /// With other codes of A (side 0) or B.
+    fn reading(
+        mut self,
+        side: usize,
+        read: impl Fn(&Element, usize) -> u64 + Sync + 'a,
+    ) -> Variation<'a> {
+        self.read[side] = Some(Box::new(read));
+        self
+    }
+
+    /// Hands the varied product to `then`.
+    pub fn with<T>(&self, case: &Case, then: impl FnOnce(&Replay) -> T) -> T {
+        let own = case.replay;
+        let mut problem = own.problem;
+        let [a, b] = &self.arrays;
+        // Only a replay of single elements reads codes one by one, in formats of their own.
+        if let Some(a) = a {
+            problem.a = problem.a.over(a);
+        }
+        if let Some(b) = b {
+            problem.b = problem.b.over(b);
+        }
+        if let (Some([a, b]), Some(scales)) = (&self.scales, &mut problem.scales) {
+            (scales.a, scales.b) = (a.planes(), b.planes());
+        }
+        if self.without_c {
+            problem.c = None;
+        }
+        let kernel = match &self.around {
+            Around::Requested => own.kernel,
+            Around::Nothing => None,
+            Around::Other(other) => {
+                let place = own.kernel.map(|kernel| kernel.place);
+                let mut bound = BoundSchedule::new(&other.0, &other.1, &problem);
+                bound.place = place.unwrap_or(bound.place);
+                Some(bound)
+            }
+        };
+        then(&Replay {
+            problem,
+            arithmetic: self.arithmetic.as_ref().unwrap_or(own.arithmetic),
+            convert_to: self.convert_to,
+            kernel,
+            ..own
+        })
+    }
+
+    /// Elements of D as it gives them.
+    pub fn elements(&self, case: &Case, at: &[Element]) -> Vec<u64> {
+        self.with(case, |replay| {
+            if let Some(end) = &self.end {
+                end(replay, at)
+            } else if self.read.iter().any(Option::is_some) {
+                parallel::map(at.len(), |i| self.alone(replay, &at[i]))
+            } else {
+                replay.elements(at)
+            }
+        })
+    }
+
+    /// One element, from codes that are read one by one.
+    fn alone(&self, replay: &Replay, at: &Element) -> u64 {
+        let Element { batch, row, column } = *at;
+        let (of_a, of_b) = (replay.arithmetic.a, replay.arithmetic.b);
+        let one = replay.rectangle(batch, row..row + 1, column..column + 1);
+        let k = one.problem.k;
+        let [plane_a, plane_b] = [one.problem.a.plane(0), one.problem.b.plane(0)];
+        let code = |side: usize, k: usize| match (&self.read[side], side) {
+            (Some(read), _) => read(at, k),
+            (None, 0) => plane_a.code(0, k),
+            (None, _) => plane_b.code(k, 0),
+        };
+        let codes = |side| (0..k).map(|k| code(side, k)).collect::<Vec<u64>>();
+        let a = Tensor::from_codes(of_a, vec![1, k], &codes(0));
+        let b = Tensor::from_codes(of_b, vec![k, 1], &codes(1));
+        let problem = Problem {
+            a: a.planes(),
+            b: b.planes(),
+            selected: None,
+            ..one.problem
+        };
+        Replay { problem, ..one }.part(0, 0..1, 0..1, &deadline::unheard)[0]
+    }
+
+    fn fits(&self, case: &Case, trial: &Trial) -> bool {
+        trial.fits(&|at| self.elements(case, at))
+    }
+
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The same as a finding with other words. No request asks for it together with what it leaves.
+    pub fn told(&self, text: String) -> Found {
+        Found::new(self.kind, text)
+    }
+
+    fn found(self, trial: &Trial) -> Found {
+        trial.found(self.kind, self.what).asking(self.ask)
+    }
+}
+
+/// What lists variations of one stage; or why it lists none.
+type List = for<'a> fn(&Case<'a>) -> Result<Vec<Variation<'a>>, &'static str>;
+
+/// Tests the variations of a list in turn: the first that fits.
+fn listed(case: &Case, trial: &Trial, what: &'static str, list: List) -> Vec<Found> {
+    trial.test(what, || {
+        let mut all = list(case)?.into_iter();
+        let Some(mut first) = all.find(|one| one.fits(case, trial)) else {
+            return Ok(Vec::new());
+        };
+        let of_b = first
+            .what
+            .strip_suffix(" in A")
+            .map(|what| format!("{what} in B"));
+        let other = of_b.and_then(|of_b| all.find(|one| one.what == of_b));
+        if other.is_some_and(|other| other.fits(case, trial)) {
+            first.what += " or in B, which cannot be told";
+        }
+        Ok(vec![first.found(trial)])
+    })
+}
+
+/// What the request names, left out or done otherwise: the cheapest hypotheses.
+pub fn settings(case: &Case, trial: &Trial) -> Vec<Found> {
+    listed(case, trial, settings::TRIED, settings::list)
+}
+
+/// The first variation that gives D of the stages with few variations.
+pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
+    let lists: [(&'static str, List); 5] = [
+        (end::TRIED, end::list),
+        (scales::TRIED, scales::list),
+        (operands::TRIED, operands::list),
+        (places::TRIED, places::list),
+        (zero_points::TRIED, zero_points::list),
+    ];
+    first_listed(case, trial, &lists)
+}
+
+/// The same of the stages with many: those that depend on lengths of slices and tiles.
+pub fn kernels(case: &Case, trial: &Trial) -> Vec<Found> {
+    let lists: [(&'static str, List); 2] = [
+        (order::TRIED, order::list),
+        (mistakes::TRIED, mistakes::list),
+    ];
+    first_listed(case, trial, &lists)
+}
+
+fn first_listed(case: &Case, trial: &Trial, lists: &[(&'static str, List)]) -> Vec<Found> {
+    let mut lists = lists.iter();
+    let found = lists.find_map(|(what, list)| {
+        let found = listed(case, trial, what, *list);
+        (!found.is_empty()).then_some(found)
+    });
+    found.unwrap_or_default()
+}
+
+/// Variations that are replays of all of D, and that leave most of it to other faults.
+pub fn common<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    if case.replay.problem.selected.is_some() {
+        return Vec::new();
+    }
+    let mut all = settings::list(case).unwrap_or_default();
+    all.extend(settings::functions(case));
+    all.extend(narrow::models(case));
+    all
+}
+
+/// What is tried of a product of a compressed A.
+pub fn of_compressed(case: &Case, trial: &Trial) -> Vec<Found> {
+    listed(case, trial, sparse::TRIED, sparse::list)
+}

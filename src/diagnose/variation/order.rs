@@ -1,0 +1,131 @@
+//! Slices of K that are rounded and added in few bits, and sums of k of one remainder apart.
+
+use super::super::{Case, Hypothesis};
+use super::Variation;
+use crate::emu::{Element, Problem, Replay};
+use crate::num::{Format, Rounding, convert_exact, result_code};
+use crate::tensor::{Tensor, parallel};
+
+/// What reports call this test.
+pub const TRIED: &str = "slices of K rounded and added in few bits, even and odd k apart";
+
+/// Most slices.
+const SLICES: usize = 32;
+
+pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
+    let replay = case.replay;
+    let problem = replay.problem;
+    let fp32 = replay.arithmetic.accumulator == Format::Fp32;
+    if !fp32 || replay.kernel.is_some() || problem.c.is_some() || problem.scales.is_some() {
+        return Ok(Vec::new());
+    }
+    let k = problem.k;
+    let mut all = Vec::new();
+    let format = replay.format();
+    let narrow = matches!(format, Format::Bf16 | Format::Fp16);
+    let rounded = if narrow {
+        vec![format]
+    } else {
+        vec![Format::Bf16, Format::Fp16]
+    };
+    for number in rounded {
+        let mut known = vec![k];
+        for slices in 2..=SLICES.min(k) {
+            for grain in [1, 16, 32, 64, 128] {
+                let length = k.div_ceil(slices).next_multiple_of(grain);
+                if known.contains(&length) || length >= k {
+                    continue;
+                }
+                known.push(length);
+                let count = k.div_ceil(length);
+                let last = match k % length {
+                    0 => String::new(),
+                    rest => format!(" (the last of {rest})"),
+                };
+                let name = number.name().to_uppercase();
+                let what = format!(
+                    "{count} slices of {length} k{last}, each rounded to {name}, are added in {name}, every sum rounded"
+                );
+                let one = Variation::new(case, Hypothesis::SlicesRounded, what);
+                all.push(one.ending(move |replay, at| added(replay, length, number, at)));
+            }
+        }
+    }
+    for apart in [2, 4, 8] {
+        if k > apart {
+            let what = match apart {
+                2 => "even and odd k are summed apart, and both sums added in FP32".to_owned(),
+                _ => format!(
+                    "the k of each remainder modulo {apart} are summed apart, and the sums added in FP32"
+                ),
+            };
+            let one = Variation::new(case, Hypothesis::SlicesRounded, what);
+            all.push(one.ending(move |replay, at| {
+                parallel::map(at.len(), |i| remainders(replay, apart, &at[i]))
+            }));
+        }
+    }
+    Ok(all)
+}
+
+/// Sums of slices in this format, one after another; then D's.
+fn added(replay: &Replay, length: usize, number: Format, at: &[Element]) -> Vec<u64> {
+    let k = replay.problem.k;
+    let narrow = |code: u64| result_code(Format::Fp32, code, number, Rounding::NearestEven);
+    let wide = |code: u64| {
+        let code = convert_exact(number, code, Format::Fp32).unwrap_or(0x7fff_ffff);
+        f32::from_bits(code as u32)
+    };
+    let mut sums: Option<Vec<u64>> = None;
+    for first in (0..k).step_by(length) {
+        let part = Replay {
+            problem: replay.problem.part_k(first..(first + length).min(k)),
+            convert_to: None,
+            ..*replay
+        };
+        let of_part = part.elements(at).into_iter().map(narrow);
+        sums = Some(match sums {
+            None => of_part.collect(),
+            Some(sums) => sums
+                .into_iter()
+                .zip(of_part)
+                .map(|(sum, more)| narrow(u64::from((wide(sum) + wide(more)).to_bits())))
+                .collect(),
+        });
+    }
+    let finished = |code: u64| match replay.format() {
+        format if format == number => code,
+        _ => u64::from(wide(code).to_bits()),
+    };
+    sums.unwrap_or_default().into_iter().map(finished).collect()
+}
+
+/// The sums of the k of every remainder, one after another, added in f32.
+fn remainders(replay: &Replay, apart: usize, at: &Element) -> u64 {
+    let Element { batch, row, column } = *at;
+    let one = replay.rectangle(batch, row..row + 1, column..column + 1);
+    let problem = one.problem;
+    let [plane_a, plane_b] = [problem.a.plane(0), problem.b.plane(0)];
+    let sums = (0..apart).map(|rest| {
+        let ks: Vec<usize> = (rest..problem.k).step_by(apart).collect();
+        let codes = |code: &dyn Fn(usize) -> u64| ks.iter().map(|&k| code(k)).collect::<Vec<u64>>();
+        let of_a = codes(&|k| plane_a.code(0, k));
+        let of_b = codes(&|k| plane_b.code(k, 0));
+        let a = Tensor::from_codes(one.arithmetic.a, vec![1, ks.len()], &of_a);
+        let b = Tensor::from_codes(one.arithmetic.b, vec![ks.len(), 1], &of_b);
+        let part = Replay {
+            problem: Problem {
+                a: a.planes(),
+                b: b.planes(),
+                k: ks.len(),
+                ..problem
+            },
+            convert_to: None,
+            ..one
+        };
+        let code = part.part(0, 0..1, 0..1, &crate::deadline::unheard)[0];
+        f32::from_bits(code as u32)
+    });
+    let sum = sums.reduce(|sum, more| sum + more).unwrap_or(0.0);
+    replay.convert(u64::from(sum.to_bits()))
+}
