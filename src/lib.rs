@@ -13,6 +13,7 @@
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
 //! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`engines`]: who computes for this library: [`kernels`], [`gpu`].
 //! * [`ops`]: what stands between products: norms, softmax, activations, attention.
 //! * [`commit`]: a product fixed by digests, D by a Merkle tree.
 //! * [`audit`]: elements of a committed D, replayed from the rows and columns that a prover opens.
@@ -79,6 +80,7 @@ pub mod cli;
 pub mod commit;
 pub mod compare;
 pub mod diagnose;
+pub mod engines;
 pub mod envelope;
 pub mod explain;
 pub mod gemm_library;
@@ -100,6 +102,8 @@ pub mod tlog;
 
 pub use tcverify_common::{deadline, words};
 pub use tcverify_emu::{self as emu};
+pub use tcverify_gpu::{self as gpu};
+pub use tcverify_kernels::{self as kernels};
 pub use tcverify_num::{self as num, random};
 pub use tcverify_ops::{self as ops};
 pub use tcverify_tensor::{self as tensor, interop};

@@ -3,7 +3,7 @@
 use super::{AuditError, nothing};
 use crate::check::{BoundOperation, Check, Model, Request, Scheduling};
 use crate::commit::{Along, Commitment, CommittedRule, CommittedSchedule, Hash};
-use crate::emu::{Arithmetic, Engine, Platform};
+use crate::emu::{Arithmetic, Engine, Engines};
 use crate::io::printable;
 use crate::num::Format;
 use crate::report::{self, Product, ProductRule, Rule, Scheduled};
@@ -36,7 +36,11 @@ impl AuditModel {
     ///
     /// # Errors
     /// If there is no such rule, or the commitment is to something else.
-    pub fn new(request: &Request, commitment: &Commitment) -> Result<AuditModel, AuditError> {
+    pub fn new(
+        request: &Request,
+        commitment: &Commitment,
+        engines: &dyn Engines,
+    ) -> Result<AuditModel, AuditError> {
         match (request, &commitment.rule) {
             (
                 Request::Product(check),
@@ -47,12 +51,13 @@ impl AuditModel {
                 },
             ) => {
                 let parts = (model_sha256, schedule, product);
-                let model = ProductModel::new(check, parts, commitment)?;
+                let model = ProductModel::new(check, parts, commitment, engines)?;
                 Ok(AuditModel::Product(Box::new(model)))
             }
             (Request::Operation(asked), CommittedRule::Operation { .. }) => {
                 let first = commitment.inputs.values().next();
-                let bound = asked.bind(first.map_or(Format::Fp32, |input| input.format))?;
+                let bound =
+                    asked.bind(first.map_or(Format::Fp32, |input| input.format), engines)?;
                 // What is compared: operation, rule, model and parameters.
                 let found = Commitment {
                     rule: bound.committed_rule(),
@@ -98,6 +103,7 @@ impl ProductModel {
         check: &Check,
         (committed, schedule, product): (&Hash, &Option<CommittedSchedule>, &Product),
         commitment: &Commitment,
+        engines: &dyn Engines,
     ) -> Result<ProductModel, AuditError> {
         let inputs = &commitment.inputs;
         let scheduling = check.schedule.resolve()?;
@@ -117,13 +123,12 @@ impl ProductModel {
                 printable(&model.choice().instruction.name),
             ));
         }
-        let engine = Platform::detect().map(Engine::Fast);
         let found = ProductModel {
             model,
             scheduling,
             schedule: schedule.clone(),
             product: product.clone(),
-            engine: engine.unwrap_or(Engine::Exact),
+            engine: engines.fast(None).unwrap_or(Engine::Exact),
         };
         found.confirm(commitment)?;
         Ok(found)

@@ -7,7 +7,7 @@ use super::prepare::Prepared;
 use super::product::Naming;
 use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::emu::schedule::BoundSchedule;
-use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
+use crate::emu::{Arithmetic, Catalogue, Element, Replay};
 use crate::report::{Ambiguity, SameBits, Unit, Verdict};
 use crate::sample::Region;
 
@@ -46,9 +46,11 @@ impl Prepared {
         let (shared, others) = self.others(&own);
         let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
             let work = elements.saturating_mul(own.problem.k as u64);
-            match accelerate::plan(arithmetic) {
-                Some(_) => work.div_ceil(kernels),
-                None => work,
+            // Whichever engine computes: a report is the same by all.
+            if self.engines.computes(arithmetic) {
+                work.div_ceil(kernels)
+            } else {
+                work
             }
         };
         let compared = part.map_or_else(|| Region::of(&own.shape()).len(), Part::elements);

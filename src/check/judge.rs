@@ -9,11 +9,12 @@ use super::part::Part;
 use super::product::{Expected, Naming};
 use super::progress::Progress;
 use super::request::Request;
+use super::resources::Resources;
 use super::subject::{Diagnosed, Subject};
 use crate::commit::{Hash, Rows, StreamingLeaves, Tree};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
-use crate::io::{Files, hex};
+use crate::io::hex;
 use crate::report::{
     Committed, Comparator, Conclusion, Input, MismatchMap, Outcome, Pictured, Report, Reproduced,
     ReproducedTree, SCHEMA, Sampled, Tool, Verdict,
@@ -23,11 +24,11 @@ use crate::sample::Region;
 use crate::tensor::parallel;
 
 impl Request {
-    /// Reads and chooses everything that it needs, among the files of a run; nothing is computed.
-    pub fn prepare_in(&self, files: &Files) -> Result<Box<dyn Subject>, CheckError> {
+    /// Reads and chooses everything that it needs, with what the checks of a run share; nothing is computed.
+    pub fn prepare_in(&self, resources: &Resources) -> Result<Box<dyn Subject>, CheckError> {
         Ok(match self {
-            Request::Product(check) => Box::new(check.prepare_in(files)?),
-            Request::Operation(operation) => Box::new(operation.prepare_in(files)?),
+            Request::Product(check) => Box::new(check.prepare_in(resources)?),
+            Request::Operation(operation) => Box::new(operation.prepare_in(resources)?),
         })
     }
 

@@ -10,7 +10,8 @@
 //! * `request`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents,
 //!   `contradictions` in that, `conversion` both ways;
 //!   `command_line`: as a command of a shell.
-//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together.
+//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together; `resources`: what checks of a
+//!   run share.
 //! * `operation`: the same for what stands between products.
 //! * `any_request`: a request of either; `subject`: what is judged or explained; `judge`: the one way to a verdict;
 //!   `committed`: commitments;
@@ -40,6 +41,7 @@ mod product;
 mod progress;
 mod reader;
 mod request;
+mod resources;
 mod run;
 pub mod schedule;
 mod source;
@@ -81,6 +83,7 @@ pub(crate) use progress::Counted;
 pub use progress::Progress;
 pub use reader::{Array, Tensors};
 pub use request::Request;
+pub use resources::Resources;
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;

@@ -10,11 +10,12 @@ use super::judge::Judge;
 use super::product::Check;
 use super::progress::Progress;
 use super::request::Request;
+use super::resources::Resources;
 use super::source::Source;
 use super::subject::Subject;
 use crate::emu::shape_text;
 use crate::envelope;
-use crate::io::{Files, printable, printable_ends};
+use crate::io::{printable, printable_ends};
 use crate::report::{Chosen, Product, Report, Rule, SCHEMA};
 use crate::role::Role;
 
@@ -99,7 +100,7 @@ fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckE
 /// If that cannot be: a report without a request, or files that are not there.
 pub fn verify(
     report: &Report,
-    files: &Files,
+    resources: &Resources,
     most: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
@@ -127,7 +128,7 @@ pub fn verify(
         admit("a", work, most)?;
     }
     // By the CPU, whichever engine computed for the report.
-    let prepared = request.clone().on_cpu().prepare_in(files)?;
+    let prepared = request.clone().on_cpu().prepare_in(resources)?;
     admit(main_field(report), prepared.cost(), most)?;
     let mut found = misshapen(report, &*prepared);
     let merged = report.merged.as_ref();

@@ -19,6 +19,7 @@ use super::{Ending, refuted};
 use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnCopies, Proven};
 use crate::check::{Check, Request, RequestFields, Source, Tf32Input, read_commitment};
 use crate::commit::{Commitment, Hash};
+use crate::engines;
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::grouped;
 use crate::role::Role;
@@ -421,7 +422,10 @@ impl<A: AuditArgs> Verify<A> {
         let published = self.published(&committed);
         let published = published.map_err(|error| unproven(error, proof))?;
         let (commitment, sha256) = &committed;
-        let model = answered(AuditModel::new(&request, commitment), &self.commitment)?;
+        let model = answered(
+            AuditModel::new(&request, commitment, engines::here()),
+            &self.commitment,
+        )?;
         let files = self.memory.files();
         let nearest = match &request {
             Request::Product(check) => check.operands.tf32_input == Tf32Input::Nearest,

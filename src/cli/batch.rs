@@ -114,9 +114,9 @@ impl BatchArgs {
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
         // No other output is opened, and a hundred thousand cases name many files.
         drop((outputs, own));
-        let files = self.memory.files_under(terms);
+        let resources = self.memory.files_under(terms).into();
         let bar = Bar::new();
-        let run = || batch::run(cases, &state, &files, terms, pages.as_ref(), &bar);
+        let run = || batch::run(cases, &state, &resources, terms, pages.as_ref(), &bar);
         let mut batch = deadline.within(run)??;
         batch.policy = named.map(|(policy, path)| policy.described(path));
         if let Some(coverage) = coverage {

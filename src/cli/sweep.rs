@@ -12,6 +12,7 @@ use super::show::write_pretty;
 use super::values::{ranges, word};
 use super::{Ending, show};
 use crate::check::{EngineChoice, Operation, Request, Sweep as Digests, Verb, shell_line};
+use crate::engines;
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
 
 /// Judge a function on all 2^32 inputs, by digests
@@ -86,7 +87,7 @@ impl Sweep {
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
-        let sweep = in_operation_options(request.sweep(chosen, &Bar::new()))?;
+        let sweep = in_operation_options(request.sweep(engines::here(), chosen, &Bar::new()))?;
         output.commit(|out| write_pretty(&sweep, out))?;
         Ok(())
     }
@@ -111,7 +112,11 @@ impl Sweep {
             name(),
             escaped(&given.operation)
         );
-        let own = in_operation_options(request.sweep(given.blocks.keys().copied(), &Bar::new()))?;
+        let own = in_operation_options(request.sweep(
+            engines::here(),
+            given.blocks.keys().copied(),
+            &Bar::new(),
+        ))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
         let rule = format!("{} {}", own.operation, own.variant);

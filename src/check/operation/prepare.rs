@@ -5,8 +5,8 @@ use super::bound::{BoundOperation, chosen};
 use crate::check::error::CheckError;
 use crate::check::reader::{Array, Reader, read_float};
 use crate::check::request::Request;
+use crate::check::resources::Resources;
 use crate::check::source::Source;
-use crate::io::Files;
 use crate::num::Format;
 use crate::ops::{BoundOp, Inputs, OpError, Variant};
 use crate::role::{ByRole, Role};
@@ -42,13 +42,8 @@ fn of_array(error: OpError, arrays: &ByRole<Array>) -> CheckError {
 
 impl Operation {
     /// Reads and chooses everything that it needs; nothing is computed.
-    pub fn prepare(&self) -> Result<PreparedOperation, CheckError> {
-        self.prepare_in(&Files::default())
-    }
-
-    /// The same, among the files of a run.
-    pub fn prepare_in(&self, files: &Files) -> Result<PreparedOperation, CheckError> {
-        PreparedOperation::new(self, files, OperationTensors::new())
+    pub fn prepare_in(&self, resources: &Resources) -> Result<PreparedOperation, CheckError> {
+        PreparedOperation::new(self, resources, OperationTensors::new())
     }
 }
 
@@ -71,10 +66,10 @@ impl PreparedOperation {
     /// An operation on tensors in memory, where its sources say so.
     ///
     /// # Errors
-    /// As of [`Operation::prepare`]; or a tensor is missing.
+    /// As of [`Operation::prepare_in`]; or a tensor is missing.
     pub fn new(
         request: &Operation,
-        files: &Files,
+        resources: &Resources,
         memory: OperationTensors,
     ) -> Result<PreparedOperation, CheckError> {
         // Before a file is opened.
@@ -83,7 +78,7 @@ impl PreparedOperation {
         request.parameters()?;
         request.selection()?;
         Request::from(request.clone()).expected()?;
-        let mut from = Reader::new(files, memory.into_iter().collect());
+        let mut from = Reader::new(&resources.files, memory.into_iter().collect());
         let mut read = |role: Role, source: &Source, stated: Option<Format>| {
             read_float(
                 (role, source),
@@ -110,7 +105,7 @@ impl PreparedOperation {
             };
             arrays.insert(role, array?);
         }
-        let bound = request.bind(format_of(&arrays))?;
+        let bound = request.bind(format_of(&arrays), resources.engines)?;
         let (output, format, shape, about) = {
             let job = bound.job(&operands(&arrays));
             let job = job.map_err(|error| of_array(error, &arrays))?;

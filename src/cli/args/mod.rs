@@ -17,7 +17,7 @@ pub use self::operation::{
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::AdmissionPolicy;
-use crate::check::{CheckError, Request, Source, Subject, option};
+use crate::check::{CheckError, Request, Resources, Source, Subject, option};
 use crate::cli::show;
 use crate::identify::IdentifyError;
 use crate::io::{Files, Outputs, Privacy, escaped_path};
@@ -57,9 +57,14 @@ impl MemoryArgs {
         AdmissionPolicy::files(policy, privacy, own)
     }
 
+    /// What the checks of this run share.
+    pub fn resources(&self) -> Resources {
+        self.files().into()
+    }
+
     /// A request with its files read.
     pub fn prepare(&self, request: &Request) -> Result<Box<dyn Subject>> {
-        in_options_of(request, request.prepare_in(&self.files()))
+        in_options_of(request, request.prepare_in(&self.resources()))
     }
 }
 

@@ -10,9 +10,11 @@ mod case;
 mod catalogue;
 mod edges;
 mod gpu;
+mod integers;
 mod layout;
 mod models;
 mod operands;
+mod rounded;
 mod shares;
 mod soak;
 
