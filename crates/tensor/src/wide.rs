@@ -46,3 +46,30 @@ impl Vectors {
 unsafe fn with_avx2<W: Wide>(work: W) -> W::Output {
     work.run()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fma<'a>(&'a [f32]);
+
+    impl Wide for Fma<'_> {
+        type Output = Vec<u32>;
+
+        #[inline(always)]
+        fn run(self) -> Vec<u32> {
+            let each = self.0.iter().zip(&self.0[1..]);
+            each.map(|(&x, &y)| x.mul_add(y, -x * y).to_bits())
+                .collect()
+        }
+    }
+
+    /// No multiplication and addition of two roundings becomes one, or the other way round.
+    #[test]
+    fn bits_do_not_depend_on_vectors() {
+        let numbers: Vec<f32> = (1..100).map(|i| 1.0 / i as f32).collect();
+        let basic = Vectors::BASIC.run(Fma(&numbers));
+        assert_eq!(Vectors::widest().run(Fma(&numbers)), basic);
+        assert!(basic.iter().filter(|&&bits| bits != 0).count() > 50);
+    }
+}

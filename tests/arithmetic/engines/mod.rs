@@ -10,6 +10,7 @@ mod case;
 mod catalogue;
 mod edges;
 mod gpu;
+mod handed;
 mod integers;
 mod layout;
 mod models;
