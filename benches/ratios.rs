@@ -13,9 +13,8 @@ use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 use tcverify::cli::measured::{Random, Rounds, Settings, ones, threads};
 use tcverify::emu::schedule::{BoundSchedule, Schedule, Values, scale_shapes};
-use tcverify::emu::{
-    Arithmetic, Catalogue, Choice, Engine, Platform, Problem, Replay, Wanted, WantedScale,
-};
+use tcverify::emu::{Arithmetic, Catalogue, Choice, Problem, Replay, Wanted, WantedScale};
+use tcverify::kernels::Platform;
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -200,7 +199,7 @@ fn scheduled(
         problem,
         arithmetic,
         convert_to: Some(Format::Bf16),
-        engine: Engine::Fast(platform),
+        engine: platform.engine(),
         kernel: None,
     };
     let kernel = Some(BoundSchedule::new(&spec, &values, &problem));
@@ -387,7 +386,7 @@ impl Operands {
             problem,
             arithmetic,
             convert_to: None,
-            engine: Engine::Fast(platform),
+            engine: platform.engine(),
             kernel: None,
         })
     }

@@ -7,7 +7,8 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::kernels::{self, Platform};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -80,19 +81,13 @@ fn kernels(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("kernel {}", platform.name()));
         group.sample_size(10);
         for (name, arithmetic) in arithmetics() {
-            if accelerate::plan(&arithmetic).is_none() {
+            if kernels::plan(&arithmetic).is_none() {
                 continue;
             }
             let n = 256;
             let a = Tensor::from_codes(arithmetic.a, vec![n, n], &codes(arithmetic.a, n, 1));
             let b = Tensor::from_codes(arithmetic.b, vec![n, n], &codes(arithmetic.b, n, 2));
-            replay(
-                &mut group,
-                &name,
-                &arithmetic,
-                Engine::Fast(platform),
-                (&a, &b),
-            );
+            replay(&mut group, &name, &arithmetic, platform.engine(), (&a, &b));
         }
     }
 }
@@ -133,7 +128,7 @@ fn awkward(criterion: &mut Criterion) {
         }
         let a = Tensor::from_codes(format, vec![n, n], &a);
         let b = Tensor::from_codes(format, vec![n, n], &codes(format, n, 2));
-        let engine = Engine::Fast(platform);
+        let engine = platform.engine();
         replay(&mut group, name, &choice.arithmetic, engine, (&a, &b));
     }
 }

@@ -13,6 +13,7 @@
 //! * [`io`]: arrays in files (`.npy`, `.npz`, `.safetensors`), outputs, digests.
 //! * [`memory`]: a bounded account of what operands take.
 //! * [`emu`]: models as data, the catalogue of architectures, and the exact engine that runs them.
+//! * [`engines`]: who computes for this library: [`kernels`], [`gpu`].
 //! * [`ops`]: what stands between products: norms, softmax, activations, attention.
 //! * [`compose`]: what stands around a verdict: commitments, causes, explanations.
 //! * [`operation`]: a norm, softmax or attention as what is judged.
@@ -82,6 +83,7 @@ pub mod commit;
 pub mod compare;
 pub mod compose;
 pub mod diagnose;
+pub mod engines;
 pub mod explain;
 pub mod gemm_library;
 pub mod identify;
@@ -97,7 +99,9 @@ pub mod tlog;
 
 pub use tcverify_common::{deadline, role, words};
 pub use tcverify_emu::{self as emu};
+pub use tcverify_gpu::{self as gpu};
 pub use tcverify_io::{self as io, generate, memory};
+pub use tcverify_kernels::{self as kernels};
 pub use tcverify_num::{self as num, random};
 pub use tcverify_ops::{self as ops};
 pub use tcverify_probe::{self as probe};

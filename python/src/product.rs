@@ -174,8 +174,8 @@ pub fn batch(
         let pages = pages.transpose()?;
         let state = State::open(resume.as_deref(), &manifest, &cases)?;
         let most = terms.and_then(|policy| policy.limits.memory);
-        let files = Files::new(Privacy::Auto, Limits::within(most));
-        let mut batch = run(cases, &state, &files, terms, pages.as_ref(), progress)?;
+        let resources = Files::new(Privacy::Auto, Limits::within(most)).into();
+        let mut batch = run(cases, &state, &resources, terms, pages.as_ref(), progress)?;
         batch.policy = policy.map(|(policy, path)| policy.described(path));
         if let Some(coverage) = coverage {
             batch.cover(coverage, &products);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tcverify::check::{Check, CheckError, Prepared, RequestFields, Source, Tensors};
-use tcverify::io::{self, Files};
+use tcverify::io;
 use tcverify::num::{Format, Kind};
 use tcverify::role::{ByRole, Role};
 
@@ -112,6 +112,6 @@ impl Request {
             arrays: self.arrays,
             ..Tensors::default()
         };
-        Prepared::from_tensors_in(&check, &Files::default(), tensors)
+        Prepared::from_tensors(&check, tensors)
     }
 }

@@ -7,13 +7,12 @@ use crate::commit::{
     Along, Commitment, CommittedInput, CommittedResult, CommittedRule, CommittedSchedule,
 };
 use crate::compose::Request;
-use crate::operation::{BoundOperation, Operation};
-
 use crate::emu::schedule::ActivationChoice;
-use crate::emu::{Arithmetic, Engine, Platform};
+use crate::emu::{Arithmetic, Engine, Engines};
 use crate::io::printable;
 use crate::io::tree::Hash;
 use crate::num::{F32, Format};
+use crate::operation::{BoundOperation, Operation};
 use crate::report::{self, Product, ProductRule, Rule};
 use crate::role::{ByRole, Role};
 use crate::tensor::Tensor;
@@ -46,7 +45,11 @@ impl AuditModel {
     ///
     /// # Errors
     /// If there is no such rule, or the commitment is to something else.
-    pub fn new(request: &Request, commitment: &Commitment) -> Result<AuditModel, AuditError> {
+    pub fn new(
+        request: &Request,
+        commitment: &Commitment,
+        engines: &dyn Engines,
+    ) -> Result<AuditModel, AuditError> {
         match (request, &commitment.rule) {
             (
                 Request::Product(check),
@@ -58,12 +61,13 @@ impl AuditModel {
             ) => {
                 same_arrays(request, &[Role::A, Role::B], commitment)?;
                 let parts = (model_sha256, schedule, product);
-                let model = ProductModel::new(check, parts, commitment)?;
+                let model = ProductModel::new(check, parts, commitment, engines)?;
                 Ok(AuditModel::Product(Box::new(model)))
             }
             (Request::Operation(asked), CommittedRule::Operation { .. }) => {
                 let first = commitment.inputs.values().next();
-                let bound = asked.bind(first.map_or(Format::Fp32, |input| input.format))?;
+                let bound =
+                    asked.bind(first.map_or(Format::Fp32, |input| input.format), engines)?;
                 let stated = stated_operation(asked, &bound, commitment);
                 same(&stated, commitment, Vec::new())?;
                 same_arrays(request, &bound.arrays(), commitment)?;
@@ -102,6 +106,7 @@ impl ProductModel {
         check: &Check,
         (committed, schedule, product): (&Hash, &Option<CommittedSchedule>, &Product),
         commitment: &Commitment,
+        engines: &dyn Engines,
     ) -> Result<ProductModel, AuditError> {
         let has = |role| check.operands.has(role);
         let scheduling = check.schedule.resolve()?;
@@ -118,13 +123,12 @@ impl ProductModel {
         }
         let (stated, explained) = stated_product(check, &model, &scheduling, commitment)?;
         same(&stated, commitment, explained)?;
-        let engine = Platform::detect().map(Engine::Fast);
         let found = ProductModel {
             model,
             scheduling,
             schedule: schedule.clone(),
             product: product.clone(),
-            engine: engine.unwrap_or(Engine::Exact),
+            engine: engines.fast(None).unwrap_or(Engine::Exact),
         };
         found.confirm(commitment)?;
         Ok(found)

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::state::{Entry, Read, State};
 use super::{AdmissionPolicy, BatchError, Case, Pages};
-use crate::check::{Attention, CheckError, Progress, Source};
+use crate::check::{Attention, CheckError, Progress, Resources, Source};
 use crate::deadline::{Deadline, interruptible};
-use crate::io::Files;
 use crate::report::{Batch, BatchCase, Rule, Store};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
@@ -90,14 +89,14 @@ impl Drop for Share<'_> {
 pub fn run(
     (cases, refused): (Vec<Case>, Vec<(String, String)>),
     state: &State,
-    files: &Files,
+    resources: &Resources,
     policy: Option<&AdmissionPolicy>,
     pages: Option<&Pages>,
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
     let deadline = Deadline::current().or(Deadline::after(policy.and_then(AdmissionPolicy::time)));
-    let run =
-        deadline.within(|| run_within(deadline, cases, state, files, (policy, pages), progress));
+    let run = deadline
+        .within(|| run_within(deadline, cases, state, resources, (policy, pages), progress));
     let mut cases = run.map_err(no_threads)??;
     let refused = refused.into_iter();
     cases.extend(refused.map(|(name, reason)| BatchCase::unjudged(&name, reason)));
@@ -112,7 +111,7 @@ fn run_within(
     deadline: Deadline,
     cases: Vec<Case>,
     state: &State,
-    files: &Files,
+    resources: &Resources,
     (policy, pages): (Option<&AdmissionPolicy>, Option<&Pages>),
     progress: &dyn Progress,
 ) -> Result<Vec<BatchCase>, BatchError> {
@@ -136,7 +135,7 @@ fn run_within(
         let Place::Open(case) = &*place else {
             return true;
         };
-        match judged((i, case), state, files, terms, progress) {
+        match judged((i, case), state, resources, terms, progress) {
             Ok(case) => {
                 *place = Place::Judged(case);
                 true
@@ -203,7 +202,7 @@ fn bytes(case: &Case) -> u64 {
 fn judged(
     (place, case): (usize, &Case),
     state: &State,
-    files: &Files,
+    resources: &Resources,
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<BatchCase, BatchError> {
@@ -223,7 +222,7 @@ fn judged(
             ))
         })
     };
-    let Ok(known) = interruptible(|| state.recall(case, files)) else {
+    let Ok(known) = interruptible(|| state.recall(case, &resources.files)) else {
         return late();
     };
     if let Some(known) = known? {
@@ -239,7 +238,7 @@ fn judged(
     }
     // A case that panics has no verdict, and stops no other.
     let found = catch_unwind(AssertUnwindSafe(|| {
-        let judged = interruptible(|| judge((place, case), files, terms, &share));
+        let judged = interruptible(|| judge((place, case), resources, terms, &share));
         judged.unwrap_or_else(|ended| Err(describe(CheckError::ended(ended))))
     }));
     let found = found
@@ -267,11 +266,11 @@ fn describe(error: CheckError) -> String {
 
 fn judge(
     (place, case): (usize, &Case),
-    files: &Files,
+    resources: &Resources,
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<(BatchCase, Option<Entry>), String> {
-    let prepared = case.request.prepare_in(files).map_err(describe)?;
+    let prepared = case.request.prepare_in(resources).map_err(describe)?;
     if let (Some(stated), Rule::Product(rule)) = (case.k, prepared.rule()) {
         let k = rule.product.k as u64;
         if stated != k {

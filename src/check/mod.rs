@@ -9,7 +9,8 @@
 //!
 //! * `product`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents,
 //!   `contradictions` in that, `conversion` both ways; `command_line`: as a command of a shell.
-//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together.
+//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together; `resources`: what checks of
+//!   a run share.
 //! * `subject`: what is judged; `judge`: the one way to a verdict; `run`, `part`: a product as what is judged.
 //!
 //! Nothing here says why a D differs, or knows of commitments: who names one hands over that it was confirmed.
@@ -31,6 +32,7 @@ mod prepare;
 mod product;
 mod progress;
 mod reader;
+mod resources;
 mod run;
 pub mod schedule;
 mod source;
@@ -67,6 +69,7 @@ pub(crate) use progress::Counted;
 pub use progress::Progress;
 pub use reader::{Array, Tensors};
 pub(crate) use reader::{Reader, read_float};
+pub use resources::Resources;
 pub use schedule::Scheduling;
 pub use source::Source;
 pub use span::Span;

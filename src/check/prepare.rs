@@ -1,7 +1,6 @@
 //! A check with everything read and chosen that it needs.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::arrays::{Arrays, read_d};
 use super::choices::EngineChoice;
@@ -9,10 +8,12 @@ use super::error::CheckError;
 use super::model::Model;
 use super::product::{Check, Expected};
 use super::reader::{Reader, RowRange, Tensors};
+use super::resources::Resources;
 use super::schedule::Scheduling;
+use crate::emu::engine::OpenedDevice;
 use crate::emu::schedule::{BoundSchedule, Values};
-use crate::emu::{Choice, Engine, Gpu, Problem, Replay, VettedGpu};
-use crate::io::{self, Files};
+use crate::emu::{Choice, Engine, Engines, FastEngine, Problem, Replay};
+use crate::io;
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::report::{Conversion, Planned, Product, Rule, Scheduled, Tool};
@@ -33,9 +34,11 @@ pub struct Prepared {
     scheduled: bool,
     /// D's.
     format: Format,
+    /// Those that there are, requested or not.
+    pub(super) engines: &'static dyn Engines,
     engine: Engine<'static>,
     /// In place of the engine, where one was requested.
-    pub(super) gpu: Option<Gpu>,
+    pub(super) device: Option<Box<dyn FastEngine>>,
 }
 
 impl Check {
@@ -52,47 +55,41 @@ impl Check {
     }
 
     /// Reads and chooses everything that the check needs; nothing is computed.
-    pub fn prepare(&self) -> Result<Prepared, CheckError> {
-        self.prepare_in(&Files::default())
-    }
-
-    /// The same, among the files of a run: they are shared, and so is the limit of their memory.
-    pub fn prepare_in(&self, files: &Files) -> Result<Prepared, CheckError> {
-        Prepared::new(self, &None, files, Tensors::default())
+    pub fn prepare_in(&self, resources: &Resources) -> Result<Prepared, CheckError> {
+        Prepared::new(self, &None, resources, Tensors::default())
     }
 
     /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
-    pub fn prepare_rows(&self, rows: Range<usize>, files: &Files) -> Result<Prepared, CheckError> {
-        Prepared::new(self, &Some(rows), files, Tensors::default())
+    pub fn prepare_rows(
+        &self,
+        rows: Range<usize>,
+        resources: &Resources,
+    ) -> Result<Prepared, CheckError> {
+        Prepared::new(self, &Some(rows), resources, Tensors::default())
     }
 }
 
 impl Prepared {
-    /// A check of tensors in memory.
+    /// A check of which some arrays, or all, are tensors in memory.
     ///
     /// # Errors
-    /// As of [`Check::prepare`]; or a tensor is missing.
-    pub fn from_tensors(check: &Check, tensors: Tensors) -> Result<Prepared, CheckError> {
-        Prepared::from_tensors_in(check, &Files::default(), tensors)
-    }
-
-    /// The same, of which some arrays are among the files of a run.
+    /// As of [`Check::prepare_in`]; or a tensor is missing.
     pub fn from_tensors_in(
         check: &Check,
-        files: &Files,
+        resources: &Resources,
         tensors: Tensors,
     ) -> Result<Prepared, CheckError> {
-        Prepared::new(check, &None, files, tensors)
+        Prepared::new(check, &None, resources, tensors)
     }
 
     fn new(
         check: &Check,
         rows: &RowRange,
-        files: &Files,
+        resources: &Resources,
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
-        let mut from = Reader::new(files, memory);
+        let mut from = Reader::new(&resources.files, memory);
         let scheduling = Scheduling::of(check, &mut from)?;
         scheduling.check_added(check.operands.has(Role::Bias), check.operands.has(Role::C))?;
         let mut wanted = check.model.clone();
@@ -134,11 +131,13 @@ impl Prepared {
             return Err(CheckError::request("d_dtype", reason));
         }
         let scheduled = scheduling.validate(&values, arithmetic, &problem, format)?;
+        let engines = resources.engines;
         let engine = match check.engine {
             EngineChoice::Exact => Engine::Exact,
-            _ => Engine::detect(arithmetic).map_err(CheckError::of("engine"))?,
+            _ => (engines.fast(Some(arithmetic))).map_err(CheckError::of("engine"))?,
         };
-        let device = check.engine.adapter().map(Gpu::open).transpose();
+        let number = check.engine.adapter();
+        let device = number.map(|number| engines.device(number)).transpose();
         let device = device.map_err(CheckError::of("engine"))?;
         let model = check.model.between_blocks(model, k)?;
         if let Some(d) = d {
@@ -149,8 +148,9 @@ impl Prepared {
             values,
             scheduled,
             format,
+            engines,
             engine,
-            gpu: None,
+            device: None,
             model,
             scheduling,
             arrays,
@@ -161,15 +161,11 @@ impl Prepared {
         })
     }
 
-    /// The same, computed by this GPU.
+    /// The same, computed by this device.
     #[must_use]
-    pub fn on(self, device: Arc<VettedGpu>) -> Prepared {
-        let Engine::Fast(platform) = self.engine else {
-            return self;
-        };
-        let seed = self.seed();
+    pub fn on(self, device: OpenedDevice) -> Prepared {
         Prepared {
-            gpu: Some(Gpu::new(device, platform, seed)),
+            device: Some(device(self.engine, self.seed())),
             ..self
         }
     }
@@ -206,6 +202,11 @@ impl Prepared {
         check
     }
 
+    /// The engines that were handed over.
+    pub fn engines(&self) -> &'static dyn Engines {
+        self.engines
+    }
+
     /// The rule that judges.
     pub fn choice(&self) -> Choice<'_> {
         self.model.choice()
@@ -240,7 +241,7 @@ impl Prepared {
             problem: self.problem(),
             arithmetic: &self.model.arithmetic,
             convert_to: (self.format != accumulator).then_some(self.format),
-            engine: self.gpu.as_ref().map_or(self.engine, Engine::Gpu),
+            engine: self.device.as_deref().map_or(self.engine, Engine::With),
             kernel: self.kernel(),
         }
     }

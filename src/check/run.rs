@@ -64,8 +64,7 @@ impl Subject for Prepared {
     }
 
     fn engine_used(&self) -> Option<EngineUsed> {
-        let gpu = self.gpu.as_ref()?;
-        Some(EngineUsed::gpu(gpu.info(), gpu.work()))
+        self.device.as_ref()?.used().map(EngineUsed::from)
     }
 
     fn rule(&self) -> Rule {

@@ -19,7 +19,7 @@ use crate::audit::{AuditError, AuditModel, AuditReport, Challenge, Opening, OwnC
 use crate::check::{Check, Source, Tf32Input};
 use crate::commit::Commitment;
 use crate::compose::{Request, read_commitment};
-
+use crate::engines;
 use crate::io::tree::Hash;
 use crate::io::{Files, MappedFile, Outputs, escaped_path, parse_sha256};
 use crate::report::grouped;
@@ -456,7 +456,10 @@ impl<A: AuditArgs> Verify<A> {
         let published = self.published(&committed);
         let published = published.map_err(|error| unproven(error, proof))?;
         let (commitment, sha256) = &committed;
-        let model = answered(AuditModel::new(&request, commitment), &self.commitment)?;
+        let model = answered(
+            AuditModel::new(&request, commitment, engines::here()),
+            &self.commitment,
+        )?;
         let files = self.memory.files();
         let nearest = match &request {
             Request::Product(check) => check.operands.tf32_input == Tf32Input::Nearest,

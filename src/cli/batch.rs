@@ -115,13 +115,13 @@ impl BatchArgs {
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
         // No other output is opened, and a hundred thousand cases name many files.
         drop((outputs, own));
-        let files = self.memory.files_under(terms);
+        let resources = self.memory.files_under(terms).into();
         let bar = Bar::new();
         let run = || {
             batch::run(
                 (cases, refused),
                 &state,
-                &files,
+                &resources,
                 terms,
                 pages.as_ref(),
                 &bar,

@@ -14,9 +14,9 @@ use super::progress::Bar;
 use super::show;
 use super::show::write_pretty;
 use crate::check::Progress;
-use crate::emu::{
-    Arithmetic, Catalogue, Choice, Engine, Gpu, Platform, Problem, Replay, accelerate,
-};
+use crate::emu::{Arithmetic, Catalogue, Choice, Engine, Problem, Replay};
+use crate::gpu::{self, Gpu};
+use crate::kernels::{self, Platform};
 use crate::random::SplitMix64;
 
 /// Measure how fast this machine replays products
@@ -96,7 +96,7 @@ impl Bench {
         let platform = Platform::detect().map_err(anyhow::Error::msg)?;
         let device = self.gpu.map(|number| Gpu::open(Some(number))).transpose();
         let device = device.map_err(anyhow::Error::msg)?;
-        let gpu = device.map(|device| Gpu::new(device, platform, 0));
+        let gpu = device.map(|device| Gpu::new(device, platform.engine(), 0));
         let choices = self.choices()?;
         if !self.json {
             show::print(|out| {
@@ -118,13 +118,13 @@ impl Bench {
         let bar = Bar::new();
         bar.begin(choices.len() as u64);
         for choice in &choices {
-            let fast = has_kernel(&choice.arithmetic);
+            let fast = kernels::plan(&choice.arithmetic).is_some();
             let engines = [
-                fast.then_some(Engine::Fast(platform)),
-                (self.exact || !fast).then_some(Engine::Exact),
+                fast.then_some(("fast", platform.engine())),
+                (self.exact || !fast).then_some(("exact", Engine::Exact)),
                 gpu.as_ref()
-                    .filter(|_| has_shader(&choice.arithmetic))
-                    .map(Engine::Gpu),
+                    .filter(|_| gpu::shader(&choice.arithmetic).is_some())
+                    .map(|gpu| ("gpu", Engine::With(gpu))),
             ];
             for engine in engines.into_iter().flatten() {
                 let settings = Settings::of(platform, Some(self.size));
@@ -169,7 +169,7 @@ impl Bench {
                 // A chain of one step, by a model whose D is not a C, does not show the speed.
                 let long = arithmetic.longest_k().is_none();
                 if long
-                    && (all || has_kernel(&arithmetic))
+                    && (all || kernels::plan(&arithmetic).is_some())
                     && choices.iter().all(|c| c.arithmetic != arithmetic)
                 {
                     choices.push(Choice {
@@ -185,12 +185,18 @@ impl Bench {
         Ok(choices)
     }
 
-    fn measure(&self, choice: &Choice, engine: Engine, rounds: Rounds, settings: Settings) -> Row {
+    fn measure(
+        &self,
+        choice: &Choice,
+        (name, engine): (&'static str, Engine),
+        rounds: Rounds,
+        settings: Settings,
+    ) -> Row {
         let arithmetic = &choice.arithmetic;
         // The exact engine takes a hundred times as long; a smaller product gives the same rate.
         let n = match engine {
             Engine::Exact => self.size.min(192),
-            Engine::Fast(_) | Engine::Gpu(_) => self.size,
+            Engine::With(_) => self.size,
         };
         let mut random = Random(SplitMix64(n as u64));
         let a = random.matrix(arithmetic.a, n);
@@ -228,11 +234,7 @@ impl Bench {
                 },
                 arithmetic.accumulator
             ),
-            engine: match engine {
-                Engine::Exact => "exact",
-                Engine::Fast(_) => "fast",
-                Engine::Gpu(_) => "gpu",
-            },
+            engine: name,
             rate: rate(times.first),
             gemm_rate: rate(times.second),
             ratio: times.ratio,
@@ -240,14 +242,6 @@ impl Bench {
             settings,
         }
     }
-}
-
-fn has_shader(arithmetic: &Arithmetic) -> bool {
-    accelerate::shader(arithmetic).is_some()
-}
-
-fn has_kernel(arithmetic: &Arithmetic) -> bool {
-    accelerate::plan(arithmetic).is_some()
 }
 
 /// An FP32 product of ndarray (the matrixmultiply crate) on as many threads as the replay has.

@@ -5,8 +5,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::show;
-use crate::emu::{Arithmetic, Catalogue, DeviceInfo, Gpu, Platform, Rule, accelerate};
+use crate::emu::{Arithmetic, Catalogue, Rule};
+use crate::gpu::{self, DeviceInfo, Gpu};
 use crate::io::printable;
+use crate::kernels::Platform;
 
 /// List who can compute on this machine: the exact engine, vector kernels, GPUs
 #[derive(Args)]
@@ -72,9 +74,7 @@ impl Found {
         let with_shader = |rule: &Rule| -> Vec<bool> {
             let operands = rule.operands.iter();
             let arithmetic = operands.map(|&operands| Arithmetic::of(rule, operands));
-            arithmetic
-                .map(|one| accelerate::shader(&one).is_some())
-                .collect()
+            arithmetic.map(|one| gpu::shader(&one).is_some()).collect()
         };
         let with_shader: Vec<bool> = rules.flat_map(with_shader).collect();
         let platforms = Platform::available();

@@ -11,12 +11,12 @@ use super::args::{
 };
 use super::values::{ranges, result_format};
 use super::{Ending, show};
-use crate::check::{Check, RequestFields};
+use crate::check::{Check, RequestFields, Resources};
 use crate::compose::{Examined, Explained, Request};
 use crate::emu::shape_text;
 use crate::explain::picture::{Plan, Unit};
 use crate::explain::{Explanation, Wish};
-use crate::io::{Files, Outputs};
+use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Rule;
 
@@ -165,7 +165,7 @@ impl<A: ExplainArgs> Explain<A> {
             return self.draw(path, &units);
         }
         let request = self.args.request()?;
-        let prepared = self.prepare(&request, &self.memory.files())?;
+        let prepared = self.prepare(&request, &self.memory.resources())?;
         let explained = self.explain(&request, &*prepared, self.args.wish())?;
         in_options_of(&request, prepared.confirm_unchanged())?;
         show::either(self.json, &explained, |out| explained.text(out))?;
@@ -177,8 +177,8 @@ impl<A: ExplainArgs> Explain<A> {
     }
 
     /// Prepares a request, which must have this element and these steps.
-    fn prepare(&self, request: &Request, files: &Files) -> Result<Box<dyn Examined>> {
-        let prepared = in_options_of(request, request.prepare_in(files))?;
+    fn prepare(&self, request: &Request, resources: &Resources) -> Result<Box<dyn Examined>> {
+        let prepared = in_options_of(request, request.prepare_in(resources))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
         if let (Wish::These(steps), Rule::Product(rule)) = (self.args.wish(), prepared.rule())
             && let Some(&last) = steps.last()
@@ -198,11 +198,11 @@ impl<A: ExplainArgs> Explain<A> {
 
     /// Draws the element on every unit, and prints the text for each.
     fn draw(&self, path: &Path, units: &[Named]) -> Result<Ending> {
-        let files = self.memory.files();
+        let resources = self.memory.resources();
         let mut outputs = Outputs::new();
         let mut prepared = Vec::new();
         for (_, request) in units {
-            prepared.push(self.prepare(request, &files)?);
+            prepared.push(self.prepare(request, &resources)?);
             request.protect(&mut outputs);
         }
         let output = outputs.open("the page", path)?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::emu::Platform;
+use crate::kernels::Platform;
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;

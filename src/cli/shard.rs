@@ -162,7 +162,7 @@ impl MakePlan {
         // A plan names D by its tree, whatever the options are.
         fields.tree = Some(true);
         let check = in_options(Check::try_from(fields))?;
-        let prepared = in_options(check.prepare_in(&self.memory.files()))?;
+        let prepared = in_options(check.prepare_in(&self.memory.resources()))?;
         let signers = self.signer.iter().map(|path| PublicKey::read(path));
         let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let mut outputs = Outputs::new();
@@ -195,7 +195,7 @@ impl RunPart {
         plan.check.protect(&mut outputs);
         outputs.protect("the plan", &self.plan);
         let output = outputs.open("the part", &self.output)?;
-        let prepared = plan.prepare_part(self.shard, &self.memory.files())?;
+        let prepared = plan.prepare_part(self.shard, &self.memory.resources())?;
         let part = plan.run_part(self.shard, &prepared, &Bar::new())?;
         let text = part.text(signer.as_ref())?;
         output.commit(|out| out.write_all(&text))?;
@@ -223,8 +223,8 @@ impl Audit {
         let plan = Plan::read(&self.plan)?;
         let parts = collected(&plan, &self.files)?;
         let count = usize::try_from(self.parts).unwrap_or(usize::MAX);
-        let files = self.memory.files();
-        let audit = plan.audit(&parts, (count, self.seed), &files, &Bar::new())?;
+        let resources = self.memory.resources();
+        let audit = plan.audit(&parts, (count, self.seed), &resources, &Bar::new())?;
         let named = |&part: &usize| match parts[part].signer {
             Some(key) => format!("{part} (signed by {key})"),
             None => part.to_string(),
@@ -263,18 +263,18 @@ impl Merge {
         }
         let to = self.report.with_json(self.output);
         let reports = to.open(&mut outputs, self.html.as_deref())?;
-        let files = self.memory.files();
+        let resources = self.memory.resources();
         let mut run_again = Vec::new();
         if let (Some(count), Some(seed)) = (self.audit, self.seed) {
             let count = usize::try_from(count).unwrap_or(usize::MAX);
-            let audit = plan.audit(&parts, (count, seed), &files, &Bar::new())?;
+            let audit = plan.audit(&parts, (count, seed), &resources, &Bar::new())?;
             if !audit.wrong.is_empty() {
                 let wrong: Vec<_> = audit.wrong.iter().map(usize::to_string).collect();
                 return not_what_it_says(&wrong.join(", "));
             }
             run_again = audit.drawn;
         }
-        let prepared = plan.prepare_merge(&parts, &files)?;
+        let prepared = plan.prepare_merge(&parts, &resources)?;
         let report = merge(&plan, &prepared, parts, &run_again)?;
         let mut view = report.view().then(prepared.next_commands(&report));
         // Without causes the page reads no operands.

@@ -13,6 +13,7 @@ use super::values::{ranges, word};
 use super::{Ending, show};
 use crate::check::{EngineChoice, Verb, shell_line};
 use crate::compose::Request;
+use crate::engines;
 use crate::io::{MAX_DOCUMENT, Outputs, escaped, escaped_path, read_text};
 use crate::operation::{Operation, Sweep as Digests};
 
@@ -88,7 +89,7 @@ impl Sweep {
         let output = outputs.open("the digests", path)?;
         let chosen = self.blocks.as_ref();
         let chosen = chosen.map_or_else(|| (0..=255).collect(), |blocks| blocks.0.clone());
-        let sweep = in_operation_options(request.sweep(chosen, &Bar::new()))?;
+        let sweep = in_operation_options(request.sweep(engines::here(), chosen, &Bar::new()))?;
         output.commit(|out| write_pretty(&sweep, out))?;
         Ok(())
     }
@@ -113,7 +114,11 @@ impl Sweep {
             name(),
             escaped(&given.operation)
         );
-        let own = in_operation_options(request.sweep(given.blocks.keys().copied(), &Bar::new()))?;
+        let own = in_operation_options(request.sweep(
+            engines::here(),
+            given.blocks.keys().copied(),
+            &Bar::new(),
+        ))?;
         let differing = given.differing(&own);
         let count = given.blocks.len();
         let rule = format!("{} {}", own.operation, own.variant);

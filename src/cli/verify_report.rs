@@ -91,9 +91,9 @@ impl VerifyReport {
             in_options(policy.admit_report(&report)).with_context(|| name.clone())?;
         }
         let limits = policy.clone().unwrap_or_default();
-        let files = self.memory.files_under(policy.as_ref());
+        let resources = self.memory.files_under(policy.as_ref()).into();
         let (most, bar) = (limits.limits.products, Bar::new());
-        let verify = || interruptible(|| verify::verify(&report, &files, most, &bar));
+        let verify = || interruptible(|| verify::verify(&report, &resources, most, &bar));
         let deadline = Deadline::after(limits.time());
         let verified = deadline.within(verify)?;
         let verified = verified.unwrap_or_else(|ended| Err(CheckError::ended(ended)));

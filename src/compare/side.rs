@@ -1,10 +1,10 @@
 //! What gives one of the two results, and what separates two such findings.
 
 use super::request::{Compare, Held};
-use crate::check::{Check, CheckError, Expected, Prepared, Progress, Source, Tensors};
+use crate::check::{Check, CheckError, Expected, Prepared, Progress, Resources, Source, Tensors};
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
-use crate::io::{self, Files};
+use crate::io;
 use crate::report::{
     By, Fit, Identification, Identified, Input, Relation, Report, ResultFound, Searched,
 };
@@ -104,7 +104,7 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
         arrays,
         ..Tensors::default()
     };
-    Prepared::from_tensors_in(&check, &Files::default(), held)
+    Prepared::from_tensors_in(&check, &Resources::default(), held)
 }
 
 /// Judges one side's result by the other side's rule.

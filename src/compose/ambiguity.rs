@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::check::{Naming, Part, Prepared};
 use crate::emu::schedule::BoundSchedule;
-use crate::emu::{Arithmetic, Catalogue, Element, Replay, accelerate};
+use crate::emu::{Arithmetic, Catalogue, Element, Replay};
 use crate::report::{Ambiguity, SameBits, Unit, Verdict};
 use crate::sample::{Region, nearness};
 
@@ -53,9 +53,11 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let (shared, mut others) = others(&own);
     let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
         let work = elements.saturating_mul(own.problem.k as u64);
-        match accelerate::plan(arithmetic) {
-            Some(_) => work.div_ceil(kernels),
-            None => work,
+        // Whichever engine computes: a report is the same by all.
+        if prepared.engines().computes(arithmetic) {
+            work.div_ceil(kernels)
+        } else {
+            work
         }
     };
     let compared = part.map_or_else(|| Region::of(&own.shape()).len(), Part::elements);

@@ -34,12 +34,12 @@ pub use request::Request;
 pub use variants::{Fit, identify};
 
 use crate::check::{
-    Attention, CheckError, Judge, Judged, Part, Progress, Subject, Trace, Verb, shell_line,
+    Attention, CheckError, Judge, Judged, Part, Progress, Resources, Subject, Trace, Verb,
+    shell_line,
 };
 use crate::commit::{Along, CommittedRule};
 use crate::deadline::interruptible;
 use crate::explain::Wish;
-use crate::io::Files;
 use crate::report::{
     Ambiguity, Cause, Conclusion, Input, MismatchMap, Pictured, Place, Report, Verdict,
 };
@@ -182,11 +182,11 @@ pub trait Examined: Subject {
 }
 
 impl Request {
-    /// Reads and chooses everything that it needs, among the files of a run; nothing is computed.
-    pub fn prepare_in(&self, files: &Files) -> Result<Box<dyn Examined>, CheckError> {
+    /// Reads and chooses everything that it needs, with what the checks of a run share; nothing is computed.
+    pub fn prepare_in(&self, resources: &Resources) -> Result<Box<dyn Examined>, CheckError> {
         Ok(match self {
-            Request::Product(check) => Box::new(check.prepare_in(files)?),
-            Request::Operation(operation) => Box::new(operation.prepare_in(files)?),
+            Request::Product(check) => Box::new(check.prepare_in(resources)?),
+            Request::Operation(operation) => Box::new(operation.prepare_in(resources)?),
         })
     }
 

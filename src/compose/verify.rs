@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Request;
-use crate::check::{Check, CheckError, Progress, Source, Subject};
+use crate::check::{Check, CheckError, Progress, Resources, Source, Subject};
 use crate::emu::shape_text;
-use crate::io::{Files, printable, printable_ends};
+use crate::io::{printable, printable_ends};
 use crate::report::{Chosen, Product, Report, Rule, SCHEMA};
 use crate::role::Role;
 use crate::words::each_once;
@@ -118,7 +118,7 @@ fn admit(field: &'static str, work: u64, most: Option<u64>) -> Result<(), CheckE
 /// If that cannot be: a report without a request, or files that are not there.
 pub fn verify(
     report: &Report,
-    files: &Files,
+    resources: &Resources,
     most: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Verified, CheckError> {
@@ -147,7 +147,7 @@ pub fn verify(
         admit("a", work, most)?;
     }
     // By the CPU, whichever engine computed for the report.
-    let prepared = request.clone().on_cpu().prepare_in(files)?;
+    let prepared = request.clone().on_cpu().prepare_in(resources)?;
     admit(main_field(report), prepared.cost(), most)?;
     let mut found = misshapen(report, &*prepared);
     let merged = report.merged.as_ref();

@@ -86,7 +86,8 @@ mod tests {
     use super::*;
     use crate::candidates::{Conditions, Wanted, candidates, guesses};
     use crate::emu::schedule::Values;
-    use crate::emu::{Catalogue, Engine, Platform, Problem};
+    use crate::emu::{Catalogue, Problem};
+    use crate::kernels::Platform;
     use crate::random::SplitMix64;
     use crate::tensor::Tensor;
 
@@ -149,7 +150,7 @@ mod tests {
                 let mut different = std::collections::HashSet::new();
                 for candidate in &all {
                     let spec = &candidate.schedule.as_ref().unwrap().spec;
-                    let engine = Engine::Fast(Platform::detect().unwrap());
+                    let engine = Platform::detect().unwrap().engine();
                     let replay = candidate.replay(problem, &values, engine);
                     let codes = replay.elements(&at);
                     assert_eq!(common.elements(&replay, 0..3), codes, "{spec:?}");

@@ -9,7 +9,6 @@ use crate::candidates::{Candidate, Guess};
 use crate::check::Progress;
 use crate::diagnose::{Ask, epilogue};
 use crate::emu::schedule::{Overrides, Schedule};
-use crate::emu::{Engine, accelerate};
 
 /// Candidates whose epilogues are searched for, the commonest kernels first, and how many that are found.
 const LOOKED_AT: usize = 160;
@@ -54,8 +53,7 @@ impl Prepared {
             let given = of.given(candidate);
             let elements = ELEMENTS.min(given.d.len() as u64);
             let cost = 2 * elements * given.problem.k as u64;
-            let kernels =
-                self.engine != Engine::Exact && accelerate::plan(&candidate.arithmetic).is_some();
+            let kernels = self.engine.computes(&candidate.arithmetic);
             let cost = cost.div_ceil(if kernels { KERNELS } else { 1 });
             let enough = found.candidates.len() + found.others.len() == FOUND;
             if enough || progress.interrupted() || !budget.spend(cost, progress) {

@@ -11,7 +11,7 @@ use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::check::{Check, CheckError, EngineChoice, KernelSource, Progress};
 use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
-use crate::emu::{Catalogue, Engine, Platform, Problem, Replay, Scale};
+use crate::emu::{Catalogue, Engine, Engines, Problem, Replay, Scale};
 use crate::io;
 use crate::num::Format;
 use crate::report::{Identification, SchedulesSearched};
@@ -41,17 +41,14 @@ pub struct Prepared {
 }
 
 impl Identify {
-    /// Reads the files.
-    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
-        self.prepare_with(&mut |_| None)
-    }
-
-    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
+    /// Reads the files; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their
+    /// fields.
     ///
     /// # Errors
-    /// As of [`Identify::prepare`]; or an array is missing.
-    pub fn prepare_with(
+    /// If an array cannot be read, or is missing.
+    pub fn prepare_by(
         &self,
+        engines: &dyn Engines,
         memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Prepared, IdentifyError> {
         if self.operands.has(Role::SparseA) {
@@ -83,10 +80,7 @@ impl Identify {
         let kernel = kernel.map(|text| Kernels::of(text, self.formats, &captured, &architectures));
         let engine = match self.engine {
             EngineChoice::Exact => Engine::Exact,
-            EngineChoice::Fast => {
-                let platform = Platform::detect();
-                Engine::Fast(platform.map_err(CheckError::of("engine"))?)
-            }
+            EngineChoice::Fast => engines.fast(None).map_err(CheckError::of("engine"))?,
             _ => return Err(CheckError::request("engine", EngineChoice::ON_CPU).into()),
         };
         Ok(Prepared {

@@ -10,7 +10,7 @@ use super::sample::Sample;
 use crate::candidates::Candidate;
 use crate::check::Progress;
 use crate::emu::schedule::Values;
-use crate::emu::{Element, Engine, Problem, Replay, accelerate};
+use crate::emu::{Element, Engine, Problem, Replay};
 use crate::report::{Comparator, Tolerance};
 use crate::tensor::Tensor;
 
@@ -238,8 +238,7 @@ impl Search<'_, '_> {
             }
             let given = (self.given)(candidate);
             let replay = given.replay(candidate, self.engine);
-            let kernels =
-                accelerate::plan(&candidate.arithmetic).is_some() && self.engine != Engine::Exact;
+            let kernels = self.engine.computes(&candidate.arithmetic);
             let cost = replay.work() / if kernels { KERNELS } else { 1 };
             if !budget.spend(cost, self.progress) {
                 continue;

@@ -5,7 +5,7 @@ use crate::check::CheckError;
 use crate::check::{EngineChoice, Strictness};
 use crate::commit::CommittedRule;
 
-use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Platform};
+use crate::emu::{Arithmetic, Catalogue, Engine, Engines, Evidence};
 use crate::io::tree::Hash;
 use crate::io::{read_document, sha256};
 use crate::num::Format;
@@ -54,14 +54,18 @@ impl Operation {
     ///
     /// # Errors
     /// If there is no such rule, or it does not use a field.
-    pub fn bind(&self, format: Format) -> Result<BoundOperation, CheckError> {
+    pub fn bind(
+        &self,
+        format: Format,
+        engines: &dyn Engines,
+    ) -> Result<BoundOperation, CheckError> {
         let (variant, file) = self.variant()?;
         self.used(&variant.rule)?;
         Ok(BoundOperation {
             request: self.clone(),
             parameters: self.parameters()?,
             chosen: chosen(&variant.rule, self.arch.as_deref(), format)?,
-            engine: self.engine()?,
+            engine: self.engine(engines)?,
             variant,
             file,
         })
@@ -119,15 +123,12 @@ impl Operation {
     }
 
     /// The engine that computes.
-    pub(super) fn engine(&self) -> Result<Engine<'static>, CheckError> {
+    pub(super) fn engine(&self, engines: &dyn Engines) -> Result<Engine<'static>, CheckError> {
         match self.engine {
-            None | Some(EngineChoice::Fast) => {}
-            Some(EngineChoice::Exact) => return Ok(Engine::Exact),
-            Some(_) => return Err(CheckError::request("engine", EngineChoice::ON_CPU)),
+            None | Some(EngineChoice::Fast) => engines.fast(None).map_err(CheckError::of("engine")),
+            Some(EngineChoice::Exact) => Ok(Engine::Exact),
+            Some(_) => Err(CheckError::request("engine", EngineChoice::ON_CPU)),
         }
-        let platform = Platform::detect();
-        let platform = platform.map_err(CheckError::of("engine"))?;
-        Ok(Engine::Fast(platform))
     }
 
     pub(super) fn parameters(&self) -> Result<Parameters, CheckError> {

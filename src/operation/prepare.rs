@@ -3,9 +3,9 @@
 use super::Operation;
 use super::bound::{BoundOperation, chosen};
 use crate::check::CheckError;
+use crate::check::Resources;
 use crate::check::Source;
 use crate::check::{Array, Reader, read_float};
-use crate::io::Files;
 use crate::num::Format;
 use crate::ops::{BoundOp, Inputs, OpError, Variant};
 use crate::role::{ByRole, Role};
@@ -41,13 +41,8 @@ fn of_array(error: OpError, arrays: &ByRole<Array>) -> CheckError {
 
 impl Operation {
     /// Reads and chooses everything that it needs; nothing is computed.
-    pub fn prepare(&self) -> Result<PreparedOperation, CheckError> {
-        self.prepare_in(&Files::default())
-    }
-
-    /// The same, among the files of a run.
-    pub fn prepare_in(&self, files: &Files) -> Result<PreparedOperation, CheckError> {
-        PreparedOperation::new(self, files, OperationTensors::new())
+    pub fn prepare_in(&self, resources: &Resources) -> Result<PreparedOperation, CheckError> {
+        PreparedOperation::new(self, resources, OperationTensors::new())
     }
 }
 
@@ -70,10 +65,10 @@ impl PreparedOperation {
     /// An operation on tensors in memory, where its sources say so.
     ///
     /// # Errors
-    /// As of [`Operation::prepare`]; or a tensor is missing.
+    /// As of [`Operation::prepare_in`]; or a tensor is missing.
     pub fn new(
         request: &Operation,
-        files: &Files,
+        resources: &Resources,
         memory: OperationTensors,
     ) -> Result<PreparedOperation, CheckError> {
         // Before a file is opened.
@@ -82,7 +77,7 @@ impl PreparedOperation {
         request.parameters()?;
         request.selection()?;
         request.expected()?;
-        let mut from = Reader::new(files, memory.into_iter().collect());
+        let mut from = Reader::new(&resources.files, memory.into_iter().collect());
         let mut read = |role: Role, source: &Source, stated: Option<Format>| {
             read_float(
                 (role, source),
@@ -109,7 +104,7 @@ impl PreparedOperation {
             };
             arrays.insert(role, array?);
         }
-        let bound = request.bind(format_of(&arrays))?;
+        let bound = request.bind(format_of(&arrays), resources.engines)?;
         let (output, format, shape, about) = {
             let job = bound.job(&operands(&arrays));
             let job = job.map_err(|error| of_array(error, &arrays))?;

@@ -9,7 +9,7 @@ use super::Operation;
 use crate::check::CheckError;
 use crate::check::Progress;
 use crate::deadline::interruptible;
-use crate::emu::Engine;
+use crate::emu::{Engine, Engines};
 use crate::io::hex;
 use crate::num::Format;
 use crate::ops::{BoundOp, ExecContext, Inputs, Parameters, Rule};
@@ -88,6 +88,7 @@ impl Operation {
     /// If there is no such variant, or it is not a function of one number.
     pub fn sweep(
         &self,
+        engines: &dyn Engines,
         blocks: impl IntoIterator<Item = u8>,
         progress: &dyn Progress,
     ) -> Result<Sweep, CheckError> {
@@ -99,7 +100,7 @@ impl Operation {
             );
             return Err(CheckError::request("operation", reason));
         }
-        let engine = self.engine()?;
+        let engine = self.engine(engines)?;
         let blocks: Vec<u8> = blocks.into_iter().collect();
         progress.begin(blocks.len() as u64 * u64::from(BLOCK));
         let computed = interruptible(|| {
@@ -139,7 +140,7 @@ fn digest(rule: &Rule, engine: Engine<'static>, block: u8, progress: &dyn Progre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Counted;
+    use crate::check::{Counted, Resources};
 
     /// One block against the specification, pattern by pattern.
     #[test]
@@ -152,7 +153,9 @@ mod tests {
         };
         // From -2^-1 down to -2^1, where the table shows.
         let counted = Counted::default();
-        let found = request.sweep([0xbf], &counted).unwrap();
+        let found = request
+            .sweep(Resources::default().engines, [0xbf], &counted)
+            .unwrap();
         let counted = counted.counts();
         assert_eq!(counted, [1 << 24; 2]);
         let digest_of = |result: &dyn Fn(u32) -> u32| {

@@ -4,11 +4,10 @@ use std::fs::File;
 use tempfile::TempDir;
 
 use super::*;
-use crate::check::Counted;
 use crate::check::{Attention, Verb};
+use crate::check::{Counted, Resources};
 use crate::compose::Examined;
 use crate::compose::verify::verify;
-use crate::io::Files;
 use crate::io::npy::write_npy;
 use crate::report::Verdict;
 use crate::role::Role;
@@ -118,7 +117,7 @@ fn one_variant_and_another() {
     assert!(text_of(&deviation).contains("5 later operations were not tried"));
     assert!(prepared.explain(&[2, 0]).is_err() && prepared.explain(&[0]).is_err());
 
-    let verified = verify(report, &Files::default(), None, &()).expect("a report");
+    let verified = verify(report, &Resources::default(), None, &()).expect("a report");
     assert_eq!(verified.differences, [""; 0]);
 }
 
@@ -191,7 +190,7 @@ fn no_command_of_tensors_in_memory() {
     let tensors =
         OperationTensors::from([(Role::X, Tensor::from_codes(Format::Fp32, vec![2, 3], &x))]);
     let prepared =
-        PreparedOperation::new(&request, &Files::default(), tensors).expect("an operation");
+        PreparedOperation::new(&request, &Resources::default(), tensors).expect("an operation");
     let report = prepared.run(&()).expect("a verdict");
     assert_eq!((report.verdict, report.command), (Verdict::Identical, None));
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Merged, Rule};
-use crate::emu::{DeviceInfo, Evidence, GpuWork};
+use crate::emu::{DeviceUse, Evidence};
 use crate::io::escaped_json;
 use crate::num::{Format, Rounding};
 use crate::role::{ByRole, Role};
@@ -176,15 +176,15 @@ pub struct EngineUsed {
     pub tiles_computed_twice: u64,
 }
 
-impl EngineUsed {
-    pub fn gpu(info: &DeviceInfo, work: GpuWork) -> EngineUsed {
+impl From<DeviceUse> for EngineUsed {
+    fn from(used: DeviceUse) -> EngineUsed {
         EngineUsed {
-            adapter: info.name.clone(),
-            driver: info.driver.clone(),
-            backend: info.backend.clone(),
-            multiply_adds: work.multiply_adds,
-            tiles: work.tiles,
-            tiles_computed_twice: work.tiles_computed_twice,
+            adapter: used.name,
+            driver: used.driver,
+            backend: used.backend,
+            multiply_adds: used.multiply_adds,
+            tiles: used.tiles,
+            tiles_computed_twice: used.tiles_computed_twice,
         }
     }
 }

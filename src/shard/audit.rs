@@ -1,8 +1,7 @@
 //! Some parts run again; whoever handed them in could not know which.
 
 use super::{Part, Plan, ShardError};
-use crate::check::Progress;
-use crate::io::Files;
+use crate::check::{Progress, Resources};
 use crate::sample::{draw, miss_probability, smallest_caught};
 
 /// Parts that were run again, and what their agreement proves.
@@ -35,14 +34,14 @@ impl Plan {
         &self,
         parts: &[Part],
         (count, seed): (usize, u64),
-        files: &Files,
+        resources: &Resources,
         progress: &dyn Progress,
     ) -> Result<Audit, ShardError> {
         let drawn = self.drawn(count, seed);
         let mut wrong = Vec::new();
         progress.begin(drawn.len() as u64);
         for &number in &drawn {
-            let prepared = self.prepare_part(number, files)?;
+            let prepared = self.prepare_part(number, resources)?;
             let found = self.run_part(number, &prepared, &())?;
             if found.text(None)? != parts[number].text(None)? {
                 wrong.push(number);

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{Part, Plan, ShardError};
-use crate::check::{Prepared, Subject, Trace};
+use crate::check::{Prepared, Resources, Subject, Trace};
 use crate::compose::Examined;
-use crate::io::{Files, escaped_path};
+use crate::io::escaped_path;
 use crate::report::{Merged, Report};
 
 impl Plan {
@@ -13,13 +13,17 @@ impl Plan {
     ///
     /// # Errors
     /// If model, schedule or shapes are no longer the plan's, or operands that are needed.
-    pub fn prepare_merge(&self, parts: &[Part], files: &Files) -> Result<Prepared, ShardError> {
+    pub fn prepare_merge(
+        &self,
+        parts: &[Part],
+        resources: &Resources,
+    ) -> Result<Prepared, ShardError> {
         let differs = parts.iter().any(|part| part.found.mismatches() > 0);
         let causes = differs && self.check.causes;
         let prepared = if causes {
-            self.check.prepare_in(files)?
+            self.check.prepare_in(resources)?
         } else {
-            self.check.prepare_rows(0..0, files)?
+            self.check.prepare_rows(0..0, resources)?
         };
         self.validate(&prepared)?;
         if causes && prepared.inputs() != self.inputs {

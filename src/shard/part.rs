@@ -5,10 +5,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, ShardError, Share};
-use crate::check::{Prepared, Progress, Subject};
+use crate::check::{Prepared, Progress, Resources, Subject};
 use crate::envelope;
+use crate::io::payload_sha256;
 use crate::io::tree::{Hash, StreamingLeaves};
-use crate::io::{Files, payload_sha256};
 use crate::report::PartialComparison;
 use crate::role::Role;
 use crate::sign::{PublicKey, Signer};
@@ -50,10 +50,10 @@ impl Plan {
     ///
     /// # Errors
     /// If there is no such part, or a file is not what the plan was made of.
-    pub fn prepare_part(&self, part: usize, files: &Files) -> Result<Prepared, ShardError> {
+    pub fn prepare_part(&self, part: usize, resources: &Resources) -> Result<Prepared, ShardError> {
         let share = self.share(part)?;
         let rows = share.rows[0] as usize..share.rows[1] as usize;
-        let prepared = self.check.prepare_rows(rows, files)?;
+        let prepared = self.check.prepare_rows(rows, resources)?;
         self.validate(&prepared)?;
         Ok(prepared)
     }

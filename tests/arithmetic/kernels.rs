@@ -2,7 +2,8 @@
 //! their preconditions end, a wrong constant noticed, and a NaN that costs nothing.
 
 use serde_json::{Value, json};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::kernels::{self, Platform};
 use tcverify::num::{Format, convert_exact};
 use tcverify::tensor::Tensor;
 
@@ -75,7 +76,7 @@ impl Case {
     fn compare(&self, arithmetic: &Arithmetic, what: &str) {
         let expected = self.codes(arithmetic, Engine::Exact);
         for platform in Platform::available() {
-            let found = self.codes(arithmetic, Engine::Fast(platform));
+            let found = self.codes(arithmetic, platform.engine());
             let width = arithmetic.accumulator.bytes();
             let pairs = expected.chunks(width).zip(found.chunks(width));
             let at = pairs.enumerate().find(|(_, (x, y))| x != y);
@@ -96,7 +97,7 @@ fn arithmetics() -> Vec<Arithmetic> {
         for rule in architecture.instructions.iter().flat_map(|i| &i.rules) {
             let arithmetic = Arithmetic::of(rule, rule.operands[0]);
             let float = !arithmetic.accumulator.is_integer();
-            if float && accelerate::plan(&arithmetic).is_some() && !all.contains(&arithmetic) {
+            if float && kernels::plan(&arithmetic).is_some() && !all.contains(&arithmetic) {
                 all.push(arithmetic);
             }
         }
@@ -255,7 +256,7 @@ fn wrong_constants_make_a_difference() {
         *constant = wrong;
         let wrong: Arithmetic = serde_json::from_value(changed).unwrap();
         wrong.check().unwrap_or_else(|_| panic!("{name}"));
-        assert!(accelerate::plan(&wrong).is_some(), "{name}");
+        assert!(kernels::plan(&wrong).is_some(), "{name}");
         // Two sums differ from one where some terms lie far below others.
         let spread = if name == "sums" { 14 } else { 3 };
         let case = case(&right, [9, 70, 64], [0, spread], None, &mut random);
@@ -263,7 +264,7 @@ fn wrong_constants_make_a_difference() {
         case.compare(&right, name);
         case.compare(&wrong, name);
         for platform in Platform::available() {
-            let found = case.codes(&wrong, Engine::Fast(platform));
+            let found = case.codes(&wrong, platform.engine());
             let differing = expected
                 .chunks(4)
                 .zip(found.chunks(4))
@@ -301,7 +302,7 @@ fn one_nan_stays_with_the_kernels() {
             .unwrap();
         case.a = Tensor::from_codes(operands, vec![n, n], &codes);
         for platform in Platform::available() {
-            let share = case.replay(&arithmetic, Engine::Fast(platform), |r| r.exact_share());
+            let share = case.replay(&arithmetic, platform.engine(), |r| r.exact_share());
             let name = platform.name();
             assert!(
                 share.exact * 1000 <= share.total,

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tcverify::emu::step::{Addend, Code, Fused, PairRule, Step, StickyRne};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay, accelerate};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::io::npy::NpyFile;
+use tcverify::kernels::{self, Platform};
 use tcverify::num::Format::{self, *};
 use tcverify::num::{Rounding, Unpacked};
 use tcverify::tensor::Tensor;
@@ -387,7 +388,7 @@ fn every_unit_has_a_kernel() {
         let arch = Catalogue::builtin().find(name).unwrap();
         for rule in arch.instructions.iter().flat_map(|i| &i.rules) {
             for &operands in &rule.operands {
-                assert!(accelerate::plan(&Arithmetic::of(rule, operands)).is_some());
+                assert!(kernels::plan(&Arithmetic::of(rule, operands)).is_some());
             }
         }
     }
@@ -434,7 +435,7 @@ fn kernels_pair_products_by_the_rule_of_the_unit() {
                         problem,
                         arithmetic: &arithmetic,
                         convert_to: None,
-                        engine: Engine::Fast(platform),
+                        engine: platform.engine(),
                         kernel: None,
                     };
                     assert!(replay.exact_share().exact < replay.work() / 10);

@@ -2,7 +2,7 @@
 //! the exact engine, however the operands are stored, and again.
 
 use crate::support::{Folder, sha256};
-use tcverify::emu::Platform;
+use tcverify::kernels::Platform;
 
 const OUTPUTS: [&str; 4] = ["x.json", "x.html", "x.xml", "x.md"];
 const SHAPES: [(&str, usize, usize, usize); 4] = [

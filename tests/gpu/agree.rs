@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tcverify::emu::step::{IntegerOverflow, IntegerSum, Step};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay, accelerate};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, FastEngine, Problem, Replay};
+use tcverify::gpu::shader;
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -64,7 +65,7 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
         let gpu = gpu(&device, case.seed);
         let operands = case.operands();
         let expected = codes(&case.exact(&operands));
-        let found = catch_unwind(AssertUnwindSafe(|| case.by(&operands, Engine::Gpu(&gpu))));
+        let found = catch_unwind(AssertUnwindSafe(|| case.by(&operands, Engine::With(&gpu))));
         let found = codes(&found.unwrap_or_else(|_| panic!("{case:?}: {:?}", gpu.failure())));
         let differs = expected.iter().zip(&found).position(|(x, y)| x != y);
         if let Some(at) = differs {
@@ -85,7 +86,7 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
 
 #[test]
 fn every_fused_rule_of_the_catalogue() {
-    let with_shader = |model: &Model| accelerate::shader(&model.arithmetic).is_some();
+    let with_shader = |model: &Model| shader(&model.arithmetic).is_some();
     let models: Vec<_> = models::catalogue()
         .into_iter()
         .filter(with_shader)
@@ -98,7 +99,7 @@ fn every_fused_rule_of_the_catalogue() {
 
 #[test]
 fn models_that_nobody_has_built() {
-    let with_shader = |model: &Model| accelerate::shader(&model.arithmetic).is_some();
+    let with_shader = |model: &Model| shader(&model.arithmetic).is_some();
     let models: Vec<_> = models::made_up(800)
         .into_iter()
         .filter(with_shader)
@@ -119,10 +120,7 @@ fn integers_and_scaled_operands() {
             for &operands in &rule.operands {
                 let arithmetic = Arithmetic::of(rule, operands);
                 let other = arithmetic.scale.is_some() || arithmetic.accumulator.is_integer();
-                if other
-                    && accelerate::shader(&arithmetic).is_some()
-                    && seen.insert(arithmetic.sha256())
-                {
+                if other && shader(&arithmetic).is_some() && seen.insert(arithmetic.sha256()) {
                     arithmetics.push(arithmetic);
                 }
             }
@@ -143,9 +141,9 @@ fn integers_and_scaled_operands() {
             let product = Product::new(arithmetic, any, seed as u64);
             let gpu = gpu(&device, 1);
             let [expected, found] =
-                [Engine::Exact, Engine::Gpu(&gpu)].map(|engine| product.by(arithmetic, engine));
+                [Engine::Exact, Engine::With(&gpu)].map(|engine| product.by(arithmetic, engine));
             assert_eq!(expected, found, "{}", arithmetic.canonical_json());
-            assert!(any || gpu.work().multiply_adds > 0);
+            assert!(any || gpu.used().unwrap().multiply_adds > 0);
         }
     }
 }
@@ -229,6 +227,6 @@ fn a_product_in_many_dispatches() {
     let case = Case::new(model, Shape::new(3, 300, 5001), KINDS[0], ADDENDS[1], 5);
     let operands = case.operands();
     let [expected, found] =
-        [Engine::Exact, Engine::Gpu(&gpu)].map(|engine| codes(&case.by(&operands, engine)));
+        [Engine::Exact, Engine::With(&gpu)].map(|engine| codes(&case.by(&operands, engine)));
     assert_eq!(expected, found);
 }

@@ -20,10 +20,11 @@ mod wrong;
 
 use std::sync::Arc;
 
-use tcverify::emu::{Gpu, Platform, VettedGpu};
+use tcverify::gpu::{Gpu, Vetted};
+use tcverify::kernels::Platform;
 
 /// The adapter that is tested; none if there is none, which is said.
-fn adapter() -> Option<Arc<VettedGpu>> {
+fn adapter() -> Option<Arc<Vetted>> {
     let number = std::env::var("TCVERIFY_TEST_GPU").ok();
     let number = number.map(|number| number.parse().expect("a number of `tcverify engines`"));
     let opened = Gpu::open(number);
@@ -32,6 +33,6 @@ fn adapter() -> Option<Arc<VettedGpu>> {
         .ok()
 }
 
-fn gpu(device: &Arc<VettedGpu>, seed: u64) -> Gpu {
-    Gpu::new(device.clone(), Platform::detect().unwrap(), seed)
+fn gpu(device: &Arc<Vetted>, seed: u64) -> Gpu {
+    Gpu::new(device.clone(), Platform::detect().unwrap().engine(), seed)
 }

@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use tcverify::check::{Check, CheckError, Subject};
-use tcverify::emu::{
-    DeviceInfo, FusedUnit, GpuDevice, Problem, Progress, ShaderPlan, ShaderUnit, VettedGpu,
-};
+use tcverify::emu::{Problem, Progress};
+use tcverify::gpu::{Device, DeviceInfo, FusedUnit, Gpu, ShaderPlan, Unit, Vetted};
 use tcverify::num::Rounding;
 
 use crate::adapter;
 
 /// An adapter that is given another plan than the one that was asked.
 struct Mistaken {
-    sound: Arc<VettedGpu>,
+    sound: Arc<Vetted>,
     change: fn(&mut FusedUnit),
 }
 
-impl GpuDevice for Mistaken {
+impl Device for Mistaken {
     fn info(&self) -> &DeviceInfo {
         self.sound.device.info()
     }
@@ -29,8 +28,8 @@ impl GpuDevice for Mistaken {
     ) -> Result<Vec<u32>, String> {
         let mut plan = plan.clone();
         match &mut plan.unit {
-            ShaderUnit::Fused(unit) | ShaderUnit::Halves { half: unit, .. } => (self.change)(unit),
-            ShaderUnit::Integers { .. } => unreachable!("floats alone"),
+            Unit::Fused(unit) | Unit::Halves { half: unit, .. } => (self.change)(unit),
+            Unit::Integers { .. } => unreachable!("floats alone"),
         }
         self.sound.device.compute(&plan, problem, progress)
     }
@@ -44,23 +43,23 @@ fn run(arch: &str, words: [&str; 2], change: fn(&mut FusedUnit)) -> Option<Resul
         "a": "generate:1:normal:40x64", "b": "generate:2:normal:64x33",
     }))
     .unwrap();
-    let device = VettedGpu::new(Box::new(Mistaken { sound, change }));
-    let prepared = check.prepare().unwrap().on(Arc::new(device));
+    let device = Vetted::new(Box::new(Mistaken { sound, change }));
+    let prepared = check.prepare().unwrap().on(Gpu::ready(Arc::new(device)));
     Some(prepared.stream(&(), &mut |_| {}))
 }
 
 const MISTAKES: [fn(&mut FusedUnit); 6] = [
-    |unit| unit.add.fraction_bits -= 1,
-    |unit| unit.add.group /= 2,
-    |unit| unit.add.precision -= 1,
+    |unit| unit.fraction_bits -= 1,
+    |unit| unit.group /= 2,
+    |unit| unit.precision -= 1,
     |unit| {
-        unit.add.rounding = match unit.add.rounding {
+        unit.rounding = match unit.rounding {
             Rounding::TowardZero => Rounding::NearestEven,
             _ => Rounding::TowardZero,
         }
     },
-    |unit| unit.add.zero_exponent += 40,
-    |unit| unit.sum_bits = Some(unit.add.precision),
+    |unit| unit.zero_exponent += 40,
+    |unit| unit.sum_bits = Some(unit.precision),
 ];
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Block, Problem, Progress};
+use super::engine::{ExactEngine, Progress, Specials};
+use super::{Arithmetic, Block, Problem};
 use crate::common::deadline;
-use crate::num::{Format, Unpacked};
+use crate::num::{Class, Format, Unpacked};
 use crate::step::scaled;
 use crate::tensor::{Plane, parallel};
 
@@ -164,6 +165,35 @@ fn multiply(
 ) {
     for (x, &scale) in operands.iter_mut().zip(scales) {
         *x = adjust(scaled(*x, format.unpack(scale.into())));
+    }
+}
+
+impl ExactEngine for Arithmetic {
+    fn accumulate(
+        &self,
+        problem: &Problem,
+        block: &Block,
+        k: Range<usize>,
+        specials: Specials,
+        accumulators: &mut [u64],
+    ) {
+        match specials {
+            Specials::Themselves => accumulate(problem, self, block, k, accumulators, |x| x),
+            Specials::Zeros => accumulate(problem, self, block, k, accumulators, zeroed),
+        }
+    }
+}
+
+/// The operand as a kernel sees it that takes specials for zeros.
+fn zeroed(x: Unpacked) -> Unpacked {
+    match x.class {
+        Class::Finite => x,
+        Class::Infinite | Class::Nan => Unpacked {
+            class: Class::Finite,
+            negative: x.negative,
+            significand: 0,
+            exponent: 0,
+        },
     }
 }
 

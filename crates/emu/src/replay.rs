@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use tcverify_gpu::ShaderPlan;
-use tcverify_kernels::{self as kernels, KernelConfig, Platform, Progress, Promotion, Work};
 
+use super::engine::{Engine, Progress, Promotion};
 use super::schedule::{self, BoundSchedule, Run};
-use super::{Arithmetic, GatheredRows, Gpu, Problem, accelerate, exact};
+use super::{Arithmetic, GatheredRows, Problem};
 use crate::common::deadline;
 use crate::num::{Format, Rounding};
 use crate::tensor::{Tensor, parallel};
@@ -24,43 +23,6 @@ const STORED: usize = 1 << 12;
 
 /// Neighbouring columns of B that are read together where elements are computed alone.
 const TOGETHER: usize = 32;
-
-/// The engine that computes. All give the same bits; the exact engine is the specification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine<'a> {
-    Exact,
-    /// The vector kernels where the model has one and its preconditions hold, the exact engine
-    /// elsewhere.
-    Fast(Platform),
-    /// A GPU where the model has a shader, the vector kernels elsewhere.
-    Gpu(&'a Gpu),
-}
-
-impl Engine<'_> {
-    /// The engine for what is too small for a GPU.
-    fn on_cpu(self) -> Self {
-        match self {
-            Engine::Gpu(gpu) => gpu.on_cpu(),
-            other => other,
-        }
-    }
-
-    /// The platform of the code around chains.
-    pub(super) fn platform(self) -> Option<Platform> {
-        match self {
-            Engine::Exact => None,
-            Engine::Fast(platform) => Some(platform),
-            Engine::Gpu(gpu) => Some(gpu.platform()),
-        }
-    }
-}
-
-/// How a product is computed.
-enum Backend<'a> {
-    Exact,
-    Kernel(KernelConfig, Platform),
-    Shader(ShaderPlan, &'a Gpu),
-}
 
 /// A product to compute and the arithmetic to compute it with.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +279,7 @@ impl<'a> Replay<'a> {
             let row = rows.binary_search(&element.row).expect("gathered");
             (row, element.column - columns.start)
         };
-        if matches!(self.backend(), Backend::Exact) {
+        if !self.engine.on_cpu().computes(self.arithmetic) {
             let alone = |element: &Element| {
                 let (row, column) = position(element);
                 let problem = problem.part(row..row + 1, column..column + 1);
@@ -363,7 +325,7 @@ impl<'a> Replay<'a> {
 
     /// Computes the rows of D from `first_row` on that `codes` has room for, before what ends a bare chain.
     /// Returns how many multiply-adds fell to the exact engine.
-    fn fill(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
+    pub fn fill(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         if self.problem.selected.is_some() {
             return self.fill_by_rows(first_row, codes, progress);
         }
@@ -432,38 +394,12 @@ impl<'a> Replay<'a> {
     /// multiply-adds fell to the exact engine.
     pub(super) fn codes(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        let exact = self.steps(first_row, codes, progress);
+        let exact = (self.engine).fill(arithmetic, problem, first_row, codes, progress);
         if self.is_filled_up(problem.k) {
             let fill = |code: &mut u64| *code = arithmetic.filled_up(problem.k, *code);
             codes.par_iter_mut().for_each(fill);
         }
         exact
-    }
-
-    /// The same without the zero products that fill up the last instruction.
-    fn steps(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
-        let (problem, arithmetic) = (&self.problem, self.arithmetic);
-        let work = self.kernel_work(progress);
-        let computed = match self.backend() {
-            Backend::Shader(plan, gpu) => {
-                Some(gpu.fill(work, &plan, first_row, codes, |part, codes| {
-                    let again = Replay {
-                        problem: *part,
-                        engine: gpu.on_cpu(),
-                        ..*self
-                    };
-                    again.steps(0, codes, &deadline::unheard);
-                }))
-            }
-            Backend::Kernel(plan, platform) => {
-                kernels::fill(work, (plan, platform), first_row, codes)
-            }
-            Backend::Exact => None,
-        };
-        computed.unwrap_or_else(|| {
-            exact::fill(problem, arithmetic, first_row, codes, progress);
-            (codes.len() * problem.k) as u64
-        })
     }
 
     /// Whether zero products that fill up the last instruction can show.
@@ -474,29 +410,18 @@ impl<'a> Replay<'a> {
 
     /// Whether [`Replay::promoted`] is worth a try.
     pub(super) fn may_promote(&self) -> bool {
-        matches!(
-            self.backend(),
-            Backend::Kernel(
-                KernelConfig::Group(_)
-                    | KernelConfig::Floor(_)
-                    | KernelConfig::Sticky(_)
-                    | KernelConfig::Lanes(_),
-                _
-            )
-        )
+        let fast = self.engine.fast();
+        fast.is_some_and(|fast| fast.promotes(self.arithmetic))
     }
 
-    /// Sums of chains of a product of one matrix, if a kernel computes them in one go: codes, and
+    /// Sums of chains of a product of one matrix, if an engine computes them in one go: codes, and
     /// the multiply-adds that fell to the exact engine.
     pub(super) fn promoted(
         &self,
         promotion: Promotion,
         progress: Progress,
     ) -> Option<(Vec<u32>, u64)> {
-        let Backend::Kernel(plan, platform) = self.backend() else {
-            return None;
-        };
-        // The kernel goes from chain to chain at once.
+        // The engine goes from chain to chain at once.
         let mut first = 0;
         for &end in promotion.ends {
             if self.is_filled_up(end - first) {
@@ -504,32 +429,11 @@ impl<'a> Replay<'a> {
             }
             first = end;
         }
-        kernels::promoted(self.kernel_work(progress), (plan, platform), promotion)
-    }
-
-    /// The product, for a kernel.
-    fn kernel_work<'w>(&'w self, progress: Progress<'w>) -> Work<'w> {
-        Work {
-            problem: &self.problem,
-            formats: self.arithmetic.formats(),
-            exact: self.arithmetic,
-            progress,
-        }
-    }
-
-    fn backend(&self) -> Backend<'a> {
-        let platform = match self.engine {
-            Engine::Exact => return Backend::Exact,
-            Engine::Fast(platform) => platform,
-            Engine::Gpu(gpu) => match gpu.plan(self.arithmetic, &self.problem) {
-                Some(plan) => return Backend::Shader(plan, gpu),
-                None => gpu.platform(),
-            },
-        };
-        match accelerate::plan(self.arithmetic) {
-            Some(plan) => Backend::Kernel(plan, platform),
-            None => Backend::Exact,
-        }
+        let (arithmetic, work) = (
+            self.arithmetic,
+            self.arithmetic.work(&self.problem, progress),
+        );
+        self.engine.fast()?.promoted(arithmetic, work, promotion)
     }
 
     /// A code of the accumulator's format as D has it, without a kernel.
@@ -539,7 +443,7 @@ impl<'a> Replay<'a> {
             return code;
         };
         let natively = from == Format::Fp32
-            && !matches!(self.engine, Engine::Exact)
+            && !self.engine.is_exact()
             && self.arithmetic.rounding_to(to) == Rounding::NearestEven;
         match to {
             Format::Bf16 if natively => schedule::to_bf16(code as u32).into(),
@@ -548,6 +452,3 @@ impl<'a> Replay<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

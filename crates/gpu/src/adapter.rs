@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use pollster::block_on;
 use rayon::prelude::*;
-use tcverify_kernels::Progress;
+use tcverify_emu::engine::Progress;
 use tcverify_tensor::{Plane, Problem};
 use wgpu::BufferUsages as Usage;
 

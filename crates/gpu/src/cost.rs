@@ -1,6 +1,5 @@
 //! What a product costs on paper: operations of naga's intermediate form, each number of a vector counted.
 
-use tcverify_kernels::DotAdd;
 use tcverify_num::{Format, Formats, Rounding};
 use wgpu::naga::valid::{Capabilities, FunctionInfo, ValidationFlags, Validator};
 use wgpu::naga::{Expression, Function, Handle, Scalar, ScalarKind, TypeInner, front};
@@ -10,7 +9,7 @@ use super::shader::source;
 
 fn plan(format: Format, accumulator: Format, group: usize, fraction_bits: u32) -> ShaderPlan {
     let half = accumulator == Format::Fp16;
-    let add = DotAdd {
+    let unit = FusedUnit {
         group,
         fraction_bits,
         alignment: Rounding::TowardZero,
@@ -22,9 +21,6 @@ fn plan(format: Format, accumulator: Format, group: usize, fraction_bits: u32) -
             Rounding::TowardZero
         },
         nan: 0x7fff,
-    };
-    let unit = FusedUnit {
-        add,
         sum_bits: None,
         minus_zero: false,
     };

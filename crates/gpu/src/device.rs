@@ -1,6 +1,6 @@
 //! Something that runs shaders.
 
-use tcverify_kernels::Progress;
+use tcverify_emu::engine::Progress;
 use tcverify_tensor::Problem;
 
 use super::plan::ShaderPlan;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use rayon::prelude::*;
-use tcverify_kernels::{ExactEngine, Specials, Work};
+use tcverify_emu::engine::{ExactEngine, Specials, Work};
 use tcverify_tensor::{Block, Problem};
 
 use super::device::{Device, FLAG};

@@ -1,6 +1,7 @@
 //! Matrix units of GPUs, computed by compute shaders: 32-bit integer arithmetic alone, which every GPU does exactly. Numbers
-//! and plans in, bits out; it knows no model.
+//! and plans in, bits out.
 //!
+//! * `engine`: a GPU as an engine, and how it is kept honest; `models`: which shader computes a model.
 //! * `plan`: what a shader computes, as numbers, and which units one can compute.
 //! * `shader`: its text, in WGSL.
 //! * `device`: something that runs it.
@@ -13,7 +14,9 @@ mod adapter;
 #[cfg(all(test, feature = "wgpu"))]
 mod cost;
 mod device;
+mod engine;
 mod fill;
+mod models;
 mod plan;
 mod selftest;
 mod shader;
@@ -21,6 +24,8 @@ mod shader;
 #[cfg(feature = "wgpu")]
 pub use adapter::{Adapter, adapters};
 pub use device::{Device, DeviceInfo, FLAG};
-pub use fill::{Vetted, fill, is_small};
+pub use engine::Gpu;
+pub use fill::Vetted;
+pub use models::shader;
 pub use plan::{FusedUnit, ShaderPlan, Unit};
 pub use shader::{TILE, source};

@@ -1,6 +1,5 @@
 //! What a shader computes: numbers alone.
 
-use tcverify_kernels::DotAdd;
 use tcverify_num::{Format, Formats, Kind, Rounding};
 
 /// The k that a workgroup brings into its memory at a time; a step has to divide it.
@@ -30,10 +29,20 @@ pub enum Unit {
     Integers { clamped: Option<usize> },
 }
 
-/// A fused dot-add.
+/// A fused dot-add: products and C are aligned at the largest exponent, cut there, added, and the sum is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FusedUnit {
-    pub add: DotAdd,
+    /// Products of a step.
+    pub group: usize,
+    /// Bits below the leading one that alignment keeps.
+    pub fraction_bits: u32,
+    pub alignment: Rounding,
+    /// The exponent of a zero term.
+    pub zero_exponent: i32,
+    /// Bits of the result's significand.
+    pub precision: u32,
+    pub rounding: Rounding,
+    pub nan: u64,
     /// Significant bits of a sum that its rounding sees.
     pub sum_bits: Option<u32>,
     /// Whether a negative sum that is rounded to zero gives -0.
@@ -49,7 +58,7 @@ impl ShaderPlan {
 
     /// Two dot-adds in turn; `order` has the k of the first, then those of the second.
     pub fn halves(half: FusedUnit, order: Vec<usize>, formats: Formats) -> Option<ShaderPlan> {
-        let full = order.len() == 2 * half.add.group && CHUNK.is_multiple_of(order.len());
+        let full = order.len() == 2 * half.group && CHUNK.is_multiple_of(order.len());
         if !full || formats.scale.is_some() || !half.suits(formats) {
             return None;
         }
@@ -73,7 +82,7 @@ impl ShaderPlan {
     /// The k of one step.
     pub(crate) fn step(&self) -> usize {
         match &self.unit {
-            Unit::Fused(unit) => unit.add.group,
+            Unit::Fused(unit) => unit.group,
             Unit::Halves { order, .. } => order.len(),
             Unit::Integers { clamped } => clamped.unwrap_or(CHUNK),
         }
@@ -104,7 +113,7 @@ impl ShaderPlan {
 
 impl FusedUnit {
     fn suits(&self, formats: Formats) -> bool {
-        let DotAdd {
+        let FusedUnit {
             group,
             fraction_bits,
             alignment,
@@ -112,7 +121,7 @@ impl FusedUnit {
             precision,
             rounding,
             ..
-        } = self.add;
+        } = *self;
         let narrow = |format: Format| format.kind() == Kind::Float && format.fraction_bits() <= 10;
         // A zero term is told from others by its exponent, which lies below all of them.
         let scaled = formats.scale.is_none_or(|scale| {
@@ -138,7 +147,7 @@ impl FusedUnit {
 
     /// In how many parts, each of 32 bits with a sign, the terms of a group are added: one or two; none if a sum can need more.
     pub(crate) fn parts(&self, formats: Formats) -> Option<usize> {
-        let group = self.add.group as u64;
+        let group = self.group as u64;
         let significand = |format: Format| (2u64 << format.fraction_bits()) - 1;
         let product = significand(formats.a) * significand(formats.b);
         let up = self.up(formats);
@@ -146,7 +155,7 @@ impl FusedUnit {
             0.. => product << up,
             _ => product >> -up,
         };
-        let addend = 1 << (self.add.fraction_bits + 1);
+        let addend = 1 << (self.fraction_bits + 1);
         let signed = 1 << 31;
         if product << up.max(0) >= signed {
             return None;
@@ -161,6 +170,6 @@ impl FusedUnit {
     /// Bits by which the product of two significands lies above the grid of its own exponent.
     pub(crate) fn up(&self, formats: Formats) -> i32 {
         let fraction = formats.a.fraction_bits() + formats.b.fraction_bits();
-        self.add.fraction_bits as i32 - fraction as i32
+        self.fraction_bits as i32 - fraction as i32
     }
 }

@@ -1,7 +1,7 @@
 //! Products of awkward numbers by a device and by the exact engine, before the first use: a wrong driver must not become
 //! a wrong verdict.
 
-use tcverify_kernels::{ExactEngine, Specials, TestNumbers, TestProduct};
+use tcverify_emu::engine::{ExactEngine, Specials, TestNumbers, TestProduct};
 use tcverify_tensor::Block;
 
 use super::device::{Device, FLAG};

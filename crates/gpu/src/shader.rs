@@ -52,7 +52,7 @@ pub fn source(plan: &ShaderPlan) -> String {
     let (group, parts) = match &plan.unit {
         Unit::Fused(unit) | Unit::Halves { half: unit, .. } => {
             let parts = unit.parts(plan.formats).expect("it suits");
-            (unit.add.group, parts)
+            (unit.group, parts)
         }
         Unit::Integers { .. } => (step, 1),
     };
@@ -82,13 +82,8 @@ fn unroll(text: &mut String, template: &str, quads: usize, parts: usize) {
 }
 
 fn fused_constants(text: &mut String, unit: &FusedUnit, formats: Formats) {
-    let FusedUnit {
-        add,
-        sum_bits,
-        minus_zero,
-    } = *unit;
     let c = formats.accumulator;
-    let c_up = add.fraction_bits as i32 - c.fraction_bits() as i32;
+    let c_up = unit.fraction_bits as i32 - c.fraction_bits() as i32;
     let top = (1u32 << c.exponent_bits()) - 1;
     let constants = [
         ("FLAG", format!("{FLAG:#x}u")),
@@ -105,15 +100,15 @@ fn fused_constants(text: &mut String, unit: &FusedUnit, formats: Formats) {
         ("C_UP", format!("{}u", c_up.max(0))),
         ("C_DOWN", (-c_up).max(0).to_string()),
         ("PRODUCT_DOWN", (-unit.up(formats)).max(0).to_string()),
-        ("ZERO_EXPONENT", add.zero_exponent.to_string()),
-        ("FRACTION_BITS", add.fraction_bits.to_string()),
-        ("PRECISION", add.precision.to_string()),
+        ("ZERO_EXPONENT", unit.zero_exponent.to_string()),
+        ("FRACTION_BITS", unit.fraction_bits.to_string()),
+        ("PRECISION", unit.precision.to_string()),
         (
             "NEAREST",
-            (add.rounding == Rounding::NearestEven).to_string(),
+            (unit.rounding == Rounding::NearestEven).to_string(),
         ),
-        ("SUM_BITS", sum_bits.unwrap_or(32).min(32).to_string()),
-        ("MINUS_ZERO", minus_zero.to_string()),
+        ("SUM_BITS", unit.sum_bits.unwrap_or(32).min(32).to_string()),
+        ("MINUS_ZERO", unit.minus_zero.to_string()),
     ];
     for (name, value) in constants {
         let kind = match value.as_str() {

@@ -1,43 +1,10 @@
-//! What a product is computed from, and what is noted on the way.
+//! A product that is being computed, and what is noted on the way.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tcverify_num::Formats;
+pub(crate) use tcverify_emu::engine::{Specials, Work};
 use tcverify_tensor::{Block, Problem};
-
-/// Called now and then with the number of multiply-adds finished since the last call.
-pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
-
-/// The engine that computes what a kernel cannot prove exact.
-pub trait ExactEngine: Sync {
-    /// Runs the model's steps over `k` on the accumulators of a block, which are codes, row by row. `k` starts
-    /// where a step does.
-    fn accumulate(
-        &self,
-        problem: &Problem,
-        block: &Block,
-        k: Range<usize>,
-        specials: Specials,
-        accumulators: &mut [u64],
-    );
-}
-
-/// What infinities and NaNs among the operands count as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Specials {
-    Themselves,
-    Zeros,
-}
-
-/// A product to compute.
-#[derive(Clone, Copy)]
-pub struct Work<'a> {
-    pub problem: &'a Problem<'a>,
-    pub formats: Formats,
-    pub exact: &'a dyn ExactEngine,
-    pub progress: Progress<'a>,
-}
 
 /// A product that is being computed.
 #[derive(Clone, Copy)]

@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::platform::{Platform, Vectorized, Wide};
+use super::platform::{Platform, Vectorized};
 use super::real::Real;
 use super::tile::{MicroKernel, Operand, Packed, Panel, SpecialRule, StepFallback};
 use super::vector::Vector;
 use tcverify_num::Format;
+use tcverify_tensor::Wide;
 
 /// Rows of a strip of A.
 pub const ROWS: usize = 4;

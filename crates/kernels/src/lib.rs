@@ -1,12 +1,12 @@
 //! Vector kernels for the matrix units of GPUs: packing, cache blocking, tiles over all cores. A [`KernelConfig`] says
-//! what is computed, in numbers alone. A tile or step whose preconditions fail goes to the caller's exact engine
-//! ([`ExactEngine`]). All bits are those of that engine.
+//! what is computed, in numbers alone. A tile or step whose preconditions fail goes to the exact engine. All bits are those of
+//! that engine.
 //!
-//! * `plan`: which kernel, and its constants.
+//! * `models`: which kernel computes a model, and its constants; no other file knows models. `config`: the kernels there are.
 //! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
 //! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
-//!   used before it has passed a self-test (`selftest`) by awkward numbers (`test_products`).
+//!   used before it has passed a self-test (`selftest`) by awkward numbers.
 //! * `native`: dot products of this processor, which are judged as a GPU's are.
 //! * `special`: infinities and NaNs, which most kernels take for zeros.
 //!
@@ -51,6 +51,7 @@ mod group;
 mod half;
 mod integers;
 mod lanes;
+mod models;
 mod native;
 mod pairs;
 mod platform;
@@ -59,7 +60,6 @@ mod selftest;
 mod slices;
 mod special;
 mod sums;
-mod test_products;
 mod tile;
 mod vector;
 mod vouch;
@@ -69,18 +69,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use blocks::{BlockPlan, BlockStep};
 pub use chain::ChainPlan;
 pub use config::KernelConfig;
-pub use context::{ExactEngine, Progress, Specials, Work};
-pub use driver::{Merging, Promotion};
 pub use group::{DotAdd, FloorPlan, FloorStep, GroupPlan, StickyPlan, StickyStep};
 pub use half::HalfPlan;
 pub use integers::IntegerPlan;
 pub use lanes::{LanePlan, LaneRule, LaneStep};
+pub use models::plan;
 pub use native::{Lanes, Native};
 pub use pairs::PairsPlan;
-pub use platform::{Platform, Wide};
+pub use platform::Platform;
 pub use slices::{Blocks, SlicePlan};
 pub use sums::SumPlan;
-pub use test_products::{TestNumbers, TestProduct};
+
+use tcverify_emu::engine::{Promotion, Work};
 
 use self::config::{WithKernel, with_kernel};
 use self::context::Context;
@@ -88,7 +88,7 @@ use self::context::Context;
 /// Computes the rows of D from `first_row` on, matrices of a batch one after another, that `out` has room for:
 /// codes of the accumulator's format. Returns how many multiply-adds the exact engine did; none if nothing was
 /// computed: the product is too small to pack, or the kernel fails its self-test.
-pub fn fill(
+fn fill(
     work: Work,
     (plan, platform): (KernelConfig, Platform),
     first_row: usize,
@@ -127,7 +127,7 @@ pub fn fill(
 
 /// Sums of chains of a product of one matrix, in C order, and how many multiply-adds the exact engine did; none if the
 /// kernel of a plan does not compute all chains in one go.
-pub fn promoted(
+fn promoted(
     work: Work,
     (plan, platform): (KernelConfig, Platform),
     promotion: Promotion,

@@ -2,6 +2,7 @@
 
 use super::vector::portable::Portable;
 use super::vector::{Half2, Vector};
+use tcverify_tensor::{Vectors, Wide};
 
 /// An instruction set that this machine has: values come only from [`Platform::available`] and
 /// [`Platform::detect`], which ask the processor.
@@ -26,13 +27,7 @@ enum Set {
     Neon,
 }
 
-/// Work that is compiled for every instruction set: its `run` is always inlined, which a closure's is not.
-pub trait Wide {
-    type Output;
-    fn run(self) -> Self::Output;
-}
-
-/// The same for work that uses the vectors themselves.
+/// Work with the vectors of an instruction set.
 pub(super) trait Vectorized {
     type Output;
 
@@ -136,14 +131,34 @@ impl Platform {
         self.vectorized(Lanes)
     }
 
-    /// Runs plain Rust, compiled for this platform's vectors; for 256 bits where it has 512, as what
-    /// compilers make of loops over codes and bytes for these is slower.
-    pub fn wide<W: Wide>(self, work: W) -> W::Output {
+    /// The vectors that compilers may use on this platform.
+    pub(super) fn compiled(self) -> Vectors {
         match self.0 {
-            // SAFETY: `available` detected the features before it made a value of these variants.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 | Set::Avx512 | Set::Avx512Fp16 => unsafe { wide_avx2(work) },
-            _ => work.run(),
+            Set::Avx2 | Set::Avx512 | Set::Avx512Fp16 => Vectors::widest(),
+            _ => Vectors::BASIC,
+        }
+    }
+
+    /// Runs plain Rust, compiled for this platform.
+    pub(super) fn wide<W: Wide>(self, work: W) -> W::Output {
+        self.compiled().run(work)
+    }
+
+    /// The same platform, for as long as the program runs.
+    pub(super) fn forever(self) -> &'static Platform {
+        match self.0 {
+            Set::Portable => &Platform(Set::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => &Platform(Set::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => &Platform(Set::Avx512),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Fp16 => &Platform(Set::Avx512Fp16),
+            #[cfg(any(test, feature = "emulated-neon"))]
+            Set::PortableFp16 => &Platform(Set::PortableFp16),
+            #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
+            Set::Neon => &Platform(Set::Neon),
         }
     }
 
@@ -185,12 +200,6 @@ impl Platform {
 fn portable<W: Vectorized>(work: W) -> W::Output {
     // SAFETY: plain Rust.
     unsafe { work.run::<Portable>() }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn wide_avx2<W: Wide>(work: W) -> W::Output {
-    work.run()
 }
 
 #[cfg(target_arch = "x86_64")]

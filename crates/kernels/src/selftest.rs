@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::config::{KernelConfig, WithKernel, with_kernel};
 use super::platform::Platform;
-use super::test_products::{TestNumbers, TestProduct};
 use super::tile::{MicroKernel, Operand, StepFallback};
+use tcverify_emu::engine::{TestNumbers, TestProduct};
 use tcverify_num::Formats;
 
 /// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of

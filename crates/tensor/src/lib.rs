@@ -11,6 +11,7 @@ mod planes;
 mod problem;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub use layout::{Encoding, Order, Stored, shape_text, unravel};
 use layout::{lies_in, strides};
 pub use planes::{Lines, Plane, Planes};
 pub use problem::{Block, Problem, ScalePlanes, ShapeError};
+pub use wide::{Vectors, Wide};
 
 use tcverify_num::Format;
 

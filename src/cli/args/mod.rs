@@ -17,7 +17,7 @@ pub use self::operation::{
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
 use crate::batch::AdmissionPolicy;
-use crate::check::{CheckError, Source, option};
+use crate::check::{CheckError, Resources, Source, option};
 use crate::cli::show;
 use crate::compose::{Examined, Request, describe};
 use crate::identify::IdentifyError;
@@ -58,9 +58,14 @@ impl MemoryArgs {
         AdmissionPolicy::files(policy, privacy, own)
     }
 
+    /// What the checks of this run share.
+    pub fn resources(&self) -> Resources {
+        self.files().into()
+    }
+
     /// A request with its files read.
     pub fn prepare(&self, request: &Request) -> Result<Box<dyn Examined>> {
-        in_options_of(request, request.prepare_in(&self.files()))
+        in_options_of(request, request.prepare_in(&self.resources()))
     }
 }
 

@@ -24,7 +24,7 @@ fn report() -> Report {
 }
 
 fn verified(report: &Report, progress: &dyn Progress) -> Vec<String> {
-    let verified = verify(report, &Files::default(), None, progress);
+    let verified = verify(report, &Resources::default(), None, progress);
     verified.expect("an answer").differences
 }
 
@@ -52,7 +52,7 @@ fn the_report_that_comes_out_and_others() {
     );
     let mut forged = honest;
     forged.request = None;
-    assert!(verify(&forged, &Files::default(), None, &()).is_err());
+    assert!(verify(&forged, &Resources::default(), None, &()).is_err());
 }
 
 /// No replay shows which GPU computed, so the field is named as unconfirmed; what no GPU can have done is refuted.

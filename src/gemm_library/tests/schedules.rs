@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::properties::configuration;
 use super::*;
 use crate::emu::schedule::{BoundSchedule, Exactly, KTraversal, Ops, Schedule, TileOfD, Values};
-use crate::emu::{Catalogue, Choice, Engine, Platform, Problem, Replay};
+use crate::emu::{Catalogue, Choice, Engine, Problem, Replay};
+use crate::kernels::Platform;
 use crate::num::Format;
 use crate::random::SplitMix64;
 use crate::tensor::Tensor;
@@ -190,7 +191,7 @@ pub(super) fn agree(
     for result in [Format::Fp32, Format::Bf16] {
         let dot = Dot::new(&plan, result, seed);
         let want = OPS.round(plan.evaluate(&dot), result);
-        for engine in [Engine::Exact, Engine::Fast(Platform::detect().unwrap())] {
+        for engine in [Engine::Exact, Platform::detect().unwrap().engine()] {
             let have = dot.replayed(&dot.a, &dot.b, None, Some((&schedule, engine)));
             assert_eq!(have, want, "{text}, {shape}, {result}, {engine:?}");
         }

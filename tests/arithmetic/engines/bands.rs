@@ -1,6 +1,7 @@
 //! Products whose D is computed in several bands, and several blocks of columns.
 
-use tcverify::emu::{Engine, Platform, Problem, Replay};
+use tcverify::emu::{Engine, Problem, Replay};
+use tcverify::kernels::Platform;
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -24,7 +25,7 @@ fn rows_around_the_ends_of_bands() {
         (row, product(Engine::Exact, [1, 1, n, k], a, b, c).0)
     });
     for platform in Platform::available() {
-        let (d, bands) = product(Engine::Fast(platform), shape, &a, &b, &c);
+        let (d, bands) = product(platform.engine(), shape, &a, &b, &c);
         assert_eq!(bands, 2);
         for (row, expected) in &expected {
             let found = &d[4 * row * n..][..4 * n];
@@ -49,7 +50,7 @@ fn bands_of_small_matrices() {
     });
     let expected: Vec<Vec<u8>> = expected.collect();
     for platform in Platform::available() {
-        let (d, bands) = product(Engine::Fast(platform), shape, &a, &b, &c);
+        let (d, bands) = product(platform.engine(), shape, &a, &b, &c);
         assert_eq!(bands, 2);
         for (i, (found, expected)) in d.chunks(4 * m * n).zip(&expected).enumerate() {
             assert_eq!(found, expected, "{} matrix {i}", platform.name());

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use tcverify::emu::{Engine, ExactShare, Platform, Problem, Replay};
+use tcverify::emu::{Engine, ExactShare, Problem, Replay};
+use tcverify::kernels::Platform;
 use tcverify::num::Format;
 use tcverify::tensor::{Planes, Tensor};
 
@@ -168,7 +169,7 @@ impl Case {
 
     /// Who computed what when the fast engine is asked.
     pub fn exact_share(&self, platform: Platform) -> ExactShare {
-        let engine = Engine::Fast(platform);
+        let engine = platform.engine();
         let run = |replay: &Replay| replay.exact_share();
         self.with_replay(&self.operands(), engine, self.layouts, run)
     }
@@ -182,7 +183,7 @@ impl Case {
         let expected = self.exact(&operands);
         let mut compared = Compared::default();
         for platform in Platform::available() {
-            let found = self.by(&operands, Engine::Fast(platform));
+            let found = self.by(&operands, platform.engine());
             if let Some(at) = first_difference(&expected, &found) {
                 return Err(self.report(platform, &operands, &expected, &found, at));
             }

@@ -2,9 +2,8 @@
 //! every plan of the catalogue; each passes its self-test.
 
 use serde_json::{Value, json};
-use tcverify::emu::{
-    Arithmetic, Catalogue, Engine, KernelConfig, Platform, Problem, Replay, accelerate,
-};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::kernels::{self, KernelConfig, Platform};
 use tcverify::num::Format;
 use tcverify::random::SplitMix64;
 use tcverify::tensor::Tensor;
@@ -105,11 +104,11 @@ fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64, at_least: usize) {
             }
         };
         let expected = replay(Engine::Exact).collect(&|_| {});
-        let plan = accelerate::plan(arithmetic).expect("a kernel");
+        let plan = kernels::plan(arithmetic).expect("a kernel");
         for platform in platforms(&plan) {
             let vouched = platform.vouched(&plan, arithmetic.formats());
             assert_eq!(vouched, Ok(platform), "{plan:?}");
-            let fast = replay(Engine::Fast(platform));
+            let fast = replay(platform.engine());
             let found = fast.collect(&|_| {});
             let name = platform.name();
             let differ = |(x, y): (&[u8], &[u8])| x != y;
@@ -157,7 +156,7 @@ fn known() -> Vec<(String, u64, Arithmetic)> {
 fn kernels_of(kind: &str) {
     let mut count = 0;
     for (_, seed, arithmetic) in known().iter().filter(|(of, ..)| of == kind) {
-        if accelerate::plan(arithmetic).is_some() {
+        if kernels::plan(arithmetic).is_some() {
             count += 1;
             for operands in KINDS {
                 check(arithmetic, operands, *seed, 0);
@@ -217,7 +216,7 @@ macro_rules! kernels {
         fn no_kind_is_left_out() {
             for (kind, _, arithmetic) in known() {
                 let tested = [$(stringify!($kind)),*].contains(&kind.as_str());
-                assert!(tested || accelerate::plan(&arithmetic).is_none(), "{kind}");
+                assert!(tested || kernels::plan(&arithmetic).is_none(), "{kind}");
             }
         }
     };

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use tcverify::emu::step::{Code, ExactDot, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Engine, KernelConfig, accelerate};
+use tcverify::emu::{Arithmetic, Engine};
+use tcverify::kernels::{self, KernelConfig};
 use tcverify::num::{Format, Rounding, convert_exact};
 
 use super::case::{Case, Shape, product};
@@ -41,7 +42,7 @@ fn an_accumulator_and_sixteen_large_products_on_hopper() {
 fn sums_around_two_to_the_31st() {
     let mut sums = 0;
     for model in models::catalogue().into_iter().chain(models::made_up(2000)) {
-        let checked = matches!(accelerate::plan(&model.arithmetic), Some(KernelConfig::Group(plan)) if plan.checked);
+        let checked = matches!(kernels::plan(&model.arithmetic), Some(KernelConfig::Group(plan)) if plan.checked);
         if let (Step::Fused(fused), true) = (&model.arithmetic.step, checked) {
             sums += around(&model, fused);
         }
@@ -273,7 +274,7 @@ fn exact_sums_of_narrow_operands_in_doubles() {
             name: "into doubles".into(),
             arithmetic: Arithmetic::plain(operands, Format::Fp64, step),
         };
-        assert!(accelerate::plan(&model.arithmetic).is_some());
+        assert!(kernels::plan(&model.arithmetic).is_some());
         for kind in [Kind::Ordinary, Kind::Wide, Kind::OneSpecial] {
             for c in [Addend::Missing, Addend::Ordinary] {
                 let case = Case::new(&model, Shape::new(9, 70, 300), kind, c, 5);

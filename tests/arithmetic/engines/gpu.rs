@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tcverify::check::{Check, CheckError, Prepared, Subject};
-use tcverify::emu::{
-    Arithmetic, Catalogue, DeviceInfo, Engine, GpuDevice, Platform, Problem, Progress, Replay,
-    ShaderPlan, VettedGpu, accelerate,
-};
+use tcverify::emu::{Arithmetic, Catalogue, Problem, Progress, Replay};
+use tcverify::gpu::{Device, DeviceInfo, Gpu, ShaderPlan, Vetted, shader};
+use tcverify::kernels::Platform;
 use tcverify::report::Report;
 
 use crate::support::case::codes;
@@ -23,7 +22,7 @@ struct Simulated {
     fault: Fault,
 }
 
-impl GpuDevice for Simulated {
+impl Device for Simulated {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -33,7 +32,7 @@ impl GpuDevice for Simulated {
             problem: *problem,
             arithmetic: &self.arithmetic,
             convert_to: None,
-            engine: Engine::Fast(Platform::available()[0]),
+            engine: Platform::available()[0].engine(),
             kernel: None,
         };
         let d = codes(&replay.collect(&|_| {}));
@@ -62,18 +61,19 @@ fn prepared(d: Option<&str>) -> Prepared {
 fn on(d: Option<&str>, fault: Fault) -> Prepared {
     let prepared = prepared(d);
     let arithmetic = prepared.replay().arithmetic.clone();
-    assert!(accelerate::shader(&arithmetic).is_some());
+    assert!(shader(&arithmetic).is_some());
     let info = DeviceInfo {
         name: "Simulated 9000".to_owned(),
         driver: "none 1.0".to_owned(),
         backend: "simulation".to_owned(),
     };
-    prepared.on(Arc::new(VettedGpu::new(Box::new(Simulated {
+    let device = Vetted::new(Box::new(Simulated {
         info,
         arithmetic,
         products: AtomicUsize::new(0),
         fault,
-    }))))
+    }));
+    prepared.on(Gpu::ready(Arc::new(device)))
 }
 
 fn digest() -> String {
@@ -201,7 +201,7 @@ fn which_rules_have_shaders() {
                 let counts = with
                     .entry(step["kind"].as_str().unwrap().to_owned())
                     .or_default();
-                counts[0] += usize::from(accelerate::shader(&arithmetic).is_some());
+                counts[0] += usize::from(shader(&arithmetic).is_some());
                 counts[1] += 1;
             }
         }

@@ -10,9 +10,12 @@ mod case;
 mod catalogue;
 mod edges;
 mod gpu;
+mod handed;
+mod integers;
 mod layout;
 mod models;
 mod operands;
+mod rounded;
 mod shares;
 mod soak;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
-use tcverify::emu::{Arithmetic, Catalogue, accelerate};
+use tcverify::emu::{Arithmetic, Catalogue};
+use tcverify::kernels;
 use tcverify::num::{Format, Rounding};
 
 use crate::support::random::Random;
@@ -27,7 +28,7 @@ pub fn catalogue() -> Vec<Model> {
                     // Those with a C of another format have one step only: tests/kernels.rs.
                     let plain = rule.scale.is_none() && arithmetic.longest_k().is_none();
                     let floats = plain && !rule.accumulator.is_integer();
-                    let vectors = floats && accelerate::plan(&arithmetic).is_some();
+                    let vectors = floats && kernels::plan(&arithmetic).is_some();
                     if vectors && seen.insert(arithmetic.sha256()) {
                         let (accumulator, place) = (rule.accumulator, &architecture.name);
                         let name = format!("{place} {} {a}*{b}->{accumulator}", instruction.name);

@@ -2,7 +2,7 @@
 //! that asks the exact one for everything, or a comparison that compares nothing.
 
 use tcverify::emu::step::Step;
-use tcverify::emu::{Engine, Platform};
+use tcverify::kernels::Platform;
 use tcverify::num::Format;
 
 use super::case::{Case, Shape};
@@ -93,11 +93,11 @@ fn one_fraction_bit_more_makes_a_difference() {
         let right = codes(&case.exact(&operands));
         assert_eq!(case.model.arithmetic.accumulator, Format::Fp32);
         for platform in Platform::available() {
-            let found = codes(&wrong.by(&operands, Engine::Fast(platform)));
+            let found = codes(&wrong.by(&operands, platform.engine()));
             let differing = right.iter().zip(&found).filter(|(x, y)| x != y).count();
             assert!(differing > right.len() / 50, "{name}: {differing}");
             assert_eq!(
-                codes(&case.by(&operands, Engine::Fast(platform))),
+                codes(&case.by(&operands, platform.engine())),
                 right,
                 "{name}"
             );

@@ -9,7 +9,8 @@ use tcverify::emu::schedule::{
     ResultScale, ScaledAt, Scaling, ScheduleSpec, SliceLength, SplitTerms, Start, Term,
     TermRounding, WithoutC,
 };
-use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Platform, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Replay};
+use tcverify::kernels::Platform;
 use tcverify::num::Format::{Bf16, E4m3, E5m2, Fp16, Fp32, Int32, Tf32, Xf32};
 
 use super::operands::KINDS;
@@ -328,7 +329,7 @@ fn agree(unit: &Unit, draw: usize) -> bool {
         };
         let whole = codes(&replay(Engine::Exact).collect(&|_| {}));
         for platform in Platform::available() {
-            let fast = codes(&replay(Engine::Fast(platform)).collect(&|_| {}));
+            let fast = codes(&replay(platform.engine()).collect(&|_| {}));
             assert!(
                 fast == whole,
                 "{case}, {}: {spec:?}, {wish:?}",
@@ -337,7 +338,7 @@ fn agree(unit: &Unit, draw: usize) -> bool {
         }
         let fast = Platform::available()
             .pop()
-            .map_or(Engine::Exact, Engine::Fast);
+            .map_or(Engine::Exact, Platform::engine);
         for engine in [Engine::Exact, fast] {
             // Few are computed one by one, many together.
             for count in [2, 25] {

@@ -1,8 +1,9 @@
 //! Presets can be told apart by D: a schedule that is confirmed says something.
 
 use rayon::prelude::*;
+use tcverify::emu::Engine;
 use tcverify::emu::schedule::Per;
-use tcverify::emu::{Engine, Platform};
+use tcverify::kernels::Platform;
 use tcverify::num::Format::{self, Bf16, Fp16, Fp32, Tf32};
 
 use super::operands::Kind;
@@ -36,7 +37,7 @@ const OPEN: Open = Open {
 fn fast() -> Engine<'static> {
     Platform::available()
         .pop()
-        .map_or(Engine::Exact, Engine::Fast)
+        .map_or(Engine::Exact, Platform::engine)
 }
 
 /// The scales that a preset wants, and another one has to be drawn with as well.

@@ -1,7 +1,8 @@
 //! Wrong loops, each off by one decision, differ from the library: agreement is no accident.
 
 use rayon::prelude::*;
-use tcverify::emu::{Engine, Platform};
+use tcverify::emu::Engine;
+use tcverify::kernels::Platform;
 use tcverify::num::Format::{self, Bf16, E4m3, Fp16, Fp32, Int8, Int32, Tf32};
 
 use super::operands::Kind;
@@ -41,7 +42,7 @@ pub fn differs(
         };
         let engine = Platform::available()
             .pop()
-            .map_or(Engine::Exact, Engine::Fast);
+            .map_or(Engine::Exact, Platform::engine);
         let library = product.replay(&unit, &closed(preset, open), engine);
         let right = product.straight(&unit, |dot| element(preset, dot, open));
         assert!(right == library, "{preset} against {what}: {wish:?}");

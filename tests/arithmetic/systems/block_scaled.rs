@@ -1,9 +1,8 @@
 //! Block-scaled formats of Blackwell.
 
 use tcverify::emu::step::{BlockDot, Step};
-use tcverify::emu::{
-    Arithmetic, Catalogue, Engine, Platform, Problem, Replay, Scale, Wanted, WantedScale,
-};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay, Scale, Wanted, WantedScale};
+use tcverify::kernels::Platform;
 use tcverify::num::Format::{self, *};
 use tcverify::num::Rounding;
 use tcverify::tensor::Tensor;
@@ -488,7 +487,7 @@ fn kernels_agree_with_the_exact_engine() {
         };
         let expected = codes_of(&replay(Engine::Exact).collect(&|_| {}));
         for platform in Platform::available() {
-            let fast = replay(Engine::Fast(platform));
+            let fast = replay(platform.engine());
             assert_eq!(
                 codes_of(&fast.collect(&|_| {})),
                 expected,
@@ -558,7 +557,7 @@ fn scales_at_both_ends() {
         };
         let expected = codes_of(&replay(&mx, Engine::Exact).collect(&|_| {}));
         for platform in Platform::available() {
-            let found = codes_of(&replay(&mx, Engine::Fast(platform)).collect(&|_| {}));
+            let found = codes_of(&replay(&mx, platform.engine()).collect(&|_| {}));
             assert_eq!(found, expected, "{platform:?} {round}");
         }
         let mut wrong = mx.clone();

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tcverify::emu::step::Step;
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::kernels::Platform;
 use tcverify::num::Format::{self, *};
 use tcverify::tensor::Tensor;
 
@@ -179,11 +180,7 @@ fn kernels_agree_with_the_exact_engine() {
         };
         let expected = d(Engine::Exact);
         for platform in Platform::available() {
-            assert_eq!(
-                d(Engine::Fast(platform)),
-                expected,
-                "{platform:?} {instruction}"
-            );
+            assert_eq!(d(platform.engine()), expected, "{platform:?} {instruction}");
         }
     }
 }
@@ -223,7 +220,7 @@ fn long_products_agree_too() {
         };
         let expected = d(Engine::Exact);
         for platform in Platform::available() {
-            assert_eq!(d(Engine::Fast(platform)), expected, "{platform:?} {k}");
+            assert_eq!(d(platform.engine()), expected, "{platform:?} {k}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Files of one run: one account of memory, private copies, tensors of a program's own.
 
-use tcverify::check::{Check, CheckError, Prepared, Subject, Tensors, Trace};
+use tcverify::check::{Check, CheckError, Prepared, Resources, Subject, Tensors, Trace};
 use tcverify::compose::Examined;
-use tcverify::io::{Files, hex, npy::write_npy};
+use tcverify::io::{hex, npy::write_npy};
 use tcverify::num::Format;
 use tcverify::report::Verdict;
 use tcverify::role::Role;
@@ -221,10 +221,10 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
 #[test]
 fn files_are_shared_between_checks() {
     let folder = good();
-    let files = Files::default();
+    let resources = Resources::default();
     let path = |name: &str| folder.path(name).as_path().into();
     let check = Check::new("a100", Format::Fp16, ["a.npy", "b.npy", "d.npy"].map(path));
-    let [one, two] = [(); 2].map(|()| check.prepare_in(&files).unwrap());
+    let [one, two] = [(); 2].map(|()| check.prepare_in(&resources).unwrap());
     let bytes = |prepared: &Prepared| {
         let arrays = prepared.arrays();
         arrays

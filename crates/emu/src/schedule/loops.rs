@@ -3,7 +3,7 @@
 use super::Multiply;
 use super::f32ops::Ops;
 use super::finish::Finish;
-use tcverify_kernels::Wide;
+use crate::tensor::Wide;
 
 /// The sums of a row, added to the main accumulators.
 pub struct Promoted<'r, O> {

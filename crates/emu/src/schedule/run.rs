@@ -8,9 +8,8 @@ use super::operands::GatheredOperands;
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
 use super::{AddendAt, BoundSchedule, Merge, Place, ScheduleSpec, Start, WithoutProducts};
 use crate::common::deadline;
-use crate::tensor::{Tensor, parallel};
+use crate::tensor::{Tensor, Wide, parallel};
 use crate::{Arithmetic, Block, Element, Engine, Problem, Progress, Replay, initial};
-use tcverify_kernels::Wide;
 
 /// Rows and columns of D that are computed together, and the products of a list that are copied
 /// together: some tens of megabytes.
@@ -76,7 +75,7 @@ impl<'a, 'r> Run<'a, 'r> {
     /// Whether sums may be added as soon as there are two. The exact engine takes every step in the schedule's order,
     /// and C belongs to the first part.
     pub(super) fn adds_early(&self) -> bool {
-        self.replay.engine != Engine::Exact && self.replay.problem.c.is_none()
+        !self.replay.engine.is_exact() && self.replay.problem.c.is_none()
     }
 
     /// Computes the rows of D from `first_row` on (matrices of a batch one after another) that `out`
@@ -147,9 +146,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let nan = kernel.spec.nan.0 as u32;
         match self.replay.engine {
             Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, traversal),
-            Engine::Fast(_) | Engine::Gpu(_) => {
-                self.block_with(Natively { nan }, kernel, problem, traversal)
-            }
+            Engine::With(_) => self.block_with(Natively { nan }, kernel, problem, traversal),
         }
     }
 
@@ -282,12 +279,9 @@ impl<'a, 'r> Run<'a, 'r> {
         d
     }
 
-    /// Compiled for the vectors of the platform.
+    /// Compiled for the vectors of the engine.
     pub(super) fn wide<W: Wide>(&self, work: W) -> W::Output {
-        match self.replay.engine.platform() {
-            None => work.run(),
-            Some(platform) => platform.wide(work),
-        }
+        self.replay.engine.vectors().run(work)
     }
 
     /// One accumulator of the tensor core, from C or +0 on.

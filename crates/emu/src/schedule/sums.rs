@@ -9,9 +9,9 @@ use super::operands::GatheredOperands;
 use super::run::Run;
 use super::traversal::{Node, Role, Sum};
 use super::{BoundSchedule, Merge, Multiply, Partials, Per, Start};
-use crate::tensor::parallel;
-use crate::{Engine, Problem};
-use tcverify_kernels::{Merging, Platform, Promotion};
+use crate::Problem;
+use crate::engine::{Merging, Promotion};
+use crate::tensor::{Vectors, parallel};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
 const GATHERED: usize = 128 << 20;
@@ -171,9 +171,6 @@ impl Run<'_, '_> {
         (start, scaled): (Start, bool),
         parts: &[&Node],
     ) -> Option<Vec<u32>> {
-        let Engine::Fast(platform) = self.replay.engine else {
-            return None;
-        };
         // Chain by chain: some may be known.
         if kernel.shared.is_some() {
             return None;
@@ -219,7 +216,7 @@ impl Run<'_, '_> {
             from_first: start == Start::First,
             merge: &Merger {
                 ops,
-                platform,
+                vectors: self.replay.engine.vectors(),
                 scales,
             },
         };
@@ -274,7 +271,7 @@ fn joined(chains: &[KIndices]) -> KIndices {
 /// Adds the accumulators of chains to main ones.
 struct Merger<O> {
     ops: O,
-    platform: Platform,
+    vectors: Vectors,
     /// How, and the scales of each chain.
     scales: Option<(Multiply, Vec<Scales>)>,
 }
@@ -285,7 +282,7 @@ impl<O: Ops> Merging for Merger<O> {
             let Scales { rows, columns } = &scales[chain];
             (*multiply, rows[row], &columns[column..][..main.len()])
         });
-        self.platform.wide(Promoted {
+        self.vectors.run(Promoted {
             ops: self.ops,
             scaled,
             main,

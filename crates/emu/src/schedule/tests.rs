@@ -8,7 +8,7 @@ use crate::num::Format;
 use crate::tensor::Tensor;
 
 /// A schedule of these fields, those that must be there among them.
-pub(crate) fn spec(fields: &serde_json::Value) -> ScheduleSpec {
+fn spec(fields: &serde_json::Value) -> ScheduleSpec {
     let mut whole = json!({
         "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff"
     });

@@ -184,6 +184,19 @@ impl FusedHalves {
             self.half.nan.0,
         )
     }
+
+    /// The k of the first half of a step, then those of the second; none if a half is not full, or C is not added to nearest
+    /// even.
+    pub fn order(&self) -> Option<Vec<usize>> {
+        let half = |first: bool| {
+            let belongs = move |k: &usize| self.first.contains(&(k % self.period)) == first;
+            (0..self.span).filter(belongs)
+        };
+        let group = self.half.group;
+        let full = half(true).count() == group && half(false).count() == group;
+        let nearest = self.closing == Rounding::NearestEven;
+        (full && nearest).then(|| half(true).chain(half(false)).collect())
+    }
 }
 
 /// Ways to deal a pattern to two halves.

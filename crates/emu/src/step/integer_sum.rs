@@ -31,6 +31,16 @@ pub enum IntegerOverflow {
     Saturate,
 }
 
+impl IntegerSum {
+    /// After how many products a sum is clamped, if ever.
+    pub fn clamped_after(&self) -> Option<usize> {
+        match self.overflow {
+            IntegerOverflow::Wrap => None,
+            IntegerOverflow::Saturate => Some(self.group),
+        }
+    }
+}
+
 impl StepKind for IntegerSum {
     fn span(&self) -> usize {
         self.group

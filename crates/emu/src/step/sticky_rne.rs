@@ -411,7 +411,7 @@ impl StickyRne {
         terms.iter().sum::<i128>() << unused >> unused
     }
 
-    pub(crate) fn accumulator_bits(&self) -> u32 {
+    pub fn accumulator_bits(&self) -> u32 {
         self.width + 1 + (self.lanes + 1).next_power_of_two().ilog2()
     }
 

@@ -9,24 +9,9 @@ use crate::context::{Context, Flags};
 use crate::special;
 use crate::tile::{MicroKernel, SpecialRule};
 use crate::vector::WIDEST;
+use tcverify_emu::engine::Promotion;
 use tcverify_num::Format;
 use tcverify_tensor::{Problem, parallel};
-
-/// What becomes of the accumulators of chains that follow one another.
-#[derive(Clone, Copy)]
-pub struct Promotion<'p> {
-    /// Where chains end: k, ascending; the last one is the product's.
-    pub ends: &'p [usize],
-    /// The main accumulators are the first chain's as they are, instead of +0 and those.
-    pub from_first: bool,
-    pub merge: &'p dyn Merging,
-}
-
-/// Adds accumulators to main ones.
-pub trait Merging: Sync {
-    /// Adds `sums` to `main`: neighbouring elements of a row from `at` (row, column) on, all f32 codes.
-    fn merge(&self, chain: usize, at: [usize; 2], main: &mut [u32], sums: &[u32]);
-}
 
 /// Chains at work on the main accumulators.
 #[derive(Clone, Copy)]

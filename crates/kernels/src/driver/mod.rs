@@ -15,7 +15,7 @@ mod transposed;
 
 use std::ops::Range;
 
-pub use chains::{Merging, Promotion, promoted};
+pub use chains::promoted;
 
 use super::context::{Context, Flags};
 use super::special;

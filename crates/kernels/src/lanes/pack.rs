@@ -6,9 +6,10 @@ use std::ops::Range;
 use super::plan::{LanePlan, LaneRule};
 use crate::codes::{Codes, note_specials, register};
 use crate::decode::Decoder;
-use crate::platform::{Platform, Vectorized, Wide};
+use crate::platform::{Platform, Vectorized};
 use crate::tile::{Operand, Packed, Panel, Span};
 use crate::vector::{ACROSS, Vector};
+use tcverify_tensor::Wide;
 
 /// Rows of a strip of A.
 pub const ROWS: usize = 4;

@@ -17,7 +17,7 @@ impl BoundOp<'_> {
     fn fill(&self, rows: Range<usize>, out: &mut [u32]) {
         match self.engine {
             Engine::Exact => self.work.exactly(rows, out),
-            Engine::Fast(_) | Engine::Gpu(_) => self.work.natively(rows, out),
+            Engine::With(_) => self.work.natively(rows, out),
         }
     }
 

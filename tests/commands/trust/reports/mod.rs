@@ -7,8 +7,8 @@ mod operations;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tcverify::check::Resources;
 use tcverify::compose::verify;
-use tcverify::io::Files;
 
 use crate::support::{Folder, Run};
 
@@ -95,7 +95,7 @@ fn is_refused(report: &Value) -> bool {
     match verify::parse(&report.to_string()) {
         Err(_) => true,
         Ok(report) => {
-            let verified = verify::verify(&report, &Files::default(), None, &());
+            let verified = verify::verify(&report, &Resources::default(), None, &());
             verified.map_or(true, |verified| !verified.differences.is_empty())
         }
     }

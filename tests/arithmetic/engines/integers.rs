@@ -1,23 +1,32 @@
 //! Products of small integers, which every order of sums and every engine gives exactly: what is wrong then is where
 //! something is, not how it is rounded.
 
-mod rounded;
-
 use serde_json::{Value, json};
+use tcverify::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
+use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Problem, Replay};
+use tcverify::kernels::Platform;
+use tcverify::num::{Format, Rounding, round_code};
+use tcverify::tensor::Tensor;
 
-use super::*;
-use crate::Catalogue;
-use crate::num::round_code;
-use crate::schedule::Values;
-use crate::schedule::tests::spec;
+/// A schedule of these fields, and what every schedule states.
+pub fn spec(fields: &Value) -> ScheduleSpec {
+    let mut whole = json!({
+        "residue": "last", "addend": "start", "epilogue": {"combine": "fma"}, "nan": "7fffffff"
+    });
+    let fields = fields.as_object().expect("fields").clone();
+    whole.as_object_mut().expect("fields").extend(fields);
+    let spec: ScheduleSpec = serde_json::from_value(whole).expect("a spec");
+    spec.validate().expect("what a kernel can follow");
+    spec
+}
 
 /// Operands whose elements all differ from their neighbours, and the arithmetic.
-struct Integers {
+pub struct Integers {
     shape: [usize; 4],
-    arithmetic: Arithmetic,
+    pub arithmetic: Arithmetic,
     a: Tensor,
     b: Tensor,
-    c: Tensor,
+    pub c: Tensor,
 }
 
 fn a(batch: usize, row: usize, k: usize) -> i64 {
@@ -38,7 +47,7 @@ fn coded(format: Format, x: i64) -> u64 {
 }
 
 impl Integers {
-    fn new(architecture: &str, format: Format, [batch, m, n, k]: [usize; 4]) -> Integers {
+    pub fn new(architecture: &str, format: Format, [batch, m, n, k]: [usize; 4]) -> Integers {
         let found = Catalogue::builtin()
             .find(architecture)
             .expect("of the catalogue");
@@ -106,7 +115,7 @@ impl Integers {
         let kernel = spec
             .as_ref()
             .map(|spec| BoundSchedule::new(spec, &values, &problem));
-        let engines = Platform::available().into_iter().map(Engine::Fast);
+        let engines = Platform::available().into_iter().map(Platform::engine);
         for engine in engines.chain([Engine::Exact]) {
             let replay = Replay {
                 problem,

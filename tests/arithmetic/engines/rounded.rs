@@ -2,17 +2,20 @@
 
 use serde_json::json;
 
-use super::{Integers, spec};
-use crate::num::{Format, Rounding, round_code};
-use crate::schedule::{BoundSchedule, Values};
-use crate::tensor::Tensor;
-use crate::{Catalogue, Element, Engine, Platform, Problem, Replay};
+use tcverify::emu::schedule::{BoundSchedule, Values};
+use tcverify::emu::{Catalogue, Element, Engine, Problem, Replay};
+use tcverify::kernels::Platform;
+use tcverify::num::{Format, Rounding, round_code};
+use tcverify::random::SplitMix64;
+use tcverify::tensor::Tensor;
+
+use super::integers::{Integers, spec};
 
 /// Where sums are rounded, each tile in its own way: a part, wherever it begins, and an element are those of D.
 #[test]
 fn parts_of_tiles() {
     let [m, n, k] = [5, 11, 201];
-    let mut random = tcverify_num::random::SplitMix64(3);
+    let mut random = SplitMix64(3);
     let mut tensor = |shape: [usize; 2]| {
         let codes = (0..shape[0] * shape[1]).map(|_| 0x3000 | random.word() & 0x8fff);
         let codes: Vec<u64> = codes.collect();
@@ -31,7 +34,7 @@ fn parts_of_tiles() {
     let values = Values::default();
     let a100 = Catalogue::builtin().find("a100").expect("of the catalogue");
     let choice = a100.select(None, [Format::Fp16; 2], None).expect("a rule");
-    let engines = Platform::available().into_iter().map(Engine::Fast);
+    let engines = Platform::available().into_iter().map(Platform::engine);
     for engine in engines.chain([Engine::Exact]) {
         let replay = Replay {
             problem,
@@ -109,7 +112,7 @@ fn results_are_rounded_alike() {
                     )
                 })
                 .collect();
-            let engines = Platform::available().into_iter().map(Engine::Fast);
+            let engines = Platform::available().into_iter().map(Platform::engine);
             for engine in engines.chain([Engine::Exact]) {
                 let replay = Replay {
                     problem,

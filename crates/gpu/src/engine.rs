@@ -6,13 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
-use tcverify_gpu::{self as gpu, DeviceInfo, ShaderPlan, TILE, Vetted};
-use tcverify_kernels::{Platform, Work};
-
-use super::exact::blocks;
-use super::{Arithmetic, Block, Engine, Problem, accelerate};
-use crate::common::deadline;
+use tcverify_common::deadline;
+use tcverify_emu::engine::{DeviceUse, Engine, FastEngine, OpenedDevice, Work};
+use tcverify_emu::{Arithmetic, blocks};
 use tcverify_num::random::SplitMix64;
+use tcverify_tensor::{Block, Problem, Vectors};
+
+use super::device::DeviceInfo;
+use super::fill::{self, Vetted};
+use super::models::shader;
+use super::plan::ShaderPlan;
+use super::shader::TILE;
 
 /// One tile of a product in so many is computed again, but at least this many, or all.
 const ONE_IN: usize = 1000;
@@ -21,7 +25,8 @@ const AT_LEAST: usize = 16;
 /// A GPU at work on one check.
 pub struct Gpu {
     vetted: Arc<Vetted>,
-    platform: Platform,
+    /// Computes everything else, and some tiles again.
+    on_cpu: Engine<'static>,
     /// Draws the tiles that are computed again.
     seed: u64,
     products: AtomicU64,
@@ -31,38 +36,19 @@ pub struct Gpu {
     failure: OnceLock<String>,
 }
 
-/// What a GPU has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GpuWork {
-    /// Multiply-adds that its shaders computed.
-    pub multiply_adds: u64,
-    /// Tiles of 32 by 32 elements of D, or of a part of it.
-    pub tiles: u64,
-    /// Those that the CPU computed again.
-    pub tiles_computed_twice: u64,
-}
-
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Gpu({})", self.info())
     }
 }
 
-impl PartialEq for Gpu {
-    fn eq(&self, other: &Gpu) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Gpu {}
-
 impl Gpu {
-    /// A device that computes what it has a shader for; the platform computes everything else. Nobody should have known the
-    /// seed when D was made.
-    pub fn new(vetted: Arc<Vetted>, platform: Platform, seed: u64) -> Gpu {
+    /// A device that computes what it has a shader for; an engine of the CPU computes everything else. Nobody should have
+    /// known the seed when D was made.
+    pub fn new(vetted: Arc<Vetted>, on_cpu: Engine<'static>, seed: u64) -> Gpu {
         Gpu {
             vetted,
-            platform,
+            on_cpu,
             seed,
             products: AtomicU64::new(0),
             multiply_adds: AtomicU64::new(0),
@@ -72,11 +58,16 @@ impl Gpu {
         }
     }
 
+    /// The same, for whoever has an engine of the CPU and a seed later.
+    pub fn ready(vetted: Arc<Vetted>) -> OpenedDevice {
+        Box::new(move |on_cpu, seed| Box::new(Gpu::new(vetted, on_cpu, seed)))
+    }
+
     /// The adapter of this number, in the order of `tcverify engines`, or the first.
     ///
     /// # Errors
     /// If there is none, its driver refuses, or this program was built without feature `gpu`.
-    #[cfg(feature = "gpu")]
+    #[cfg(feature = "wgpu")]
     pub fn open(number: Option<u8>) -> Result<Arc<Vetted>, String> {
         use std::sync::Mutex;
 
@@ -87,7 +78,7 @@ impl Gpu {
         if let Some((_, vetted)) = opened.iter().find(|(known, _)| *known == number) {
             return Ok(vetted.clone());
         }
-        let adapters = gpu::adapters();
+        let adapters = super::adapters();
         let adapter = adapters.get(number).ok_or_else(|| match adapters.len() {
             0 => Gpu::NONE.to_owned(),
             count => format!("there is no adapter {number}: `tcverify engines` lists {count}"),
@@ -104,7 +95,7 @@ impl Gpu {
     ///
     /// # Errors
     /// If there is none, its driver refuses, or this program was built without feature `gpu`.
-    #[cfg(not(feature = "gpu"))]
+    #[cfg(not(feature = "wgpu"))]
     pub fn open(_: Option<u8>) -> Result<Arc<Vetted>, String> {
         Err(Gpu::MISSING.to_owned())
     }
@@ -118,14 +109,14 @@ impl Gpu {
 
     /// The GPUs of this machine; none if this program was built without them.
     pub fn list() -> Option<Vec<DeviceInfo>> {
-        #[cfg(feature = "gpu")]
+        #[cfg(feature = "wgpu")]
         return Some(
-            gpu::adapters()
+            super::adapters()
                 .into_iter()
                 .map(|adapter| adapter.info)
                 .collect(),
         );
-        #[cfg(not(feature = "gpu"))]
+        #[cfg(not(feature = "wgpu"))]
         None
     }
 
@@ -133,41 +124,23 @@ impl Gpu {
         self.vetted.device.info()
     }
 
-    /// Its work so far.
-    pub fn work(&self) -> GpuWork {
-        GpuWork {
-            multiply_adds: self.multiply_adds.load(Ordering::Relaxed),
-            tiles: self.tiles.load(Ordering::Relaxed),
-            tiles_computed_twice: self.twice.load(Ordering::Relaxed),
-        }
-    }
-
-    pub(super) fn platform(&self) -> Platform {
-        self.platform
-    }
-
-    pub(super) fn on_cpu(&self) -> Engine<'static> {
-        Engine::Fast(self.platform)
-    }
-
     /// The shader for a product, if it has one and is worth it.
-    pub(super) fn plan(&self, arithmetic: &Arithmetic, problem: &Problem) -> Option<ShaderPlan> {
-        let possible = problem.selected.is_none() && !gpu::is_small(problem);
-        possible.then(|| accelerate::shader(arithmetic))?
+    fn plan(&self, arithmetic: &Arithmetic, problem: &Problem) -> Option<ShaderPlan> {
+        let possible = problem.selected.is_none() && !fill::is_small(problem);
+        possible.then(|| shader(arithmetic))?
     }
 
-    /// Computes the rows of D from `first_row` on that `codes` has room for, and some of it again by `again`. Returns how
+    /// Computes the rows of D from `first_row` on that `codes` has room for, and some of it again by the CPU. Returns how
     /// many multiply-adds fell to the exact engine. Ends the work ([`deadline::fail`]) if the device fails or computes wrong.
-    pub(super) fn fill(
+    fn by_shader(
         &self,
+        (arithmetic, plan): (&Arithmetic, &ShaderPlan),
         work: Work,
-        plan: &ShaderPlan,
         first_row: usize,
         codes: &mut [u64],
-        again: impl Fn(&Problem, &mut [u64]) + Sync,
     ) -> u64 {
         let problem = work.problem;
-        let filled = gpu::fill(work, plan, &self.vetted, first_row, codes);
+        let filled = fill::fill(work, plan, &self.vetted, first_row, codes);
         let exact = filled.unwrap_or_else(|reason| self.fail(&reason));
         let tiles = blocks(problem, first_row, codes.len() / problem.n, TILE);
         let drawn = self.draw(tiles.len());
@@ -182,7 +155,8 @@ impl Gpu {
             ) = tiles[tile].clone();
             let part = problem.matrix(batch).part(rows.clone(), columns.clone());
             let mut expected = vec![0; part.m * part.n];
-            again(&part, &mut expected);
+            let unheard = &deadline::unheard;
+            (self.on_cpu).fill(arithmetic, &part, 0, &mut expected, unheard);
             let have = |i: usize| {
                 let (row, column) = (i / part.n, i % part.n);
                 codes[(at + row) * problem.n + columns.start + column]
@@ -232,5 +206,53 @@ impl Gpu {
             }
         }
         drawn.into_iter().collect()
+    }
+}
+
+impl FastEngine for Gpu {
+    fn computes(&self, arithmetic: &Arithmetic) -> bool {
+        shader(arithmetic).is_some() || self.on_cpu.computes(arithmetic)
+    }
+
+    fn fill(
+        &self,
+        arithmetic: &Arithmetic,
+        work: Work,
+        first_row: usize,
+        out: &mut [u64],
+    ) -> Option<u64> {
+        match self.plan(arithmetic, work.problem) {
+            Some(plan) => Some(self.by_shader((arithmetic, &plan), work, first_row, out)),
+            None => {
+                let Work {
+                    problem, progress, ..
+                } = work;
+                Some((self.on_cpu).fill(arithmetic, problem, first_row, out, progress))
+            }
+        }
+    }
+
+    fn vectors(&self) -> Vectors {
+        self.on_cpu.vectors()
+    }
+
+    fn on_cpu(&self) -> Option<Engine<'_>> {
+        Some(self.on_cpu)
+    }
+
+    fn used(&self) -> Option<DeviceUse> {
+        let DeviceInfo {
+            name,
+            driver,
+            backend,
+        } = self.info().clone();
+        Some(DeviceUse {
+            name,
+            driver,
+            backend,
+            multiply_adds: self.multiply_adds.load(Ordering::Relaxed),
+            tiles: self.tiles.load(Ordering::Relaxed),
+            tiles_computed_twice: self.twice.load(Ordering::Relaxed),
+        })
     }
 }

@@ -1,8 +1,8 @@
-//! Products of awkward numbers: kernels and devices are tested with them before their first use.
+//! Products of awkward numbers: fast engines are tested with them before their first use.
 
-use tcverify_num::random::SplitMix64;
-use tcverify_num::{Class, Format, Formats, Scale};
-use tcverify_tensor::{Problem, Tensor};
+use crate::num::random::SplitMix64;
+use crate::num::{Class, Format, Formats, Scale};
+use crate::tensor::{Problem, Tensor};
 
 /// What operands hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

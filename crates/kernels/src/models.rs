@@ -1,21 +1,19 @@
-//! Where models meet vector kernels: which kernel computes a model, and the exact engine for tiles that a kernel cannot
-//! prove exact. Models know nothing of it.
+//! Where models meet vector kernels: which kernel computes a model, and the engine that this makes.
 
-use std::ops::Range;
-
-use tcverify_gpu::{FusedUnit, ShaderPlan};
-use tcverify_kernels::{
-    BlockPlan, BlockStep, ChainPlan, DotAdd, ExactEngine, FloorPlan, FloorStep, GroupPlan,
-    HalfPlan, IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, PairsPlan, Platform,
-    SlicePlan, Specials, StickyPlan, StickyStep, SumPlan,
+use tcverify_emu::Arithmetic;
+use tcverify_emu::engine::{Engine, FastEngine, Promotion, Work};
+use tcverify_emu::step::{
+    Addend, BlockDot, Dropping, Droppings, Fused, FusedFloor, FusedHalves, LaneScaling, PairRule,
+    PairwiseFlush, Sliced, Step, StickyRne,
 };
+use tcverify_num::Formats;
+use tcverify_tensor::Vectors;
 
-use super::step::{
-    Addend, BlockDot, Dropping, Droppings, Fused, FusedFloor, FusedHalves, IntegerOverflow,
-    IntegerSum, LaneScaling, PairRule, PairwiseFlush, Sliced, Step, StickyRne,
+use super::{
+    BlockPlan, BlockStep, Blocks, ChainPlan, DotAdd, FloorPlan, FloorStep, GroupPlan, HalfPlan,
+    IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, PairsPlan, Platform, SlicePlan,
+    StickyPlan, StickyStep, SumPlan,
 };
-use super::{Arithmetic, Block, Engine, Problem, exact};
-use crate::num::{Class, Formats, Rounding, Unpacked};
 
 /// The vector kernel that computes a model, with its constants, if there is one.
 pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
@@ -61,7 +59,7 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
         // The alternative of `block_dot`, rarely used.
         Step::BlockWindow(_) => None,
         Step::IntegerSum(step) => {
-            IntegerPlan::new(formats, clamped(step)).map(KernelConfig::Integers)
+            IntegerPlan::new(formats, step.clamped_after()).map(KernelConfig::Integers)
         }
     }
 }
@@ -79,48 +77,8 @@ fn dot_add(step: &Fused) -> DotAdd {
 }
 
 fn halves(step: &FusedHalves, formats: Formats) -> Option<GroupPlan> {
-    let order = order_of_halves(step).filter(|_| step.half.sum_bits.is_none())?;
+    let order = step.order().filter(|_| step.half.sum_bits.is_none())?;
     GroupPlan::new(dot_add(&step.half), formats, Some(order))
-}
-
-/// The k of the first half of a step, then those of the second; none if a half is not full, or C is not added to nearest
-/// even.
-fn order_of_halves(step: &FusedHalves) -> Option<Vec<usize>> {
-    let order = |first: bool| {
-        let mine = move |k: &usize| step.first.contains(&(k % step.period)) == first;
-        (0..step.span).filter(mine)
-    };
-    let group = step.half.group;
-    let full = order(true).count() == group && order(false).count() == group;
-    let nearest = step.closing == Rounding::NearestEven;
-    (full && nearest).then(|| order(true).chain(order(false)).collect())
-}
-
-/// The shader that computes a model, with its constants, if there is one.
-pub fn shader(arithmetic: &Arithmetic) -> Option<ShaderPlan> {
-    let formats = arithmetic.formats();
-    let unit = |step: &Fused| FusedUnit {
-        add: dot_add(step),
-        sum_bits: step.sum_bits,
-        minus_zero: step.minus_zero,
-    };
-    match &arithmetic.step {
-        Step::Fused(step) => ShaderPlan::fused(unit(step), formats),
-        Step::FusedHalves(step) => {
-            ShaderPlan::halves(unit(&step.half), order_of_halves(step)?, formats)
-        }
-        Step::IntegerSum(step) => ShaderPlan::integers(formats, clamped(step)),
-        // The CPU computes them.
-        _ => None,
-    }
-}
-
-/// After how many products a sum is clamped, if ever.
-fn clamped(step: &IntegerSum) -> Option<usize> {
-    match step.overflow {
-        IntegerOverflow::Wrap => None,
-        IntegerOverflow::Saturate => Some(step.group),
-    }
 }
 
 fn floor(step: &FusedFloor, formats: Formats) -> Option<FloorPlan> {
@@ -188,7 +146,7 @@ fn slices(step: &Sliced, formats: Formats) -> Option<SlicePlan> {
     if sizes != (8, 2, 7, 5) || step.rounding != rounding {
         return None;
     }
-    let blocks = step.blocks.map(|blocks| tcverify_kernels::Blocks {
+    let blocks = step.blocks.map(|blocks| Blocks {
         k: blocks.k,
         lost_bits: blocks.reload.cuts(formats.accumulator),
         added: blocks.l1_acc,
@@ -221,48 +179,57 @@ fn block(step: &BlockDot, formats: Formats) -> Option<BlockPlan> {
     BlockPlan::new(formats, step)
 }
 
-impl Engine<'_> {
+impl Platform {
     /// The vector kernel of a model on the fastest platform, or on the one that `TCVERIFY_SIMD` names.
     ///
     /// # Errors
     /// If that names one that this machine lacks, or whose kernel fails its self-test.
-    pub fn detect(arithmetic: &Arithmetic) -> Result<Engine<'static>, String> {
+    pub fn detect_for(arithmetic: &Arithmetic) -> Result<Platform, String> {
         let platform = Platform::detect()?;
-        let platform = match plan(arithmetic) {
-            Some(plan) => platform.vouched(&plan, arithmetic.formats())?,
-            None => platform,
-        };
-        Ok(Engine::Fast(platform))
-    }
-}
-
-impl ExactEngine for Arithmetic {
-    fn accumulate(
-        &self,
-        problem: &Problem,
-        block: &Block,
-        k: Range<usize>,
-        specials: Specials,
-        accumulators: &mut [u64],
-    ) {
-        match specials {
-            Specials::Themselves => {
-                exact::accumulate(problem, self, block, k, accumulators, |x| x);
-            }
-            Specials::Zeros => exact::accumulate(problem, self, block, k, accumulators, zeroed),
+        match plan(arithmetic) {
+            Some(plan) => platform.vouched(&plan, arithmetic.formats()),
+            None => Ok(platform),
         }
     }
+
+    /// The engine that computes with this platform's kernels.
+    pub fn engine(self) -> Engine<'static> {
+        Engine::With(self.forever())
+    }
 }
 
-/// The operand as a kernel sees it that takes specials for zeros.
-fn zeroed(x: Unpacked) -> Unpacked {
-    match x.class {
-        Class::Finite => x,
-        Class::Infinite | Class::Nan => Unpacked {
-            class: Class::Finite,
-            negative: x.negative,
-            significand: 0,
-            exponent: 0,
-        },
+impl FastEngine for Platform {
+    fn computes(&self, arithmetic: &Arithmetic) -> bool {
+        plan(arithmetic).is_some()
+    }
+
+    fn fill(
+        &self,
+        arithmetic: &Arithmetic,
+        work: Work,
+        first_row: usize,
+        out: &mut [u64],
+    ) -> Option<u64> {
+        super::fill(work, (plan(arithmetic)?, *self), first_row, out)
+    }
+
+    fn promotes(&self, arithmetic: &Arithmetic) -> bool {
+        use KernelConfig::{Floor, Group, Lanes, Sticky};
+
+        let plan = plan(arithmetic);
+        matches!(plan, Some(Group(_) | Floor(_) | Sticky(_) | Lanes(_)))
+    }
+
+    fn promoted(
+        &self,
+        arithmetic: &Arithmetic,
+        work: Work,
+        promotion: Promotion,
+    ) -> Option<(Vec<u32>, u64)> {
+        super::promoted(work, (plan(arithmetic)?, *self), promotion)
+    }
+
+    fn vectors(&self) -> Vectors {
+        self.compiled()
     }
 }

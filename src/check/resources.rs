@@ -1,0 +1,13 @@
+//! What the checks of a run share.
+
+use crate::emu::Engines;
+use crate::io::Files;
+
+/// What the checks of a run share, handed over by whoever runs them.
+#[derive(Debug)]
+pub struct Resources {
+    /// The files that they open, and the limit of their memory.
+    pub files: Files,
+    /// Who computes besides the exact engine.
+    pub engines: &'static dyn Engines,
+}
