@@ -102,6 +102,8 @@ def test_torch_is_not_imported_unless_asked_for() -> None:
 
 
 def test_examples_of_docstrings() -> None:
+    # Classes belong to the module that users import.
+    assert doctest.testmod(tcverify).attempted and not doctest.testmod(tcverify).failed
     for name in ("_functions", "_request", "_report", "testing", *(("torch._pair", "torch._register") if HAS_TORCH else ())):
         result = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
         assert result.failed == 0
