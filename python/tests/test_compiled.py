@@ -61,7 +61,7 @@ def test_a_module_compiled_in_place(backend: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_graph_break_in_a_loop(backend: str, tmp_path: Path) -> None:
-    @torch.compile(backend=backend)
+    @torch.compile(backend=backend)  # type: ignore[untyped-decorator]
     def looped(x: Any) -> Any:
         for _ in range(3):
             x = x @ x.t() @ x
@@ -76,7 +76,7 @@ def test_a_graph_break_in_a_loop(backend: str, tmp_path: Path) -> None:
 
 
 def test_a_skipped_frame(tmp_path: Path) -> None:
-    @dynamo.disable
+    @dynamo.disable  # type: ignore[untyped-decorator]
     def eager(x: Any) -> Any:
         return x @ x
 
@@ -84,7 +84,7 @@ def test_a_skipped_frame(tmp_path: Path) -> None:
         yield x @ x
         yield x @ x @ x
 
-    @torch.compile(backend="eager")
+    @torch.compile(backend="eager")  # type: ignore[untyped-decorator]
     def outer(x: Any) -> Any:
         y = eager(x) @ x
         for one in generator(y):
@@ -110,7 +110,7 @@ def test_what_is_compiled_too_often_runs_eagerly(limit: int, tmp_path: Path) -> 
     name = "recompile_limit" if hasattr(dynamo.config, "recompile_limit") else "cache_size_limit"
     with dynamo.config.patch({name: limit, "automatic_dynamic_shapes": False}):
 
-        @torch.compile(backend="eager")
+        @torch.compile(backend="eager")  # type: ignore[untyped-decorator]
         def product(x: Any) -> Any:
             return x @ x.t()
 
@@ -276,3 +276,22 @@ def test_threads_that_were_there_before_are_counted(tmp_path: Path) -> None:
     # Outside of all modules.
     captured = recorded(lambda: pool.submit(lambda: x @ x).result(), tmp_path / "c")
     assert [(op, why) for op, _, why in captured.coverage.missed] == [("mm", _dispatcher.THREAD)]
+
+
+def test_numbers_in_place_of_tensors_stay_what_they_are(tmp_path: Path) -> None:
+    inputs = [torch.ones(3).bfloat16(), torch.ones(3, dtype=torch.int32), torch.ones((), dtype=torch.float64), torch.ones(2, dtype=torch.bool)]
+    inputs += [torch.tensor(3.0).half(), torch.tensor(3), torch.rand(4).double()]
+    numbers = [1, 2.5, True, 1e-6]
+
+    def sums() -> list[Any]:
+        out = torch.empty((), dtype=torch.float16)
+        torch.add(inputs[4], 0.1, out=out)
+        place = inputs[4].clone()
+        place += 0.1
+        return [x + n for x in inputs for n in numbers] + [n + x for x in inputs for n in numbers] + [out, place]
+
+    expected = sums()
+    with torch.no_grad(), capture(tmp_path / "c", arch="h100", operations=True):
+        found = sums()
+    for one, other in zip(found, expected):
+        assert one.dtype == other.dtype and torch.equal(one, other)

@@ -232,9 +232,35 @@ def _overload(name: str) -> Any:
     return getattr(getattr(getattr(torch.ops, space), base), overload or "default")
 
 
+def _with_numbers(below: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A sum with a number (``x + 1``), which arrives as one, and is a tensor without say in the result's type below."""
+    beside = next((one for one in args[:2] if isinstance(one, torch.Tensor)), torch.empty(1))
+
+    def tensor(number: Any) -> Any:
+        if not isinstance(number, (int, float, complex)):
+            return number
+        wide = beside.dtype in (torch.float64, torch.complex128)
+        kinds = {bool: torch.bool, int: torch.int64, complex: torch.complex128 if wide else torch.complex64}
+        exact = beside.is_floating_point() or beside.is_complex()
+        return torch.tensor(number, dtype=kinds.get(type(number), torch.float64 if exact else torch.get_default_dtype()))
+
+    numbers = [tensor(one) for one in args[:2]]
+    if beside.dim():
+        return below(*numbers, *args[2:], **kwargs)
+    # Of two without axes both would have a say.
+    axes = [one if one is not beside else one.reshape(1) for one in numbers]
+    out = kwargs.get("out")
+    result = below(*axes, *args[2:], **{**kwargs, **({} if out is None else {"out": out.reshape(1)})})
+    if out is not None:
+        return out
+    return beside if result is axes[0] and numbers[0] is beside else result.reshape(())
+
+
 @functools.cache
 def _kernel(name: str) -> Callable[..., Any]:
     func: Any = None
+    #: Where it takes tensors.
+    tensors: list[int] = []
 
     def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal func
@@ -243,12 +269,17 @@ def _kernel(name: str) -> Callable[..., Any]:
         def run() -> Any:
             _frames.set_eval_frame(prior)
             try:
-                return func.redispatch(keys & _BELOW, *args, **kwargs)
+                below = functools.partial(func.redispatch, keys & _BELOW)
+                if any(isinstance(args[at], (int, float, complex)) for at in tensors if at < len(args)):
+                    return _with_numbers(below, args, kwargs)
+                return below(*args, **kwargs)
             finally:
                 _frames.set_eval_frame(None)
 
         try:
-            func = func or _overload(name)
+            if func is None:
+                func = _overload(name)
+                tensors.extend(at for at, one in enumerate(func._schema.arguments) if str(one.type) == "Tensor")
             return run() if passed((args, kwargs)) else asked(func, args, kwargs, run)
         finally:
             _frames.set_eval_frame(prior)
