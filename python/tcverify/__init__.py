@@ -6,10 +6,11 @@ products of a model and runs one as a GPU would.
 """
 
 from tcverify._arrays import ArrayLike
+from tcverify._commands import Done, command, ops, schedules, verify_report
 from tcverify._compare import compare
 from tcverify._documents import Commitment, Compared, Explanation, Fit, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
-from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open, plan, replay, verify
+from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
 from tcverify._groups import Region, Sample, Schedule
 from tcverify._report import Batch, Case, Cause, Model, Product, Report
 from tcverify._request import Check, CheckFields
@@ -28,6 +29,7 @@ __all__ = [
     "Commitment",
     "Compared",
     "DifferentError",
+    "Done",
     "Explanation",
     "Fit",
     "Identification",
@@ -45,14 +47,18 @@ __all__ = [
     "archs",
     "batch",
     "check",
+    "command",
     "commit",
     "compare",
     "digest",
     "explain",
     "identify",
+    "ops",
     "plan",
     "replay",
+    "schedules",
     "verify",
+    "verify_report",
 ]
 
 for _name in (*__all__, "open"):
