@@ -30,6 +30,10 @@ MANIFEST = "tcverify.manifest/1"
 RECORD = "tcverify.torch-capture/1"
 
 
+def _nothing() -> None:
+    """Nothing is done beside the program."""
+
+
 @dataclass
 class Captured:
     """What a capture recorded, and what not. All of it counts while it records."""
@@ -43,12 +47,12 @@ class Captured:
     skipped: Counter[str] = field(default_factory=Counter)
     #: Products that ``select`` and ``every`` left.
     offered: int = 0
-    _coverage: Coverage = field(default_factory=Coverage)
+    _coverage: Coverage = field(default_factory=Coverage, repr=False)
     #: Operations between products that no rule describes: (operation, module, why) and how often.
     steps_not_recorded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     #: Waits for what is done beside the program.
-    _settle: Callable[[], None] = lambda: None
+    _settle: Callable[[], None] = field(default=_nothing, repr=False, compare=False)
 
     @property
     def coverage(self) -> Coverage:
@@ -70,6 +74,9 @@ class Captured:
     def manifest(self) -> Path:
         """For ``tcverify batch``."""
         return self.directory / "manifest.json"
+
+    def __repr__(self) -> str:
+        return f"<tcverify.torch.Captured: {self.coverage.sentence()}, in {self.directory}>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(str(self.directory))}</p>{self.coverage._repr_html_()}"
@@ -160,7 +167,7 @@ class capture(_dispatcher.Listener):
             self.missed(name, "it was defined by a library that was loaded meanwhile: whether it ran was not seen")
         _dispatcher.end(self)
         _modules.rest()
-        self.captured._settle = lambda: None
+        self.captured._settle = _nothing
         if os.getpid() != self._process:
             # The recording is the parent's.
             return
@@ -291,7 +298,8 @@ class capture(_dispatcher.Listener):
         return None
 
     def _step_missed(self, op: str, why: str) -> None:
-        self.captured.steps_not_recorded[op, _modules.current(), why] += 1
+        with self._lock:
+            self.captured.steps_not_recorded[op, _modules.current(), why] += 1
 
     def _between(self, step: _operations.Between, run: Callable[[], Any]) -> Any:
         """A step between products: its arrays before it runs, its result after."""
