@@ -363,4 +363,16 @@ def call(args):
     triton_tem_fused_mm_1.run(buf0, arg2, buf1, stream=stream0)
 """
     assert _fused(source) == {"mm": 1}
+    # As of a backward pass: no node of the program has a name, and what only adds has no comment.
+    backward = """
+cpp_fused_sum_0 = async_compile.cpp_pybinding(['const float*'], '''...''')
+cpp_CppMicroGemmFP32Vec_mm_1 = async_compile.cpp_pybinding(['const float*'], '''...''')
+
+def call(args):
+    # Topologically Sorted Source Nodes: [], Original ATen: [aten.mm]
+    extern_kernels.mm(tangents_1, permute_1, out=buf0)
+    cpp_fused_sum_0(tangents_1, buf2)
+"""
+    assert not _fused(backward)
+    assert _fused(backward + "    cpp_CppMicroGemmFP32Vec_mm_1(tangents_1, buf2)\n") == {"mm": 1}
     assert _fused("int main() {}") == {"torch.compile": 1}

@@ -215,6 +215,10 @@ _KERNEL = re.compile(r"^(\w+) = async_compile\.\w+\(", re.MULTILINE)
 _CALL = re.compile(r"\s*(?:\w+ = )?([\w.]+)\(")
 
 
+#: What a kernel that multiplies is called by.
+_MULTIPLY = {"mm", "bmm", "addmm", "baddbmm", "mv", "dot", "convolution", "attention", "gemm", "tem"}
+
+
 @functools.lru_cache(maxsize=256)
 def _fused(source: str | None) -> Counter[str]:
     """Operations that may hold products inside of Inductor's own kernels, and how many kernels of a call have them.
@@ -237,10 +241,15 @@ def _fused(source: str | None) -> Counter[str]:
         call = _CALL.match(line)
         if call is None:
             continue
-        if call.group(1).removesuffix(".run") in made:
-            inside += [(nodes, name) for name in names if not _known.without_products(_registered(name))]
-        elif call.group(1).startswith(("extern_kernels.", "torch.ops.")):
+        kernel = call.group(1).removesuffix(".run")
+        if kernel in made:
+            # Without a comment of its own it is what its name says.
+            of = names or sorted(_MULTIPLY & set(kernel.split("_")))
+            inside += [(nodes, name) for name in of if not _known.without_products(_registered(name))]
+            nodes, names = [], []
+        elif kernel.startswith(("extern_kernels.", "torch.ops.")):
             seen |= {(node, name) for node in nodes for name in names}
+            nodes, names = [], []
     found: Counter[str] = Counter()
     for nodes, name in inside:
         if not any((node, name) in seen for node in nodes):
@@ -249,6 +258,6 @@ def _fused(source: str | None) -> Counter[str]:
 
 
 def _registered(name: str) -> str:
-    """``aten::mm`` of ``aten.mm.default``."""
-    space, _, rest = name.partition(".")
-    return f"{space}::{rest.split('.')[0]}"
+    """``aten::mm`` of ``aten.mm.default`` or of ``mm``."""
+    space, _, rest = name.rpartition(".") if name.count(".") == 0 else name.partition(".")
+    return f"{space or 'aten'}::{rest.split('.')[0]}"
