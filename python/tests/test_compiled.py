@@ -295,3 +295,18 @@ def test_numbers_in_place_of_tensors_stay_what_they_are(tmp_path: Path) -> None:
         found = sums()
     for one, other in zip(found, expected):
         assert one.dtype == other.dtype and torch.equal(one, other)
+
+
+def test_a_kernel_of_a_library_in_place_of_parts(tmp_path: Path) -> None:
+    """Torch makes a matmul of products that are seen; a library's kernel for it may multiply by itself."""
+    x = torch.randn(4, 4)
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        with torch.inference_mode():
+            before = recorded(lambda: torch.matmul(x, x), tmp_path / "before")
+        library.impl("matmul", lambda x, y: torch.from_numpy(x.numpy() @ y.numpy()), "CPU")
+        captured = recorded(lambda: torch.matmul(x, x), tmp_path / "library")
+    finally:
+        library._destroy()
+    assert before.products == before.coverage.seen == 1
+    assert captured.products == 0 and [op for op, _, _ in captured.coverage.missed] == ["matmul"]

@@ -213,14 +213,16 @@ def composite(name: str) -> bool:
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"))
 
 
-#: Kinds of tensors for which an operation that is made of others may have a kernel of its own.
-_KINDS = [f"{kind}{device}" for kind in ("NestedTensor", "Sparse", "SparseCsr", "Quantized") for device in ("CPU", "CUDA")] + ["MkldnnCPU"]
+#: Kinds of tensors for which an operation that is made of others may have a kernel of its own, of torch's or a library's.
+_KINDS = [f"{kind}{device}" for kind in ("", "NestedTensor", "Sparse", "SparseCsr", "Quantized") for device in ("CPU", "CUDA")]
+_KINDS += ["MkldnnCPU", "PrivateUse1", "XPU", "MPS"]
 
 
-@functools.cache
 def _reaches(name: str) -> bool:
     """Whether calls of an operation pass the key."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
+    if name in _kernels.names:
+        return True
     if has(name, "BackendSelect"):
         return False
     return not composite(name) or any(has(name, kind) for kind in _KINDS)
@@ -293,19 +295,19 @@ class _Kernels:
 
     def __init__(self) -> None:
         self._libraries: dict[str, torch.library.Library] = {}
-        self._names: set[str] = set()
+        self.names: set[str] = set()
 
     def put(self, names: set[str]) -> None:
-        for name in names - self._names:
+        for name in names - self.names:
             space, _, rest = name.partition("::")
             if space not in self._libraries:
                 self._libraries[space] = torch.library.Library(space, "IMPL")
             self._libraries[space].impl(rest, _kernel(name), "BackendSelect", with_keyset=True)
-        self._names |= names
+        self.names |= names
 
     def put_new(self) -> set[str]:
         """The same of operations that were defined meanwhile; gives their names."""
-        new = _hiding() - self._names
+        new = _hiding() - self.names
         self.put(new)
         return new
 
@@ -313,7 +315,7 @@ class _Kernels:
         for library in self._libraries.values():
             library._destroy()
         self._libraries.clear()
-        self._names.clear()
+        self.names.clear()
 
 
 _kernels = _Kernels()
@@ -322,8 +324,8 @@ _kernels = _Kernels()
 def _hiding() -> set[str]:
     """Operations that may hold products."""
     names: list[str] = torch._C._dispatch_get_all_op_names()
-    # Nothing is ever taken from the registry but what a library defined that has gone.
-    state = (len(names), hash(frozenset(_known.harmless)))
+    registered = torch._C._dispatch_get_registrations_for_dispatch_key
+    state = (len(names), len(registered("CPU")), len(registered("CUDA")), hash(frozenset(_known.harmless)))
     if _hidden[0] != state:
         bases = {name: name.partition(".")[0] for name in names}
         told = {name for name, base in bases.items() if base in _known.harmless or not _known.without_products(base)}
