@@ -14,6 +14,8 @@ mod watch;
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
+use tcverify::cli::run_captured;
+use watch::attended;
 
 #[pymodule]
 mod _tcverify {
@@ -41,6 +43,16 @@ mod _tcverify {
     #[pyfunction]
     fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
         py.detach(|| tcverify::cli::main_of(words))
+    }
+
+    /// A command line without the program's name: the exit code, what it wrote, and what it had to say beside.
+    /// It runs on threads of its own, and leaves signals and streams of the process alone.
+    #[pyfunction]
+    fn command(py: Python<'_>, words: Vec<OsString>) -> PyResult<(u8, Vec<u8>, String)> {
+        let words: Vec<_> = std::iter::once("tcverify".into()).chain(words).collect();
+        let done = attended(py, None, move |_| run_captured(&words, Vec::new()))?;
+        let beside = String::from_utf8_lossy(&done.stderr).into_owned();
+        Ok((done.exit_code, done.stdout, beside))
     }
 
     /// The catalogue's name of an architecture, compute capability or GPU, or none.

@@ -40,6 +40,13 @@ fn read(py: Python<'_>, text: &str) -> PyResult<RequestFields> {
     read.map_err(|error| {
         let argument = error.path().to_string();
         let reason = error.into_inner().to_string();
+        // As people say it.
+        let reason = match reason.strip_prefix("unknown variant ") {
+            Some(rest) => rest
+                .replacen(", expected one of ", " is none of ", 1)
+                .replacen(", expected ", " is none of ", 1),
+            None => reason,
+        };
         error::request(py, &argument, format!("`{argument}`: {reason}"))
     })
 }
@@ -83,6 +90,10 @@ impl Request {
             })
         };
         let fields = &mut self.fields;
+        if self.arrays.is_empty() {
+            let stated = fields.formats_of_files(&());
+            stated.map_err(|error| error::check(py, &error))?;
+        }
         if fields.dtype.is_none() {
             fields.dtype = own(Role::A);
             if let (None, Some(a)) = (fields.dtype, self.arrays.get(&Role::A)) {

@@ -85,6 +85,15 @@ fn started() -> Arc<ThreadPool> {
     Arc::new(pool.or_else(|_| alone()).expect("a thread for the work"))
 }
 
+/// Leaves the pool to work that does not end: whoever comes next gets one of its own.
+fn abandon() {
+    if let Ok(mut kept) = POOL.try_lock()
+        && matches!(*kept, Some((process, _)) if process == std::process::id())
+    {
+        *kept = None;
+    }
+}
+
 /// Some work on the pool of this process.
 pub fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     pool().install(work)
@@ -127,7 +136,9 @@ pub fn attended<T: Send + 'static>(
                 let going = py.check_signals().and_then(|()| watch.tell(py, progress));
                 if let Err(stop) = going {
                     watch.interrupted.store(true, Ordering::Relaxed);
-                    let _ = py.detach(|| wait(GRACE));
+                    if py.detach(|| wait(GRACE)).is_err() {
+                        abandon();
+                    }
                     return Err(stop);
                 }
             }

@@ -6,14 +6,17 @@ products of a model and runs one as a GPU would.
 """
 
 from tcverify._arrays import ArrayLike
+from tcverify._commands import Done, command, ops, schedules, verify_report
 from tcverify._compare import compare
 from tcverify._documents import Commitment, Compared, Explanation, Fit, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
-from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open, plan, replay, verify
+from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
+from tcverify._groups import Region, Sample, Schedule
 from tcverify._report import Batch, Case, Cause, Model, Product, Report
 from tcverify._request import Check, CheckFields
 from tcverify._tcverify import __version__
 
+#: ``tcverify.open`` is none of them: ``import *`` would put it in the place of Python's.
 __all__ = [
     "Arch",
     "ArrayLike",
@@ -26,6 +29,7 @@ __all__ = [
     "Commitment",
     "Compared",
     "DifferentError",
+    "Done",
     "Explanation",
     "Fit",
     "Identification",
@@ -35,18 +39,29 @@ __all__ = [
     "Plan",
     "Product",
     "Proven",
+    "Region",
     "Report",
+    "Sample",
+    "Schedule",
     "__version__",
     "archs",
     "batch",
     "check",
+    "command",
     "commit",
     "compare",
     "digest",
     "explain",
     "identify",
-    "open",
+    "ops",
     "plan",
     "replay",
+    "schedules",
     "verify",
+    "verify_report",
 ]
+
+for _name in (*__all__, "open"):
+    # Tracebacks and documents call them as users do.
+    if getattr(globals()[_name], "__module__", "").startswith("tcverify._"):
+        globals()[_name].__module__ = "tcverify"

@@ -61,6 +61,8 @@ def held(argument: str, value: Any) -> Held:
     if is_torch(value):
         return _of_torch(argument, value)
     array = value if isinstance(value, np.ndarray) else _of_other(argument, value)
+    if isinstance(array, np.ma.MaskedArray):
+        raise CheckError(argument, f"`{argument}` is a masked array: say what masked elements are, `.filled(...)`")
     return in_place(array), _descr(argument, array.dtype)
 
 
@@ -88,19 +90,26 @@ def _of_torch(argument: str, tensor: Any) -> Held:
 
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_complex():
         raise CheckError(argument, f"`{argument}` is no plain tensor: {tensor.layout}, {tensor.dtype}")
+    if tensor.is_meta or tensor.is_nested or type(tensor).__name__ == "FakeTensor":
+        where = "is nested" if tensor.is_nested else "is on the device `meta`: it has a shape, and no elements"
+        raise CheckError(argument, f"`{argument}` {where}")
     tensor = tensor.detach()
     if tensor.device.type != "cpu":
         tensor = tensor.cpu()
     tensor = tensor.resolve_neg()
     name = str(tensor.dtype)
-    if name in _TORCH:
-        seen, descr = _TORCH[name]
-        return tensor.view(getattr(torch, seen)).numpy(), descr
+    seen, descr = _TORCH.get(name, (None, None))
     try:
-        array: npt.NDArray[Any] = tensor.numpy()
-    except TypeError as error:
+        array = _seen(tensor if seen is None else tensor.view(getattr(torch, seen)))
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise CheckError(argument, f"`{argument}` holds {name}, which is no format that is known here") from error
-    return array, _descr(argument, array.dtype)
+    return array, descr or _descr(argument, array.dtype)
+
+
+def _seen(tensor: Any) -> npt.NDArray[Any]:
+    """The elements in place. ``Tensor.numpy`` would forbid, for good, that its storage is resized."""
+    array: npt.NDArray[Any] = np.from_dlpack(tensor.resolve_conj())
+    return array
 
 
 def _of_other(argument: str, value: Any) -> npt.NDArray[Any]:
@@ -192,9 +201,10 @@ def as_user(payload: npt.NDArray[np.uint8], format: str, shape: Sequence[int], l
 
         if format not in _TORCH_NAMES:
             raise CheckError("codes", f"torch has no type for {format}; `codes=True` gives codes")
-        seen = {1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}[width]
-        tensor = torch.from_numpy(payload.view(seen).reshape(shape))
-        tensor = tensor.view(getattr(torch, _TORCH_NAMES[format]))
+        seen = torch.from_numpy(payload.view({1: "|u1", 2: "<i2", 4: "<i4", 8: "<i8"}[width]).reshape(shape))
+        # A tensor with memory of torch's, which may be resized.
+        tensor = torch.empty(seen.shape, dtype=getattr(torch, _TORCH_NAMES[format]))
+        tensor.view(seen.dtype).copy_(seen)
         return tensor.to(like.device)  # type: ignore[attr-defined]
     if format in _NUMPY_NAMES:
         return payload.view(_NUMPY_NAMES[format]).reshape(shape)

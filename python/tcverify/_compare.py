@@ -8,9 +8,9 @@ from typing import Any, Union
 from tcverify import _tcverify
 from tcverify._arrays import ArrayLike
 from tcverify._documents import Compared
-from tcverify._functions import whole
+from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
-from tcverify._request import divided
+from tcverify._request import SpanLike, divided, span, whole
 
 #: A name, or several.
 Names = Union[str, Sequence[str], None]
@@ -35,8 +35,8 @@ def compare(
     arch2: Names = None,
     kernel1: str | None = None,
     kernel2: str | None = None,
-    rows1: tuple[int, int] | None = None,
-    rows2: tuple[int, int] | None = None,
+    rows1: SpanLike | None = None,
+    rows2: SpanLike | None = None,
     schedules: str = "auto",
     budget: int = 500,
     max_mismatches: int = 10,
@@ -45,8 +45,8 @@ def compare(
     """Why two results differ: where and how far; with ``a`` and ``b`` also what gives each, and what separates the two.
 
     ``a2`` and ``b2`` are the operands of the right result, where they are others. ``arch`` names the architectures that are
-    looked at for both, ``arch1`` and ``arch2`` for one; ``rows1`` and ``rows2`` are the rows that are compared, from the
-    first to one past the last. ``budget`` is in millions of multiply-adds, for each of the two searches.
+    looked at for both, ``arch1`` and ``arch2`` for one; ``rows1`` and ``rows2`` are the rows that are compared, the end
+    excluded. ``budget`` is in millions of multiply-adds, for each of the two searches.
 
     >>> import numpy as np
     >>> found = compare(np.float32([[1, 2]]), np.float32([[1, 2.0000002]]))
@@ -57,14 +57,23 @@ def compare(
     max_mismatches = whole("max_mismatches", max_mismatches, most=1 << 32)
     formats = {"dtype": dtype, "dtype_b": dtype_b, "transpose_a": transpose_a, "transpose_b": transpose_b}
     sides = []
-    for result, of_a, of_b, format, kernel, names, rows in (
+    for side, (result, of_a, of_b, format, kernel, names, rows) in enumerate((
         (left, a, b, d_dtype, kernel1, arch1, rows1),
         (right, a if a2 is None else a2, b if b2 is None else b2, d_dtype2 or d_dtype, kernel2, arch2, rows2),
-    ):
+    ), 1):
         fields = {"a": of_a, "b": of_b, "d": result, "d_dtype": format, "kernel": kernel, **formats}
-        text, arrays, _ = divided(fields)
-        sides.append((text, arrays, [*_listed(arch), *_listed(names)], rows))
+        text, arrays, _, sizes, _ = divided(fields)
+        part = None if rows is None else _rows(f"rows{side}", rows, sizes[0])
+        sides.append((text, arrays, [*_listed(arch), *_listed(names)], part))
     return Compared(*_tcverify.compare(sides, schedules, budget * 1_000_000, max_mismatches, listener(progress)))
+
+
+def _rows(argument: str, rows: SpanLike, length: int | None) -> tuple[int, int]:
+    first, end = span(argument, rows, length)
+    end = length if end is None else end
+    if end is None:
+        raise CheckError(argument, f"`{argument}`: {rows!r} has no end, and how many rows a file has is not known here")
+    return first, end
 
 
 def _listed(names: Names) -> list[str]:

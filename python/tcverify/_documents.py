@@ -84,6 +84,10 @@ class Explanation(_Document):
         super().__init__(text, document)
         self.same = same
 
+    def __repr__(self) -> str:
+        given = {True: ", the given D has it", False: ", the given D has another", None: ""}[self.same]
+        return f"<tcverify.Explanation: D{self.document['index']}{given}>"
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -171,6 +175,11 @@ class Identification(_Document):
     def fits(self) -> tuple[Fit, ...]:
         """What gives D, the best known first; those of one line of the text have the same arithmetic."""
         return tuple(self._fits())
+
+    def __repr__(self) -> str:
+        first = self.fits[0] if self.fits else None
+        best = "" if first is None else f", {first.architecture} {first.instruction} first"
+        return f"<tcverify.Identification: fits: {len(self.fits)}{best}>"
 
     def to_dataframe(self) -> Any:
         """What gives D as a data frame of pandas, a row each.
@@ -266,6 +275,9 @@ class Opening(NamedTuple):
     proof: str
     #: The rows of these blocks, one block after the other.
     rows: Any
+
+    def __repr__(self) -> str:
+        return f"<tcverify.Opening: {len(self.rows)} rows, a proof of {len(self.proof)} bytes>"
 
 
 class Proven(NamedTuple):

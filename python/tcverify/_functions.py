@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from tcverify._documents import Commitment, Explanation, Identification, Opening
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
 from tcverify._report import Batch, Report
-from tcverify._request import CheckFields, divided
+from tcverify._request import CheckFields, divided, from_end, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,7 +44,7 @@ def check(
     >>> check(a, b, np.array([[1]], np.float32), arch="h100", instruction="mma").verdict
     'identical'
     """
-    text, arrays, _ = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
     return Report(_tcverify.check(text, arrays, listener(progress)))
 
 
@@ -69,7 +68,9 @@ def replay(
     array([[3., 3.],
            [3., 3.]], dtype=float32)
     """
-    text, arrays, lost = divided({"arch": arch, "a": a, "b": b, **fields})
+    if "d" in fields:
+        raise CheckError("d", "`d`: replay computes D; `check` compares one with it")
+    text, arrays, lost, *_ = divided({"arch": arch, "a": a, "b": b, **fields})
     payload, format, shape = _tcverify.replay(text, arrays, listener(progress))
     kept = [n for axis, n in enumerate(shape, -len(shape)) if axis not in lost]
     return _arrays.as_user(payload, format, kept, a, codes)
@@ -86,8 +87,9 @@ def explain(
     **fields: Unpack[CheckFields],
 ) -> Explanation:
     """How the element ``at`` of D comes about, step by step; with ``d`` also what would give that D."""
-    index = place("at", at)
-    text, arrays, lost = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    text, arrays, lost, sizes, batch = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
+    axes = [n for axis, n in enumerate((*batch, *sizes), -len(batch) - 2) if axis not in lost]
+    index = place("at", at, axes)
     for axis in reversed(lost):
         index.insert(len(index) + 1 + axis, 0)
     shown, document, same = _tcverify.explain(text, arrays, index, all_steps)
@@ -124,7 +126,7 @@ def identify(
     """
     sample, seed = whole("sample", sample, least=1), whole("seed", seed)
     budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
-    text, arrays, _ = divided(
+    text, arrays, *_ = divided(
         {
             "a": a,
             "b": b,
@@ -162,7 +164,7 @@ def plan(
     >>> found.model.instruction, found.model.evidence, found.schedule
     ('wgmma', 'published', None)
     """
-    text, arrays, _ = divided({"arch": arch, "a": a, "b": b, **fields}, shapes=True)
+    text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, **fields}, shapes=True)
     return Plan(*_tcverify.plan(text, arrays))
 
 
@@ -215,7 +217,7 @@ def commit(
     if block_rows is not None:
         block_rows = whole("block_rows", block_rows, least=1)
     values = {name: value for name, value in fields.items() if name != "block_rows"}
-    text, arrays, _ = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
+    text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
     return Commitment(_tcverify.commit(text, arrays, block_rows))
 
 
@@ -269,22 +271,13 @@ def batch(
     return Batch(_tcverify.batch(manifest, policy, resume, html, listener(progress)))
 
 
-def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
-    """A number of this argument: what is none, or too small or large, is an error that names it."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise CheckError(argument, f"`{argument}`: a whole number is expected, not {value!r}") from None
-    if not least <= number <= most:
-        raise CheckError(argument, f"`{argument}`: {number} is not from {least} to {most}")
-    return number
-
-
-def place(argument: str, values: Any) -> list[int]:
-    """Numbers of this argument, counted from 0."""
+def place(argument: str, values: Any, lengths: Sequence[int | None] = ()) -> list[int]:
+    """Numbers of this argument, counted from 0, or of these lengths from the end."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise CheckError(argument, f"`{argument}`: a list of numbers is expected, not {values!r}")
-    return [whole(argument, value, most=(1 << 63) - 1) for value in values]
+    numbers = [whole(argument, value, least=-(1 << 63), most=(1 << 63) - 1) for value in values]
+    known = lengths if len(lengths) == len(numbers) else [None] * len(numbers)
+    return [from_end(argument, number, length) for number, length in zip(numbers, known)]
 
 
 def _text(argument: str, document: Commitment | str | os.PathLike[str]) -> str:

@@ -316,6 +316,9 @@ class Case:
     #: ``cause`` and ``next``, where there are any. None without a verdict.
     summary: Mapping[str, Any] | None
 
+    def __repr__(self) -> str:
+        return f"<tcverify.Case: {self.name}, {self.verdict}{'' if self.error is None else f', {self.error}'}>"
+
 
 class _Written:
     """All forms of a report, as they were written."""

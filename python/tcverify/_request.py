@@ -8,11 +8,13 @@ import json
 import math
 import operator
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._errors import CheckError
+from tcverify._groups import GROUPS, Region, Sample, Schedule, without_groups
 from tcverify._progress import Progress, listener
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 #: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
 FormatLike = Union[str, Any]
-#: Rows or columns: ``slice(128, 256)``, ``"128..256"`` or a number.
-SpanLike = Union[str, int, slice]
+#: Rows or columns: ``slice(128, 256)``, ``range(128, 256)``, ``(128, 256)``, ``"128..256"`` or a number.
+SpanLike = Union[str, int, slice, range, "tuple[int | None, int | None]"]
 
 
 class CheckFields(TypedDict, total=False):
@@ -102,6 +104,10 @@ class CheckFields(TypedDict, total=False):
     # end
     #: The opposite of ``no_causes``.
     causes: bool | None
+    #: ``schedule`` and what is changed of it.
+    order: Schedule | None
+    #: ``rows`` and ``cols``, or ``sample`` and how it is drawn.
+    part: Region | Sample | None
 
 
 class RequestFields(CheckFields, total=False):
@@ -113,39 +119,84 @@ class RequestFields(CheckFields, total=False):
     d: _arrays.ArrayLike | None
 
 
+#: The type of each field's value, as it is written above.
+_KINDS = {
+    name: re.sub(r" \| None$", "", str(getattr(of, "__forward_arg__", of))) for name, of in CheckFields.__annotations__.items()
+}
+
+
 def _fields_of(kind: str) -> tuple[str, ...]:
-    return tuple(name for name, of in CheckFields.__annotations__.items() if kind in str(of))
+    return tuple(name for name, of in _KINDS.items() if kind in of)
 
 
 #: Fields that are arrays.
 ARRAYS = ("a", "b", *_fields_of("ArrayLike"), "d")
-_FACTORS = ("alpha", "beta", "scale_result")
 _FORMATS = _fields_of("FormatLike")
 
 
-def _span(name: str, value: SpanLike, length: int | None) -> str:
-    """Rows or columns as text; what is counted from the end, of so many."""
-    if isinstance(value, str):
+def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
+    """A number of this argument: what is none, or too small or large, is an error that names it."""
+    try:
+        if _is_truth(value):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise CheckError(argument, f"`{argument}`: a whole number is expected, not {value!r}") from None
+    if not least <= number <= most:
+        raise CheckError(argument, f"`{argument}`: {number} is not from {least} to {most}")
+    return number
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether this is true or false, of NumPy or torch, too."""
+    return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
+
+
+def from_end(argument: str, value: int, length: int | None) -> int:
+    """A number that may count from the end, as one that counts from the start."""
+    if value >= 0:
         return value
-    first: Any = value
-    end: Any = None
-    if isinstance(value, slice):
+    if length is None:
+        raise CheckError(argument, f"`{argument}`: {value} counts from the end of D, whose shape is known here of arrays in memory alone")
+    if value < -length:
+        raise CheckError(argument, f"`{argument}`: {value} of {length}")
+    return value + length
+
+
+def span(name: str, value: Any, length: int | None) -> tuple[int, int | None]:
+    """The first and the end of rows or columns, of so many if that is known; without an end, all from the first on."""
+    bounds: list[Any]
+    if isinstance(value, str):
+        start, dots, stop = value.partition("..")
+        try:
+            bounds = [int(start or 0), int(stop) if stop else None] if dots else [int(start)]
+        except ValueError:
+            raise CheckError(name, f"`{name}`: {value!r}: 128..256, 128.. or 7 is expected") from None
+    elif isinstance(value, (slice, range)):
         if value.step not in (None, 1):
             raise CheckError(name, f"`{name}`: a part of D has no steps")
-        first, end = 0 if value.start is None else value.start, value.stop
-    bounds = [bound for bound in (first, end) if bound is not None]
-    if not all(hasattr(bound, "__index__") for bound in bounds):
-        raise CheckError(name, f"`{name}`: {value!r} is no span of whole numbers")
-    if any(operator.index(bound) < 0 for bound in bounds):
-        if length is None:
-            raise CheckError(name, f"`{name}`: {value!r} counts from the end of D, whose shape is known here of arrays in memory alone")
-        if isinstance(value, slice):
-            first, end, _ = value.indices(length)
-        else:
-            first = operator.index(first) + length
-            if first < 0:
-                raise CheckError(name, f"`{name}`: {value!r} of {length}")
-    return f"{first}..{'' if end is None else end}" if isinstance(value, slice) else str(first)
+        bounds = [0 if value.start is None else value.start, value.stop]
+    else:
+        bounds = list(value) if isinstance(value, (tuple, list)) else [value]
+        if len(bounds) > 2 or not bounds:
+            raise CheckError(name, f"`{name}`: first and end are expected, not {value!r}")
+    numbers = [None if one is None else from_end(name, whole(name, one, least=-(1 << 63)), length) for one in bounds]
+    first, end = (numbers[0] or 0), (numbers[1] if len(numbers) > 1 else (numbers[0] or 0) + 1)
+    return first, end
+
+
+def _span(name: str, value: Any, length: int | None) -> str:
+    first, end = span(name, value, length)
+    return f"{first}..{'' if end is None else end}"
+
+
+def _region(value: Any, sizes: Sequence[int | None]) -> str:
+    if isinstance(value, str):
+        return value
+    spans = list(value) if isinstance(value, (tuple, list)) else [value]
+    if len(spans) != 2:
+        raise CheckError("region", f"`region`: two spans are expected, rows and columns, not {value!r}")
+    return ",".join(_span("region", span, length) for span, length in zip(spans, sizes))
 
 
 def _format(name: str, value: FormatLike) -> str:
@@ -165,35 +216,62 @@ def _format(name: str, value: FormatLike) -> str:
 
 def plain(name: str, value: Any, sizes: Sequence[int | None] = (None, None)) -> Any:
     """A field's value as JSON has it; ``sizes`` are D's rows and columns, if they are known."""
+    kind = _KINDS.get(name, "str")
     if name in _FORMATS:
         return _format(name, value)
     if name in ("rows", "cols"):
         return _span(name, value, sizes[name == "cols"])
-    if name == "region" and isinstance(value, tuple):
-        return ",".join(_span(name, span, length) for span, length in zip(value, sizes))
+    if name == "region":
+        return _region(value, sizes)
+    if kind == "bool":
+        if not _is_truth(value):
+            raise CheckError(name, f"`{name}`: True or False is expected, not {value!r}")
+        return bool(value)
+    if kind.startswith("int") and not isinstance(value, str):
+        return whole(name, value)
+    if kind.startswith("float"):
+        return _factor(name, value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if isinstance(value, str) and name in _FACTORS and value.strip().lower().lstrip("+-") == "nan":
-        raise CheckError(name, f"`{name}` is NaN: every element of D would be one, whatever was computed")
-    if isinstance(value, (bool, str)):
-        return value
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        value = value.item()
-    if not isinstance(value, (int, float)):
-        raise CheckError(name, f"`{name}`: a value of type {type(value).__name__} is none that it takes")
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):
-            raise CheckError(name, f"`{name}` is NaN: every element of D would be one, whatever was computed")
-        return str(value)
+    if not isinstance(value, str) or kind == "int":
+        if name in ARRAYS:
+            raise CheckError(name, f"`{name}`: an array in memory is for `tcverify.check`; a request has files")
+        expected = "a whole number" if kind == "int" else "text"
+        raise CheckError(name, f"`{name}`: {expected} is expected, not {value!r}")
     return value
 
 
+def _factor(name: str, value: Any) -> Any:
+    """A number in f32: as text or as a number of Python's."""
+    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1 and not _is_truth(value):
+        # Of NumPy or torch.
+        value = value.item()
+    if isinstance(value, str):
+        if value.strip().lower().lstrip("+-") != "nan":
+            return value
+        value = math.nan
+    if _is_truth(value) or not isinstance(value, (int, float)):
+        raise CheckError(name, f"`{name}`: a number is expected, not {value!r}")
+    if math.isnan(value):
+        raise CheckError(name, f"`{name}` is NaN: every element of D would be one, whatever was computed")
+    return value if math.isfinite(value) else str(value)
+
+
+def said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that say something: a zero does; None, and a flag that is not set, do not."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and not (_KINDS.get(name) == "bool" and _is_truth(value) and not value)
+    }
+
+
 def known(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, without ``causes``, which says the opposite of ``no_causes``.
+    """The same as fields of documents: without groups, and without ``causes``, which says the opposite of ``no_causes``.
 
     :raises CheckError: of a name that no field has.
     """
-    found = dict(values)
+    found = without_groups(values)
     causes = found.pop("causes", None)
     if causes is not None:
         if found.get("no_causes") is not None:
@@ -202,7 +280,7 @@ def known(values: Mapping[str, Any]) -> dict[str, Any]:
     names = _tcverify.field_names()
     for name in found:
         if name not in names:
-            close = difflib.get_close_matches(name, [*names, "causes"], 1)
+            close = difflib.get_close_matches(name, [*names, "causes", *GROUPS], 1)
             hint = f": did you mean `{close[0]}`?" if close else "; docs/request.md lists them"
             raise CheckError(name, f"`{name}` is no argument that is known here{hint}")
     return found
@@ -226,12 +304,16 @@ class Divided(NamedTuple):
     arrays: dict[str, _arrays.Held]
     #: Axes of D that are not the caller's, who multiplied vectors.
     lost: tuple[int, ...]
+    #: D's rows and columns, if they are known.
+    sizes: tuple[int | None, int | None]
+    #: D's leading axes, as far as they are known.
+    batch: tuple[int, ...]
 
 
 def divided(values: Mapping[str, Any], *, shapes: bool = False) -> Divided:
     """Fields as JSON, and the arrays that are in memory; with ``shapes`` a tuple of numbers stands for an array."""
     arrays: dict[str, _arrays.Held] = {}
-    values = {name: value for name, value in known(values).items() if value is not None and value is not False}
+    values = said(known(values))
     for name in ARRAYS:
         value = values.get(name)
         if value is None or _arrays.is_named(value):
@@ -254,7 +336,8 @@ def divided(values: Mapping[str, Any], *, shapes: bool = False) -> Divided:
         # UE4M3 is E4M3 without its sign, and what libraries have for it is E4M3.
         if scale in arrays and fields.get("scale_dtype") == "ue4m3" and arrays[scale][1] == "float8_e4m3fn":
             arrays[scale] = arrays[scale][0].view("u1"), "|u1"
-    return Divided(json.dumps(fields), arrays, lost)
+    batch = max((array.shape[:-2] for name, (array, _) in arrays.items() if name in "abd"), key=len, default=())
+    return Divided(json.dumps(fields), arrays, lost, (sizes[0], sizes[1]), batch)
 
 
 def _stands_for(name: str, values: Mapping[str, Any]) -> str:
@@ -283,7 +366,7 @@ class Check:
     __slots__ = ("_json",)
 
     def __init__(self, **fields: Unpack[RequestFields]) -> None:
-        values = {name: plain(name, value) for name, value in known(fields).items() if value not in (None, False)}
+        values = {name: plain(name, value) for name, value in said(known(fields)).items()}
         self._json = _tcverify.normalised(json.dumps(values))
 
     @classmethod

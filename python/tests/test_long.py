@@ -63,6 +63,32 @@ def test_an_interrupt_ends_it_within_half_a_second(call: str, tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_work_that_goes_on_holds_up_nobody() -> None:
+    # One band, of which the exact engine is told to stop only at its end: minutes.
+    script = """
+import numpy as np, tcverify
+a, b = np.ones((64, 1 << 16), np.float16), np.ones((1 << 16, 4096), np.float16)
+print("begun", flush=True)
+try:
+    tcverify.replay(a, b, arch="h100", engine="exact")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    assert tcverify.replay(a[:4, :32], b[:32, :4], arch="h100").tolist() == [[32.0] * 4] * 4
+    print("alive", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "interrupted\n"
+        begun = time.monotonic()
+        assert child.stdout.readline() == "alive\n"
+        assert time.monotonic() - begun < 20
+        child.kill()
+
+
 def test_progress_is_told_in_multiply_adds() -> None:
     a = np.ones((512, 512), np.float16)
     told: list[tuple[int, int]] = []

@@ -12,6 +12,14 @@ nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 
 
+def test_both_sides_of_an_audit_are_one_notebook(tmp_path: Path) -> None:
+    notebook = nbformat.read(ROOT / "python" / "examples" / "audit.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    last = [output["data"]["text/plain"] for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs if "data" in output]
+    assert "'identical_in_part'" in last[-2] and "'different'" in last[-1], last
+
+
 def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(ROOT / "python" / "examples" / "from-model-to-verdict.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"

@@ -102,10 +102,15 @@ def test_torch_is_not_imported_unless_asked_for() -> None:
 
 
 def test_examples_of_docstrings() -> None:
-    for name in ("_functions", "_request", "_report", "testing", *(("torch._pair", "torch._register") if HAS_TORCH else ())):
+    # What is public belongs to the module that users import.
+    public = doctest.testmod(tcverify)
+    assert public.attempted > 10 and not public.failed
+    for name in ("_groups", "_request", "_report", "testing"):
         result = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
         assert result.failed == 0
-    assert doctest.testmod(importlib.import_module("tcverify._functions")).attempted > 3
+    if HAS_TORCH:
+        public = doctest.testmod(importlib.import_module("tcverify.torch"))
+        assert public.attempted > 5 and not public.failed
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/PACKAGE.md"])

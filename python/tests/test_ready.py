@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import tcverify  # noqa: E402
-from tcverify.torch import _known, _products, _ready, capture, product, register, scaled_mm, simulate  # noqa: E402
+from tcverify.torch import SplitUnknown, _known, _products, _ready, capture, product, register, scaled_mm, simulate  # noqa: E402
 
+of_torch = scaled_mm
 E4M3 = torch.float8_e4m3fn
 
 
@@ -257,9 +259,32 @@ def test_flash_attention_is_a_step(tmp_path: Path) -> None:
     del lib
 
 
+def test_what_splits_nobody_knows_is_not_guessed() -> None:
+    def asked(m: int, k: int, n: int, **given: Any) -> Any:
+        torch.manual_seed(3)
+        a, w = (torch.randn(*shape).to(torch.float8_e4m3fn) for shape in ((m, k), (n, k)))
+        return scaled_mm(a, w.t(), factors(1), factors(1), out_dtype=torch.float32, use_fast_accum=True, **given)
+
+    assert issubclass(SplitUnknown, tcverify.CheckError)
+    for profile in (None, "hopper-te", "ada", "ada-te"):
+        with pytest.raises(SplitUnknown, match="log") as caught:
+            asked(16, 8192, 64, profile=profile)
+        assert caught.value.argument == "splitk"
+    one = asked(16, 8192, 64, splitk=1)
+    assert not same(one, asked(16, 8192, 64, splitk=4))
+    assert same(one, asked(16, 8192, 64, profile="hopper-ws0"))
+    asked(16, 512, 64)
+    asked(16, 512, 64, profile="ada-ws0")
+    for profile in ("ada", "hopper-te"):
+        with pytest.raises(SplitUnknown):
+            asked(16, 512, 64, profile=profile)
+
+
 @pytest.mark.parametrize(("profile", "arch"), [("hopper", "h100"), ("ada", "ada"), ("hopper-te", "h100"), (None, "h100")])
 def test_scaled_mm(profile: str | None, arch: str) -> None:
     a, w = eighths(16, 1024), eighths(24, 1024)
+    # Where it is not known that nothing is split, that is said.
+    scaled_mm = of_torch if profile in (None, "hopper") else functools.partial(of_torch, splitk=1)
     scale_a, scale_b = torch.tensor([0.0123]), torch.tensor([0.731])
     for fast in (False, True):
         with simulate(arch):
@@ -276,7 +301,7 @@ def test_scaled_mm(profile: str | None, arch: str) -> None:
     assert scaled_mm(a, w.t(), factors(16, 1), factors(1, 24), out_dtype=torch.bfloat16, profile=profile).shape == (16, 24)
     for wrong in ({"splitk": 0}, {"splitk": "four"}, {"splitk": (2, "sideways")}, {"scale_a": factors(3)}):
         with pytest.raises(tcverify.CheckError):
-            scaled_mm(**{"input": a, "mat2": w.t(), "scale_a": scale_a, "scale_b": scale_b, "profile": profile, **wrong})
+            of_torch(**{"input": a, "mat2": w.t(), "scale_a": scale_a, "scale_b": scale_b, "profile": profile, **wrong})
 
 
 def test_gradients_go_through_a_simulation() -> None:

@@ -68,7 +68,7 @@ def rows(count: int) -> Any:
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("at", lambda a, b, d: tcverify.explain(a, b, d, at=(-1, 0), arch="h100")),
+        ("at", lambda a, b, d: tcverify.explain(a, b, d, at=(-99, 0), arch="h100")),
         ("at", lambda a, b, d: tcverify.explain(a, b, d, at=3, arch="h100")),  # type: ignore[arg-type]
         ("at", lambda a, b, d: tcverify.explain(a, b, d, at="3,4", arch="h100")),
         ("at", lambda a, b, d: tcverify.explain(a, b, d, at=(0.5, 1), arch="h100")),  # type: ignore[arg-type]

@@ -298,19 +298,16 @@ fn parse<P: CommandFactory + FromArgMatches>(words: &[OsString]) -> Result<P, cl
 impl Cli {
     fn run(self) -> Result<Ending> {
         self.globals.color.use_them();
-        let pool = crate::deadline::worker_pool().num_threads(self.globals.threads.into());
-        let refused = "cannot start worker threads";
-        match Console::current() {
-            None => {
-                pool.build_global().context(refused)?;
-                self.command.run()
-            }
-            Some(console) => {
-                let enter = move |_| std::mem::forget(console.enter());
-                let pool = pool.start_handler(enter).build().context(refused)?;
-                pool.install(|| self.command.run())
-            }
-        }
+        let threads = self.globals.threads.into();
+        let pool = || crate::deadline::worker_pool().num_threads(threads);
+        let own = match Console::current() {
+            // The pool of the process may be there already, in a program that has called the library.
+            None if pool().build_global().is_ok() => return self.command.run(),
+            None => pool(),
+            Some(console) => pool().start_handler(move |_| std::mem::forget(console.enter())),
+        };
+        let own = own.build().context("cannot start worker threads")?;
+        own.install(|| self.command.run())
     }
 }
 

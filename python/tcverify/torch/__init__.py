@@ -7,7 +7,7 @@ from tcverify.torch._coverage import Coverage, NotRecordedError
 from tcverify.torch._gate import Disagreement, Judged, step_gate
 from tcverify.torch._pair import Product, ProductPair, assert_close
 from tcverify.torch._register import product, register
-from tcverify.torch._scaled_mm import scaled_mm
+from tcverify.torch._scaled_mm import SplitUnknown, scaled_mm
 from tcverify.torch._simulate import simulate
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "NotRecordedError",
     "Product",
     "ProductPair",
+    "SplitUnknown",
     "assert_close",
     "capture",
     "product",
@@ -26,3 +27,7 @@ __all__ = [
     "simulate",
     "step_gate",
 ]
+
+for _name in __all__:
+    # Tracebacks and documents call them as users do.
+    globals()[_name].__module__ = "tcverify.torch"

@@ -6,8 +6,8 @@ import fnmatch
 import html
 import json
 import os
+import queue
 import threading
-import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -15,20 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import _disable_current_modes
 
 import tcverify
 from tcverify._report import save
-from tcverify.torch import _known, _operations, _outside, _products, _simulate
+from tcverify.torch import _dispatcher, _known, _modules, _operations, _products
 from tcverify.torch._coverage import Coverage, NotRecordedError
-from tcverify.torch._store import NAMES, Store, bytes_of
+from tcverify.torch._store import NAMES, Snapshot, Store
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 MANIFEST = "tcverify.manifest/1"
 RECORD = "tcverify.torch-capture/1"
+
+
+def _nothing() -> None:
+    """Nothing is done beside the program."""
 
 
 @dataclass
@@ -44,10 +47,18 @@ class Captured:
     skipped: Counter[str] = field(default_factory=Counter)
     #: Products that ``select`` and ``every`` left.
     offered: int = 0
-    #: How many products ran, how many of them were recorded, and why not all.
-    coverage: Coverage = field(default_factory=Coverage)
+    _coverage: Coverage = field(default_factory=Coverage, repr=False)
     #: Operations between products that no rule describes: (operation, module, why) and how often.
     steps_not_recorded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    #: Waits for what is done beside the program.
+    _settle: Callable[[], None] = field(default=_nothing, repr=False, compare=False)
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many products ran, how many of them were recorded, and why not all."""
+        self._settle()
+        return self._coverage
 
     @property
     def products(self) -> int:
@@ -64,6 +75,9 @@ class Captured:
         """For ``tcverify batch``."""
         return self.directory / "manifest.json"
 
+    def __repr__(self) -> str:
+        return f"<tcverify.torch.Captured: {self.coverage.sentence()}, in {self.directory}>"
+
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(str(self.directory))}</p>{self.coverage._repr_html_()}"
 
@@ -72,60 +86,7 @@ class Captured:
         return tcverify.batch(self.manifest, **arguments)
 
 
-class _Modules:
-    """Which module is being called in this thread, by its path in the outermost one."""
-
-    def __init__(self, threads: _outside.Threads, ended: Callable[[torch.nn.Module, Any, Any], None]) -> None:
-        self._threads = threads
-        self._ended = ended
-        self._names: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictionary()
-        self._own = threading.local()
-        self._hooks: list[Any] = []
-
-    @property
-    def _path(self) -> list[str]:
-        if not hasattr(self._own, "path"):
-            self._own.path = []
-        path: list[str] = self._own.path
-        return path
-
-    def listen(self) -> None:
-        """Hears of every module that is called."""
-        if not self._hooks:
-            hooks = torch.nn.modules.module
-            self._hooks = [
-                hooks.register_module_forward_pre_hook(self._begin),
-                hooks.register_module_forward_hook(self._end, always_call=True),
-            ]
-
-    def rest(self) -> None:
-        """Hears nothing. What is compiled must not meet hooks that are not the program's."""
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks = []
-
-    def _begin(self, module: torch.nn.Module, args: Any) -> None:
-        self._threads.module_begins()
-        if module not in self._names:
-            prefix = self._path[-1] + "." if self._path else ""
-            for name, inner in module.named_modules():
-                self._names.setdefault(inner, prefix + (name or type(module).__name__ if prefix or not name else name))
-        self._path.append(self._names[module])
-
-    def _end(self, module: torch.nn.Module, args: Any, result: Any) -> None:
-        # Without a result it has failed.
-        if result is not None:
-            self._ended(module, args, result)
-        if self._path:
-            self._path.pop()
-        self._threads.module_ends()
-
-    @property
-    def current(self) -> str:
-        return self._path[-1] if self._path else ""
-
-
-class capture(_outside.Watching):
+class capture(_dispatcher.Listener):
     """Records every matrix product inside into ``directory``, for ``tcverify batch directory/manifest.json``.
 
     :param arch: the GPU; by default the CUDA device's own, or that of the :class:`simulate` around it.
@@ -165,7 +126,6 @@ class capture(_outside.Watching):
         strict: bool = False,
         **fields: Unpack[tcverify.CheckFields],
     ) -> None:
-        super().__init__()
         if every < 1:
             raise ValueError("every: 1 or more")
         if arch is not None and "model" not in fields and tcverify._tcverify.architecture(arch) is None:
@@ -181,158 +141,135 @@ class capture(_outside.Watching):
         self._operations = operations
         self._rms_norms = (*_operations.RMS_NORMS, *rms_norms)
         self._strict = strict
-        self._threads = _outside.Threads(self, self._missed)
-        self._modules = _Modules(self._threads, self._module_ended)
         self._calls: Counter[tuple[str, str]] = Counter()
         self._store = Store(self.captured.directory, shard_bytes)
         self._cases: list[dict[str, Any]] = []
         self._records: list[dict[str, Any]] = []
         self._on_disk = 0
-        # Products that were met, whatever became of them.
-        self._looked = 0
-        self._compiled = False
-        self._aside = 0
         self._lock = threading.RLock()
+        self._jobs: queue.Queue[Any] = queue.Queue()
+        self._beside: threading.Thread | None = None
+        self._waiting, self._shard_bytes = 0, shard_bytes
+        self._process = os.getpid()
         self._failed: Exception | None = None
-        self._patches = _outside.Patches()
 
     def __enter__(self) -> Captured:
-        directory = self.captured.directory
-        directory.mkdir(parents=True, exist_ok=True)
-        if any(directory.glob("manifest.json")) or any(directory.glob("shard-*.safetensors")):
-            raise FileExistsError(f"{directory} holds a capture; record into a folder of its own")
-        if self._arch is None and not _simulate.ACTIVE and not torch.cuda.is_available():
+        if self._arch is None and _dispatcher.simulation() is None and not torch.cuda.is_available():
             raise ValueError("capture() on a CPU: say with arch= which GPU is to be judged, or simulate one")
-        self._modules.listen()
-        self._threads.__enter__()
-        _outside.watch(self._patches, self._missed, self._threads.seen_here)
-        _outside.watch_functions(self._patches, self._function)
-        _outside.outside_of_compiled(self._patches, self._compiler_looks, self._compiler_is_done)
-        _simulate.capturing += 1
-        # Without `super`: a compiler that finds a mode entered skips what it meets, for good.
-        _python_dispatch._push_mode(self)
+        _claimed(self.captured.directory)
+        _modules.listen()
+        _dispatcher.begin(self, _operations.known if self._operations else None)
+        self.captured._settle = self.settle
         return self.captured
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _python_dispatch._pop_mode()
-        if self._compiled and _outside.graph_breaks():
-            self._missed("torch.compile", "a compiled function has graph breaks: what runs between its graphs is not seen")
-        _simulate.capturing -= 1
-        self._patches.close()
-        self._threads.__exit__()
-        self._modules.rest()
+        for name in sorted(_dispatcher.defined_unseen()):
+            self.missed(name, "it was defined by a library that was loaded meanwhile: whether it ran was not seen")
+        _dispatcher.end(self)
+        _modules.rest()
+        self.captured._settle = _nothing
+        if os.getpid() != self._process:
+            # The recording is the parent's.
+            return
         self._flush(None if error is None else f"{type(error).__name__}: {error}", ended=True)
         if error is not None:
             return
         if self._failed is not None:
             raise self._failed
-        if self._strict and self.captured.coverage.missed:
-            raise NotRecordedError(self.captured.coverage.sentence())
+        if self._strict and self.captured._coverage.missed:
+            raise NotRecordedError(self.captured._coverage.sentence())
 
-    def _compiler_looks(self) -> None:
-        """What is called now may be compiled: without our hooks, and without this mode."""
-        if self._threads.own_thread() and _python_dispatch._get_current_dispatch_mode() is self:
-            self._modules.rest()
-            self._compiled = True
-            self._aside += 1
-            _python_dispatch._pop_mode()
-
-    def _compiler_is_done(self) -> None:
-        if self._aside and self._threads.own_thread():
-            self._aside -= 1
-            _python_dispatch._push_mode(self)
-            self._modules.listen()
-
-    def _missed(self, op: str, why: str) -> None:
+    def missed(self, name: str, why: str) -> None:
         """A call that may hold products, and is not recorded."""
-        module = self._modules.current
+        module = _modules.current()
         with self._lock:
-            self._looked += 1
+            self.looked += 1
             if self._selected(module):
-                self.captured.coverage.missed[op, module, why] += 1
+                self.captured._coverage.missed[name, module, why] += 1
+                self.captured._coverage.unweighed += 1
             else:
-                self._left_out(op, "select")
+                self._left_out(name, "select")
 
     def _left_out(self, op: str, reason: str) -> None:
         self.captured.skipped[reason] += 1
-        self.captured.coverage.passed[op, self._modules.current, reason] += 1
+        self.captured._coverage.passed[op, _modules.current(), reason] += 1
 
     def _selected(self, module: str) -> bool:
         return self._select is None or any(fnmatch.fnmatchcase(module, one) for one in self._select)
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        harmless = _known.contains_none(func, args, kwargs)
-        if (harmless and not self._operations) or _outside.compiling() or _products.unreal((args, kwargs)):
-            return func(*args, **kwargs)
-        if _products.of_subclasses(types):
-            # It says itself what it is made of, and that is seen.
-            return NotImplemented
-        why = ""
+    def called(self, func: Any, args: Any, kwargs: Any, run: _dispatcher.Run) -> Any:
+        named = isinstance(func, str)
+        name = func if named else _known.opname(func)
+        harmless = not named and _known.contains_none(func, args, kwargs)
+        if harmless and not self._operations:
+            return run()
         try:
             found = _products.wanted(func, args, kwargs)
         except _products.Refused as refused:
-            found, why = None, str(refused)
+            if str(refused) != _products.EMPTY:
+                return self._weighed(func, args, kwargs, str(refused), run)
+            self.looked += 1
+            with _dispatcher.quiet():
+                return run()
         if found is not None:
-            return self._product(found, func, args, kwargs)
-        if why == _products.EMPTY:
-            self._looked += 1
-            return func(*args, **kwargs)
-        if not why:
-            if self._operations:
-                step = self._step_of(func, args, kwargs)
-                if step is not None:
-                    return self._between(step, lambda: func(*args, **kwargs))
-            if harmless:
-                return func(*args, **kwargs)
-            for way in (_simulate.parts, _products.decomposed, _products.opened):
-                before = self._looked
-                parts = way(self, func, args, kwargs)
-                if parts is not NotImplemented:
-                    if way is _products.opened and self._looked == before:
-                        self._missed(_known.opname(func), _outside.UNSEEN)
-                    return parts
-            if name_of_registered(func):
-                # Whoever registered it says that this call holds none.
-                return func(*args, **kwargs)
-            why = _outside.UNSEEN
-        self._missed(_known.opname(func), why)
-        return func(*args, **kwargs)
+            with _dispatcher.quiet():
+                return self._product(found, run)
+        if named:
+            return run()
+        step = self._step_of(func, args, kwargs) if self._operations else None
+        if step is not None:
+            with _dispatcher.quiet():
+                return self._between(step, run)
+        if harmless:
+            return run()
+        if _known.full_name(func) in _products.REGISTERED:
+            # Whoever registered it says that this call holds none.
+            with _dispatcher.quiet():
+                return run()
+        if _products.opens(func) or _dispatcher.simulation() is not None:
+            return self.opened(name, run)
+        return self._weighed(func, args, kwargs, _dispatcher.UNSEEN, run)
 
-    def _product(self, found: _products.Wanted, func: Any, args: Any, kwargs: Any) -> Any:
-        self._looked += 1
-        if self._passed(found.op):
-            return func(*args, **kwargs)
-        # Before it runs: it may write over an operand.
-        case = self._tried(found.op, lambda: self._case(found))
-        if case is None:
-            return func(*args, **kwargs)
-        result, kernels = self._run(func, args, kwargs, found)
-        self._tried(found.op, lambda: self._record(found, case, found.d(found.given(result)), kernels))
+    def _weighed(self, func: Any, args: Any, kwargs: Any, why: str, run: _dispatcher.Run) -> Any:
+        """A call that is not recorded, with the work that torch's own counter finds in it."""
+        before = self.captured._coverage.unweighed
+        self.missed(func if isinstance(func, str) else _known.opname(func), why)
+        with _dispatcher.quiet():
+            result = run()
+        if self.captured._coverage.unweighed > before:
+            work = _known.multiply_adds(func, args, kwargs, result)
+            if work is not None:
+                self._weigh("missed", work)
         return result
 
-    def _function(self, name: str, real: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """A function of Python that stands for a product: what it calls in turn is part of that."""
-        if not self._threads.own_thread():
-            self._missed(name, _outside.THREAD)
-        if not _outside.entered(self):
-            return real(*args, **kwargs)
-        found = None
-        try:
-            found = _products.wanted(name, args, kwargs)
-            if found is None:
-                return real(*args, **kwargs)
-        except _products.Refused as refused:
-            self._missed(name, str(refused))
-        with _outside.popped(self):
-            return real(*args, **kwargs) if found is None else self._product(found, real, args, kwargs)
+    def _weigh(self, kind: str, work: int) -> None:
+        coverage = self.captured._coverage
+        with self._lock:
+            coverage.multiply_adds[kind] += work
+            coverage.unweighed -= kind == "missed"
 
-    def _tried(self, op: str, work: Callable[[], Any], missed: Callable[[str, str], None] | None = None) -> Any:
-        """What our own work gives, or none, and why is counted: a program that runs must not stop because of it."""
+    def _product(self, found: _products.Wanted, run: _dispatcher.Run) -> Any:
+        self.looked += 1
+        if self._passed(found.op):
+            self._weigh("passed", found.multiply_adds)
+            return run()
+        # Before it runs: it may write over an operand.
+        case = self._tried(found.op, lambda: self._case(found), found.multiply_adds)
+        if case is None:
+            return run()
+        result, kernels = self._run(run, found)
+        self._tried(found.op, lambda: self._record(found, case, found.d(found.given(result)), kernels), found.multiply_adds)
+        return result
+
+    def _tried(self, op: str, work: Callable[[], Any], multiply_adds: int | None) -> Any:
+        """What our own work gives, or none, and why is counted: a program that runs must not stop because of it.
+
+        ``multiply_adds`` are those of a product; none of another operation.
+        """
         why = "the recording had ended: " + str(self._failed)
         if self._failed is None:
             try:
-                with self._lock, _disable_current_modes():
+                with _disable_current_modes(), _dispatcher.quiet():
                     return work()
             except _products.Refused as refused:
                 why = str(refused)
@@ -342,7 +279,13 @@ class capture(_outside.Watching):
                 return None
             except Exception as error:
                 why = f"cannot be recorded: {type(error).__name__}: {error}"
-        (missed or self._missed)(op, why)
+        if multiply_adds is None:
+            self._step_missed(op, why)
+            return None
+        before = self.captured._coverage.unweighed
+        self.missed(op, why)
+        if self.captured._coverage.unweighed > before:
+            self._weigh("missed", multiply_adds)
         return None
 
     def _step_of(self, func: Any, args: Any, kwargs: Any) -> _operations.Between | None:
@@ -355,27 +298,28 @@ class capture(_outside.Watching):
         return None
 
     def _step_missed(self, op: str, why: str) -> None:
-        self.captured.steps_not_recorded[op, self._modules.current, why] += 1
+        with self._lock:
+            self.captured.steps_not_recorded[op, _modules.current(), why] += 1
 
     def _between(self, step: _operations.Between, run: Callable[[], Any]) -> Any:
         """A step between products: its arrays before it runs, its result after."""
         if self._passed(step.op, product=False):
             return run()
-        case = self._tried(step.op, lambda: self._step(step), self._step_missed)
+        case = self._tried(step.op, lambda: self._step(step), None)
         result = run()
         if case is None:
             return result
 
         def record() -> None:
             y = result if step.result is None else result[step.result]
-            case["y"] = (y.detach(), bytes_of(y.detach()))
+            case["y"] = Snapshot.of(y)
             self._keep(step.op, case, {**step.arrays, "y": y}, [])
 
-        self._tried(step.op, record, self._step_missed)
+        self._tried(step.op, record, None)
         return result
 
-    def _module_ended(self, module: torch.nn.Module, args: Any, result: Any) -> None:
-        if not self._operations or not self._threads.recorded_here():
+    def module_ended(self, module: torch.nn.Module, args: Any, result: Any) -> None:
+        if not self._operations:
             return
         try:
             with _disable_current_modes():
@@ -392,7 +336,7 @@ class capture(_outside.Watching):
         if step.needs_arch:
             case["arch"] = self._gpu(next(iter(step.arrays.values())))
         for name, tensor in step.arrays.items():
-            case[name] = (tensor.detach(), bytes_of(tensor.detach()))
+            case[name] = Snapshot.of(tensor)
         return case
 
     def _passed(self, op: str, *, product: bool = True) -> bool:
@@ -409,7 +353,7 @@ class capture(_outside.Watching):
             return True
 
     def _passed_over(self, op: str) -> str | None:
-        module = self._modules.current
+        module = _modules.current()
         if not self._selected(module):
             return "select"
         call = self._calls[module, op]
@@ -421,22 +365,22 @@ class capture(_outside.Watching):
         self.captured.offered += 1
         return "only" if self._only is not None and number not in self._only else None
 
-    def _run(self, func: Any, args: Any, kwargs: Any, found: _products.Wanted) -> tuple[Any, list[str]]:
+    def _run(self, run: _dispatcher.Run, found: _products.Wanted) -> tuple[Any, list[str]]:
         if not (self._kernels and found.a.is_cuda):
-            return func(*args, **kwargs), []
+            return run(), []
         from torch.profiler import ProfilerActivity, profile
 
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-            result = func(*args, **kwargs)
+            result = run()
             torch.cuda.synchronize(found.a.device)
         events = profiler.events() or []
         return result, [event.name for event in events if str(event.device_type).endswith("CUDA")]
 
     def _gpu(self, tensor: torch.Tensor) -> str:
-        outer = _simulate.ACTIVE[-1] if _simulate.ACTIVE else None
+        outer = _dispatcher.simulation()
         arch = self._arch or (outer.arch if outer else None)
         if arch is not None:
-            return arch
+            return str(arch)
         if not tensor.is_cuda:
             raise _products.Refused(f"computed on {tensor.device.type}: say with arch= which GPU is to be judged")
         major, minor = torch.cuda.get_device_capability(tensor.device)
@@ -444,7 +388,7 @@ class capture(_outside.Watching):
 
     def _case(self, found: _products.Wanted) -> dict[str, Any]:
         """The request, with tensors in place of arrays."""
-        outer = _simulate.ACTIVE[-1] if _simulate.ACTIVE else None
+        outer = _dispatcher.simulation()
         case: dict[str, Any] = {**(outer.fields if outer else {}), **self._fields}
         case = {"arch": self._gpu(found.a), **case, **_products.formats(found), **found.fields}
         for name, tensor in {"a": found.a, "b": found.b, **found.arrays}.items():
@@ -457,16 +401,16 @@ class capture(_outside.Watching):
             if name.startswith("scale_") and tensor.dim() > 1 and case.get(f"transpose_{name[-1]}"):
                 # They are stored as their operand is.
                 tensor = tensor.mT
-            case[name] = (tensor, bytes_of(tensor))
+            case[name] = Snapshot.of(tensor)
         return case
 
     def _record(
         self, found: _products.Wanted, case: dict[str, Any], d: torch.Tensor, kernels: Sequence[str]
     ) -> None:
-        case["d"] = (d, bytes_of(d))
+        case["d"] = Snapshot.of(d)
         # What a file of this type says itself.
         case.pop("d_dtype")
-        self._keep(found.op, case, {"a": found.a, "b": found.b, **found.arrays, "d": d}, kernels, found.note)
+        self._keep(found.op, case, {"a": found.a, "b": found.b, **found.arrays, "d": d}, kernels, found.note, found.multiply_adds)
 
     def _keep(
         self,
@@ -475,47 +419,83 @@ class capture(_outside.Watching):
         operands: dict[str, torch.Tensor],
         kernels: Sequence[str],
         note: str = "",
+        work: int = 0,
     ) -> None:
-        product = "operation" not in case
-        tensors = {name: value for name, value in case.items() if isinstance(value, tuple)}
-        keys = {name: self._store.key(*value) for name, value in tensors.items()}
-        new = {keys[name]: len(value[1]) for name, value in tensors.items() if not self._store.has(keys[name])}
-        if self._max_bytes is not None and self.captured.bytes + sum(new.values()) > self._max_bytes:
+        """Takes a case as it is now; digests and files are made beside the program."""
+        about = {
+            "op": op,
+            "module": _modules.current(),
+            "device": _device(next(iter(operands.values())).device),
+            "operands": {name: _about(tensor) for name, tensor in operands.items()},
+            "flags": _flags(),
+            "kernels": list(kernels),
+            **({"note": note} if note else {}),
+        }
+        with self._lock:
+            self._begin_beside()
+        if self._waiting > self._shard_bytes:
+            # Without the lock, which the other thread needs.
+            self.settle()
+        self._waiting += sum(one.bytes for one in case.values() if isinstance(one, Snapshot))
+        self._jobs.put((case, about, work))
+
+    def _begin_beside(self) -> None:
+        if self._beside is None:
+            self._beside = threading.Thread(target=self._work, name="tcverify-capture", daemon=True)
+            self._beside.start()
+
+    def settle(self) -> None:
+        """Waits until what was taken is digested, and written if it is much."""
+        self._jobs.join()
+        self._waiting = 0
+
+    def _work(self) -> None:
+        for case, about, work in iter(self._jobs.get, None):
+            try:
+                if self._failed is None:
+                    with self._lock:
+                        self._stored(case, about, work)
+            except Exception as error:
+                # What was recorded and is not on disk is told by the difference.
+                self._failed = error
+            finally:
+                self._jobs.task_done()
+        self._jobs.task_done()
+
+    def _stored(self, case: dict[str, Any], about: dict[str, Any], work: int) -> None:
+        product, captured = "operation" not in case, self.captured
+        snapshots = {name: value for name, value in case.items() if isinstance(value, Snapshot)}
+        keys = {name: self._store.key(value) for name, value in snapshots.items()}
+        new = {keys[name]: value.bytes for name, value in snapshots.items() if not self._store.has(keys[name])}
+        if self._max_bytes is not None and captured.bytes + sum(new.values()) > self._max_bytes:
+            captured.skipped["max_bytes"] += 1
             if product:
-                self._left_out(op, "max_bytes")
-            else:
-                self.captured.skipped["max_bytes"] += 1
+                captured._coverage.passed[about["op"], about["module"], "max_bytes"] += 1
+                captured._coverage.multiply_adds["passed"] += work
             return
-        for name, (tensor, data) in tensors.items():
-            self._store.put(keys[name], tensor, data)
+        for name, snapshot in snapshots.items():
+            self._store.put(keys[name], snapshot)
             case[name] = self._store.place(keys[name])
-        self.captured.bytes += sum(new.values())
-        module = self._modules.current
-        name = f"{len(self._cases):05d} {module or '(no module)'} {op}"
+        captured.bytes += sum(new.values())
+        name = f"{len(self._cases):05d} {about['module'] or '(no module)'} {about['op']}"
         plain = tcverify._request.plain if product else (lambda name, value: value)
         fields = {name: plain(name, value) for name, value in case.items() if value is not None}
         self._cases.append({"name": name, **fields})
-        self._records.append(
-            {
-                "name": name,
-                "op": op,
-                "module": module,
-                "device": _device(next(iter(operands.values())).device),
-                "operands": {name: _about(tensor) for name, tensor in operands.items()},
-                "flags": _flags(),
-                "kernels": list(kernels),
-                **({"note": note} if note else {}),
-            }
-        )
+        self._records.append({"name": name, **about})
         if product:
-            self.captured.coverage.recorded += 1
+            captured._coverage.recorded += 1
+            captured._coverage.multiply_adds["recorded"] += work
         else:
-            self.captured.operations += 1
+            captured.operations += 1
         if self._store.full:
             self._write(None, ended=False)
 
     def _flush(self, stopped: str | None, *, ended: bool) -> None:
         """The last time. What cannot be written is not there, and the manifest does not name it."""
+        self.settle()
+        if self._beside is not None:
+            self._jobs.put(None)
+            self._beside.join()
         with self._lock:
             try:
                 self._write(stopped, ended=ended)
@@ -529,9 +509,9 @@ class capture(_outside.Watching):
             self._on_disk = len(self._cases)
         cases, captured = self._cases[: self._on_disk], self.captured
         products = sum("operation" not in case for case in cases)
-        coverage = captured.coverage.document(products)
+        coverage = captured._coverage.document(products)
         save(captured.manifest, _json({"schema": MANIFEST, "coverage": coverage, "cases": cases}))
-        not_recorded = captured.not_recorded.items()
+        not_recorded = (captured._coverage.missed + captured.steps_not_recorded).items()
         record = {
             "schema": RECORD,
             "tcverify": tcverify.__version__,
@@ -541,6 +521,7 @@ class capture(_outside.Watching):
             "stopped": stopped or (None if self._failed is None else f"{type(self._failed).__name__}: {self._failed}"),
             "bytes": captured.bytes,
             "coverage": coverage,
+            "multiply_adds": {**captured._coverage.multiply_adds, "calls_of_unknown_work": captured._coverage.unweighed},
             "skipped": dict(captured.skipped),
             "not_recorded": [{"op": op, "module": module, "why": why, "calls": calls} for (op, module, why), calls in not_recorded],
             "products": self._records[: self._on_disk],
@@ -548,9 +529,16 @@ class capture(_outside.Watching):
         save(captured.directory / "capture.json", _json(record))
 
 
-def name_of_registered(func: Any) -> bool:
-    """Whether somebody has said what this operation means."""
-    return _known.full_name(func) in _products.REGISTERED
+def _claimed(directory: Path) -> None:
+    """A folder of one's own, also among processes that begin at once."""
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        if any(directory.glob("manifest.json")) or any(directory.glob("shard-*.safetensors")):
+            raise FileExistsError
+        with open(directory / "capture.json", "x", encoding="utf-8") as file:
+            file.write(_json({"schema": RECORD, "ended": False}))
+    except FileExistsError:
+        raise FileExistsError(f"{directory} holds a capture; record into a folder of its own, each rank its own") from None
 
 
 def _about(tensor: torch.Tensor) -> dict[str, Any]:

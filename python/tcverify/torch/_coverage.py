@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,16 @@ class Coverage:
     missed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     #: The same of ``select``, ``every``, ``only`` and ``max_bytes``.
     passed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    #: Multiply-adds of what was ``recorded``, ``missed`` and ``passed``, as far as the work of calls is known.
+    multiply_adds: Counter[str] = field(default_factory=Counter)
+    #: Calls of ``missed`` whose work is not known, such as those of other threads and compiled kernels.
+    unweighed: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """Of the multiply-adds that are known, the share that was recorded."""
+        whole = self.multiply_adds.total()
+        return self.multiply_adds["recorded"] / whole if whole else None
 
     @property
     def seen(self) -> int:
@@ -56,6 +67,9 @@ class Coverage:
     def sentence(self) -> str:
         """``24 of 25 products recorded; not recorded: ...``, the first few."""
         said = f"{self.recorded:,} of {self.seen:,} products recorded"
+        if self.share is not None and self.share < 1:
+            # Never rounded up to all of them.
+            said += f" ({math.floor(1000 * self.share) / 10:.1f} % of the multiply-adds that are known)"
         parts = [
             f"{op}{f' x {calls:,}' if calls > 1 else ''}{f' in {module}' if module else ''} ({why})"
             for (op, module, why), calls in self.missed.most_common(5)

@@ -196,6 +196,18 @@ def without_products(name: str) -> bool:
     return any(base.endswith(end) and base[: -len(end)] in NO_PRODUCT for end in ("_", "_copy", "_out"))
 
 
+def multiply_adds(func: Any, args: Any, kwargs: Any, result: Any) -> int | None:
+    """Of a call, as torch's own counter counts them; none of an operation that it does not know."""
+    from torch.utils.flop_counter import flop_registry
+
+    formula = flop_registry.get(getattr(func, "_overloadpacket", None))
+    try:
+        return None if formula is None else int(formula(*args, **kwargs, out_val=result)) // 2
+    except Exception:
+        # Tensors that have no such shape.
+        return None
+
+
 def contains_none(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether this call is known to contain no product."""
     name = full_name(func)

@@ -156,6 +156,12 @@ def _since(*version: int) -> bool:
     return tuple(int(part) for part in str(torch.__version__).split(".")[:2]) >= version
 
 
+def known(name: str) -> bool:
+    """Whether an operation of this full name may be a step."""
+    name = name.removeprefix("aten::")
+    return name in _OTHER_ATTENTION or name in _MEANINGS or name.removesuffix("_") in _MEANINGS
+
+
 def wanted(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Between | None:
     """The step that an operation is; none if it is none.
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes
 
+from tcverify import _request
+from tcverify.torch import _dispatcher
+from tcverify.torch._dispatcher import tensors_of
 from tcverify.torch._known import full_name
 
 #: A chain over K with an epilogue in f32, for products whose C, alpha or beta is the epilogue's.
@@ -23,13 +25,13 @@ FLOAT8 = {
     if hasattr(torch, name)
 }
 
-#: Operations whose kernels call other operations of torch for their products, which a mode sees if it stays while they
-#: run. Read in torch's sources; of some devices and shapes they multiply by themselves: then nothing is seen inside, and they
-#: are named.
+#: Operations whose kernels call other operations of torch for their products, which are seen. Read in torch's sources; of some
+#: devices and shapes they multiply by themselves: then nothing is seen inside, and they are named.
 OPENED = frozenset(
     {
-        "_cdist_forward", "_convolution", "_euclidean_dist", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-        "_trilinear", "addbmm", "affine_grid_generator", "convolution", "linalg_matrix_exp",
+        "_cdist_forward", "_convolution", "_euclidean_dist", "_grouped_mm", "_native_multi_head_attention",
+        "_transformer_encoder_layer_fwd", "_trilinear", "addbmm", "affine_grid_generator", "convolution", "linalg_matrix_exp",
+        "transformers::grouped_mm_fallback",
     }
 )
 
@@ -58,6 +60,10 @@ class Wanted:
     out: torch.Tensor | None = None
     #: Which of several results it is.
     index: int | None = None
+
+    @property
+    def multiply_adds(self) -> int:
+        return int(self.a.numel()) * int(self.b.shape[-1])
 
     def given(self, result: Any) -> torch.Tensor:
         """The tensor with D, of what the operation returned."""
@@ -90,7 +96,8 @@ def common(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     :raises ValueError: if one is among them that differs from product to product.
     """
-    own = [name for name in _OWN if fields.get(name) is not None]
+    fields = _request.said(_request.known(fields))
+    own = [name for name in _OWN if name in fields]
     if own:
         raise ValueError(
             f"{own[0]}: follows from the tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul.allow_tf32 is set)"
@@ -183,14 +190,72 @@ def _convolution(
     groups: int,
     *flags: Any,
 ) -> Wanted | None:
-    if not simulated:
+    if _dispatcher.simulation() is None:
         # A library's kernel does it, or several: those are looked at.
         return None
-    if transposed:
-        raise Refused("a transposed convolution: which product it is made of depends on the library")
     if bias is not None:
         return None
-    return _implicit_gemm("convolution", x, weight, None, stride, padding, dilation, groups)
+    if not transposed:
+        return _implicit_gemm("convolution", x, weight, None, stride, padding, dilation, groups)
+    x, weight = _upright(x, weight, stride, padding, dilation, output_padding, groups)
+    found = _implicit_gemm("convolution", x, weight, None, [1], [0], dilation, groups)
+    found.note = f"transposed: zeros between places are multiplied, too; {found.note}"
+    return found
+
+
+def _upright(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    output_padding: Sequence[int],
+    groups: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A transposed convolution as one that is not: zeros between places, and the filter turned round."""
+    rank = weight.dim() - 2
+    stride, padding, dilation, more = (list(v) * (rank if len(v) == 1 else 1) for v in (stride, padding, dilation, output_padding))
+    spread = x.new_zeros((*x.shape[:2], *((n - 1) * s + 1 for n, s in zip(x.shape[2:], stride))))
+    spread[(..., *(slice(None, None, s) for s in stride))] = x
+    sides = [(d * (k - 1) - p, d * (k - 1) - p + m) for d, k, p, m in zip(dilation, weight.shape[2:], padding, more)]
+    spread = torch.nn.functional.pad(spread, [side for pair in reversed(sides) for side in pair])
+    turned = weight.flip(list(range(2, 2 + rank))).reshape(groups, -1, *weight.shape[1:]).transpose(1, 2)
+    return spread, turned.reshape(groups * weight.shape[1], -1, *weight.shape[2:])
+
+
+def convolution_gradients(
+    grad: torch.Tensor,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    mask: Sequence[bool],
+) -> tuple[torch.Tensor | None, ...]:
+    """``aten::convolution_backward`` as convolutions, which are products."""
+    convolved = torch.ops.aten.convolution.default
+    rank = weight.dim() - 2
+    stride, padding, dilation = (list(v) * (rank if len(v) == 1 else 1) for v in (stride, padding, dilation))
+    to_x = to_weight = to_bias = None
+    if mask[0]:
+        sizes = zip(x.shape[2:], grad.shape[2:], stride, padding, dilation, weight.shape[2:])
+        more = [0] * rank if transposed else [n - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for n, o, s, p, d, k in sizes]
+        to_x = convolved(grad, weight, None, stride, padding, dilation, not transposed, more, groups)
+    if mask[1]:
+        # Images and channels change places; what was a step of the filter is a step between its numbers.
+        image, filters = (grad, x) if transposed else (x, grad)
+        parts = [
+            convolved(i.transpose(0, 1), f.transpose(0, 1), None, dilation, padding, stride, False, [0] * rank, 1)
+            for i, f in zip(image.chunk(groups, 1), filters.chunk(groups, 1))
+        ]
+        to_weight = torch.cat([one.transpose(0, 1) for one in parts])[(..., *(slice(k) for k in weight.shape[2:]))].contiguous()
+    if mask[2]:
+        to_bias = grad.sum([0, *range(2, 2 + rank)])
+    return to_x, to_weight, to_bias
 
 
 def _cudnn_convolution(
@@ -358,9 +423,6 @@ def _out_of_tiles(scales: torch.Tensor, rows: int, columns: int) -> torch.Tensor
     return tiles.reshape(down * 128, across * 4)[:rows, :columns]
 
 
-#: How many simulations are active.
-simulated = 0
-
 MEANINGS: dict[str, Callable[..., Wanted | None]] = {
     "mm": _mm,
     "bmm": _bmm,
@@ -413,21 +475,6 @@ def _examined(meaning: Callable[..., Wanted | None], args: Sequence[Any], kwargs
         raise Refused(f"cannot be examined: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}") from None
 
 
-def tensors_of(values: Any) -> list[torch.Tensor]:
-    """All tensors among arguments, in lists, too."""
-    found: list[torch.Tensor] = []
-    queue = [values]
-    while queue:
-        value = queue.pop()
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            queue.extend(value)
-        elif isinstance(value, dict):
-            queue.extend(value.values())
-    return found
-
-
 def odd(values: Any) -> str | None:
     """Why tensors among these are none whose elements can be read."""
     for tensor in tensors_of(values):
@@ -442,70 +489,31 @@ def odd(values: Any) -> str | None:
     return None
 
 
-def of_subclasses(types: Any) -> bool:
-    """Whether a subclass of tensors says itself what an operation on it is made of."""
-    plain = torch._C._disabled_torch_dispatch_impl
-    return any(getattr(kind, "__torch_dispatch__", plain) is not plain and issubclass(kind, torch.Tensor) for kind in types)
-
-
-def unreal(values: Any) -> bool:
-    """Whether no number is computed: tensors on the device `meta`, and those that stand for others while compiling."""
-    return any(tensor.is_meta or isinstance(tensor, FakeTensor) for tensor in tensors_of(values))
-
-
 def _wanted(meaning: Callable[..., Wanted | None], args: Sequence[Any], kwargs: dict[str, Any]) -> Wanted | None:
     found = meaning(*args, **{name: value for name, value in kwargs.items() if name != "out"})
     if found is None:
         return None
     if found.a.is_complex():
         raise Refused(f"{found.a.dtype}: complex numbers are not multiplied by any model here")
+    if found.a.dtype in _WIDE_INTEGERS:
+        raise Refused(f"{_name(found.a.dtype)}: no unit multiplies matrices of such integers")
     if 0 in (*found.a.shape, *found.b.shape):
         raise Refused(EMPTY)
     return found
 
 
+_WIDE_INTEGERS = (torch.bool, torch.int16, torch.int32, torch.int64)
+
 #: What has no element is missed by nobody.
 EMPTY = "a product without elements"
 
 
-class again:
-    """A mode once more, without what entering it for the first time does."""
-
-    def __init__(self, mode: TorchDispatchMode) -> None:
-        self._mode = mode
-
-    def __enter__(self) -> None:
-        TorchDispatchMode.__enter__(self._mode)
-
-    def __exit__(self, *error: Any) -> None:
-        TorchDispatchMode.__exit__(self._mode, *error)
-
-
-def decomposed(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> Any:
-    """An operation that is made of others, by those, which the mode sees; else ``NotImplemented``.
-
-    Torch does so itself, but not in inference mode.
-    """
-    if not isinstance(func, torch._ops.OpOverload):
-        return NotImplemented
-    if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
-        with again(mode):
-            return func.decompose(*args, **kwargs)
-    return NotImplemented
-
-
-def opened(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> Any:
-    """An operation whose kernel calls others, with the mode seeing those; else ``NotImplemented``. The same kernel runs."""
+def opens(func: Any) -> bool:
+    """Whether an operation is made of others, which are seen."""
     name = full_name(func)
-    if name.removeprefix("aten::").removesuffix("_") not in OPENED or not isinstance(func, torch._ops.OpOverload):
-        return NotImplemented
-    found = tensors_of((args, kwargs))
-    if not found or odd((args, kwargs)) or unreal((args, kwargs)):
-        return NotImplemented
-    key = torch._C.DispatchKey.CUDA if any(one.is_cuda for one in found) else torch._C.DispatchKey.CPU
-    keys = torch._C.DispatchKeySet(key)
-    with again(mode):
-        return func.redispatch(keys, *args, **kwargs)
+    if name.removeprefix("aten::").removesuffix("_") in OPENED:
+        return True
+    return isinstance(func, torch._ops.OpOverload) and _dispatcher.composite(func.name())
 
 
 def formats(found: Wanted) -> dict[str, Any]:

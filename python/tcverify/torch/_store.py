@@ -7,7 +7,10 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from tcverify import _arrays
@@ -27,9 +30,23 @@ NAMES = {
 }
 
 
-def bytes_of(tensor: torch.Tensor) -> bytes:
-    """The codes of a tensor, in C order."""
-    return _arrays.held("tensor", tensor.contiguous())[0].tobytes()
+class Snapshot(NamedTuple):
+    """The codes of a tensor as they were, in C order: the program may go on writing to it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> Snapshot:
+        held = _arrays.held("tensor", tensor.detach())[0]
+        # One copy, of whatever layout.
+        data = np.array(held, order="C", copy=True).reshape(-1).view(np.uint8)
+        return cls(NAMES[tensor.dtype], tuple(tensor.shape), data)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.data.nbytes)
 
 
 class Store:
@@ -39,7 +56,7 @@ class Store:
         self._directory = directory
         self._limit = shard_bytes
         self._places: dict[str, str] = {}
-        self._waiting: dict[str, tuple[str, list[int], bytes]] = {}
+        self._waiting: dict[str, Snapshot] = {}
         self._bytes = 0
         self._shards = 0
 
@@ -47,18 +64,18 @@ class Store:
     def full(self) -> bool:
         return self._bytes >= self._limit
 
-    def key(self, tensor: torch.Tensor, data: bytes) -> str:
-        about = f"{NAMES[tensor.dtype]} {list(tensor.shape)} ".encode()
-        return hashlib.sha256(about + hashlib.sha256(data).digest()).hexdigest()[:32]
+    def key(self, snapshot: Snapshot) -> str:
+        about = f"{snapshot.dtype} {list(snapshot.shape)} ".encode()
+        return hashlib.sha256(about + hashlib.sha256(snapshot.data.data).digest()).hexdigest()[:32]
 
     def has(self, key: str) -> bool:
         return key in self._places
 
-    def put(self, key: str, tensor: torch.Tensor, data: bytes) -> None:
+    def put(self, key: str, snapshot: Snapshot) -> None:
         if key not in self._places:
             self._places[key] = f"shard-{self._shards:05d}.safetensors#{key}"
-            self._waiting[key] = (NAMES[tensor.dtype], list(tensor.shape), data)
-            self._bytes += len(data)
+            self._waiting[key] = snapshot
+            self._bytes += snapshot.bytes
 
     def place(self, key: str) -> str:
         return self._places[key]
@@ -68,8 +85,8 @@ class Store:
             return
         header, end = {}, 0
         for key, (dtype, shape, data) in self._waiting.items():
-            header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + len(data)]}
-            end += len(data)
+            header[key] = {"dtype": dtype, "shape": list(shape), "data_offsets": [end, end + data.nbytes]}
+            end += data.nbytes
         text = json.dumps(header, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
         handle, temporary = tempfile.mkstemp(dir=self._directory, prefix=".tcverify-")
@@ -77,7 +94,7 @@ class Store:
             with os.fdopen(handle, "wb") as file:
                 file.write(len(text).to_bytes(8, "little") + text)
                 for _, _, data in self._waiting.values():
-                    file.write(data)
+                    file.write(data.data)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, self._directory / f"shard-{self._shards:05d}.safetensors")
