@@ -6,6 +6,7 @@ mod support;
 
 mod amd;
 mod avx512;
+mod cuda_digests;
 mod engines;
 mod formats;
 mod hidden;
