@@ -13,6 +13,7 @@ mod hidden;
 mod impossible;
 mod independent;
 mod kernels;
+mod literature;
 mod ops;
 mod papers;
 mod probes;
