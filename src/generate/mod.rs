@@ -135,6 +135,14 @@ impl Spec {
         }
     }
 
+    /// The same of another seed.
+    pub fn reseed(&mut self, other: u64) {
+        match &mut self.numbers {
+            Numbers::Class(seed, _) => *seed = other,
+            Numbers::Torch(torch) => torch.seed = other,
+        }
+    }
+
     /// How many: at most 2^32.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()

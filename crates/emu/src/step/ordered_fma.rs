@@ -156,7 +156,11 @@ impl OrderedFma {
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
         let zeros = (formats.a.unpack(0), formats.b.unpack(0));
         let format = formats.accumulator;
-        let there = a.len().next_multiple_of((4 / formats.a.bytes()).max(1));
+        // Of an instruction without any product, the first word is +0 times +0.
+        let there = a
+            .len()
+            .max(1)
+            .next_multiple_of((4 / formats.a.bytes()).max(1));
         chain.iter().filter(|&&k| k < there).fold(c, |c, &k| {
             let (a, b) = match (a.get(k), b.get(k)) {
                 (Some(&a), Some(&b)) => (a, b),
