@@ -1,5 +1,5 @@
 // The counter-based generator of docs/generator.md, for device and host: the third implementation beside
-// src/io/generate.rs and tcgenerate.py, and bit for bit the same.
+// src/io/generate/mod.rs and tcgenerate.py, and bit for bit the same.
 #pragma once
 #include "formats.h"
 

@@ -1,9 +1,12 @@
 """Operands from a counter, as docs/generator.md specifies them ("generate:SEED:CLASS:SHAPE").
 
-A second implementation of src/io/generate.rs, in NumPy: codes as unsigned integers. Run as a program it
-writes one operand: tcgenerate.py SEED CLASS SHAPE ROLE FORMAT OUT.npy
+A second implementation of src/io/generate/mod.rs, in NumPy: codes as unsigned integers. Run as a program it
+writes one operand: tcgenerate.py SEED CLASS SHAPE ROLE FORMAT OUT.npy, or what torch draws on a GPU:
+tcgenerate.py generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE[:STEP...] FORMAT OUT.npy
 """
 
+import json
+import pathlib
 import sys
 from typing import NamedTuple
 
@@ -183,7 +186,135 @@ def generate(seed: int, kind: str, shape: tuple, role: str, name: str) -> np.nda
     return code.astype(f.dtype).reshape(shape)
 
 
-if __name__ == "__main__":
+def floats(codes) -> np.ndarray:
+    return np.asarray(codes, np.uint32).view(np.float32)
+
+
+def fma(x, y, z) -> np.ndarray:
+    """x * y + z of FP32, rounded once: in FP64 the product is exact, and the sum is rounded to odd."""
+    product, z = np.float64(x) * np.float64(y), np.float64(z)
+    total = product + z
+    other = total - product
+    lost = (product - (total - other)) + (z - other)
+    bits = total.view(np.int64)
+    nudged = np.where((lost < 0) == (total < 0), bits + 1, bits - 1)
+    bits = np.where((lost != 0) & (bits & 1 == 0), nudged, bits)
+    return bits.view(np.float64).astype(np.float32)
+
+
+def philox(seed: int, counter: np.ndarray, thread: np.ndarray) -> list:
+    low, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
+    c = [counter & low, counter >> shift, thread & low, thread >> shift]
+    k0, k1 = seed & 0xFFFFFFFF, seed >> 32
+    for _ in range(10):
+        h0, h1 = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [h1 >> shift ^ c[1] ^ np.uint64(k0), h1 & low, h0 >> shift ^ c[3] ^ np.uint64(k1), h0 & low]
+        k0, k1 = k0 + 0x9E3779B9 & 0xFFFFFFFF, k1 + 0xBB67AE85 & 0xFFFFFFFF
+    return c
+
+
+def tables() -> dict:
+    """The special function unit's, which lie beside its model."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "crates/ops/src/float32/tables.json"
+    return json.loads(path.read_text())
+
+
+def square(x: np.ndarray) -> np.ndarray:
+    return sum(np.where(x >> i & 1 == 1, x >> (18 - i), 0) for i in range(17)) >> 1
+
+
+def sine(turns: np.ndarray, quarters: np.ndarray) -> np.ndarray:
+    fixed = np.floor(np.float64(turns) * 2**25).astype(np.int64)
+    quadrant = (fixed >> 23) + quarters
+    fraction = np.where(quadrant & 1 == 1, ~fixed, fixed) & 0x7FFFFF
+    a, b, c = np.array(tables()["quarter_turn"], np.int64)[fraction >> 17].T
+    y = fraction & 0x1FFFF
+    total = (a << 11) + b * y + c * square(y)
+    # Cut to 24 bits: FP64 holds 37.
+    down = np.maximum(np.frexp(np.float64(total))[1] - 24, 0)
+    cut = np.float64(total >> down << down) * 2.0**-37
+    return np.where(quadrant & 2 == 2, -cut, cut).astype(np.float32)
+
+
+def logf(u: np.ndarray) -> np.ndarray:
+    bits = u.view(np.uint32)
+    exponent = bits - np.uint32(0x3F2AAAAB) & np.uint32(0xFF800000)
+    x = (bits - exponent).view(np.float32) - np.float32(1)
+    p = floats(0xBE055027)
+    for c in (0x3E1039F6, 0xBDF8CDCC, 0x3E0F2955, 0xBE2AD8B9, 0x3E4CED0B, 0xBE7FFF22, 0x3EAAAA78, 0xBF000000):
+        p = fma(p, x, floats(c))
+    k = exponent.view(np.int32).astype(np.float32) * np.float32(2.0**-23)
+    return fma(k, floats(0x3F317218), fma(x * p, x, x))
+
+
+def silu(x: np.ndarray) -> np.ndarray:
+    """x / (1 + expf(-x))."""
+    t = np.clip(fma(-x, floats(0x3BBB989D), np.float32(0.5)), np.float32(0), np.float32(1))
+    steps = np.floor(np.float64(t) * 252).astype(np.int64)  # fma(t, 252, 12582913), rounded down
+    n = (steps + 12582913 - 12583039).astype(np.float32)
+    r = fma(-x, floats(0x32A57060), fma(-x, floats(0x3FB8AA3B), -n))
+    row = next(table for table in tables()["tables"] if table["name"] == "ex2")
+    fixed = np.trunc(np.abs(np.float64(r)) * 2**23).astype(np.int64)
+    whole, fraction = fixed >> 23, fixed & 0x7FFFFF
+    below = (r < 0) & (fraction != 0)
+    fraction = np.where(below, ~fraction & 0x7FFFFF, fraction)
+    whole = np.where(below, -whole - 1, np.where(r < 0, -whole, whole))
+    a, b, c = np.array(row["rows"], np.int64)[fraction >> 17].T
+    y = fraction & 0x1FFFF
+    value = (a << 13) + b * y + c * square(y) + row["bias"] >> 15
+    ex2 = (np.float64(value) * 2.0**-23 * 2.0 ** np.float64(whole)).astype(np.float32)
+    power = ((steps + 0x4B400001) << 23 & 0xFFFFFFFF).astype(np.uint32).view(np.float32)
+    return x / fma(ex2, power, np.float32(1))
+
+
+def randn(seed: int, offset: int, sms: int, n: int, index: np.ndarray) -> np.ndarray:
+    """Some of the n numbers that torch.randn draws."""
+    threads = 256 * min(-(-n // 256), 8 * sms)
+    turn, place = index // (4 * threads), index % (4 * threads)
+    lane, thread = place // threads, place % threads
+    words = np.array(philox(seed, np.uint64(offset // 4) + turn.astype(np.uint64), thread.astype(np.uint64)))
+    first = np.where(lane < 2, words[0], words[2]).astype(np.float32)
+    second = np.where(lane < 2, words[1], words[3]).astype(np.float32)
+    u = fma(first, floats(0x2F800000), floats(0x2F000000))
+    v = fma(second, floats(0x30C90FDB), floats(0x30490FDB))
+    radius = np.sqrt(np.float32(-2) * logf(u))
+    exact = np.float64(v) * np.float64(floats(0x3E22F983))
+    turns = exact.astype(np.float32)
+    turns = (turns.view(np.uint32) - (np.float64(turns) > exact)).astype(np.uint32).view(np.float32)
+    return sine(turns, lane & 1) * radius + np.float32(0)
+
+
+def torch_operand(spec: str, name: str) -> np.ndarray:
+    """The codes of generate:torch-cuda-randn:... in fp32, fp16 or bf16."""
+    _, _, seed, offset, sms, shape, *steps = spec.split(":")
+    axes = tuple(int(axis) for axis in shape.split("x"))
+    n = int(np.prod(axes))
+    index = np.arange(n, dtype=np.int64)
+    pairs = [step for step in steps if step.startswith("pairs-")]
+    odd = index % axes[-1] % 2 == 1
+    index = np.where(odd, index - 1, index) if pairs else index
+    z = randn(int(seed), int(offset), int(sms), n, index)
+    for step in steps:
+        words = step.split("-")
+        if words[0] == "times":
+            z = z * floats(int(words[1], 16))
+        elif words[0] == "silu":
+            z = silu(z) * randn(int(seed), int(words[2]), int(sms), n, index)
+        elif step == "pairs-negated":
+            z = np.where(odd, -z, z)
+        else:
+            z = np.where(odd, z + floats(int(words[2], 16)), z)
+    if name == "fp32":
+        return z.view(np.uint32).reshape(axes)
+    if name == "fp16":
+        return z.astype(np.float16).view(np.uint16).reshape(axes)
+    bits = z.view(np.uint32)
+    return ((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16).astype(np.uint16).reshape(axes)
+
+
+if __name__ == "__main__" and len(sys.argv) == 4:
+    np.save(sys.argv[3], torch_operand(sys.argv[1], sys.argv[2]))
+elif __name__ == "__main__":
     seed, kind, shape, role, name, out = sys.argv[1:]
     axes = tuple(int(axis) for axis in shape.split("x"))
     np.save(out, generate(int(seed), kind, axes, role, name))

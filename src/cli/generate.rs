@@ -18,13 +18,16 @@ use crate::role::Role;
 ///
 /// Whoever knows seed, class and shape can make the same operand, so that a big product needs no files:
 /// commands that read a product take generate:SEED:CLASS:SHAPE in place of its operands.
-/// docs/generator.md specifies the generator.
+/// docs/generator.md specifies the generator, and what torch.randn draws on a GPU (torch-cuda-randn).
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   tcverify generate --dtype bf16 --role a generate:7:normal:4096x4096 -o a.npy
   tcverify check --arch h100 --dtype bf16 --d-digest 9f86d081... \\
       generate:7:normal:4096x4096 generate:7:normal:4096x4096
+
+  What torch drew on an H100 (132 SMs): manual_seed(420), randn(31, 14336) to BF16:
+    tcverify generate --dtype bf16 --role a generate:torch-cuda-randn:420:0:132:31x14336 -o x.npy
 
 Classes: normal (eight binades below 2), wide (all exponents), subnormal, special (zeros, infinities
 and NaNs among the rest), cancel (products that cancel in pairs), toggle (one bit of the fraction at
@@ -58,6 +61,7 @@ fn spec(text: &str) -> Result<Spec, String> {
 impl Generate {
     pub fn run(self) -> Result<()> {
         super::args::is_npy(&self.output)?;
+        self.spec.takes(self.dtype).map_err(anyhow::Error::msg)?;
         let output = Output::prepare(&self.output)?;
         let tensor = self
             .spec

@@ -91,9 +91,6 @@ pub fn default_accumulator(a: Format, acc: Option<Format>) -> Format {
     })
 }
 
-/// Where the catalogue has the instructions of processors.
-const PROCESSORS: &str = "avx512";
-
 /// Runs the CPU's instruction and compares its answers with the model's.
 fn run_here(native: Native, quiet: bool) -> Result<Ending> {
     let [a, b, accumulator] = native.formats();
@@ -104,8 +101,9 @@ fn run_here(native: Native, quiet: bool) -> Result<Ending> {
             native.name()
         );
     };
-    let choice = Catalogue::builtin().find(PROCESSORS)?;
-    let choice = choice.select(Some(native.name()), [a, b], Some(accumulator))?;
+    let [arch, instruction] = here::model(native);
+    let choice = Catalogue::builtin().find(arch)?;
+    let choice = choice.select(Some(instruction), [a, b], Some(accumulator))?;
     let expected = replay::answers(&choice.arithmetic, &suite.cases);
     let differing: Vec<usize> = (0..answers.len())
         .filter(|&i| answers[i] != expected[i])

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::console::locked;
-use super::{Container, Fault, FileError, MappedFile, Privacy, STDIN, Source, stream};
+use super::{Container, Fault, FaultKind, FileError, MappedFile, Privacy, STDIN, Source, stream};
 use crate::generate::Spec;
 use crate::memory::{Limits, Memory};
 use crate::num::Format;
@@ -78,6 +78,8 @@ impl Files {
         format: Format,
         role: Role,
     ) -> Result<Source, FileError> {
+        let taken = spec.takes(format);
+        taken.map_err(|reason| Fault::new(FaultKind::Elements, reason).of(name))?;
         let make = || Source::generated(name, spec, format, role, &self.memory);
         // Once more without unused files, if memory lacks.
         let made = make().or_else(|error| if self.release() { make() } else { Err(error) });

@@ -27,6 +27,7 @@ pub mod tree;
 
 use tcverify_common::{deadline, role, words};
 use tcverify_num::{self as num, random};
+use tcverify_ops as ops;
 use tcverify_tensor as tensor;
 
 pub use confined::{Freedom, confined};

@@ -109,7 +109,7 @@ pub fn challenge(
         let seed = random.word();
         for role in Role::PRODUCT {
             if let Some(Some(Source::Generated(spec))) = product.check.array(*role) {
-                spec.seed = seed;
+                spec.reseed(seed);
             }
         }
         product.sha256 = UNKNOWN;

@@ -159,11 +159,7 @@ pub fn order(product: &Product) -> String {
 }
 
 pub(super) fn spec(seed: u64, class: Class, [rows, columns]: [usize; 2]) -> Source {
-    Source::Generated(Spec {
-        seed,
-        class,
-        shape: vec![rows, columns],
-    })
+    Source::Generated(Spec::new(seed, class, vec![rows, columns]))
 }
 
 pub(super) fn fields(

@@ -14,7 +14,7 @@ use crate::support::vectors::{processors, replay_all};
 
 #[test]
 fn every_row_is_reproduced() {
-    assert_eq!(replay_all("avx512", &processors()), 2816);
+    assert_eq!(replay_all("avx512", &processors()), 3840);
 }
 
 fn with(step: &Step, changes: Value) -> Step {
@@ -51,6 +51,18 @@ fn wrong_rules_fail() {
             "another NaN of invalid operations",
             "vdpbf16ps",
             json!({"invalid": "7fc00000"}),
+            5,
+        ),
+        (
+            "subnormal numbers flushed",
+            "vfmaddph",
+            json!({"flush": true}),
+            20,
+        ),
+        (
+            "another NaN of invalid operations",
+            "vfmaddph",
+            json!({"invalid": "7e00"}),
             5,
         ),
         (
@@ -97,27 +109,152 @@ fn wrong_rules_fail() {
     }
 }
 
-/// AMX's two texts are two arithmetics.
+fn rule(arch: &str, instruction: Option<&str>, a: Format, b: Format) -> Arithmetic {
+    let arch = Catalogue::builtin().find(arch).expect("in the catalogue");
+    let choice = arch.select(instruction, [a, b], None);
+    choice.expect("a rule").arithmetic
+}
+
+/// AMX's two texts are two arithmetics, and the one that processors have is the default.
 #[test]
 fn texts_that_contradict_each_other_give_other_bits() {
-    let amx = Catalogue::builtin().find("amx").expect("in the catalogue");
-    let operands = [Format::Bf16; 2];
-    // Neither is taken unless it is named.
-    assert!(amx.select(None, operands, None).is_err());
-    let of = |name: &str| {
-        amx.select(Some(name), operands, None)
-            .expect("a rule")
-            .arithmetic
-    };
+    let bf16 = |name| rule("amx", name, Format::Bf16, Format::Bf16);
+    let (sdm, guide) = (bf16(Some("tdpbf16ps-sdm")), bf16(Some("tdpbf16ps-guide")));
+    assert_eq!(bf16(None), sdm);
     let suite = Suite::new(Format::Bf16, Format::Bf16, Format::Fp32).expect("has probes");
-    let [sdm, guide] =
-        ["tdpbf16ps-sdm", "tdpbf16ps-guide"].map(|name| replay::answers(&of(name), &suite.cases));
+    let [sdm, guide] = [sdm, guide].map(|model| replay::answers(&model, &suite.cases));
     let differing = sdm
         .iter()
         .zip(&guide)
         .filter(|(one, other)| one != other)
         .count();
     assert!(differing > 100, "{differing}");
+}
+
+fn dot(model: &Arithmetic, a: &[u64], b: &[u64], c: u64) -> u64 {
+    let formats = model.formats();
+    let case = Case {
+        a: a.to_vec(),
+        b: b.to_vec(),
+        c,
+        ..Case::default()
+    };
+    Prepared::new(formats, &case).answer(formats, &model.step)
+}
+
+/// Rows run on an Emerald Rapids.
+#[test]
+fn worked_examples_of_tiles() {
+    let model = rule("amx", None, Format::Bf16, Format::Bf16);
+    // The even chain: 2^-126, less a power of two that only rounding with an endless exponent may drop.
+    for (a, b, expected) in [
+        (0x1b00, 0x9a00, 0),           // -2^-148
+        (0x1a80, 0x9a00, 0),           // -2^-149
+        (0x1a00, 0x9a00, 0),           // -2^-150
+        (0x1a00, 0x9980, 0x0080_0000), // -2^-151, a tie
+        (0x1980, 0x9980, 0x0080_0000),
+        (0x1980, 0x9780, 0x0080_0000), // -2^-156
+    ] {
+        let mut row = [0u64; 32];
+        let mut column = [0u64; 32];
+        (row[0], column[0], row[2], column[2]) = (0x2000, 0x2000, a, b);
+        assert_eq!(dot(&model, &row, &column, 0), expected, "{a:x} {b:x}");
+        let negated = if expected == 0 {
+            0
+        } else {
+            0x8000_0000 | expected
+        };
+        (column[0], column[2]) = (0xa000, b ^ 0x8000);
+        assert_eq!(dot(&model, &row, &column, 0), negated, "{a:x} {b:x}");
+    }
+    // A narrow tile ends with its last pair, whose -0 stays; a full one goes on with zeros.
+    let tiny = [0x9f00, 0x9f00];
+    assert_eq!(dot(&model, &tiny, &[0x1f00; 2], 0x8000_0000), 0x8000_0000);
+    let full = |last: usize| {
+        let mut row = [0u64; 32];
+        (row[last], row[last + 1]) = (0x9f00, 0x9f00);
+        dot(&model, &row, &[0x1f00; 32], 0x8000_0000)
+    };
+    assert_eq!((full(0), full(30)), (0, 0x8000_0000));
+    // An odd K fills its pair up: the odd chain ends with +0.
+    assert_eq!(dot(&model, &tiny[..1], &[0x1f00], 0x8000_0000), 0);
+    // NaN: C's, then the even chain's; in a chain the last one's.
+    let nan = |first: [(usize, u64); 2], c| {
+        let mut row = [0x3f80u64; 32];
+        for (k, code) in first {
+            row[k] = code;
+        }
+        dot(&model, &row, &[0x3f80; 32], c)
+    };
+    assert_eq!(nan([(0, 0x7fc1); 2], 0x7f81_2345), 0x7fc1_2345);
+    assert_eq!(nan([(0, 0x7fc1), (1, 0x7fc2)], 0), 0x7fc1_0000);
+    assert_eq!(nan([(2, 0x7fc1), (1, 0x7fc2)], 0), 0x7fc1_0000);
+    assert_eq!(nan([(0, 0x7fc1), (2, 0x7fc2)], 0), 0x7fc2_0000);
+    assert_eq!(nan([(0, 0x7f80), (1, 0xff80)], 0), 0xffc0_0000);
+}
+
+/// What is published alone: each rule beside the one that would be wrong.
+#[test]
+fn published_products_of_processors() {
+    let (one, half) = (0x3c00, 0x3800);
+    // FP16's smallest number is no subnormal one of FP32; BF16's is.
+    for arch in ["amx", "avx10"] {
+        let model = rule(arch, None, Format::Fp16, Format::Fp16);
+        assert_eq!(dot(&model, &[1, 0], &[one, 0], 0), 0x3380_0000, "{arch}");
+        // A subnormal C counts as zero.
+        assert_eq!(dot(&model, &[0, 0], &[one, 0], 0x0040_0000), 0, "{arch}");
+    }
+    let bf16 = rule("amx", None, Format::Bf16, Format::Bf16);
+    assert_eq!(dot(&bf16, &[1, 0], &[0x7f00, 0], 0), 0);
+    // VDPPHPS adds the odd product first, to C; TDPFP16PS adds C last.
+    let (amx, avx10) = (
+        rule("amx", None, Format::Fp16, Format::Fp16),
+        rule("avx10", None, Format::Fp16, Format::Fp16),
+    );
+    // C = 2^24, 1 + 1: each is lost beside C, their sum is not.
+    let lost = |model: &Arithmetic| dot(model, &[one, one], &[one, one], 0x4b80_0000);
+    assert_eq!((lost(&amx), lost(&avx10)), (0x4b80_0001, 0x4b80_0000));
+    // C = -2^24, then 2^24 of the odd product, then 0.5.
+    let (a, b) = ([half, 0x6c00], [one, 0x6c00]);
+    assert_eq!(dot(&avx10, &a, &b, 0xcb80_0000), 0x3f00_0000);
+    let even_first = Arithmetic {
+        step: with(&avx10.step, json!({"chains": [[0, 1]]})),
+        ..avx10
+    };
+    assert_eq!(dot(&even_first, &a, &b, 0xcb80_0000), 0);
+
+    // TF32: from +0, and C last.
+    let model = rule("amx", None, Format::Tf32, Format::Tf32);
+    let ones = [0x3f80_0000; 2];
+    assert_eq!(dot(&model, &ones, &ones, 0x4b80_0000), 0x4b80_0001);
+    let from_c = json!({"from_zero": false});
+    let from_c = Arithmetic {
+        step: with(&model.step, from_c),
+        ..model.clone()
+    };
+    assert_eq!(dot(&from_c, &ones, &ones, 0x4b80_0000), 0x4b80_0000);
+    // 13 bits of an operand are ignored.
+    assert_eq!(dot(&model, &[0x3f80_1fff], &[0x3f80_0000], 0), 0x3f80_0000);
+
+    // FP8: 1 + 2^-24 + 2^-24, the last in another word. A chain loses both.
+    let model = rule("amx", None, Format::E5m2, Format::E5m2);
+    let (one, small) = (0x3c, 0x0c); // 2^-12
+    let row = [one, small, 0, 0, small, 0, 0, 0];
+    assert_eq!(dot(&model, &row, &row, 0), 0x3f80_0001);
+    let chain = json!({"exact": false});
+    let chain = Arithmetic {
+        step: with(&model.step, chain),
+        ..model.clone()
+    };
+    assert_eq!(dot(&chain, &row, &row, 0), 0x3f80_0000);
+    // C is added to the rounded sum: 1 + 2^-24 is 1 before 2^-24 comes, which alone would make it more.
+    assert_eq!(dot(&model, &row[..4], &row[..4], 0x3380_0000), 0x3f80_0000);
+    // Any NaN loses its payload; E4M3 has no infinity.
+    assert_eq!(dot(&model, &row, &row, 0x7fc1_2345), 0xffc0_0000);
+    assert_eq!(dot(&model, &[0x7d], &[one], 0), 0xffc0_0000);
+    let mixed = rule("amx", None, Format::E4m3, Format::E5m2);
+    assert_eq!(dot(&mixed, &[0x7f], &[one], 0), 0xffc0_0000);
+    assert_eq!(dot(&mixed, &[0x38], &[0x7c], 0), 0x7f80_0000);
 }
 
 /// An instruction's definition in floating point of the host, apart from the model: as the sheet of the processor has it.
@@ -177,7 +314,7 @@ fn random_lanes() {
         let a: Lanes = std::array::from_fn(pair);
         let pair = |_| number(16) << 16 | number(16);
         let b: Lanes = std::array::from_fn(pair);
-        let answered = Native::Vdpbf16ps.run(&c, &a, &b);
+        let answered = Native::Vdpbf16ps.run(&c, &[a], &[b]);
         here &= answered.is_some();
         for lane in 0..c.len() {
             let halves = |code: u32| vec![u64::from(code & 0xffff), u64::from(code >> 16)];
@@ -223,24 +360,67 @@ fn the_processor_answers_as_its_model() {
             ));
             continue;
         };
-        let of = |name: &str| {
-            let avx512 = Catalogue::builtin()
-                .find("avx512")
-                .expect("in the catalogue");
-            let choice = avx512.select(Some(name), [a, b], Some(accumulator));
-            replay::answers(&choice.expect("a rule").arithmetic, &suite.cases)
-        };
-        assert_eq!(answers, of(native.name()), "{}", native.name());
+        let [arch, instruction] = here::model(native);
+        let arch = Catalogue::builtin().find(arch).expect("in the catalogue");
+        let choice = arch.select(Some(instruction), [a, b], Some(accumulator));
+        let right = choice.expect("a rule").arithmetic;
+        let of = |model: &Arithmetic| replay::answers(model, &suite.cases);
+        let differing = answers.iter().zip(of(&right)).filter(|(a, b)| **a != *b);
+        assert_eq!(differing.count(), 0, "{}", native.name());
         say(format_args!(
             "{}: {} probes answered as by the model",
             native.name(),
             answers.len()
         ));
-        let wrong = match native {
-            Native::Vdpbf16ps => continue,
-            Native::Vpdpbusd => of("vpdpbusds"),
-            Native::Vpdpbusds => of("vpdpbusd"),
+        let change = match native {
+            Native::Vdpbf16ps => json!({"chains": [[0, 1]]}),
+            Native::Vfmaddph => json!({"flush": true}),
+            Native::Tdpbf16ps => json!({"chains": [[0, 1]]}),
+            Native::Vpdpbusds => json!({"overflow": "wrap"}),
+            _ => json!({"overflow": "saturate"}),
         };
-        assert_ne!(answers, wrong, "{}", native.name());
+        let step = with(&right.step, change);
+        let wrong = Arithmetic { step, ..right };
+        assert!(answers != of(&wrong), "{}", native.name());
+    }
+}
+
+/// Random tiles, narrow ones too, where the processor has them.
+#[test]
+fn random_tiles() {
+    let model = rule("amx", None, Format::Bf16, Format::Bf16);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 16) as u32
+    };
+    for tile in 0..512 {
+        let words = [16, 1, 3, 8][tile % 4];
+        // Raw codes, near 1, and products about the smallest normal number.
+        let mode = random() % 3;
+        let mut number = || match mode {
+            0 => random() & 0xffff,
+            1 => random() & 0x807f | (0x7a + random() % 10) << 7,
+            _ => random() & 0x807f | (0x38 + random() % 16) << 7,
+        };
+        let mut operand = || -> Vec<Lanes> {
+            let word = |_| std::array::from_fn(|_| number() << 16 | number());
+            (0..words).map(word).collect()
+        };
+        let (a, b) = (operand(), operand());
+        let c: Lanes = std::array::from_fn(|_| number() << 16 | number());
+        let Some(answered) = Native::Tdpbf16ps.run(&c, &a, &b) else {
+            return say(format_args!("not checked: this processor has no TDPBF16PS"));
+        };
+        for lane in 0..c.len() {
+            let codes = |of: &[Lanes]| -> Vec<u64> {
+                let halves = |word: &Lanes| [word[lane] & 0xffff, word[lane] >> 16].map(u64::from);
+                of.iter().flat_map(halves).collect()
+            };
+            let ours = dot(&model, &codes(&a), &codes(&b), c[lane].into());
+            assert_eq!(u64::from(answered[lane]), ours, "tile {tile}, lane {lane}");
+        }
     }
 }

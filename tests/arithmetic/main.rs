@@ -6,12 +6,14 @@ mod support;
 
 mod amd;
 mod avx512;
+mod cuda_digests;
 mod engines;
 mod formats;
 mod hidden;
 mod impossible;
 mod independent;
 mod kernels;
+mod literature;
 mod ops;
 mod papers;
 mod probes;

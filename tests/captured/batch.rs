@@ -45,6 +45,14 @@ fn results_of_rdna() {
     all("rdna-vectors", 39);
 }
 
+#[test]
+fn results_of_a_processors_tiles() {
+    let cases = crate::support::vectors::amx("results of AMX as a batch");
+    if let Some(cases) = cases {
+        all(crate::support::vectors::AMX, cases.len() as u64);
+    }
+}
+
 /// Products; what packer and unpacker do alone is none.
 #[test]
 fn results_of_tenstorrents_simulator() {

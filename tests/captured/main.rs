@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod amx;
 mod b200;
 mod batch;
 mod hardware;

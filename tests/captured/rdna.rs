@@ -101,12 +101,16 @@ fn other_generation(step: &Step) -> Step {
     let constants = all.as_object_mut().expect("constants");
     constants.insert("kind".into(), kind.into());
     constants.insert("least_leading".into(), least);
+    constants.remove("vanishing_c");
     if !dot2 {
         constants.insert("groups".into(), groups);
     }
     let nan = constants["nan"]["operand"].clone();
     match kind {
-        "floored_pairs" => constants.retain(|name, _| !name.starts_with("flush")),
+        "floored_pairs" => {
+            constants.insert("vanishing_c".into(), half.then_some(-14).into());
+            constants.retain(|name, _| !name.starts_with("flush"));
+        }
         _ => {
             constants.insert("flush_sums".into(), json!(!half));
             // BF16 is told from FP16 by the NaN of its results, or by its operands, which the caller knows.

@@ -43,6 +43,26 @@ fn rows() -> Vec<Row> {
     rows
 }
 
+/// What torch draws on a GPU, with every step.
+const TORCH: [(&str, &str); 4] = [
+    (
+        "generate:torch-cuda-randn:420:4:132:76x14336:times-3c08d677:pairs-plus-3727c5ac",
+        "bf16",
+    ),
+    (
+        "generate:torch-cuda-randn:18446744073709551615:292:108:3x5x77:silu-times-4",
+        "fp32",
+    ),
+    (
+        "generate:torch-cuda-randn:7:8:1:33x1024:pairs-negated",
+        "fp16",
+    ),
+    (
+        "generate:torch-cuda-randn:7:4294967296:2:9x2000:times-bf400000:silu-times-12:pairs-negated",
+        "fp32",
+    ),
+];
+
 /// What a command printed.
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -160,7 +180,25 @@ fn the_python_programs_generate_the_page_s_values() {
             "numpy.save(sys.argv[1] + '/{index}.npy', t.generate(1, '{class}', (4, 6), '{role}', '{format}'))\n"
         );
     }
+    for (index, (spec, format)) in TORCH.iter().enumerate() {
+        program += &format!(
+            "numpy.save(sys.argv[1] + '/torch{index}.npy', t.torch_operand('{spec}', '{format}'))\n"
+        );
+    }
     run(python().args(["-c", &program]).arg(folder.path("")));
+    for (index, (spec, format)) in TORCH.iter().enumerate() {
+        let words = format!("generate {spec} --dtype {format} --role a -o torch.npy");
+        folder.tcverify(&words).expect(0);
+        let shape = spec.split(':').nth(5).expect("a shape").split('x');
+        let elements: usize = shape.map(|axis| axis.parse::<usize>().unwrap()).product();
+        let width = if *format == "fp32" { 4 } else { 2 };
+        let [ours, theirs] = ["torch.npy", &format!("torch{index}.npy")].map(|name| {
+            let bytes = folder.read(name);
+            bytes[bytes.len() - elements * width..].to_vec()
+        });
+        assert!(ours.iter().any(|byte| *byte != 0));
+        assert_eq!(ours, theirs, "{spec} {format}");
+    }
     for (index, row) in rows().iter().enumerate() {
         assert_is_the_row(row, &folder, &format!("{index}.npy"));
     }

@@ -13,6 +13,9 @@ pub const HARDWARE: &str = "hw-vectors";
 /// Captured results of AMD's RDNA GPUs.
 pub const RDNA: &str = "rdna-vectors";
 
+/// Results captured on tiles of AMX.
+pub const AMX: &str = "amx-vectors";
+
 /// Published words of a B200.
 pub const B200: &str = "b200-words";
 
@@ -35,13 +38,21 @@ pub fn cases(
     expected: usize,
     wanted: impl Fn(&Value) -> bool,
 ) -> Option<Vec<Case>> {
+    let cases = cases_of(collection, what, wanted)?;
+    assert_eq!(cases.len(), expected, "cases in {collection} for {what}");
+    Some(cases)
+}
+
+/// However many there are.
+fn cases_of(collection: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Option<Vec<Case>> {
     let Some(root) = std::env::var_os("TCVERIFY_VECTORS") else {
         say(format_args!("SKIPPED: {what}: TCVERIFY_VECTORS is not set"));
         return None;
     };
-    let cases = Case::read_all(&PathBuf::from(root).join(collection), wanted);
-    assert_eq!(cases.len(), expected, "cases in {collection} for {what}");
-    Some(cases)
+    Some(Case::read_all(
+        &PathBuf::from(root).join(collection),
+        wanted,
+    ))
 }
 
 /// The captured cases, all of them.
@@ -82,8 +93,19 @@ pub fn tenstorrent(what: &str) -> Option<Vec<Case>> {
 pub fn processors() -> Vec<Case> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/avx512");
     let cases = Case::read_all(&root, |_| true);
-    assert_eq!(cases.len(), 5, "cases of processors");
+    assert_eq!(cases.len(), 6, "cases of processors");
     cases
+}
+
+/// Results captured on a processor's tiles: any folder of such cases.
+pub fn amx(what: &str) -> Option<Vec<Case>> {
+    let cases = cases_of(AMX, what, |_| true)?;
+    assert!(
+        cases.len() >= 9,
+        "{} cases of {AMX} for {what}",
+        cases.len()
+    );
+    Some(cases)
 }
 
 /// Replays every case with every engine, says so, and returns the number of results.

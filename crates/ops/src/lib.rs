@@ -4,6 +4,7 @@
 //! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that affects the result; [`Variant`]: a
 //!   rule with its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and
 //!   why.
+//! * [`generator`]: the normal random numbers of torch on CUDA.
 //! * [`BoundOp`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
 //!   `quantize`, `block_float`, `attention`: the kinds.
 
@@ -13,6 +14,7 @@ mod block_float;
 mod bound_op;
 mod elementwise;
 pub mod float32;
+pub mod generator;
 mod norm;
 mod quantize;
 mod rope;

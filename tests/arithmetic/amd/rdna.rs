@@ -53,6 +53,47 @@ fn worked_examples() {
     assert_eq!((first, second), (0x3f00_0000, 0));
 }
 
+/// RDNA 4: a negative C of less than one unit counts as zero on every grid, and in FP16 as minus one on fine ones.
+#[test]
+fn a_negative_c_that_vanishes() {
+    // By a, b and C: the result, and that of an older text, which has a floor of -126 for all.
+    let rows = [
+        // 2^-106 is 2^24 units of 2^-130, of which C is far less than one.
+        (0x2500, 0x2500, 0x8000_0001, 0x0a80_0000, 0x0a7f_ffff),
+        (0x2500, 0x2480, 0x8000_0001, 0x0a00_0000, 0x09ff_ffff),
+        (0x2500, 0x2480, 0x8000_00ff, 0x0a00_0000, 0x09ff_ffff),
+        // These do not tell: a tie goes to even, and a positive C is floored to nothing.
+        (0xa500, 0x2500, 0x8000_0001, 0x8a80_0000, 0x8a80_0000),
+        (0x2500, 0x2500, 0x0000_0001, 0x0a80_0000, 0x0a80_0000),
+    ];
+    for instruction in ["dot2", "wmma-wave32", "wmma-wave64"] {
+        let wide = rule("rdna4", instruction, Bf16, Fp32);
+        let older = with(&wide, "vanishing_c", json!(-126));
+        for (a, b, c, new, old) in rows {
+            let place = format!("{instruction} {a:x} {b:x} {c:x}");
+            assert_eq!(dot(&wide, &[a], &[b], c), new, "{place}");
+            assert_eq!(dot(&older, &[a], &[b], c), old, "{place}");
+        }
+        // A BF16 C of 2^-133 is the 2^-149 of FP32 sixteen bits up; D is cut to the upper half.
+        let narrow = rule("rdna4", instruction, Bf16, Bf16);
+        let older = with(&narrow, "vanishing_c", json!(-126));
+        let (a, b) = ([0x2700], [0x2700]); // 2^-49 each: units of 2^-122
+        assert_eq!(dot(&narrow, &a, &b, 0x8001), 0x0e80);
+        assert_eq!(dot(&older, &a, &b, 0x8001), 0x0e80);
+        let (a, b) = ([0x2500], [0x2500]); // Units of 2^-130
+        assert_eq!(dot(&narrow, &a, &b, 0x8001), 0x0a80);
+        assert_eq!(dot(&older, &a, &b, 0x8001), 0x0a7f);
+        // FP16: 2^10 - 2^10 on a grid of 2^-14 leaves C's -1, which zero on all grids would not. On a coarser one it vanishes.
+        let half = rule("rdna4", instruction, Fp16, Fp16);
+        let never = with(&half, "vanishing_c", json!(null));
+        for (factor, kept) in [(0x5000, 0x8400), (0x5400, 0)] {
+            let (a, b) = ([factor, factor], [0x5000, 0xd000]); // 2^5 or 2^6, times 2^5 and -2^5
+            assert_eq!(dot(&half, &a, &b, 0x8001), kept, "{instruction} {factor:x}");
+            assert_eq!(dot(&never, &a, &b, 0x8001), 0, "{instruction} {factor:x}");
+        }
+    }
+}
+
 /// RDNA 4 narrows the FP32 result to BF16 as it is: its sign stays where its upper half is zero. RDNA 3 flushes it.
 #[test]
 fn a_small_negative_bf16_result() {
@@ -280,7 +321,7 @@ fn group(generation: u8, operand: Format, acc: Format, pairs: &[(u64, u64)], c: 
         }
     }
     let magnitude = Number(addend.0.magnitude().clone().into(), addend.1);
-    if magnitude.floored(grid) != BigInt::ZERO || grid <= least {
+    if magnitude.floored(grid) != BigInt::ZERO || acc == Fp16 && grid <= -14 {
         total += addend.floored(grid);
     }
     rounded(&total, grid, acc, false)

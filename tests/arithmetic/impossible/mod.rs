@@ -115,6 +115,7 @@ fn every_step_is_told_in_a_sentence() {
                 format!("{} products, {size} at a time", size * groups)
             }
             "sliced" | "sliced_integers" => format!("phase {}", step["phases"][0]),
+            "ordered_fma" if step["exact"] == true => "exact sum of 64 products".to_owned(),
             "ordered_fma" => "chain of IEEE fused multiply-adds, rne, ".to_owned(),
             _ => format!("{} products", step["group"]),
         };

@@ -51,6 +51,8 @@ fn may_be_open(machine: &Arithmetic, finding: &Finding) -> bool {
         ("complement_dot" | "floored_pairs", "least_leading") => {
             machine.accumulator != Format::Fp16
         }
+        // A C of less than one unit, and products so small or sums so near zero that it shows.
+        ("floored_pairs", "vanishing_c") => true,
         ("floored_pairs", "leading_bits") => machine.accumulator == Format::Bf16,
         // FP4 reaches no more than four bits above its scales.
         ("block_window", "product_bits") => true,

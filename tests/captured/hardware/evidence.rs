@@ -9,8 +9,11 @@ use tcverify::num::{Format, Rounding};
 
 use crate::b200;
 use crate::support::case::Case;
-use crate::support::vectors::{OPEN, PEERS, captured, cases, processors, rdna};
+use crate::support::vectors::{OPEN, PEERS, amx, captured, cases, processors, rdna};
 use crate::support::wrong::*;
+
+/// What digests of an H100's products show, and `tests/arithmetic/cuda_digests.rs` checks.
+const DIGESTED: &str = "hopper wgmma bf16 with C None to fp32";
 
 /// Other values that captured results have to refute before a constant counts as measured.
 fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
@@ -20,14 +23,20 @@ fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
     if let Step::OrderedFma(step) = &right.step {
         let step = OrderedFma {
             chains: match constant {
+                "chains" if step.chains.len() > 1 => vec![(0..right.step.span()).collect()],
                 "chains" => vec![step.chains[0].iter().rev().copied().collect()],
                 _ => step.chains.clone(),
             },
             flush: step.flush != (constant == "flush"),
             invalid: match constant {
-                "invalid" => Code(0x7fc0_0000),
+                "invalid" => Code(if step.invalid.0 > 0xffff {
+                    0x7fc0_0000
+                } else {
+                    0x7e00
+                }),
                 _ => step.invalid,
             },
+            ..step.clone()
         };
         return vec![(constant.to_owned(), step.into())];
     }
@@ -100,10 +109,10 @@ fn alternatives(constant: &str, right: &Arithmetic) -> Vec<(String, Step)> {
 #[test]
 fn captured_constants_are_pinned_by_results() {
     let what = "evidence of the catalogue's constants";
-    let (Some(mut cases), Some(rdna)) = (captured(what), rdna(what)) else {
+    let (Some(mut cases), Some(rdna), Some(amx)) = (captured(what), rdna(what), amx(what)) else {
         return;
     };
-    cases.extend(rdna.into_iter().chain(processors()));
+    cases.extend(rdna.into_iter().chain(processors()).chain(amx));
     let mut refuted = 0;
     for (place, cases) in by_rule(&cases) {
         let choice = cases[0].choice();
@@ -132,12 +141,16 @@ fn captured_constants_are_pinned_by_results() {
 fn rules_are_known_as_their_results_are() {
     let what = "evidence of the catalogue's rules";
     let all = |collection, count| cases(collection, what, count, |_| true);
-    let (Some(mut captured), Some(rdna), Some(peers), Some(open)) =
-        (captured(what), rdna(what), all(PEERS, 212), all(OPEN, 28))
-    else {
+    let (Some(mut captured), Some(rdna), Some(amx), Some(peers), Some(open)) = (
+        captured(what),
+        rdna(what),
+        amx(what),
+        all(PEERS, 212),
+        all(OPEN, 28),
+    ) else {
         return;
     };
-    captured.extend(rdna.into_iter().chain(processors()));
+    captured.extend(rdna.into_iter().chain(processors()).chain(amx));
     let Some(words) = b200::captured(what) else {
         return;
     };
@@ -151,7 +164,9 @@ fn rules_are_known_as_their_results_are() {
         for instruction in &arch.instructions {
             for rule in &instruction.rules {
                 let place = place(arch, instruction, rule);
-                let shown = captured.contains_key(&place) || pinned.contains_key(&place);
+                let shown = captured.contains_key(&place)
+                    || pinned.contains_key(&place)
+                    || place == DIGESTED;
                 let best = match (shown, compared.contains_key(&place)) {
                     (true, _) => Evidence::Captured,
                     (false, true) => Evidence::Compared,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "volta",
     "turing",
     "ampere",
@@ -21,6 +21,7 @@ const NAMES: [&str; 22] = [
     "wormhole",
     "blackhole",
     "avx512",
+    "avx10",
     "amx",
     "ieee-fma",
     "exact",

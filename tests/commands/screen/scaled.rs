@@ -35,11 +35,12 @@ fn scales_decide_digests() {
         tcverify::io::tree::Hash::of([d.as_payload().unwrap()])
     };
     assert_eq!(digest(&nv.check), nv.sha256);
-    let Some(Source::Generated(scales)) = nv.check.scale_a.clone() else {
+    let Some(Source::Generated(mut scales)) = nv.check.scale_a.clone() else {
         panic!("{nv:?}");
     };
+    scales.reseed(99);
     let other = RequestFields {
-        scale_a: Some(Source::Generated(Spec { seed: 99, ..scales })),
+        scale_a: Some(Source::Generated(scales)),
         ..nv.check.clone()
     };
     assert_ne!(digest(&other), nv.sha256);

@@ -347,7 +347,7 @@ impl Unit {
                 .sum();
             total += self.floored(both, own, grid);
         }
-        let vanishes = self.cut(addend, grid) == 0 && grid > self.least;
+        let vanishes = self.cut(addend, grid) == 0 && (self.least < -14 || grid > self.least);
         if !vanishes || self.habit == Habit::TinyCounts {
             total += self.floored(signed(&addend), addend.last, grid);
         }

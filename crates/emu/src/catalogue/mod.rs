@@ -29,6 +29,7 @@ const FILES: &[&str] = &[
     include_str!("wormhole.json"),
     include_str!("blackhole.json"),
     include_str!("avx512.json"),
+    include_str!("avx10.json"),
     include_str!("amx.json"),
     include_str!("ieee-fma.json"),
     include_str!("exact.json"),

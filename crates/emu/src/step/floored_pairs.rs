@@ -1,7 +1,7 @@
 //! AMD RDNA 4: pairs of products floored to a grid of their own, then added to C on a common one.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::chained::{
     Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
@@ -20,8 +20,8 @@ use crate::num::Formats;
 ///    `F` the larger of the pair's that are not zero, and added exactly.
 /// 3. The grid is `2^g`, with `g` the larger of `F - product_bits` for the largest `F` of the group's products that are not
 ///    zero, and `lead - leading_bits`, `lead` being the exponent of C's highest bit, but at least `least_leading`.
-/// 4. The pairs' sums and C are floored to the grid and added exactly. A C of less than one unit counts as zero if `g` exceeds
-///    `least_leading`.
+/// 4. The pairs' sums and C are floored to the grid and added exactly. A C of less than one unit counts as zero; a negative
+///    one as -1, as the floor has it, if `vanishing_c` is given and `g` does not exceed it.
 /// 5. The sum is rounded to nearest even: to FP32 or directly to FP16, subnormal numbers kept; of BF16 the upper half of the
 ///    FP32 result is taken. A result of zero is +0.
 /// 6. NaNs: `nan.operand` if an operand is one; `nan.invalid` for infinity times zero, or infinities of both signs;
@@ -37,6 +37,8 @@ pub struct FlooredPairs {
     pub leading_bits: u32,
     /// The least that C's highest bit counts as.
     pub least_leading: i32,
+    /// The largest grid on which a negative C of less than one unit counts as minus one; null: it counts as zero on all.
+    pub vanishing_c: Option<i32>,
     pub nan: Nans,
 }
 
@@ -56,6 +58,7 @@ impl StepKind for FlooredPairs {
             product_bits: 24,
             leading_bits: 26,
             least_leading: least_leading(clues).unwrap_or(least),
+            vanishing_c: least_leading(clues),
             nan,
         });
         all.collect()
@@ -64,6 +67,7 @@ impl StepKind for FlooredPairs {
     fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
         match constant {
             "least_leading" => Some(least_leadings()),
+            "vanishing_c" => Some(vec![Value::Null, json!(-126), json!(-14)]),
             other => self.groups.values(other),
         }
     }
@@ -96,6 +100,10 @@ impl StepKind for FlooredPairs {
         self.groups.check()?;
         let least = Some(self.least_leading);
         check(formats, self.product_bits, self.leading_bits, least)?;
+        let vanishing_c = self.vanishing_c.unwrap_or(0);
+        if !(-4096..=4096).contains(&vanishing_c) {
+            return Err("vanishing_c must lie within 4096 of 0".into());
+        }
         self.nan.check(formats.accumulator)
     }
 
@@ -169,10 +177,11 @@ impl FlooredPairs {
             observer.term(|| sum.kept(source, kept, grid));
         }
         let value = signed(c.negative, c.magnitude);
-        let kept = if floor_to(value.abs(), c.lsb, grid) == 0 && grid > self.least_leading {
-            0
-        } else {
-            floor_to(value, c.lsb, grid)
+        let vanishes = floor_to(value.abs(), c.lsb, grid) == 0;
+        let kept = match self.vanishing_c {
+            _ if !vanishes => floor_to(value, c.lsb, grid),
+            Some(from) if grid <= from => floor_to(value, c.lsb, grid),
+            _ => 0,
         };
         let kept = observer.shifted(None, kept);
         let c = Term {

@@ -6,18 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_nan};
 use super::kind::{Products, StepKind};
 use super::trace::FaultInjector;
-use super::wires::Wires;
-use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma_through};
+use super::wires::{Wires, spoil};
+use crate::num::{Class, ExactSum, Format, Formats, Rounding, Target, Unpacked, fma_through};
 
 /// Constants of the chains. One step is one instruction; every operation is an IEEE 754 fused multiply-add, rounded once to
 /// the accumulator's format, to nearest even:
 ///
 /// 1. One chain: C, then the products in its order. Several chains: each from +0, its products in their order; then the
-///    chains' sums are added one after another, and C last.
-/// 2. With `flush`, subnormal operands, sums and C count as zeros of their sign in every operation, and a result is a zero of
-///    its sign if it lies below the smallest normal number once it is rounded as if exponents had no end.
+///    chains' sums are added one after another, and C last. With `from_zero` a single chain is like several. With `exact`,
+///    too, but the products of a chain are added without loss and rounded once.
+/// 2. With `flush`, operands, sums and C that are subnormal in the accumulator's format count as zeros of their sign in every
+///    operation, and a result is a zero of its sign if it lies below the smallest normal number once it is rounded as if
+///    exponents had no end.
 /// 3. The first NaN among an operation's a, b and the number they are added to is its result, made quiet: its sign and the
-///    leading bits of its payload stay. Infinity times zero and infinities of both signs give `invalid`.
+///    leading bits of its payload stay; of the last addition's C is the first. Infinity times zero and infinities of both
+///    signs give `invalid`, and with `exact` every NaN does.
+/// 4. Operands come in lanes of 32 bits. A lane whose products are all missing is left out; missing products of another are
+///    +0 times +0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -28,6 +33,12 @@ pub struct OrderedFma {
     pub flush: bool,
     /// The code of infinity times zero, and of infinities of both signs.
     pub invalid: Code,
+    /// Whether a single chain starts from +0, and C is added to its sum.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_zero: bool,
+    /// Whether the products of a chain are added without loss and rounded once; C is added to that sum.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 impl StepKind for OrderedFma {
@@ -42,17 +53,20 @@ impl StepKind for OrderedFma {
     fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let format = products.formats.accumulator;
         match self.chains.as_slice() {
-            [only] => self.chain(only, products, c, datapath),
+            [only] if !self.exact && !self.from_zero => self.chain(only, products, c, datapath),
             chains => {
                 let mut total: Option<u64> = None;
                 for chain in chains {
-                    let sum = self.chain(chain, products, format.zero(false), datapath);
+                    let sum = match self.exact {
+                        true => self.exact_sum(chain, products, datapath),
+                        false => self.chain(chain, products, format.zero(false), datapath),
+                    };
                     total = Some(match total {
                         None => sum,
                         Some(total) => self.sum(format, total, sum, datapath),
                     });
                 }
-                total.map_or(c, |total| self.sum(format, total, c, datapath))
+                total.map_or(c, |total| self.sum(format, c, total, datapath))
             }
         }
     }
@@ -62,7 +76,19 @@ impl StepKind for OrderedFma {
             let text: Vec<String> = chain.iter().map(usize::to_string).collect();
             text.join(", ")
         };
+        if self.exact {
+            return format!(
+                "exact sum of {} products, rounded once rne, then added to C, rne{}; NaNs lose their payload",
+                self.span(),
+                if self.flush {
+                    ", subnormals flushed to zero"
+                } else {
+                    ""
+                }
+            );
+        }
         let chains = match self.chains.as_slice() {
+            [only] if self.from_zero => format!("products {} from zero, then C", order(only)),
             [only] => format!("products {} of {}", order(only), self.span()),
             chains => format!(
                 "{} chains of {} products, then C",
@@ -87,13 +113,19 @@ impl StepKind for OrderedFma {
         if self.chains.iter().any(Vec::is_empty) {
             return Err("a chain must have at least one product".into());
         }
+        // One spelling only, so that equal models have equal digests.
+        if self.from_zero && (self.exact || self.chains.len() > 1) {
+            return Err(
+                "from_zero changes nothing beside exact or several chains; leave it out".into(),
+            );
+        }
         let accumulator = formats.accumulator;
         if !matches!(accumulator, Format::Fp32 | Format::Fp16) {
             return Err(format!(
                 "the accumulator must be fp32 or fp16, not {accumulator}"
             ));
         }
-        for format in [formats.a, formats.b] {
+        for format in [formats.a, formats.b].into_iter().filter(|_| !self.exact) {
             // A payload has to fit.
             if format.infinity(false).is_none()
                 || format.fraction_bits() > accumulator.fraction_bits()
@@ -124,7 +156,12 @@ impl OrderedFma {
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
         let zeros = (formats.a.unpack(0), formats.b.unpack(0));
         let format = formats.accumulator;
-        chain.iter().fold(c, |c, &k| {
+        // Of an instruction without any product, the first word is +0 times +0.
+        let there = a
+            .len()
+            .max(1)
+            .next_multiple_of((4 / formats.a.bytes()).max(1));
+        chain.iter().filter(|&&k| k < there).fold(c, |c, &k| {
             let (a, b) = match (a.get(k), b.get(k)) {
                 (Some(&a), Some(&b)) => (a, b),
                 _ => zeros,
@@ -137,7 +174,32 @@ impl OrderedFma {
         })
     }
 
-    /// The sum of two chains, or of all and C.
+    /// The products of a chain, rounded once.
+    fn exact_sum(
+        &self,
+        chain: &[usize],
+        products: Products,
+        datapath: &mut impl FaultInjector,
+    ) -> u64 {
+        let Products { formats, a, b, .. } = products;
+        let there = || chain.iter().copied().filter(|&k| k < a.len());
+        let (a, b): (Vec<_>, Vec<_>) = there().map(|k| (a[k], b[k])).unzip();
+        let mut sum = ExactSum::new(formats.a, formats.b, formats.accumulator);
+        for (&a, &b) in a.iter().zip(&b) {
+            sum.add_product([formats.a, formats.b], a, b);
+        }
+        if !datapath.is_sound() {
+            let zero = formats.accumulator.unpack(0);
+            spoil(&mut sum, (formats, &a, &b, zero), datapath);
+        }
+        let target = Target::full(formats.accumulator, Rounding::NearestEven);
+        let sum = sum.round(target, self.invalid.0);
+        datapath.stage("products added", || there().collect());
+        datapath.result(formats.accumulator, sum);
+        sum
+    }
+
+    /// The sum of two chains, or of C and all.
     fn sum(&self, format: Format, x: u64, y: u64, datapath: &mut impl FaultInjector) -> u64 {
         let factors = [(format, format.unpack(x)), (format, Unpacked::one(format))];
         let sum = self.fma(factors, (format, y), &mut Wires::adder(datapath, format));
@@ -156,9 +218,18 @@ impl OrderedFma {
         let [(of_a, a), (of_b, b)] = factors;
         let all = [(of_a, a), (of_b, b), (accumulator, c)];
         if let Some((format, nan)) = all.into_iter().find(|(_, x)| x.is_nan()) {
-            return quiet(format, nan, accumulator);
+            return match self.exact {
+                true => self.invalid.0,
+                false => quiet(format, nan, accumulator),
+            };
         }
-        let [a, b, c] = all.map(|(format, x)| if self.flush { x.flushed(format) } else { x });
+        // FP16's subnormal numbers are normal ones of FP32.
+        let [a, b, c] = all.map(|(format, x)| {
+            match self.flush && format.min_exponent() <= accumulator.min_exponent() {
+                true => x.flushed(format),
+                false => x,
+            }
+        });
         if !self.flush {
             let target = Target::full(accumulator, Rounding::NearestEven);
             return fma_through(

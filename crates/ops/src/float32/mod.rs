@@ -18,7 +18,7 @@ pub use functions::{
     Divide, Exponential, divide, ex2_approx, exp2f, expf, expf_parts, exponential, rcp_approx,
     rsqrt_approx, tanhf,
 };
-pub use mufu::{Function, mufu, tables};
+pub use mufu::{Function, mufu, sine, tables};
 pub use native::{Natively, with_fma};
 pub use perturbation::{Perturbed, UlpPerturbation};
 pub use trace::{Event, Log, Tracing};

@@ -56,6 +56,8 @@ pub struct Tables {
     pub source: String,
     pub licence: String,
     pub tables: Vec<Table>,
+    /// Value, slope and curvature of the sine, by the top six of 23 bits of a quarter turn.
+    pub quarter_turn: Vec<[i64; 3]>,
 }
 
 /// The tables, as `tables.json` has them.
@@ -111,6 +113,30 @@ pub(super) fn with(function: Function, x: u32, value: impl Fn(u32) -> u32) -> u3
 }
 
 const FRACTION: u32 = 0x007f_ffff;
+
+/// `MUFU.SIN` of 0 to 1 turn, and as many quarters of a turn: one makes it `MUFU.COS`. What the unit makes of other turns is
+/// not known. The sum has 37 fraction bits, is normalised and cut to 24.
+pub fn sine(turns: u32, quarters: u32) -> u32 {
+    let turns = f32::from_bits(turns);
+    debug_assert!((0.0..=1.0).contains(&turns));
+    let fixed = (f64::from(turns) * f64::from(1 << 25)) as u32;
+    let quadrant = (fixed >> 23) + quarters;
+    // The one's complement of the fraction, falling.
+    let fraction = FRACTION & if quadrant & 1 == 1 { !fixed } else { fixed };
+    let [a, b, c] = tables().quarter_turn[(fraction >> 17) as usize];
+    let x = i64::from(fraction & 0x1_ffff);
+    let sum = (a << 11) + b * x + c * square(x);
+    let sign = (quadrant & 2) << 30;
+    if sum <= 0 {
+        return sign;
+    }
+    let top = 63 - sum.leading_zeros() as i32;
+    let significand = match top {
+        24.. => sum >> (top - 23),
+        _ => sum << (23 - top),
+    };
+    sign | ((127 + top - 37) as u32) << 23 | significand as u32 & FRACTION
+}
 
 #[inline(always)]
 fn rcp(x: u32, value: impl Fn(u32) -> u32) -> u32 {

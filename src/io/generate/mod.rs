@@ -1,6 +1,8 @@
 //! Operands from a counter: whoever knows seed, class and shape can make them, so that a big product can be verified from
 //! the digest of its D alone. `docs/generator.md` specifies it.
 
+mod torch;
+
 use crate::deadline;
 use crate::memory::{Memory, MemoryError};
 use crate::num::{Class as Number, Format, Kind};
@@ -8,6 +10,7 @@ use crate::random::{GOLDEN, mix};
 use crate::role::Role;
 use crate::tensor::{Tensor, parallel};
 use crate::words::{Word as _, words};
+pub use torch::{Pairs, Torch};
 
 /// What a path begins with that names a generated operand instead of a file.
 pub const PREFIX: &str = "generate:";
@@ -41,9 +44,17 @@ words! {
 /// An operand to generate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    pub seed: u64,
-    pub class: Class,
+    pub numbers: Numbers,
     pub shape: Vec<usize>,
+}
+
+/// Where its numbers come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// A seed's, of a class.
+    Class(u64, Class),
+    /// Those that torch draws on a GPU.
+    Torch(Torch),
 }
 
 /// The most elements: a path must not allocate more than a machine has.
@@ -52,18 +63,47 @@ const MAX_ELEMENTS: usize = 1 << 32;
 impl std::fmt::Display for Spec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shape = crate::tensor::shape_text(&self.shape);
-        write!(f, "{PREFIX}{}:{}:{shape}", self.seed, self.class.word())
+        match &self.numbers {
+            Numbers::Class(seed, class) => write!(f, "{PREFIX}{seed}:{}:{shape}", class.word()),
+            Numbers::Torch(torch) => write!(f, "{PREFIX}{torch}:{shape}{}", torch.steps()),
+        }
     }
 }
 
 impl Spec {
-    /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`. `None` if the text
-    /// does not begin like one.
+    pub fn new(seed: u64, class: Class, shape: Vec<usize>) -> Spec {
+        let numbers = Numbers::Class(seed, class);
+        Spec { numbers, shape }
+    }
+
+    /// Reads `generate:SEED:CLASS:SHAPE`, such as `generate:7:normal:4096x4096`, or
+    /// `generate:torch-cuda-randn:SEED:OFFSET:SMS:SHAPE` with steps behind it. `None` if the text does not begin like one.
     pub fn parse(text: &str) -> Option<Result<Spec, String>> {
         let rest = text.strip_prefix(PREFIX)?;
-        Some(Spec::parse_rest(rest).map_err(|reason| {
-            format!("{text}: {reason}; expected {PREFIX}SEED:CLASS:ROWSxCOLUMNS")
-        }))
+        let (read, form) = match rest.split(':').collect::<Vec<_>>()[..] {
+            [torch::WORD, ref parts @ ..] => (
+                Spec::parse_torch(parts),
+                "torch-cuda-randn:SEED:OFFSET:SMS:ROWSxCOLUMNS",
+            ),
+            _ => (Spec::parse_rest(rest), "SEED:CLASS:ROWSxCOLUMNS"),
+        };
+        Some(read.map_err(|reason| format!("{text}: {reason}; expected {PREFIX}{form}")))
+    }
+
+    fn parse_torch(parts: &[&str]) -> Result<Spec, String> {
+        let [seed, offset, sms, shape, steps @ ..] = parts else {
+            return Err(format!(
+                "it has {} parts after the name, not four",
+                parts.len()
+            ));
+        };
+        let torch = Torch::parse([seed, offset, sms], steps)?;
+        let spec = Spec {
+            shape: shape_of(shape)?,
+            numbers: Numbers::Torch(torch),
+        };
+        Torch::check(spec.elements())?;
+        Ok(spec)
     }
 
     fn parse_rest(text: &str) -> Result<Spec, String> {
@@ -81,18 +121,26 @@ impl Spec {
             let names: Vec<_> = Class::ALL.iter().map(|(_, name, _)| *name).collect();
             format!("{class:?} is not a class ({})", names.join(", "))
         })?;
-        let axes: Result<Vec<usize>, _> = shape.split('x').map(str::parse).collect();
-        let shape = match axes {
-            Ok(axes) if axes.len() >= 2 && !axes.contains(&0) => axes,
-            _ => return Err(format!("{shape:?} is not the shape of a matrix or a batch")),
-        };
-        let elements = shape
-            .iter()
-            .try_fold(1usize, |n, &axis| n.checked_mul(axis));
-        if elements.is_none_or(|n| n > MAX_ELEMENTS) {
-            return Err(format!("it has more than {MAX_ELEMENTS} elements"));
+        Ok(Spec::new(seed, class, shape_of(shape)?))
+    }
+
+    /// Whether it has numbers of a format.
+    ///
+    /// # Errors
+    /// Which formats it has.
+    pub fn takes(&self, format: Format) -> Result<(), String> {
+        match self.numbers {
+            Numbers::Class(..) => Ok(()),
+            Numbers::Torch(_) => Torch::takes(format),
         }
-        Ok(Spec { seed, class, shape })
+    }
+
+    /// The same of another seed.
+    pub fn reseed(&mut self, other: u64) {
+        match &mut self.numbers {
+            Numbers::Class(seed, _) => *seed = other,
+            Numbers::Torch(torch) => torch.seed = other,
+        }
     }
 
     /// How many: at most 2^32.
@@ -120,54 +168,84 @@ impl Spec {
         let width = format.bytes();
         assert_eq!(payload.len(), self.elements() * width);
         let columns = self.shape[self.shape.len() - 1];
+        let (seed, class) = match &self.numbers {
+            Numbers::Class(seed, class) => (*seed, *class),
+            Numbers::Torch(torch) => {
+                let elements = self.elements();
+                return parallel::chunks_mut(payload, columns * width, &|row, bytes| {
+                    deadline::poll();
+                    torch.fill(format, [row, columns], elements, bytes);
+                });
+            }
+        };
         parallel::chunks_mut(payload, columns * width, &|row, bytes| {
             for (column, bytes) in bytes.chunks_exact_mut(width).enumerate() {
                 // Some milliseconds.
                 if column % (1 << 18) == 0 {
                     deadline::poll();
                 }
-                let code = self.code(format, role, [row, column], columns);
+                let code = code((seed, class), format, role, [row, column], columns);
                 bytes.copy_from_slice(&code.to_le_bytes()[..width]);
             }
         });
     }
+}
 
-    fn word(&self, role: Role, index: usize) -> u64 {
-        let stream = mix(self
-            .seed
-            .wrapping_add(GOLDEN.wrapping_mul(role.stream() + 1)));
-        mix(stream.wrapping_add(GOLDEN.wrapping_mul(index as u64 + 1)))
+/// The shape of a matrix or a batch.
+fn shape_of(text: &str) -> Result<Vec<usize>, String> {
+    let axes: Result<Vec<usize>, _> = text.split('x').map(str::parse).collect();
+    let shape = match axes {
+        Ok(axes) if axes.len() >= 2 && !axes.contains(&0) => axes,
+        _ => return Err(format!("{text:?} is not the shape of a matrix or a batch")),
+    };
+    let elements = shape
+        .iter()
+        .try_fold(1usize, |n, &axis| n.checked_mul(axis));
+    if elements.is_none_or(|n| n > MAX_ELEMENTS) {
+        return Err(format!("it has more than {MAX_ELEMENTS} elements"));
     }
+    Ok(shape)
+}
 
-    /// The code of an element; rows count through the batch.
-    fn code(&self, format: Format, role: Role, [row, column]: [usize; 2], columns: usize) -> u64 {
-        let index = row * columns + column;
-        let word = self.word(role, index);
-        match self.class {
-            Class::Cancel | Class::Stagger if matches!(role, Role::A | Role::B) => {
-                // k runs along the rows of A and down the columns of B.
-                let (k, apart) = match role {
-                    Role::A => (column, 1),
-                    _ => (row, columns),
-                };
-                let staggered = usize::from(self.class == Class::Stagger);
-                if role == Role::A && k < staggered {
-                    return 0;
-                }
-                let second = k > staggered && (k - staggered) % 2 == 1;
-                let partner = if second { index - apart } else { index };
-                let code = number(format, Class::Normal, self.word(role, partner));
-                let last = u64::from(second && role == Role::A && word >> 32 & 15 == 0);
-                let negative = if second && role == Role::A {
-                    format.sign_mask()
-                } else {
-                    0
-                };
-                finite(format, code ^ negative ^ last << format.ignored_bits())
+fn word(seed: u64, role: Role, index: usize) -> u64 {
+    let stream = mix(seed.wrapping_add(GOLDEN.wrapping_mul(role.stream() + 1)));
+    mix(stream.wrapping_add(GOLDEN.wrapping_mul(index as u64 + 1)))
+}
+
+/// The code of an element; rows count through the batch.
+fn code(
+    (seed, class): (u64, Class),
+    format: Format,
+    role: Role,
+    [row, column]: [usize; 2],
+    columns: usize,
+) -> u64 {
+    let index = row * columns + column;
+    let own = word(seed, role, index);
+    match class {
+        Class::Cancel | Class::Stagger if matches!(role, Role::A | Role::B) => {
+            // k runs along the rows of A and down the columns of B.
+            let (k, apart) = match role {
+                Role::A => (column, 1),
+                _ => (row, columns),
+            };
+            let staggered = usize::from(class == Class::Stagger);
+            if role == Role::A && k < staggered {
+                return 0;
             }
-            Class::Cancel | Class::Stagger => number(format, Class::Normal, word),
-            class => number(format, class, word),
+            let second = k > staggered && (k - staggered) % 2 == 1;
+            let partner = if second { index - apart } else { index };
+            let code = number(format, Class::Normal, word(seed, role, partner));
+            let last = u64::from(second && role == Role::A && own >> 32 & 15 == 0);
+            let negative = if second && role == Role::A {
+                format.sign_mask()
+            } else {
+                0
+            };
+            finite(format, code ^ negative ^ last << format.ignored_bits())
         }
+        Class::Cancel | Class::Stagger => number(format, Class::Normal, own),
+        class => number(format, class, own),
     }
 }
 
@@ -271,7 +349,7 @@ mod tests {
     #[test]
     fn specs_are_read() {
         let spec = Spec::parse("generate:7:normal:2x3x4").unwrap().unwrap();
-        assert_eq!((spec.seed, spec.class), (7, Class::Normal));
+        assert_eq!(spec.numbers, Numbers::Class(7, Class::Normal));
         assert_eq!(spec.shape, [2, 3, 4]);
         assert_eq!(Spec::parse("a.npy"), None);
         for (text, words) in [
@@ -282,10 +360,88 @@ mod tests {
             ("generate:1:normal:2x0", "shape"),
             ("generate:1:normal:99999999999x99999999999", "elements"),
             ("generate:1:normal:70000x70000", "elements"),
+            ("generate:torch-cuda-randn:1:0:132", "four"),
+            ("generate:torch-cuda-randn:1:2:132:2x2", "offset"),
+            ("generate:torch-cuda-randn:1:0:0:2x2", "SMs"),
+            ("generate:torch-cuda-randn:1:0:132:4", "shape"),
+            ("generate:torch-cuda-randn:1:0:132:32768x16384", "parts"),
+            ("generate:torch-cuda-randn:1:0:132:2x2:times-1", "digits"),
+            (
+                "generate:torch-cuda-randn:1:0:132:2x2:times-7f800000",
+                "finite",
+            ),
+            ("generate:torch-cuda-randn:1:0:132:2x2:halved", "step"),
+            (
+                "generate:torch-cuda-randn:1:0:132:2x2:pairs-negated:times-3f800000",
+                "late",
+            ),
+            (
+                "generate:torch-cuda-randn:1:0:132:2x2:times-3f800000:times-3f800000",
+                "late",
+            ),
         ] {
             let reason = Spec::parse(text).unwrap().unwrap_err();
             assert!(reason.contains(words), "{reason}");
         }
+    }
+
+    /// The numbers that an H100 drew, as programs published the digests of its products.
+    #[test]
+    fn torch_draws_these() {
+        let codes = |text: &str, format| -> Vec<u64> {
+            let spec = Spec::parse(text).unwrap().unwrap();
+            assert_eq!(spec.to_string(), text);
+            assert!(spec.takes(Format::E4m3).is_err());
+            let tensor = spec.tensor(format, Role::B, &Memory::default()).unwrap();
+            let planes = tensor.planes();
+            (0..8)
+                .map(|column| planes.plane(0).code(0, column))
+                .collect()
+        };
+        let whole = "generate:torch-cuda-randn:420:0:132:31x14336";
+        for (text, bf16) in [
+            (
+                whole,
+                [
+                    0x3e8e, 0x3e97, 0x3f7c, 0xbed0, 0x3f9c, 0xbf6f, 0xbea2, 0x3e89,
+                ],
+            ),
+            (
+                "generate:torch-cuda-randn:420:292:132:31x5376:times-3dcccccd",
+                [
+                    0xbc36, 0xbda9, 0x3e70, 0xbdcb, 0xbd1f, 0x3de7, 0x3da6, 0x3d1e,
+                ],
+            ),
+        ] {
+            assert_eq!(codes(text, Format::Bf16), bf16, "{text}");
+        }
+        let negated = format!("{whole}:pairs-negated");
+        let [first, second] = [0x3e8e_303a, 0x3f7c_685b];
+        let expected = [first, first | 1 << 31, second, second | 1 << 31];
+        assert_eq!(codes(&negated, Format::Fp32)[..4], expected);
+        let gated = format!("{whole}:silu-times-292");
+        let expected = [
+            0xbc90_20f2,
+            0xbe0e_3dc2,
+            0x3fd7_da87,
+            0x3e24_854e,
+            0xbeba_d4e2,
+            0xbe97_fffa,
+            0xbdde_4795,
+            0x3d6f_2f38,
+        ];
+        assert_eq!(codes(&gated, Format::Fp32), expected);
+        // The first rows of w; a single one would have fewer threads.
+        let w = "generate:torch-cuda-randn:420:4:132:76x14336:times-3c08d677";
+        let expected = [
+            0xbb92, 0xbc4e, 0x3b93, 0x3b6e, 0xbba2, 0xba9b, 0xbaea, 0x3b7d,
+        ];
+        assert_eq!(codes(w, Format::Bf16), expected);
+        let plus = format!("{w}:pairs-plus-3727c5ac");
+        let expected = [
+            0xbb92, 0xbb92, 0x3b93, 0x3b93, 0xbba2, 0xbba1, 0xbaea, 0xbae9,
+        ];
+        assert_eq!(codes(&plus, Format::Bf16), expected);
     }
 
     /// Every format and class: codes in range, finite except `special`, and both signs.
@@ -294,11 +450,7 @@ mod tests {
         for format in Format::ALL {
             for &(class, ..) in Class::ALL {
                 let shape = vec![40, 50];
-                let spec = Spec {
-                    seed: 3,
-                    class,
-                    shape,
-                };
+                let spec = Spec::new(3, class, shape);
                 let tensor = spec.tensor(format, Role::A, &Memory::default()).unwrap();
                 let plane = tensor.planes();
                 let plane = plane.plane(0);
@@ -324,11 +476,7 @@ mod tests {
     /// Fixed for ever, and computed by scripts/capture/tcgenerate.py: other programs generate the same.
     #[test]
     fn first_codes() {
-        let spec = |class| Spec {
-            seed: 1,
-            class,
-            shape: vec![1, 4],
-        };
+        let spec = |class| Spec::new(1, class, vec![1, 4]);
         let codes = |class, format, role| -> Vec<u64> {
             let tensor = spec(class)
                 .tensor(format, role, &Memory::default())
@@ -371,11 +519,7 @@ mod tests {
     /// The first product of a pair undoes the second, mostly.
     #[test]
     fn products_cancel_in_pairs() {
-        let spec = |shape: [usize; 2]| Spec {
-            seed: 5,
-            class: Class::Cancel,
-            shape: shape.to_vec(),
-        };
+        let spec = |shape: [usize; 2]| Spec::new(5, Class::Cancel, shape.to_vec());
         let tensor = |shape, role| {
             let made = spec(shape).tensor(Format::Fp16, role, &Memory::default());
             made.unwrap()
