@@ -24,8 +24,8 @@ const SEED: u64 = 0x7463_7665_7269_6679;
 const ALWAYS: u64 = 1 << 16;
 const PART: u64 = 32;
 
-/// For the least elements, and for one, this part may be spent: what takes longer is left.
-const PART_FOR_FEW: u64 = 2;
+/// For fewer elements than the least, half of what may always be spent and this part: what takes longer is left.
+const PART_FOR_FEW: u64 = 4;
 
 /// Multiply-adds that vector kernels do in the time of one of the exact engine, about: of all of D, and of elements
 /// alone.
@@ -74,7 +74,7 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let least = if budget / each >= LEAST {
         LEAST
     } else {
-        let few = ALWAYS + spent / PART_FOR_FEW;
+        let few = ALWAYS / 2 + spent / PART_FOR_FEW;
         cheapest(&mut others, few, |other| cost(&other.arithmetic, 1, ALONE));
         (few / each).clamp(1, LEAST)
     };

@@ -201,7 +201,7 @@ pub struct Ambiguity {
     pub shared: Vec<Unit>,
     /// How many other arithmetics were tried, each counted once under all its names.
     pub others: u64,
-    /// How many were not, because they would take longer than half of the replay.
+    /// How many were not, because they take too long beside a replay of this size.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left: u64,
     /// Other arithmetics that give the same bits on these elements, best known first: `architecture`, `instruction`

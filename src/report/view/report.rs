@@ -310,7 +310,7 @@ impl Report {
         };
         if found.left > 0 {
             rest += &format!(
-                "; {} more {} left, because one element takes them longer than half of the replay",
+                "; {} more {} left, because they take too long beside a replay of this size",
                 grouped(found.left),
                 if found.left == 1 { "was" } else { "were" }
             );
