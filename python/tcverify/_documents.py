@@ -133,7 +133,7 @@ class Compared(_Document):
 
     @property
     def relation(self) -> str | None:
-        """What separates the two: ``rounding``, ``order``, ``unit``, ``unit_and_order``; or ``same``."""
+        """What separates the two: ``rounding``, ``order``, ``unit``, ``unit_and_order``, ``operands``; or ``same``."""
         relation = self.document["relation"]
         return None if relation is None else str(relation)
 

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::candidates::{Candidate, Conditions, Name, candidates};
 use crate::check::{Naming, Part, Prepared};
+use crate::deadline;
 use crate::emu::schedule::BoundSchedule;
 use crate::emu::{Arithmetic, Catalogue, Element, Replay};
 use crate::report::{Ambiguity, SameBits, Unit, Verdict};
@@ -84,25 +85,41 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     };
     // The nearer a sum is to where its rounding turns over, the more it tells.
     let narrow = own.format().fraction_bits() < own.arithmetic.accumulator.fraction_bits();
-    let each_of_pool = cost(own.arithmetic, 1, ALONE).max(1);
-    let pool = if narrow && !own.format().is_integer() {
-        (budget / 2 / each_of_pool).clamp(MOST, POOL)
-    } else {
-        MOST
-    };
-    let mut pool = some(pool.min(compared));
-    let rest = pool.split_off(pool.len().min(least as usize));
-    let (first, mut rest) = (pool, rest);
-    if narrow && !rest.is_empty() {
+    let mut pool = some(MOST.min(compared));
+    let mut rest = pool.split_off(pool.len().min(least as usize));
+    let first = pool;
+    if narrow && !own.format().is_integer() {
+        // Whole rows cost a vector kernel least.
+        let each = cost(own.arithmetic, own.problem.n as u64, OF_ALL).max(1);
+        let rows = (budget / 2 / each).min(POOL / (own.problem.n as u64).max(1));
+        let rows = (rows as usize).min(own.problem.m);
         let sums = Replay {
             convert_to: None,
             ..own
         };
+        let codes = if part.is_none() && rows * own.problem.n > rest.len() {
+            let middle = (own.problem.m - rows) / 2;
+            rest = Region {
+                batches: 1,
+                rows: middle..middle + rows,
+                columns: 0..own.problem.n,
+            }
+            .elements()
+            .collect();
+            sums.part(
+                0,
+                middle..middle + rows,
+                0..own.problem.n,
+                &deadline::unheard,
+            )
+        } else {
+            sums.elements(&rest)
+        };
         let formats = [own.arithmetic.accumulator, own.format()];
-        let codes = sums.elements(&rest).into_iter().zip(rest);
-        let mut by_nearness: Vec<(u64, Element)> = codes.collect();
+        let mut by_nearness: Vec<(u64, Element)> = codes.into_iter().zip(rest).collect();
         by_nearness.sort_by_key(|(code, _)| Reverse(nearness(*code, formats)));
         rest = by_nearness.into_iter().map(|(_, at)| at).collect();
+        rest.retain(|at| !first.contains(at));
         rest.truncate((MOST - LEAST) as usize);
     }
     let mut same: Vec<&Candidate> = others.iter().collect();

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::estimate::value;
 use super::super::schedule::{PLAIN, searched};
 use super::super::trial::{Tested, Trial};
 use super::super::{Ask, Case, Hypothesis};
@@ -76,6 +77,11 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
                 _ => continue,
             },
         };
+        // Rounding that changes no operand is no cause.
+        let changes = |side: usize| rounding_changes(case, trial, side, format);
+        if !rounds && !changes(0) && !changes(1) {
+            continue;
+        }
         for candidate in units(case, format) {
             let plain = varied(case, &candidate, way, arrays.as_ref(), None);
             if plain.fits(case, trial) {
@@ -285,5 +291,22 @@ fn rounded<'a>(case: &Case<'a>, side: usize, to: Format) -> Read<'a> {
             _ => problem.b.plane(at.batch).code(k, at.column),
         };
         result_code(from, code, to, Rounding::NearestEven)
+    })
+}
+
+/// Whether rounding changes a number of an operand that a tested element is computed from.
+fn rounding_changes(case: &Case, trial: &Trial, side: usize, to: Format) -> bool {
+    let own = [case.replay.arithmetic.a, case.replay.arithmetic.b][side];
+    let read = rounded(case, side, to);
+    let problem = case.replay.problem;
+    trial.elements().any(|stored| {
+        let Element { batch, row, column } = stored.at;
+        (0..problem.k).any(|k| {
+            let code = match side {
+                0 => problem.a.plane(batch).code(row, k),
+                _ => problem.b.plane(batch).code(k, column),
+            };
+            value(own, code) != value(to, read(&stored.at, k))
+        })
     })
 }

@@ -210,7 +210,7 @@ fn scales_taken_otherwise() {
 #[test]
 fn conversions_that_do_not_saturate() {
     let folder = folder("fp16", [32, 24, 64]);
-    let product = "--arch a100 --dtype fp16 --schedule cutlass-sm80 --alpha 40";
+    let product = "--arch a100 --dtype fp16 --schedule cutlass-sm80 --alpha 4000";
     replay(
         &folder,
         &format!("{product} --d-dtype e4m3 a.npy b.npy"),
