@@ -11,7 +11,7 @@ use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits, signed};
 use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Scale, Target, Unpacked};
+use crate::num::{Formats, Rounding, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
 ///
@@ -44,66 +44,9 @@ pub struct BlockDot {
     pub nan: Code,
 }
 
-impl BlockDot {
-    /// Runs of products that a scale and a group hold a whole number of.
-    pub fn parts(scale: Option<Scale>, group: usize) -> impl Iterator<Item = usize> {
-        let block = scale.map_or(0, |scale| scale.block);
-        let fits = move |part: &usize| group.is_multiple_of(*part) && block.is_multiple_of(*part);
-        [16, 32, 8, 4, 2, 1].into_iter().filter(fits)
-    }
-}
-
 impl StepKind for BlockDot {
     fn span(&self) -> usize {
         self.group
-    }
-
-    /// Products added before they are scaled, as FP4 is.
-    fn hypotheses(clues: &super::Clues) -> Vec<BlockDot> {
-        let mut all = Vec::new();
-        if clues.formats.scale.is_none() {
-            return all;
-        }
-        for group in [64, 32, 128, 16] {
-            for part in BlockDot::parts(clues.formats.scale, group) {
-                for fraction_bits in [35, 25, 24, 34, 36, 37] {
-                    for rounding in [Rounding::TowardZero, Rounding::NearestEven] {
-                        all.push(BlockDot {
-                            group,
-                            part,
-                            fraction_bits,
-                            alignment: Rounding::TowardZero,
-                            zero_exponent: clues.zero_exponent - 31,
-                            precision: clues.formats.accumulator.fraction_bits() + 1,
-                            rounding,
-                            nan: clues.nan,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
-        (constant == "rounding").then(super::clues::roundings)
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        // Bits of a sum of a part's products above the exponent of its scales, by which it is aligned.
-        let fraction = formats
-            .scale
-            .map_or(0, |scale| scale.format.fraction_bits());
-        let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
-        let above = products + self.part.next_power_of_two().ilog2() + 2 * u32::from(fraction > 0);
-        super::Unit {
-            aligners: self.span() / self.part,
-            lowest_result_bit: accumulator.fraction_bits() + 1 - self.precision,
-            ..super::Unit::of(self.span()).aligned(self.fraction_bits + above)
-        }
     }
 
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {

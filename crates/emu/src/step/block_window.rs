@@ -61,54 +61,6 @@ impl StepKind for BlockWindow {
         self.group
     }
 
-    /// The published constants, and their neighbours.
-    fn hypotheses(clues: &super::Clues) -> Vec<BlockWindow> {
-        let Some(scale) = clues.formats.scale else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for group in [64, 32, 128] {
-            for part in super::BlockDot::parts(Some(scale), group).filter(|part| *part >= 4) {
-                for product_part in [4, part] {
-                    for (addend_cuts, least_sum) in [(true, Some(-174)), (false, None)] {
-                        all.push(BlockWindow {
-                            group,
-                            part,
-                            product_part,
-                            product_bits: 39,
-                            scale_bits: 35,
-                            addend_bits: 35,
-                            addend_cuts,
-                            least_sum,
-                            nan: clues.nan,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
-        match constant {
-            "product_part" => Some(super::clues::numbers(1..=32)),
-            "product_bits" | "scale_bits" | "addend_bits" => Some(super::clues::numbers(0..=64)),
-            "addend_cuts" => Some(vec![false.into(), true.into()]),
-            "least_sum" => {
-                let all = (-190..=-140).map(serde_json::Value::from);
-                Some(all.chain([serde_json::Value::Null]).collect())
-            }
-            _ => None,
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligners: self.span() / self.part.min(self.product_part),
-            ..super::Unit::of(self.span()).aligned(self.product_bits.max(self.addend_bits) + 12)
-        }
-    }
-
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products {
             formats,

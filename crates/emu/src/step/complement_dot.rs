@@ -1,12 +1,8 @@
 //! AMD RDNA 3 and 3.5: two products and C cut to one grid, terms of the sign that C does not have as one's complements.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::chained::{
-    Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
-};
-use super::clues::Clues;
+use super::chained::{Group, Groups, NEVER, Nans, check, largest, round};
 use super::kind::{Products, StepKind};
 use super::term::{Term, leading};
 use super::trace::{FaultInjector, Source};
@@ -49,41 +45,6 @@ pub struct ComplementDot {
 impl StepKind for ComplementDot {
     fn span(&self) -> usize {
         self.groups.span()
-    }
-
-    /// The widths that are known, of any groups.
-    fn hypotheses(clues: &Clues) -> Vec<ComplementDot> {
-        let Some(nan) = Nans::shown(clues) else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for groups in Groups::likely() {
-            for [flush_operands, flush_sums] in
-                [[false, true], [true, true], [false, false], [true, false]]
-            {
-                all.push(ComplementDot {
-                    groups: groups.clone(),
-                    product_bits: 24,
-                    leading_bits: 26,
-                    least_leading: least_leading(clues),
-                    flush_operands,
-                    flush_sums,
-                    nan,
-                });
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        match constant {
-            "least_leading" => Some([vec![Value::Null], least_leadings()].concat()),
-            other => self.groups.values(other),
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit::of(self.span()).aligned(self.leading_bits + 4)
     }
 
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {

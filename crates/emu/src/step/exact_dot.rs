@@ -29,20 +29,6 @@ impl StepKind for ExactDot {
         1
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<ExactDot> {
-        let nan = clues.nan;
-        [Rounding::NearestEven, Rounding::TowardZero]
-            .map(|rounding| ExactDot { rounding, nan })
-            .into()
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            tells_products: false,
-            ..super::Unit::of(self.span())
-        }
-    }
-
     fn rounds(&self) -> bool {
         false
     }

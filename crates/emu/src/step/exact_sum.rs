@@ -37,37 +37,6 @@ impl StepKind for ExactSum {
         self.group
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<ExactSum> {
-        let nan = clues.nan;
-        let roundings = [Rounding::NearestEven, Rounding::TowardZero];
-        let zeros = if clues.minus_zero {
-            &[false][..]
-        } else {
-            &[false, true]
-        };
-        let of = |&group: &usize| {
-            roundings.into_iter().flat_map(move |rounding| {
-                zeros.iter().map(move |&plus_zero| ExactSum {
-                    group,
-                    rounding,
-                    nan,
-                    plus_zero,
-                })
-            })
-        };
-        clues.groups.iter().flat_map(of).collect()
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        let bits = super::fma_bits(formats.accumulator);
-        super::Unit {
-            aligned_bits: bits + 1,
-            // A sum of so many terms is that much larger.
-            sum_bits: bits + self.group.ilog2() + 2,
-            ..super::Unit::of(self.group)
-        }
-    }
-
     fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);

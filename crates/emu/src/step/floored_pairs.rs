@@ -1,12 +1,8 @@
 //! AMD RDNA 4: pairs of products floored to a grid of their own, then added to C on a common one.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::chained::{
-    Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
-};
-use super::clues::Clues;
+use super::chained::{Group, Groups, NEVER, Nans, check, largest, round};
 use super::kind::{Products, StepKind};
 use super::term::{Term, floor_to, leading, signed};
 use super::trace::{FaultInjector, Source};
@@ -43,37 +39,6 @@ pub struct FlooredPairs {
 impl StepKind for FlooredPairs {
     fn span(&self) -> usize {
         self.groups.span()
-    }
-
-    /// The widths that are known, of any groups.
-    fn hypotheses(clues: &Clues) -> Vec<FlooredPairs> {
-        let Some(nan) = Nans::shown(clues) else {
-            return Vec::new();
-        };
-        let least = clues.formats.accumulator.min_exponent();
-        let all = Groups::likely().map(|groups| FlooredPairs {
-            groups,
-            product_bits: 24,
-            leading_bits: 26,
-            least_leading: least_leading(clues).unwrap_or(least),
-            nan,
-        });
-        all.collect()
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        match constant {
-            "least_leading" => Some(least_leadings()),
-            other => self.groups.values(other),
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligned_bits: self.product_bits + 3,
-            sum_bits: self.leading_bits + 4,
-            ..super::Unit::of(self.span())
-        }
     }
 
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {

@@ -24,17 +24,6 @@ impl StepKind for FmaChain {
         1
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<FmaChain> {
-        let nan = clues.nan;
-        [Rounding::NearestEven, Rounding::TowardZero]
-            .map(|rounding| FmaChain { rounding, nan })
-            .into()
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit::of(1).fma(formats.accumulator)
-    }
-
     fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);

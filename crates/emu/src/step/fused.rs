@@ -54,44 +54,6 @@ impl StepKind for Fused {
         self.group
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<Fused> {
-        let mut all = Vec::new();
-        for &group in clues.groups {
-            for &fraction_bits in clues.depths {
-                for &precision in clues.precisions {
-                    for depth in [fraction_bits as i32, 25] {
-                        for rounding in [Rounding::TowardZero, Rounding::NearestEven] {
-                            all.push(Fused {
-                                group,
-                                fraction_bits,
-                                alignment: Rounding::TowardZero,
-                                zero_exponent: clues.zero_exponent - depth,
-                                precision,
-                                rounding,
-                                sum_bits: None,
-                                nan: clues.nan,
-                                minus_zero: clues.minus_zero,
-                            });
-                        }
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
-        (constant == "rounding").then(super::clues::roundings)
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit {
-            lowest_result_bit: formats.accumulator.fraction_bits() + 1 - self.precision,
-            // Products reach twice the grid's largest number.
-            ..super::Unit::of(self.group).aligned(self.fraction_bits + 2)
-        }
-    }
-
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);

@@ -66,39 +66,6 @@ impl StepKind for FusedFloor {
         self.group
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<FusedFloor> {
-        let acc = clues.formats.accumulator;
-        let mut all = Vec::new();
-        for &group in clues.groups {
-            for sums in [1, 2, 4] {
-                for &fraction_bits in clues.depths {
-                    for addend_window in [None, Some(fraction_bits + 1), Some(fraction_bits + 2)] {
-                        all.push(FusedFloor {
-                            group,
-                            sums,
-                            fraction_bits,
-                            sum_fraction_bits: fraction_bits + 8,
-                            addend_window,
-                            zero_exponent: acc.min_exponent(),
-                            result_fraction_bits: acc.fraction_bits() + 8,
-                            rounding: Rounding::NearestEven,
-                            nan: clues.nan,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligned_bits: self.fraction_bits + 2,
-            sum_bits: self.sum_fraction_bits + 2,
-            ..super::Unit::of(self.span())
-        }
-    }
-
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);

@@ -37,13 +37,6 @@ impl StepKind for HalfChain {
         self.span
     }
 
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            tells_products: false,
-            ..super::Unit::of(self.span())
-        }
-    }
-
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);

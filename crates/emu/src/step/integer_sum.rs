@@ -36,30 +36,6 @@ impl StepKind for IntegerSum {
         self.group
     }
 
-    /// Every group that ends within K, the usual one first, and the one that wraps around.
-    fn hypotheses(clues: &super::Clues) -> Vec<IntegerSum> {
-        // As many as 256 bits hold. Where it decides nothing, it is as good as any.
-        let widest = clues.formats.a.width().max(clues.formats.b.width());
-        let usual = 256 / widest as usize;
-        let others = (1..=clues.k / 2).filter(|group| *group != usual);
-        let clamped = [usual].into_iter().chain(others);
-        let clamped = clamped.map(|group| (group, IntegerOverflow::Saturate));
-        let all = [(usual, IntegerOverflow::Wrap)].into_iter().chain(clamped);
-        all.map(|(group, overflow)| IntegerSum { group, overflow })
-            .collect()
-    }
-
-    fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
-        (constant == "group").then(|| super::clues::numbers(1..=k / 2))
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            sum_bits: 32,
-            ..super::Unit::of(self.span())
-        }
-    }
-
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);

@@ -1,9 +1,6 @@
 //! The trait of a kind of step.
 
-use serde_json::Value;
-
 use super::blocks::Blocked;
-use super::clues::{Clues, Unit};
 use super::trace::FaultInjector;
 use crate::num::{ExactSum, Format, Formats, Rounding, Unpacked, result_code};
 
@@ -26,27 +23,6 @@ pub trait StepKind {
     /// # Errors
     /// A sentence naming the constant.
     fn check(&self, formats: Formats) -> Result<(), String>;
-
-    /// The parts of a unit of this kind that a fault can break.
-    fn unit(&self, _formats: Formats) -> Unit {
-        Unit::of(self.span())
-    }
-
-    /// Steps that may explain a machine's answers, likely ones first; none of a kind that `infer` does not try.
-    fn hypotheses(_clues: &Clues) -> Vec<Self>
-    where
-        Self: Sized,
-    {
-        Vec::new()
-    }
-
-    /// The plausible values of a constant, where they do not follow from its name; the longest case has `k` products.
-    fn values(&self, _constant: &str, _k: usize) -> Option<Vec<Value>> {
-        None
-    }
-
-    /// Adapts the constants that depend on one that was changed.
-    fn follow(&mut self, _changed: &str) {}
 
     /// Whether operands and accumulator are integers; otherwise they are floats.
     fn takes_integers(&self) -> bool {

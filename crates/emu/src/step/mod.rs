@@ -9,7 +9,6 @@ mod block_window;
 mod blocks;
 mod chained;
 mod checks;
-mod clues;
 mod complement_dot;
 mod exact_dot;
 mod exact_sum;
@@ -46,7 +45,6 @@ pub use block_window::BlockWindow;
 pub use blocks::{Blocks, Reload, added_in_memory, packed};
 pub use chained::{Groups, Nans};
 pub use checks::Code;
-pub use clues::{Clues, Unit};
 pub use complement_dot::ComplementDot;
 pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
@@ -68,7 +66,7 @@ pub use sticky_rne::{Addend, StickyRne};
 pub use trace::FaultInjector;
 use trace::NoFault;
 pub use trace::{Source, TermTrace, TraceObserver};
-pub(crate) use wires::fma_bits;
+pub use wires::fma_bits;
 
 pub use crate::num::Formats;
 use crate::num::{Class, Format, Kind, Unpacked};
@@ -92,13 +90,6 @@ macro_rules! kinds {
         })*
 
         impl Step {
-            /// Steps of every kind that may explain a machine's answers, in the order of the kinds.
-            pub fn hypotheses(clues: &Clues) -> Vec<Vec<Step>> {
-                vec![$(
-                    <$kind as StepKind>::hypotheses(clues).into_iter().map(Step::$kind).collect()
-                ),*]
-            }
-
             /// [`StepKind::add`] of its kind.
             pub fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
@@ -127,7 +118,6 @@ macro_rules! kinds {
     };
 }
 
-// In the order in which `infer` tries them: simpler kinds first.
 kinds! {
     FmaChain,
     ExactDot,

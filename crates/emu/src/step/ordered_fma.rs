@@ -35,10 +35,6 @@ impl StepKind for OrderedFma {
         self.chains.iter().map(Vec::len).sum()
     }
 
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit::of(self.span()).fma(formats.accumulator)
-    }
-
     fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
         let format = products.formats.accumulator;
         match self.chains.as_slice() {

@@ -36,30 +36,6 @@ impl StepKind for PairwiseFlush {
         self.span
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<PairwiseFlush> {
-        let mut all = Vec::new();
-        for group in [2, 4, 8, 16] {
-            for span in [1, 2, 4, 8].map(|n| n * group) {
-                for rounding in [Rounding::NearestEven, Rounding::TowardZero] {
-                    all.push(PairwiseFlush {
-                        span,
-                        group,
-                        rounding,
-                        nan: clues.nan,
-                    });
-                }
-            }
-        }
-        all
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit {
-            sum_bits: super::fma_bits(formats.accumulator) + 2,
-            ..super::Unit::of(self.span)
-        }
-    }
-
     fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);

@@ -1,13 +1,11 @@
 //! Tenstorrent's matrix unit on integers: phases multiply some bits of the magnitudes, and sums saturate.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::checks::{check_group, check_integers};
-use super::clues::{Clues, numbers};
 use super::integer_sum::multiplied;
 use super::kind::{Products, StepKind};
-use super::sliced::{check_phases, likely_loops, listed, loop_values};
+use super::sliced::{check_phases, listed};
 use super::trace::FaultInjector;
 use crate::num::{Format, Formats, Unpacked};
 
@@ -34,31 +32,6 @@ pub struct SlicedIntegers {
 impl StepKind for SlicedIntegers {
     fn span(&self) -> usize {
         self.tile
-    }
-
-    fn hypotheses(_: &Clues) -> Vec<SlicedIntegers> {
-        let all = likely_loops().map(|(tile, phases)| SlicedIntegers {
-            group: 16,
-            tile,
-            phases,
-            a_split: 4,
-            b_split: 5,
-        });
-        all.collect()
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        match constant {
-            "a_split" | "b_split" => Some(numbers(0..=8)),
-            other => loop_values(other),
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            sum_bits: 32,
-            ..super::Unit::of(self.span())
-        }
     }
 
     fn add(

@@ -5,7 +5,7 @@ use crate::emu::Scale;
 use crate::emu::step::Code;
 use crate::probe::Suite;
 use crate::probe::infer::evidence::prepare;
-use crate::probe::infer::grid::MODES;
+use crate::probe::infer::kinds::MODES;
 use crate::random::SplitMix64;
 
 fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
