@@ -10,8 +10,8 @@ use super::checks::{
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits, signed};
-use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Target, Unpacked};
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
 ///
@@ -49,7 +49,7 @@ impl StepKind for BlockDot {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products {
             formats,
             a,
@@ -77,11 +77,8 @@ impl StepKind for BlockDot {
         let scale_fraction = 2 * format.fraction_bits() as i32;
         let parts = a.chunks(self.part).zip(b.chunks(self.part));
         let scales = scales[0].iter().zip(&scales[1]);
-        let terms = parts.zip(scales).enumerate().map(|(i, ((a, b), (x, y)))| {
-            let first = i * self.part;
-            let (sum, lsb, all_zero) = dot(formats, a, b, |k, magnitude| {
-                observer.multiplied(first + k, magnitude)
-            });
+        let terms = parts.zip(scales).map(|((a, b), (x, y))| {
+            let (sum, lsb, all_zero) = dot(formats, a, b);
             let scale = x.significand * y.significand;
             let exponent = x.exponent + y.exponent;
             Term {
@@ -104,13 +101,8 @@ impl StepKind for BlockDot {
             largest = largest.max(self.zero_exponent);
         }
         let grid = largest - self.fraction_bits as i32;
-        let products = terms.len() - 1;
-        let aligned = terms.iter().enumerate().map(|(i, &term)| {
-            let aligner = (i < products).then_some(i);
-            observer.shifted(aligner, term.align(grid, self.alignment))
-        });
+        let aligned = terms.iter().map(|term| term.align(grid, self.alignment));
         let sum = aligned.sum();
-        let sum = observer.added(sum);
         observer.aligned(largest, grid);
         for (i, term) in terms.iter().enumerate() {
             let first = i * self.part;
@@ -128,12 +120,7 @@ impl StepKind for BlockDot {
             observer.term(|| Term::missing(self.zero_exponent, grid));
         }
         observer.sum(sum, grid, false);
-        let target = Target {
-            precision: self.precision,
-            ..Target::full(accumulator, self.rounding)
-        };
-        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        without_minus_zero(accumulator, result)
+        self.close(accumulator, sum, grid)
     }
 
     fn summary(&self) -> String {
@@ -175,21 +162,26 @@ impl StepKind for BlockDot {
     }
 }
 
-/// The exact sum of some products, as they come from their multipliers, in units of `2^lsb`, and whether every one of
-/// them is zero.
-fn dot(
-    formats: Formats,
-    a: &[Unpacked],
-    b: &[Unpacked],
-    mut multiplied: impl FnMut(usize, u128) -> u128,
-) -> (i128, i32, bool) {
+impl BlockDot {
+    /// Rounds the sum `sum * 2^grid`.
+    pub fn close(&self, accumulator: Format, sum: i128, grid: i32) -> u64 {
+        let target = Target {
+            precision: self.precision,
+            ..Target::full(accumulator, self.rounding)
+        };
+        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
+        without_minus_zero(accumulator, result)
+    }
+}
+
+/// The exact sum of some products in units of `2^lsb`, and whether every one of them is zero.
+fn dot(formats: Formats, a: &[Unpacked], b: &[Unpacked]) -> (i128, i32, bool) {
     let lowest = formats.a.min_exponent() + formats.b.min_exponent();
     let lsb = lowest - fraction_bits(formats);
     let mut sum = 0;
     let mut all_zero = true;
-    for (k, (a, b)) in a.iter().zip(b).enumerate() {
+    for (a, b) in a.iter().zip(b) {
         let magnitude = u128::from(a.significand) * u128::from(b.significand);
-        let magnitude = multiplied(k, magnitude);
         all_zero &= magnitude == 0;
         let product = magnitude << (a.exponent + b.exponent - lowest);
         sum += signed(a.negative != b.negative, product);

@@ -7,7 +7,7 @@ use super::checks::{Code, check_nan};
 use super::kind::Products;
 use super::special::without_minus_zero;
 use super::term::{Term, fraction_bits, leading};
-use super::trace::{FaultInjector, Source};
+use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, shift_right};
 
 /// How the products of an instruction are taken.
@@ -50,21 +50,10 @@ impl Group {
         self.first..self.first + self.there
     }
 
-    /// The products, which pass their multipliers.
-    pub(super) fn multiplied(
-        &self,
-        formats: Formats,
-        observer: &mut impl FaultInjector,
-    ) -> Vec<Term> {
-        let products = self.pairs.iter().enumerate().map(|(i, (a, b))| {
-            let product = Term::product(a, b, fraction_bits(formats));
-            let magnitude = observer.multiplied(self.first + i, product.magnitude);
-            Term {
-                magnitude,
-                ..product
-            }
-        });
-        products.collect()
+    pub(super) fn products(&self, formats: Formats) -> Vec<Term> {
+        let bits = fraction_bits(formats);
+        let pairs = self.pairs.iter();
+        pairs.map(|(a, b)| Term::product(a, b, bits)).collect()
     }
 
     /// What a trace calls the product of a pair.
@@ -160,7 +149,7 @@ impl Groups {
     }
 
     /// Adds the products group by group. `add` takes a group and C's code.
-    pub(super) fn chain<O: FaultInjector>(
+    pub(super) fn chain<O: TraceObserver>(
         &self,
         products: Products,
         c: u64,
@@ -171,10 +160,7 @@ impl Groups {
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
         let zeros = (formats.a.unpack(0), formats.b.unpack(0));
         let mut code = c;
-        for (turn, group) in self.order.iter().enumerate() {
-            if turn > 0 {
-                code = observer.rounded(formats.accumulator, code);
-            }
+        for group in &self.order {
             let first = group * self.size;
             let all = first..first + self.size;
             let pairs = all.map(|k| match (a.get(k), b.get(k)) {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::chained::{Group, Groups, NEVER, Nans, check, largest, round};
 use super::kind::{Products, StepKind};
 use super::term::{Term, leading};
-use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Unpacked};
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats, Rounding, Unpacked};
 
 /// Constants of a dot-add in one's complement. An instruction takes its products in groups; a group's result is the next
 /// one's C. One group, with integer significands throughout:
@@ -47,7 +47,7 @@ impl StepKind for ComplementDot {
         self.groups.span()
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let formats = products.formats;
         let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
         self.groups.chain(products, c, observer, add)
@@ -80,7 +80,12 @@ impl StepKind for ComplementDot {
 }
 
 impl ComplementDot {
-    fn group<O: FaultInjector>(
+    /// Rounds the sum `total * 2^grid` of a group.
+    pub fn close(&self, format: Format, total: i128, grid: i32) -> u64 {
+        round(format, total, grid, self.flush_sums)
+    }
+
+    fn group<O: TraceObserver>(
         &self,
         formats: Formats,
         group: &Group,
@@ -103,7 +108,7 @@ impl ComplementDot {
         }
         let c = flushed(format.unpack(code), format, self.flush_sums);
         let of_c = Term::addend(format, c);
-        let products = group.multiplied(formats, observer);
+        let products = group.products(formats);
 
         let c_leading = leading(of_c.magnitude, of_c.lsb);
         let exponent = largest(&products);
@@ -134,8 +139,7 @@ impl ComplementDot {
         let in_place = |units: i128| if c.negative { -units } else { units };
         let mut total = 0;
         for (i, product) in products.iter().enumerate() {
-            let units = cut(product, grid);
-            let units = observer.shifted(Some(group.first + i), term(product.negative, units));
+            let units = term(product.negative, cut(product, grid));
             let competing = Term {
                 exponent: of(product),
                 ..*product
@@ -144,13 +148,13 @@ impl ComplementDot {
             observer.term(|| competing.kept(group.source(i), in_place(units), grid));
             total += units;
         }
-        let units = observer.shifted(None, cut(&of_c, grid));
+        let units = cut(&of_c, grid);
         let exponent = competes(c_leading);
         let of_c = Term { exponent, ..of_c };
         observer.term(|| of_c.kept(Source::Addend, in_place(units), grid));
-        let total = in_place(observer.added(total + units));
+        let total = in_place(total + units);
         observer.sum(total, grid, false);
-        round(format, total, grid, self.flush_sums)
+        self.close(format, total, grid)
     }
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::chained::{Group, Groups, NEVER, Nans, check, largest, round};
 use super::kind::{Products, StepKind};
 use super::term::{Term, floor_to, leading, signed};
-use super::trace::{FaultInjector, Source};
-use crate::num::Formats;
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats};
 
 /// Constants of a dot-add of floored pairs. An instruction takes its products in groups; a group's result is the next one's
 /// C. One group, with integer significands throughout; *floored* means rounded toward minus infinity:
@@ -41,7 +41,7 @@ impl StepKind for FlooredPairs {
         self.groups.span()
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let formats = products.formats;
         let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
         self.groups.chain(products, c, observer, add)
@@ -70,7 +70,12 @@ impl StepKind for FlooredPairs {
 }
 
 impl FlooredPairs {
-    fn group<O: FaultInjector>(
+    /// Rounds the sum `total * 2^grid` of a group.
+    pub fn close(&self, format: Format, total: i128, grid: i32) -> u64 {
+        round(format, total, grid, false)
+    }
+
+    fn group<O: TraceObserver>(
         &self,
         formats: Formats,
         group: &Group,
@@ -82,7 +87,7 @@ impl FlooredPairs {
             observer.stage("group", || group.k().collect());
             return code;
         }
-        let products = group.multiplied(formats, observer);
+        let products = group.products(formats);
         let c = Term::addend(format, format.unpack(code));
 
         let exponent = largest(&products);
@@ -107,7 +112,6 @@ impl FlooredPairs {
             for (i, product) in (first..).zip(pair) {
                 let value = signed(product.negative, product.magnitude);
                 let kept = floor_to(value, product.lsb, own);
-                let kept = observer.shifted(Some(group.first + i), kept);
                 let source = match group.source(i) {
                     Source::Product(i) => Source::Product(i - first),
                     missing => missing,
@@ -139,14 +143,13 @@ impl FlooredPairs {
         } else {
             floor_to(value, c.lsb, grid)
         };
-        let kept = observer.shifted(None, kept);
         let c = Term {
             exponent: competes,
             ..c
         };
         observer.term(|| c.kept(Source::Addend, kept, grid));
-        let total = observer.added(total + kept);
+        let total = total + kept;
         observer.sum(total, grid, false);
-        round(format, total, grid, false)
+        self.close(format, total, grid)
     }
 }

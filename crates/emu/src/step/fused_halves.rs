@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_rounding;
 use super::fused::Fused;
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
@@ -38,7 +38,7 @@ impl StepKind for FusedHalves {
         self.span
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
         let positions = |first: bool| -> Vec<usize> {

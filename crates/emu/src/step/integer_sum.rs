@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{check_group, check_integers};
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
@@ -36,20 +36,15 @@ impl StepKind for IntegerSum {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
         let Products { a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         // At most 1024 products of 2^16, far inside 64 bits.
         let mut sum = Format::Int32.integer(c);
-        for (k, (a, b)) in a.iter().zip(b).enumerate() {
-            sum += multiplied(k, value(a) * value(b), observer);
+        for (a, b) in a.iter().zip(b) {
+            sum += value(a) * value(b);
         }
-        let sum = observer.added(sum.into()) as i64;
-        let kept = match self.overflow {
-            IntegerOverflow::Wrap => sum as i32,
-            IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
-        };
-        u64::from(kept as u32)
+        self.close(sum)
     }
 
     fn summary(&self) -> String {
@@ -76,10 +71,15 @@ impl StepKind for IntegerSum {
     }
 }
 
-/// A product, whose magnitude passes its multiplier.
-pub(super) fn multiplied(k: usize, product: i64, observer: &mut impl FaultInjector) -> i64 {
-    let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
-    if product < 0 { -magnitude } else { magnitude }
+impl IntegerSum {
+    /// Brings a sum into the accumulator's range.
+    pub fn close(&self, sum: i64) -> u64 {
+        let kept = match self.overflow {
+            IntegerOverflow::Wrap => sum as i32,
+            IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+        };
+        u64::from(kept as u32)
+    }
 }
 
 fn value(x: &Unpacked) -> i64 {

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_nan};
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
-use super::wires::Wires;
-use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma_through};
+use super::trace::TraceObserver;
+use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chains. One step is one instruction; every operation is an IEEE 754 fused multiply-add, rounded once to
 /// the accumulator's format, to nearest even:
@@ -35,20 +34,20 @@ impl StepKind for OrderedFma {
         self.chains.iter().map(Vec::len).sum()
     }
 
-    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let format = products.formats.accumulator;
         match self.chains.as_slice() {
-            [only] => self.chain(only, products, c, datapath),
+            [only] => self.chain(only, products, c, observer),
             chains => {
                 let mut total: Option<u64> = None;
                 for chain in chains {
-                    let sum = self.chain(chain, products, format.zero(false), datapath);
+                    let sum = self.chain(chain, products, format.zero(false), observer);
                     total = Some(match total {
                         None => sum,
-                        Some(total) => self.sum(format, total, sum, datapath),
+                        Some(total) => self.sum(format, total, sum, observer),
                     });
                 }
-                total.map_or(c, |total| self.sum(format, total, c, datapath))
+                total.map_or(c, |total| self.sum(format, total, c, observer))
             }
         }
     }
@@ -114,7 +113,7 @@ impl OrderedFma {
         chain: &[usize],
         products: Products,
         c: u64,
-        datapath: &mut impl FaultInjector,
+        observer: &mut impl TraceObserver,
     ) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
@@ -125,28 +124,28 @@ impl OrderedFma {
                 (Some(&a), Some(&b)) => (a, b),
                 _ => zeros,
             };
-            let mut wires = Wires::whole(datapath, format, k);
-            let sum = self.fma([(formats.a, a), (formats.b, b)], (format, c), &mut wires);
-            datapath.stage("product added", || vec![k]);
-            datapath.result(format, sum);
+            let sum = self.operation([(formats.a, a), (formats.b, b)], (format, c), fma);
+            observer.stage("product added", || vec![k]);
+            observer.result(format, sum);
             sum
         })
     }
 
     /// The sum of two chains, or of all and C.
-    fn sum(&self, format: Format, x: u64, y: u64, datapath: &mut impl FaultInjector) -> u64 {
+    fn sum(&self, format: Format, x: u64, y: u64, observer: &mut impl TraceObserver) -> u64 {
         let factors = [(format, format.unpack(x)), (format, Unpacked::one(format))];
-        let sum = self.fma(factors, (format, y), &mut Wires::adder(datapath, format));
-        datapath.stage("sums added", Vec::new);
-        datapath.result(format, sum);
+        let sum = self.operation(factors, (format, y), fma);
+        observer.stage("sums added", Vec::new);
+        observer.result(format, sum);
         sum
     }
 
-    fn fma(
+    /// One operation: `fma`, with this unit's NaNs and subnormal numbers.
+    pub fn operation(
         &self,
         factors: [(Format, Unpacked); 2],
         (accumulator, code): (Format, u64),
-        wires: &mut Wires<'_, impl FaultInjector>,
+        fma: impl Fn(([Format; 2], Unpacked, Unpacked), (Format, Unpacked), Target, u64) -> u64,
     ) -> u64 {
         let c = accumulator.unpack(code);
         let [(of_a, a), (of_b, b)] = factors;
@@ -157,12 +156,11 @@ impl OrderedFma {
         let [a, b, c] = all.map(|(format, x)| if self.flush { x.flushed(format) } else { x });
         if !self.flush {
             let target = Target::full(accumulator, Rounding::NearestEven);
-            return fma_through(
+            return fma(
                 ([of_a, of_b], a, b),
                 (accumulator, c),
                 target,
                 self.invalid.0,
-                wires,
             );
         }
         // FP64 with the accumulator's precision is that format as if exponents had no end.
@@ -171,7 +169,7 @@ impl OrderedFma {
             ..Target::full(Format::Fp64, Rounding::NearestEven)
         };
         let invalid = u64::MAX >> 1;
-        let sum = fma_through(([of_a, of_b], a, b), (accumulator, c), wide, invalid, wires);
+        let sum = fma(([of_a, of_b], a, b), (accumulator, c), wide, invalid);
         let sum = Format::Fp64.unpack(sum);
         match sum.class {
             Class::Nan => self.invalid.0,

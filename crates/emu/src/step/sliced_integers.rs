@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{check_group, check_integers};
-use super::integer_sum::multiplied;
-use super::kind::{Products, StepKind};
+use super::kind::{Products, StepKind, ThroughMemory};
 use super::sliced::{check_phases, listed};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of a sum of products of slices. One step takes `tile` products; over them it goes once a phase, `group` at a
@@ -34,22 +33,14 @@ impl StepKind for SlicedIntegers {
         self.tile
     }
 
-    fn add(
-        &self,
-        Products { a, b, .. }: Products,
-        c: u64,
-        observer: &mut impl FaultInjector,
-    ) -> u64 {
-        let most = i64::from(i32::MAX);
+    fn add(&self, Products { a, b, .. }: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
         let mut sum = Format::Int32.integer(c);
         for &phase in &self.phases {
             for first in (0..self.tile).step_by(self.group) {
                 for k in first..a.len().min(first + self.group) {
-                    let product = slice(a[k], self.a_split, phase >= 2)
-                        * slice(b[k], self.b_split, phase % 2 == 1);
-                    sum += multiplied(k, product, observer);
+                    sum += self.product(a[k], b[k], phase);
                 }
-                sum = (observer.added(sum.into()) as i64).clamp(-most, most);
+                sum = self.close(sum);
             }
         }
         u64::from(sum as i32 as u32)
@@ -84,8 +75,25 @@ impl StepKind for SlicedIntegers {
         false
     }
 
+    fn through_memory(&self) -> ThroughMemory {
+        ThroughMemory::Unknown
+    }
+
     fn has_schedules(&self) -> bool {
         false
+    }
+}
+
+impl SlicedIntegers {
+    /// What a phase multiplies of two operands.
+    pub fn product(&self, a: Unpacked, b: Unpacked, phase: u32) -> i64 {
+        slice(a, self.a_split, phase >= 2) * slice(b, self.b_split, phase % 2 == 1)
+    }
+
+    /// Clamps a sum.
+    pub fn close(&self, sum: i64) -> i64 {
+        let most = i64::from(i32::MAX);
+        sum.clamp(-most, most)
     }
 }
 

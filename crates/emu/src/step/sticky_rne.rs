@@ -9,7 +9,7 @@ use super::pair::{self, Lane, PairRule};
 use super::quad::{self, LaneScaling};
 use super::special::special;
 use super::term::{Term, signed};
-use super::trace::{FaultInjector, Source};
+use super::trace::{Source, TraceObserver};
 use crate::num::{Class, Format, Formats, Rounding, Specials, Unpacked, shift_right};
 
 /// Constants of the step. What the unit does, stage by stage, with integers throughout:
@@ -75,7 +75,7 @@ impl StepKind for StickyRne {
         self.group
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products {
             formats,
             a,
@@ -194,7 +194,7 @@ impl StickyRne {
         terms: &[i128; LANES + 1],
         exponent: i32,
         count: usize,
-        observer: &mut impl FaultInjector,
+        observer: &mut impl TraceObserver,
     ) {
         let below = |exponent: i32| exponent - self.fraction_bits as i32;
         observer.aligned(exponent, below(exponent));
