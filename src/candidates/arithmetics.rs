@@ -2,7 +2,7 @@
 
 use super::Guess;
 use crate::emu::schedule::{BoundSchedule, Values};
-use crate::emu::step::{Blocks, Reload, Step};
+use crate::emu::step::{Blocks, Reload, ThroughMemory};
 use crate::emu::{Arithmetic, Catalogue, Engine, Evidence, Problem, Replay, Scale};
 use crate::num::Format;
 
@@ -83,10 +83,11 @@ fn add(found: &mut Vec<Candidate>, arithmetic: &Arithmetic, to: Option<Format>, 
 /// The arithmetic, and the same in every number of blocks that kernels may take K in and that can change a bit.
 fn in_blocks(arithmetic: Arithmetic, conditions: &Conditions) -> Vec<Arithmetic> {
     let mut all = vec![arithmetic];
-    let Step::Sliced(step) = &all[0].step else {
+    let step = &all[0].step;
+    if !matches!(step.through_memory(), ThroughMemory::Blocks(_)) {
         return all;
-    };
-    let tiles = conditions.k.div_ceil(step.tile);
+    }
+    let tiles = conditions.k.div_ceil(step.span());
     let widths = (1..=tiles / 2).filter(|width| conditions.blocks && tiles.is_multiple_of(*width));
     let mut more = Vec::new();
     for width in widths {
@@ -97,20 +98,16 @@ fn in_blocks(arithmetic: Arithmetic, conditions: &Conditions) -> Vec<Arithmetic>
             (false, Reload::Tf32),
             (false, Reload::Bf16),
         ] {
-            let mut step = step.clone();
             // Two blocks are never added in memory.
             if l1_acc && tiles / width == 2 {
                 continue;
             }
-            step.blocks = Some(Blocks {
-                k: step.tile * width,
+            let mut other = all[0].clone();
+            other.step.set_blocks(Blocks {
+                k: step.span() * width,
                 l1_acc,
                 reload,
             });
-            let other = Arithmetic {
-                step: step.into(),
-                ..all[0].clone()
-            };
             more.extend(Some(other).filter(|other| other.check().is_ok()));
         }
     }
@@ -123,15 +120,10 @@ fn fits(arithmetic: &Arithmetic, conditions: &Conditions) -> bool {
         && (conditions.b)(arithmetic.b)
         && (conditions.c)(arithmetic.addend())
         && (conditions.scale)(arithmetic.scale)
-        && !is_part(&arithmetic.step, conditions.k)
+        && !arithmetic.step.is_part_of(conditions.k)
         && arithmetic
             .longest_k()
             .is_none_or(|most| conditions.k <= most)
-}
-
-/// Whether it is only one of several instructions that a product of this K takes.
-fn is_part(step: &Step, k: usize) -> bool {
-    matches!(step, Step::Sliced(step) if step.tile == step.group * step.groups && step.tile < k)
 }
 
 /// The accumulator's own format, or one that FP32 is rounded to.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::CheckError;
 use crate::emu::Arithmetic;
-use crate::emu::step::{Blocks, Reload, Sliced, Step};
+use crate::emu::step::{Blocks, Reload, ThroughMemory};
 use crate::io::printable;
 use crate::num::Format;
 
@@ -74,11 +74,7 @@ const SILENT: [&str; 24] = [
 impl TtnnRequest {
     /// The request for an arithmetic's blocks.
     pub fn of(arithmetic: &Arithmetic) -> TtnnRequest {
-        let Step::Sliced(Sliced {
-            blocks: Some(blocks),
-            ..
-        }) = &arithmetic.step
-        else {
+        let ThroughMemory::Blocks(Some(blocks)) = arithmetic.step.through_memory() else {
             return TtnnRequest::default();
         };
         TtnnRequest {
@@ -128,24 +124,26 @@ impl TtnnRequest {
         if *self == TtnnRequest::default() {
             return Ok(arithmetic);
         }
-        let Step::Sliced(step) = &arithmetic.step else {
-            let only_text = self.in0_block_w.is_none() && self.reload.is_none();
-            if matches!(arithmetic.step, Step::SlicedIntegers(_)) && only_text {
+        let unknown = match arithmetic.step.through_memory() {
+            ThroughMemory::Blocks(_) => None,
+            ThroughMemory::Unknown if self.in0_block_w.is_none() && self.reload.is_none() => {
                 return Ok(arithmetic);
             }
-            let reason = match arithmetic.step {
-                Step::SlicedIntegers(_) => {
-                    "it is not known how integers go through L1 between blocks"
-                }
-                _ => "it applies only to Tenstorrent's units (wormhole, blackhole)",
-            };
+            ThroughMemory::Unknown => {
+                Some("it is not known how integers go through L1 between blocks")
+            }
+            ThroughMemory::Never => {
+                Some("it applies only to Tenstorrent's units (wormhole, blackhole)")
+            }
+        };
+        if let Some(reason) = unknown {
             let field = match (&self.text, self.in0_block_w) {
                 (Some(_), _) => "ttnn",
                 (None, Some(_)) => "in0_block_w",
                 (None, None) => "reload",
             };
             return Err(CheckError::request(field, format!("`{field}`: {reason}")));
-        };
+        }
         let fault =
             |reason: String| CheckError::request("in0_block_w", format!("`in0_block_w`: {reason}"));
         let tiles = k.div_ceil(TILE);
@@ -178,16 +176,12 @@ impl TtnnRequest {
             }
             (_, reload) => reload.unwrap_or(Reload::Exact),
         };
-        let mut step = step.clone();
-        step.blocks = Some(Blocks {
+        let mut arithmetic = arithmetic;
+        arithmetic.step.set_blocks(Blocks {
             k: TILE * width,
             l1_acc: configuration.packer_l1_acc == Some(true),
             reload,
         });
-        let arithmetic = Arithmetic {
-            step: Step::Sliced(step),
-            ..arithmetic
-        };
         arithmetic.check().map_err(fault)?;
         Ok(arithmetic)
     }

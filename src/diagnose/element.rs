@@ -1,7 +1,7 @@
 //! One element of D: its row of A, its column of B, its C.
 
 use super::estimate::unpacked;
-use crate::emu::step::{Carried, FaultInjector, Formats, Products, TraceObserver};
+use crate::emu::step::{Carried, Formats, Products, TraceObserver};
 use crate::emu::{self, Arithmetic, Block, Gathered, Problem, Replay, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
 
@@ -26,35 +26,8 @@ pub enum Change {
     Missing(usize),
     /// The product has the opposite sign.
     Flipped(usize),
-    /// In the step with this first k, one of its sums, with this index, is minus one unit.
-    MinusOne {
-        step: usize,
-        sum: usize,
-        sums: usize,
-    },
-}
-
-/// A step in which one sum is minus one unit.
-struct OneSum {
-    before: usize,
-    sums: usize,
-}
-
-impl TraceObserver for OneSum {}
-
-impl FaultInjector for OneSum {
-    fn is_sound(&self) -> bool {
-        false
-    }
-
-    fn added(&mut self, sum: i128) -> i128 {
-        if self.before == 0 {
-            self.before = self.sums - 1;
-            return -1;
-        }
-        self.before -= 1;
-        sum
-    }
+    /// In the step with this first k, the unit's known fault strikes the sum with this number.
+    KnownFault { step: usize, sum: usize },
 }
 
 impl Element {
@@ -151,19 +124,16 @@ impl Element {
         }
         let scales = self.taken.scales.as_ref();
         let scales = scales.map(|[x, y]| [&x[k.clone()], &y[k.clone()]]);
-        match change {
-            Some(Change::MinusOne {
-                step: first,
-                sum,
-                sums,
-            }) if first == k.start => {
+        match (change, step.known_fault()) {
+            (Some(Change::KnownFault { step: first, sum }), Some(fault)) if first == k.start => {
                 let products = Products {
                     formats,
                     a: &a,
                     b: &b,
                     scales,
                 };
-                step.run_in(products, carried, &mut OneSum { before: sum, sums });
+                let mut add = |c| fault.add_struck(products, c, sum);
+                step.carry(formats, carried, k.len(), &mut add);
             }
             _ => step.run_observed(formats, &a, &b, scales, carried, watch),
         }

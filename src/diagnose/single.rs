@@ -109,30 +109,22 @@ impl Single<'_> {
     /// The known fault of a unit's adder at a place where the model does not have it: one sum is minus one unit.
     fn known_fault(&self, chain: &Chain) -> Option<Found> {
         let element = chain.element;
-        let Step::Sliced(step) = &element.arithmetic.step else {
-            return None;
-        };
-        let bits = step.minus_one?;
-        let at_once = step.group * step.groups;
-        let of_phase = step.tile / at_once;
-        let sums = step.phases.len() * of_phase;
+        let fault = element.arithmetic.step.known_fault()?;
+        let (bits, sums) = (fault.bits(), fault.sums());
         let all: Vec<[usize; 2]> = (0..element.steps())
-            .flat_map(|step| (0..sums).map(move |sum| [step, sum]))
+            .flat_map(|step| (0..sums.len()).map(move |sum| [step, sum]))
             .collect();
         let at = parallel::filter(all.len(), &|i| {
             let [step, sum] = all[i];
             let first = element.range(step).start;
-            let change = Change::MinusOne {
-                step: first,
-                sum,
-                sums,
-            };
+            let change = Change::KnownFault { step: first, sum };
             self.gives(element.finish_from(step, &chain.accumulators[step], Some(change)))
         });
-        let [number, sum] = all[*at.first()?];
-        let first = element.range(number).start + sum % of_phase * at_once;
-        let end = (first + at_once).min(element.k());
-        let phase = step.phases[sum / of_phase] as usize;
+        let [step, sum] = all[*at.first()?];
+        let (phase, here) = &sums[sum];
+        let before = element.range(step).start;
+        let first = before + here.start;
+        let end = (before + here.end).min(element.k());
         let more = match at.len() {
             1 => String::new(),
             n => format!(" (or another of {n} sums)"),
@@ -142,7 +134,7 @@ impl Single<'_> {
              {phase}{more} became -2^{bits} units",
             end - 1
         );
-        Some(Found::new(Hypothesis::KnownFault, text).at([first, end, phase]))
+        Some(Found::new(Hypothesis::KnownFault, text).at([first, end, *phase]))
     }
 
     /// Whether a code of the accumulator's format becomes the given one.
@@ -191,7 +183,7 @@ impl Single<'_> {
             let mut carried = chain.accumulators[step].clone();
             let count = element.range(step).len();
             let model = &element.arithmetic.step;
-            model.skip(element.formats(), &mut carried, count);
+            model.carry(element.formats(), &mut carried, count, &mut |c| c);
             let code = element.finish_from(step + 1, &carried, None);
             (step > 0 || same_format) && self.gives(code)
         });

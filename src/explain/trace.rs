@@ -142,7 +142,9 @@ impl Element {
     pub fn trace(&self, step: usize, carried: &Carried) -> Step {
         let formats = self.formats();
         let mut entered = carried.clone();
-        self.arithmetic.step.skip(formats, &mut entered, 0);
+        self.arithmetic
+            .step
+            .carry(formats, &mut entered, 0, &mut |c| c);
         let before = self.code(step, &entered);
         let reloaded = before != self.code(step, carried);
         let range = self.range(step);

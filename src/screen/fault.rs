@@ -1,10 +1,11 @@
-//! Faults, as data and as a datapath that spoils numbers on their way through a step.
+//! Faults, as data and as a datapath that changes numbers between the parts of a unit.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use super::elements::{PERIODS, Where};
-use crate::emu::step::{FaultInjector, TraceObserver};
+use super::unit::Datapath;
 use crate::num::Format;
 use crate::random::{GOLDEN, mix};
 use crate::words::{Word, words};
@@ -66,6 +67,11 @@ pub struct Fault {
 }
 
 impl Place {
+    /// Whether it is between the parts of a unit, not on the way to it.
+    pub fn is_inside(self) -> bool {
+        !matches!(self, Place::Operand | Place::Scale)
+    }
+
     /// Whether it is in one of the parallel paths of a unit, which `k` names.
     pub fn has_k(self) -> bool {
         !matches!(self, Place::Adder | Place::Rounding)
@@ -104,6 +110,17 @@ impl Fault {
             let field = exponent_field(format, code);
             low <= field && field <= high
         })
+    }
+
+    /// As it is in a unit that has wires for these bits alone.
+    pub fn within(&self, wires: Range<u32>) -> Fault {
+        let mask = wires.map(|bit| 1u128 << bit).sum::<u128>();
+        let bits = if self.is_zero() {
+            self.bits
+        } else {
+            self.bits & mask
+        };
+        Fault { bits, ..*self }
     }
 
     /// Whether the number is lost: it counts as zero.
@@ -356,14 +373,8 @@ impl<'a> Injector<'a> {
     }
 }
 
-impl TraceObserver for Injector<'_> {}
-
-impl FaultInjector for Injector<'_> {
-    fn is_sound(&self) -> bool {
-        false
-    }
-
-    fn multiplied(&mut self, k: usize, magnitude: u128) -> u128 {
+impl Datapath for Injector<'_> {
+    fn multiplied(&self, k: usize, magnitude: u128) -> u128 {
         if self.is_at(Place::Product, k) {
             self.fault.spoil(magnitude)
         } else {
@@ -371,15 +382,15 @@ impl FaultInjector for Injector<'_> {
         }
     }
 
-    fn shifted(&mut self, aligner: Option<usize>, kept: i128) -> i128 {
-        if !aligner.is_some_and(|k| self.is_at(Place::Aligner, k)) {
+    fn shifted(&self, aligner: usize, kept: i128) -> i128 {
+        if !self.is_at(Place::Aligner, aligner) {
             return kept;
         }
         let magnitude = self.fault.spoil(kept.unsigned_abs()) as i128;
         if kept < 0 { -magnitude } else { magnitude }
     }
 
-    fn added(&mut self, sum: i128) -> i128 {
+    fn added(&self, sum: i128) -> i128 {
         if self.is(Place::Adder) {
             self.fault.spoil(sum as u128) as i128
         } else {
@@ -387,7 +398,7 @@ impl FaultInjector for Injector<'_> {
         }
     }
 
-    fn rounded(&mut self, format: Format, code: u64) -> u64 {
+    fn rounded(&self, format: Format, code: u64) -> u64 {
         let bits = self.fault.bits & format.max_code() as u128;
         if self.is(Place::Rounding) && bits != 0 {
             self.fault.spoil(code.into()) as u64 & format.max_code()

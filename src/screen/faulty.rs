@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::fault::{Fault, Injector, Place, exponent_field};
+use super::unit;
 use crate::check::Prepared;
 use crate::emu::step::{Products, scaled};
 use crate::emu::{Arithmetic, Replay};
@@ -100,7 +101,12 @@ impl<'a> Chain<'a> {
                 b: &b.numbers[here.clone()],
                 scales: given.then(|| [&line.scales[at], &b.scales[here]]),
             };
-            step.run_in(products, &mut carried, &mut injector);
+            if acts && fault.place.is_inside() {
+                unit::run_through(step, products, &mut carried, &injector);
+            } else {
+                let Products { a, b, scales, .. } = products;
+                step.run_scaled(formats, a, b, scales, &mut carried);
+            }
         }
         self.replay.convert(step.finish(formats, &carried))
     }

@@ -11,7 +11,7 @@ use super::kernel_of::Other;
 use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
-use super::stuck::{self, Broken, Seen, Unit};
+use super::stuck::{self, Broken, Products, Seen};
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
@@ -353,7 +353,7 @@ impl Judgement<'_> {
 
     /// The faults that fit the wrong elements of a place.
     fn broken(&self, evidence: &[(String, Vec<Seen>)], place: Where) -> Broken {
-        let mut units: BTreeMap<(&str, Option<&str>), Unit> = BTreeMap::new();
+        let mut units: BTreeMap<(&str, Option<&str>), Products> = BTreeMap::new();
         for (name, seen) in evidence {
             let product = self.product(name);
             let unit = (&*product.model_sha256, product.check.instruction.as_deref());

@@ -34,6 +34,7 @@ mod simulate;
 mod stuck;
 mod suite;
 mod tiles;
+mod unit;
 mod view;
 
 pub use challenge::{COMMITMENT, Commitment, Trusted, Whose, challenge};

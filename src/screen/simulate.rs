@@ -272,8 +272,8 @@ impl Run<'_> {
         };
         // A unit without these bits does not have this fault.
         let bits = bits(&prepared.model().arithmetic, fault.place);
-        let has = bits.clone().any(|bit| fault.bits >> bit & 1 == 1);
-        if self.temperature < fault.above || !has {
+        let fault = &fault.within(bits.clone());
+        if self.temperature < fault.above || fault.bits == 0 || bits.is_empty() {
             return;
         }
         let width = self.product.d.bytes();

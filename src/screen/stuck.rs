@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::fault::{Fault, Injector, Place, Stuck};
 use super::faulty::{Chain, turns};
+use super::unit::Unit;
 use crate::check::Prepared;
 use crate::emu::Arithmetic;
 use crate::num::Format;
@@ -70,7 +71,7 @@ fn neighbours(arithmetic: &Arithmetic) -> Vec<Fault> {
 /// How many parallel parts of this kind a unit has.
 pub fn paths(arithmetic: &Arithmetic, place: Place) -> usize {
     let span = arithmetic.step.span();
-    let unit = arithmetic.step.unit(arithmetic.formats());
+    let unit = Unit::of(&arithmetic.step, arithmetic.formats());
     let rows = if span == 1 { turns(arithmetic) } else { 1 };
     match place {
         Place::Adder | Place::Rounding => 1,
@@ -87,7 +88,7 @@ pub fn bits(arithmetic: &Arithmetic, place: Place) -> Range<u32> {
     let Arithmetic {
         a, b, accumulator, ..
     } = *arithmetic;
-    let unit = arithmetic.step.unit(arithmetic.formats());
+    let unit = Unit::of(&arithmetic.step, arithmetic.formats());
     match place {
         Place::Operand => a.ignored_bits()..a.width() + a.ignored_bits(),
         // UE4M3 ignores its top bit.
@@ -127,7 +128,7 @@ pub struct Broken {
 }
 
 /// Elements of products of one unit.
-pub type Unit<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
+pub type Products<'a> = Vec<(&'a Prepared, Vec<Seen>)>;
 
 /// Number of elements that rule out most hypotheses, and how many of them a fault must give.
 const FIRST: usize = 6;
@@ -138,7 +139,7 @@ const PAIRS: usize = 16;
 
 /// The faults that give the most wrong elements: always, leaving right elements right; or now and then, in one step of
 /// each element or in two.
-pub fn broken(units: &[Unit]) -> Broken {
+pub fn broken(units: &[Products]) -> Broken {
     Broken {
         tried: units
             .iter()
@@ -148,9 +149,9 @@ pub fn broken(units: &[Unit]) -> Broken {
     }
 }
 
-fn most(units: &[Unit]) -> Broken {
+fn most(units: &[Products]) -> Broken {
     let total: usize = units.iter().map(|unit| wrong(unit).len()).sum();
-    let of = |counted: fn(&Unit) -> Vec<(Fault, usize)>, acts| {
+    let of = |counted: fn(&Products) -> Vec<(Fault, usize)>, acts| {
         let mut scores: Vec<(Fault, usize)> = Vec::new();
         for (fault, count) in units.iter().flat_map(counted) {
             match scores.iter_mut().find(|(known, _)| *known == fault) {
@@ -186,7 +187,7 @@ const BANDED: usize = 16;
 
 /// Of faults that act now and then, those that always act where the exponent of an operand lies in a band, and leave right
 /// elements right. The band is that of the steps which alone give an element.
-fn banded(units: &[Unit], rare: &Broken) -> Broken {
+fn banded(units: &[Products], rare: &Broken) -> Broken {
     let mut scores = Vec::new();
     for fault in rare.fits.iter().take(BANDED) {
         let fields: Vec<u32> = units.iter().flat_map(|unit| fields(unit, fault)).collect();
@@ -220,7 +221,7 @@ fn banded(units: &[Unit], rare: &Broken) -> Broken {
 }
 
 /// Exponents at steps of which exactly one gives a wrong element.
-fn fields(unit: &Unit, fault: &Fault) -> Vec<u32> {
+fn fields(unit: &Products, fault: &Fault) -> Vec<u32> {
     let mut fields = Vec::new();
     for (prepared, seen) in unit {
         let Some(mut chain) = Chain::of(prepared) else {
@@ -252,7 +253,7 @@ fn best(scores: Vec<(Fault, usize)>, acts: Acts) -> Broken {
     }
 }
 
-fn wrong<'a>(unit: &'a Unit<'a>) -> Vec<(&'a Prepared, Seen)> {
+fn wrong<'a>(unit: &'a Products<'a>) -> Vec<(&'a Prepared, Seen)> {
     let all = unit
         .iter()
         .flat_map(|(prepared, seen)| seen.iter().map(|s| (*prepared, *s)));
@@ -262,7 +263,7 @@ fn wrong<'a>(unit: &'a Unit<'a>) -> Vec<(&'a Prepared, Seen)> {
 /// The faults that a few elements make likely, and how many wrong elements each gives. `given`: whether a fault gives an element;
 /// `refuted`: whether a right element excludes it.
 fn counted(
-    unit: &Unit,
+    unit: &Products,
     of: fn(&Arithmetic) -> Vec<Fault>,
     given: impl Fn(&mut Chain, &Fault, &Seen) -> bool + Sync,
     refuted: impl Fn(&Fault) -> bool + Sync,
@@ -302,7 +303,7 @@ fn counted(
 }
 
 /// The faults that act always and leave the right elements of a unit as they are.
-fn always(unit: &Unit, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)> {
+fn always(unit: &Products, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)> {
     let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
         chain.element(seen.at, Injector::new(fault, 0)) == seen.given
     };
@@ -318,7 +319,7 @@ fn always(unit: &Unit, of: fn(&Arithmetic) -> Vec<Fault>) -> Vec<(Fault, usize)>
 }
 
 /// The faults that act in one step of an element, or in two.
-fn now_and_then(unit: &Unit) -> Vec<(Fault, usize)> {
+fn now_and_then(unit: &Products) -> Vec<(Fault, usize)> {
     let given = |chain: &mut Chain, fault: &Fault, seen: &Seen| {
         let steps = chain.steps();
         let last = |first: usize| if steps <= PAIRS { steps } else { first + 1 };

@@ -25,7 +25,7 @@ pub use convert::{Inexact, convert_exact, result_code, round_code, tf32_code};
 pub use dyadic::Dyadic;
 pub use exact::ExactSum;
 pub use f32code::F32;
-pub use fma::{FmaWires, LEADING, fma, fma_through};
+pub use fma::{FmaTerm, FmaTerms, LEADING, fma, fma_special};
 pub use format::{Format, Kind, Specials};
 pub use formats::{Formats, Scale};
 pub use number::{Number, decimal};

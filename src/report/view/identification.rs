@@ -4,7 +4,7 @@ use super::phrase::{counted, grouped, some};
 use super::ties::{Line, Tie, ties};
 use super::{Item, Section, Tone, View};
 use crate::emu::schedule::{Parts, SliceLength};
-use crate::emu::step::Step;
+use crate::emu::step::{Step, ThroughMemory};
 use crate::num::decimal;
 use crate::report::{
     Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelDescription,
@@ -463,15 +463,11 @@ impl Identified {
         let rounded = self
             .rounded_to
             .map_or(String::new(), |f| format!(", rounded to {f}"));
-        let blocks = match &a.step {
-            Step::Sliced(step) => step.blocks.map(|blocks| blocks.summary()),
-            _ => None,
+        let blocks = match a.step.through_memory() {
+            ThroughMemory::Blocks(Some(blocks)) => blocks.summary(),
+            _ => String::new(),
         };
         let first = self.rounding();
-        format!(
-            "{}{rounded}{first}{}",
-            a.describe(),
-            blocks.unwrap_or_default()
-        )
+        format!("{}{rounded}{first}{blocks}", a.describe())
     }
 }

@@ -10,8 +10,8 @@ use super::checks::{
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits, signed};
-use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Scale, Target, Unpacked};
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a block-scaled dot-add. The step, with integer significands throughout:
 ///
@@ -44,69 +44,12 @@ pub struct BlockDot {
     pub nan: Code,
 }
 
-impl BlockDot {
-    /// Runs of products that a scale and a group hold a whole number of.
-    pub fn parts(scale: Option<Scale>, group: usize) -> impl Iterator<Item = usize> {
-        let block = scale.map_or(0, |scale| scale.block);
-        let fits = move |part: &usize| group.is_multiple_of(*part) && block.is_multiple_of(*part);
-        [16, 32, 8, 4, 2, 1].into_iter().filter(fits)
-    }
-}
-
 impl StepKind for BlockDot {
     fn span(&self) -> usize {
         self.group
     }
 
-    /// Products added before they are scaled, as FP4 is.
-    fn hypotheses(clues: &super::Clues) -> Vec<BlockDot> {
-        let mut all = Vec::new();
-        if clues.formats.scale.is_none() {
-            return all;
-        }
-        for group in [64, 32, 128, 16] {
-            for part in BlockDot::parts(clues.formats.scale, group) {
-                for fraction_bits in [35, 25, 24, 34, 36, 37] {
-                    for rounding in [Rounding::TowardZero, Rounding::NearestEven] {
-                        all.push(BlockDot {
-                            group,
-                            part,
-                            fraction_bits,
-                            alignment: Rounding::TowardZero,
-                            zero_exponent: clues.zero_exponent - 31,
-                            precision: clues.formats.accumulator.fraction_bits() + 1,
-                            rounding,
-                            nan: clues.nan,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
-        (constant == "rounding").then(super::clues::roundings)
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        let Formats {
-            a, b, accumulator, ..
-        } = formats;
-        // Bits of a sum of a part's products above the exponent of its scales, by which it is aligned.
-        let fraction = formats
-            .scale
-            .map_or(0, |scale| scale.format.fraction_bits());
-        let products = (a.max_exponent() + b.max_exponent()).max(0) as u32 + 2;
-        let above = products + self.part.next_power_of_two().ilog2() + 2 * u32::from(fraction > 0);
-        super::Unit {
-            aligners: self.span() / self.part,
-            lowest_result_bit: accumulator.fraction_bits() + 1 - self.precision,
-            ..super::Unit::of(self.span()).aligned(self.fraction_bits + above)
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products {
             formats,
             a,
@@ -134,11 +77,8 @@ impl StepKind for BlockDot {
         let scale_fraction = 2 * format.fraction_bits() as i32;
         let parts = a.chunks(self.part).zip(b.chunks(self.part));
         let scales = scales[0].iter().zip(&scales[1]);
-        let terms = parts.zip(scales).enumerate().map(|(i, ((a, b), (x, y)))| {
-            let first = i * self.part;
-            let (sum, lsb, all_zero) = dot(formats, a, b, |k, magnitude| {
-                observer.multiplied(first + k, magnitude)
-            });
+        let terms = parts.zip(scales).map(|((a, b), (x, y))| {
+            let (sum, lsb, all_zero) = dot(formats, a, b);
             let scale = x.significand * y.significand;
             let exponent = x.exponent + y.exponent;
             Term {
@@ -161,13 +101,8 @@ impl StepKind for BlockDot {
             largest = largest.max(self.zero_exponent);
         }
         let grid = largest - self.fraction_bits as i32;
-        let products = terms.len() - 1;
-        let aligned = terms.iter().enumerate().map(|(i, &term)| {
-            let aligner = (i < products).then_some(i);
-            observer.shifted(aligner, term.align(grid, self.alignment))
-        });
+        let aligned = terms.iter().map(|term| term.align(grid, self.alignment));
         let sum = aligned.sum();
-        let sum = observer.added(sum);
         observer.aligned(largest, grid);
         for (i, term) in terms.iter().enumerate() {
             let first = i * self.part;
@@ -185,12 +120,7 @@ impl StepKind for BlockDot {
             observer.term(|| Term::missing(self.zero_exponent, grid));
         }
         observer.sum(sum, grid, false);
-        let target = Target {
-            precision: self.precision,
-            ..Target::full(accumulator, self.rounding)
-        };
-        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        without_minus_zero(accumulator, result)
+        self.close(accumulator, sum, grid)
     }
 
     fn summary(&self) -> String {
@@ -232,21 +162,26 @@ impl StepKind for BlockDot {
     }
 }
 
-/// The exact sum of some products, as they come from their multipliers, in units of `2^lsb`, and whether every one of
-/// them is zero.
-fn dot(
-    formats: Formats,
-    a: &[Unpacked],
-    b: &[Unpacked],
-    mut multiplied: impl FnMut(usize, u128) -> u128,
-) -> (i128, i32, bool) {
+impl BlockDot {
+    /// Rounds the sum `sum * 2^grid`.
+    pub fn close(&self, accumulator: Format, sum: i128, grid: i32) -> u64 {
+        let target = Target {
+            precision: self.precision,
+            ..Target::full(accumulator, self.rounding)
+        };
+        let result = target.round(sum < 0, sum.unsigned_abs(), grid, false);
+        without_minus_zero(accumulator, result)
+    }
+}
+
+/// The exact sum of some products in units of `2^lsb`, and whether every one of them is zero.
+fn dot(formats: Formats, a: &[Unpacked], b: &[Unpacked]) -> (i128, i32, bool) {
     let lowest = formats.a.min_exponent() + formats.b.min_exponent();
     let lsb = lowest - fraction_bits(formats);
     let mut sum = 0;
     let mut all_zero = true;
-    for (k, (a, b)) in a.iter().zip(b).enumerate() {
+    for (a, b) in a.iter().zip(b) {
         let magnitude = u128::from(a.significand) * u128::from(b.significand);
-        let magnitude = multiplied(k, magnitude);
         all_zero &= magnitude == 0;
         let product = magnitude << (a.exponent + b.exponent - lowest);
         sum += signed(a.negative != b.negative, product);

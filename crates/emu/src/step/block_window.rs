@@ -6,8 +6,8 @@ use super::checks::{Code, check_accumulator, check_group, check_narrow_operands,
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, signed};
-use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Target, Unpacked};
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a dot-add with two windows. The step, with integer significands throughout:
 ///
@@ -46,14 +46,28 @@ pub struct BlockWindow {
     pub nan: Code,
 }
 
-/// A product, or the exact sum of some.
-#[derive(Clone, Copy)]
-struct Sum {
+/// A product of operands and scales, or the exact sum of some.
+#[derive(Clone, Copy, Debug)]
+pub struct ScaledProduct {
     negative: bool,
-    magnitude: u128,
+    pub magnitude: u128,
     lsb: i32,
     /// The largest sums of exponents of products that are not zero: of all four factors, and of their scales.
     exponents: Option<[i32; 2]>,
+}
+
+/// Terms in units of `2^grid`.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    pub grid: i32,
+    /// Products of a part.
+    count: usize,
+    parts: Vec<ScaledProduct>,
+    /// What is kept of each part.
+    pub kept: Vec<i128>,
+    addend: i128,
+    /// The largest exponents, where products prevail.
+    prevailing: Option<[i32; 2]>,
 }
 
 impl StepKind for BlockWindow {
@@ -61,55 +75,7 @@ impl StepKind for BlockWindow {
         self.group
     }
 
-    /// The published constants, and their neighbours.
-    fn hypotheses(clues: &super::Clues) -> Vec<BlockWindow> {
-        let Some(scale) = clues.formats.scale else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for group in [64, 32, 128] {
-            for part in super::BlockDot::parts(Some(scale), group).filter(|part| *part >= 4) {
-                for product_part in [4, part] {
-                    for (addend_cuts, least_sum) in [(true, Some(-174)), (false, None)] {
-                        all.push(BlockWindow {
-                            group,
-                            part,
-                            product_part,
-                            product_bits: 39,
-                            scale_bits: 35,
-                            addend_bits: 35,
-                            addend_cuts,
-                            least_sum,
-                            nan: clues.nan,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
-        match constant {
-            "product_part" => Some(super::clues::numbers(1..=32)),
-            "product_bits" | "scale_bits" | "addend_bits" => Some(super::clues::numbers(0..=64)),
-            "addend_cuts" => Some(vec![false.into(), true.into()]),
-            "least_sum" => {
-                let all = (-190..=-140).map(serde_json::Value::from);
-                Some(all.chain([serde_json::Value::Null]).collect())
-            }
-            _ => None,
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligners: self.span() / self.part.min(self.product_part),
-            ..super::Unit::of(self.span()).aligned(self.product_bits.max(self.addend_bits) + 12)
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products {
             formats,
             a,
@@ -130,81 +96,12 @@ impl StepKind for BlockWindow {
             return code;
         }
 
-        let factors = a.iter().zip(b).zip(scales[0].iter().zip(&scales[1]));
-        let products = factors.enumerate().map(|(k, ((a, b), (x, y)))| {
-            let product = Sum::product(formats, [a, b], [x, y]);
-            let magnitude = observer.multiplied(k, product.magnitude);
-            Sum {
-                magnitude,
-                ..product
-            }
-        });
-        let products: Vec<_> = products.collect();
-        let most = largest(&products);
-        let by_addend = c.exponent - self.addend_bits as i32;
-        // Where products prevail.
-        let window = most.filter(|[all, _]| c.is_zero() || c.exponent < *all);
-        let (count, grid) = match window {
-            Some([all, scales]) => {
-                let by_products = all - self.product_bits as i32;
-                let by_scales = scales - self.scale_bits as i32;
-                (self.product_part, by_products.max(by_scales))
-            }
-            None => (self.part, by_addend),
-        };
-        let parts: Vec<_> = products.chunks(count).map(Sum::of).collect();
-        let mut kept: Vec<i128> = Vec::with_capacity(parts.len());
-        for (i, part) in parts.iter().enumerate() {
-            let reached = |[all, _]: [i32; 2]| !c.is_zero() && c.exponent >= all;
-            let own = if self.addend_cuts && part.exponents.is_some_and(reached) {
-                grid.max(by_addend)
-            } else {
-                grid
-            };
-            let cut = part.term(0).align(own, Rounding::TowardZero) << (own - grid);
-            kept.push(observer.shifted(Some(i), cut));
-        }
-        let addend = Term::addend(accumulator, c);
-        let of_c = observer.shifted(None, addend.align(grid, Rounding::TowardZero));
-
-        let target = Target::full(accumulator, Rounding::TowardZero);
-        let round = |sum: i128| target.round(sum < 0, sum.unsigned_abs(), grid, false);
-        let result = round(kept.iter().sum::<i128>() + of_c);
-        let subnormal = |code: u64| {
-            let significand = accumulator.unpack(code).significand;
-            significand != 0 && significand >> accumulator.fraction_bits() == 0
-        };
-        if let (Some(least), Some([_, scales])) = (self.least_sum, window)
-            && subnormal(result)
-        {
-            let least = 1u128 << (least - grid).clamp(0, 126);
-            for (part, kept) in parts.iter().zip(&mut kept) {
-                let below = part.exponents.is_some_and(|[_, own]| own < scales);
-                if below && kept.unsigned_abs() < least {
-                    *kept = 0;
-                }
-            }
-        }
-        let sum = observer.added(kept.iter().sum::<i128>() + of_c);
-
-        // Zeros take part in no maximum.
-        let exponents = parts.iter().filter_map(|part| Some(part.exponents?[0]));
-        let exponents = exponents.chain((!c.is_zero()).then_some(c.exponent));
-        let (least, most) = (exponents.clone().min(), exponents.max());
-        let least = least.unwrap_or(c.exponent);
-        observer.aligned(most.unwrap_or(c.exponent), grid);
-        for (i, (part, &kept)) in parts.iter().zip(&kept).enumerate() {
-            let first = i * count;
-            let source = Source::Products {
-                first,
-                count: count.min(a.len() - first),
-            };
-            observer.term(|| part.term(least).kept(source, kept, grid));
-        }
-        let addend = addend.or_zero(least);
-        observer.term(|| addend.trace(Source::Addend, grid, Rounding::TowardZero));
-        observer.sum(sum, grid, false);
-        without_minus_zero(accumulator, round(sum))
+        let products = self.products(products);
+        let mut windows = self.windows(formats, &products, c);
+        let sum = self.sum(accumulator, &mut windows);
+        self.show(&windows, a.len(), accumulator, c, observer);
+        observer.sum(sum, windows.grid, false);
+        self.close(accumulator, sum, windows.grid)
     }
 
     fn summary(&self) -> String {
@@ -257,8 +154,118 @@ impl StepKind for BlockWindow {
     }
 }
 
-impl Sum {
-    fn product(formats: Formats, factors: [&Unpacked; 2], scales: [&Unpacked; 2]) -> Sum {
+impl BlockWindow {
+    /// Step 1: the products, exactly.
+    pub fn products(&self, products: Products) -> Vec<ScaledProduct> {
+        let formats = products.formats;
+        let scale = formats.scale.expect("checked when the model was read");
+        let scales = products
+            .scales
+            .expect("a problem has the scales of its model");
+        let [x, y] = scales.map(|codes| codes.iter().map(|&code| scale.format.unpack(code.into())));
+        let operands = products.a.iter().zip(products.b);
+        let factors = operands.zip(x.zip(y));
+        let all = factors.map(|((a, b), (x, y))| ScaledProduct::new(formats, [a, b], [&x, &y]));
+        all.collect()
+    }
+
+    /// Steps 2 to 4: parts and C, cut to the grid.
+    pub fn windows(&self, formats: Formats, products: &[ScaledProduct], c: Unpacked) -> Windows {
+        let by_addend = c.exponent - self.addend_bits as i32;
+        let most = largest(products);
+        let prevailing = most.filter(|[all, _]| c.is_zero() || c.exponent < *all);
+        let (count, grid) = match prevailing {
+            Some([all, scales]) => {
+                let by_products = all - self.product_bits as i32;
+                let by_scales = scales - self.scale_bits as i32;
+                (self.product_part, by_products.max(by_scales))
+            }
+            None => (self.part, by_addend),
+        };
+        let parts: Vec<_> = products.chunks(count).map(ScaledProduct::of).collect();
+        let cut = |part: &ScaledProduct| {
+            let reached = |[all, _]: [i32; 2]| !c.is_zero() && c.exponent >= all;
+            let own = if self.addend_cuts && part.exponents.is_some_and(reached) {
+                grid.max(by_addend)
+            } else {
+                grid
+            };
+            part.term(0).align(own, Rounding::TowardZero) << (own - grid)
+        };
+        Windows {
+            grid,
+            count,
+            kept: parts.iter().map(cut).collect(),
+            parts,
+            addend: Term::addend(formats.accumulator, c).align(grid, Rounding::TowardZero),
+            prevailing,
+        }
+    }
+
+    /// Steps 4 and 5: the sum in units of `2^grid`, without the parts that count as zero.
+    pub fn sum(&self, accumulator: Format, windows: &mut Windows) -> i128 {
+        let sum = |windows: &Windows| windows.kept.iter().sum::<i128>() + windows.addend;
+        let whole = sum(windows);
+        let (Some(least), Some([_, scales])) = (self.least_sum, windows.prevailing) else {
+            return whole;
+        };
+        let rounded = accumulator.unpack(rounded(accumulator, whole, windows.grid));
+        if rounded.significand == 0 || rounded.significand >> accumulator.fraction_bits() != 0 {
+            return whole;
+        }
+        let least = 1u128 << (least - windows.grid).clamp(0, 126);
+        for (part, kept) in windows.parts.iter().zip(&mut windows.kept) {
+            let below = part.exponents.is_some_and(|[_, own]| own < scales);
+            if below && kept.unsigned_abs() < least {
+                *kept = 0;
+            }
+        }
+        sum(windows)
+    }
+
+    /// Rounds the sum `sum * 2^grid`.
+    pub fn close(&self, accumulator: Format, sum: i128, grid: i32) -> u64 {
+        without_minus_zero(accumulator, rounded(accumulator, sum, grid))
+    }
+
+    /// Tells of the parts of `there` products, and of C.
+    fn show(
+        &self,
+        windows: &Windows,
+        there: usize,
+        accumulator: Format,
+        c: Unpacked,
+        observer: &mut impl TraceObserver,
+    ) {
+        let Windows { grid, count, .. } = *windows;
+        // Zeros take part in no maximum.
+        let exponents = windows.parts.iter();
+        let exponents = exponents.filter_map(|part| Some(part.exponents?[0]));
+        let exponents = exponents.chain((!c.is_zero()).then_some(c.exponent));
+        let (least, most) = (exponents.clone().min(), exponents.max());
+        let least = least.unwrap_or(c.exponent);
+        observer.aligned(most.unwrap_or(c.exponent), grid);
+        for (i, (part, &kept)) in windows.parts.iter().zip(&windows.kept).enumerate() {
+            let first = i * count;
+            let source = Source::Products {
+                first,
+                count: count.min(there - first),
+            };
+            observer.term(|| part.term(least).kept(source, kept, grid));
+        }
+        let addend = Term::addend(accumulator, c).or_zero(least);
+        observer.term(|| addend.trace(Source::Addend, grid, Rounding::TowardZero));
+    }
+}
+
+/// A sum cut to the accumulator's precision.
+fn rounded(accumulator: Format, sum: i128, grid: i32) -> u64 {
+    let target = Target::full(accumulator, Rounding::TowardZero);
+    target.round(sum < 0, sum.unsigned_abs(), grid, false)
+}
+
+impl ScaledProduct {
+    fn new(formats: Formats, factors: [&Unpacked; 2], scales: [&Unpacked; 2]) -> ScaledProduct {
         let scale = formats
             .scale
             .expect("checked when the model was read")
@@ -271,7 +278,7 @@ impl Sum {
         let all = a.exponent + b.exponent + scales;
         let significands = [a, b, x, y].map(|factor| u128::from(factor.significand));
         let magnitude = significands.into_iter().product();
-        Sum {
+        ScaledProduct {
             negative: a.negative != b.negative,
             magnitude,
             lsb: all - fraction as i32,
@@ -280,13 +287,13 @@ impl Sum {
     }
 
     /// Of neighbours with the same scales.
-    fn of(products: &[Sum]) -> Sum {
+    fn of(products: &[ScaledProduct]) -> ScaledProduct {
         let nonzero = || products.iter().filter(|product| product.magnitude != 0);
         let lsb = nonzero().map(|product| product.lsb).min().unwrap_or(0);
         let sum: i128 = nonzero()
             .map(|product| signed(product.negative, product.magnitude << (product.lsb - lsb)))
             .sum();
-        Sum {
+        ScaledProduct {
             negative: sum < 0,
             magnitude: sum.unsigned_abs(),
             lsb,
@@ -306,7 +313,7 @@ impl Sum {
 }
 
 /// The largest sums of exponents, of all factors and of scales.
-fn largest(sums: &[Sum]) -> Option<[i32; 2]> {
+fn largest(sums: &[ScaledProduct]) -> Option<[i32; 2]> {
     let exponents = sums.iter().filter_map(|sum| sum.exponents);
     exponents.reduce(|[all, scales], [other, more]| [all.max(other), scales.max(more)])
 }

@@ -2,14 +2,12 @@
 //! result is the next one's C.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::checks::{Code, check_nan};
-use super::clues::{Clues, numbers};
 use super::kind::Products;
 use super::special::without_minus_zero;
 use super::term::{Term, fraction_bits, leading};
-use super::trace::{FaultInjector, Source};
+use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, shift_right};
 
 /// How the products of an instruction are taken.
@@ -52,21 +50,10 @@ impl Group {
         self.first..self.first + self.there
     }
 
-    /// The products, which pass their multipliers.
-    pub(super) fn multiplied(
-        &self,
-        formats: Formats,
-        observer: &mut impl FaultInjector,
-    ) -> Vec<Term> {
-        let products = self.pairs.iter().enumerate().map(|(i, (a, b))| {
-            let product = Term::product(a, b, fraction_bits(formats));
-            let magnitude = observer.multiplied(self.first + i, product.magnitude);
-            Term {
-                magnitude,
-                ..product
-            }
-        });
-        products.collect()
+    pub(super) fn products(&self, formats: Formats) -> Vec<Term> {
+        let bits = fraction_bits(formats);
+        let pairs = self.pairs.iter();
+        pairs.map(|(a, b)| Term::product(a, b, bits)).collect()
     }
 
     /// What a trace calls the product of a pair.
@@ -119,12 +106,6 @@ fn is_tiny(format: Format, magnitude: u128, lsb: i32) -> bool {
 }
 
 impl Nans {
-    /// Those that answers show.
-    pub(super) fn shown(clues: &Clues) -> Option<Nans> {
-        let [operand, invalid] = clues.nans?;
-        Some(Nans { operand, invalid })
-    }
-
     /// What infinities and NaNs make of a group, if there are any. The order decides which NaN it is.
     pub(super) fn special(
         &self,
@@ -161,33 +142,6 @@ impl Nans {
     }
 }
 
-/// Orders of some groups: ascending, the even ones first, halves interleaved, descending.
-fn orders(n: usize) -> Vec<Vec<usize>> {
-    let halves = (0..n / 2).flat_map(|i| [i, i + n / 2]);
-    let mut all: Vec<Vec<usize>> = vec![
-        (0..n).collect(),
-        (0..n).step_by(2).chain((1..n).step_by(2)).collect(),
-        halves.chain((n % 2 == 1).then_some(n - 1)).collect(),
-        (0..n).rev().collect(),
-    ];
-    all.sort_by_key(|order| !order.is_sorted());
-    all.dedup();
-    all
-}
-
-/// What C's highest bit may count as at least: about the ends of formats, and some between.
-pub(super) fn least_leadings() -> Vec<Value> {
-    let all = [
-        -252, -150, -149, -148, -127, -126, -125, -60, -25, -24, -16, -15, -14, -13, -12, 0,
-    ];
-    all.into_iter().map(|n| json!(n)).collect()
-}
-
-/// The least that C's highest bit counts as: only units that narrow to FP16 are known to have one.
-pub(super) fn least_leading(clues: &Clues) -> Option<i32> {
-    (clues.formats.accumulator == Format::Fp16).then(|| Format::Fp16.min_exponent())
-}
-
 impl Groups {
     /// Products of one instruction.
     pub(super) fn span(&self) -> usize {
@@ -195,7 +149,7 @@ impl Groups {
     }
 
     /// Adds the products group by group. `add` takes a group and C's code.
-    pub(super) fn chain<O: FaultInjector>(
+    pub(super) fn chain<O: TraceObserver>(
         &self,
         products: Products,
         c: u64,
@@ -206,10 +160,7 @@ impl Groups {
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
         let zeros = (formats.a.unpack(0), formats.b.unpack(0));
         let mut code = c;
-        for (turn, group) in self.order.iter().enumerate() {
-            if turn > 0 {
-                code = observer.rounded(formats.accumulator, code);
-            }
+        for group in &self.order {
             let first = group * self.size;
             let all = first..first + self.size;
             let pairs = all.map(|k| match (a.get(k), b.get(k)) {
@@ -225,31 +176,6 @@ impl Groups {
             observer.result(formats.accumulator, code);
         }
         code
-    }
-
-    /// Groups that 16 products may come in, those that are known first.
-    pub(super) fn likely() -> impl Iterator<Item = Groups> {
-        [2, 4, 8, 1, 16].into_iter().flat_map(|size| {
-            let all = orders(16 / size).into_iter();
-            all.map(move |order| Groups { size, order })
-        })
-    }
-
-    /// The values of a constant of these, or of those that both rules have besides.
-    pub(super) fn values(&self, constant: &str) -> Option<Vec<Value>> {
-        match constant {
-            "size" => Some(numbers([1, 2, 3, 4, 6, 8, 16, 32])),
-            "order" => {
-                // Of groups in ascending k nothing shows how many an instruction has.
-                let n = self.order.len();
-                let all = orders(n).into_iter();
-                let all = all.chain([(0..if n == 1 { 2 } else { 1 }).collect()]);
-                Some(all.map(|order| json!(order)).collect())
-            }
-            "product_bits" | "leading_bits" => Some(numbers(14..=36)),
-            "flush_operands" | "flush_sums" => Some(vec![json!(false), json!(true)]),
-            _ => None,
-        }
     }
 
     /// In words: 16 products 4 at a time, 8 to 11 before 4 to 7.

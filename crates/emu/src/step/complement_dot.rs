@@ -1,16 +1,12 @@
 //! AMD RDNA 3 and 3.5: two products and C cut to one grid, terms of the sign that C does not have as one's complements.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::chained::{
-    Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
-};
-use super::clues::Clues;
+use super::chained::{Group, Groups, NEVER, Nans, check, largest, round};
 use super::kind::{Products, StepKind};
 use super::term::{Term, leading};
-use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Unpacked};
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats, Rounding, Unpacked};
 
 /// Constants of a dot-add in one's complement. An instruction takes its products in groups; a group's result is the next
 /// one's C. One group, with integer significands throughout:
@@ -51,42 +47,7 @@ impl StepKind for ComplementDot {
         self.groups.span()
     }
 
-    /// The widths that are known, of any groups.
-    fn hypotheses(clues: &Clues) -> Vec<ComplementDot> {
-        let Some(nan) = Nans::shown(clues) else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for groups in Groups::likely() {
-            for [flush_operands, flush_sums] in
-                [[false, true], [true, true], [false, false], [true, false]]
-            {
-                all.push(ComplementDot {
-                    groups: groups.clone(),
-                    product_bits: 24,
-                    leading_bits: 26,
-                    least_leading: least_leading(clues),
-                    flush_operands,
-                    flush_sums,
-                    nan,
-                });
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        match constant {
-            "least_leading" => Some([vec![Value::Null], least_leadings()].concat()),
-            other => self.groups.values(other),
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit::of(self.span()).aligned(self.leading_bits + 4)
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let formats = products.formats;
         let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
         self.groups.chain(products, c, observer, add)
@@ -119,7 +80,12 @@ impl StepKind for ComplementDot {
 }
 
 impl ComplementDot {
-    fn group<O: FaultInjector>(
+    /// Rounds the sum `total * 2^grid` of a group.
+    pub fn close(&self, format: Format, total: i128, grid: i32) -> u64 {
+        round(format, total, grid, self.flush_sums)
+    }
+
+    fn group<O: TraceObserver>(
         &self,
         formats: Formats,
         group: &Group,
@@ -142,7 +108,7 @@ impl ComplementDot {
         }
         let c = flushed(format.unpack(code), format, self.flush_sums);
         let of_c = Term::addend(format, c);
-        let products = group.multiplied(formats, observer);
+        let products = group.products(formats);
 
         let c_leading = leading(of_c.magnitude, of_c.lsb);
         let exponent = largest(&products);
@@ -173,8 +139,7 @@ impl ComplementDot {
         let in_place = |units: i128| if c.negative { -units } else { units };
         let mut total = 0;
         for (i, product) in products.iter().enumerate() {
-            let units = cut(product, grid);
-            let units = observer.shifted(Some(group.first + i), term(product.negative, units));
+            let units = term(product.negative, cut(product, grid));
             let competing = Term {
                 exponent: of(product),
                 ..*product
@@ -183,13 +148,13 @@ impl ComplementDot {
             observer.term(|| competing.kept(group.source(i), in_place(units), grid));
             total += units;
         }
-        let units = observer.shifted(None, cut(&of_c, grid));
+        let units = cut(&of_c, grid);
         let exponent = competes(c_leading);
         let of_c = Term { exponent, ..of_c };
         observer.term(|| of_c.kept(Source::Addend, in_place(units), grid));
-        let total = in_place(observer.added(total + units));
+        let total = in_place(total + units);
         observer.sum(total, grid, false);
-        round(format, total, grid, self.flush_sums)
+        self.close(format, total, grid)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_rounding};
 use super::kind::{Carried, Products, StepKind};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{ExactSum, Formats, Rounding, Target};
 
 /// Constants of an exact dot product. It is one step over the whole of K; what is carried from
@@ -29,20 +29,6 @@ impl StepKind for ExactDot {
         1
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<ExactDot> {
-        let nan = clues.nan;
-        [Rounding::NearestEven, Rounding::TowardZero]
-            .map(|rounding| ExactDot { rounding, nan })
-            .into()
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            tells_products: false,
-            ..super::Unit::of(self.span())
-        }
-    }
-
     fn rounds(&self) -> bool {
         false
     }
@@ -54,7 +40,7 @@ impl StepKind for ExactDot {
         Carried::Exact(sum)
     }
 
-    fn run(&self, products: Products, carried: &mut Carried, _: &mut impl FaultInjector) {
+    fn run(&self, products: Products, carried: &mut Carried, _: &mut impl TraceObserver) {
         let Carried::Exact(sum) = carried else {
             unreachable!("carried by another kind of step")
         };
@@ -71,7 +57,7 @@ impl StepKind for ExactDot {
         sum.round(Target::full(formats.accumulator, self.rounding), self.nan.0)
     }
 
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let mut carried = self.start(products.formats, c);
         self.run(products, &mut carried, observer);
         self.finish(products.formats, &carried)

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group, check_rounding};
 use super::kind::{Products, StepKind};
 use super::special::without_minus_zero;
-use super::trace::FaultInjector;
-use super::wires::spoil;
-use crate::num::{ExactSum as Sum, Formats, Rounding, Target};
+use super::trace::TraceObserver;
+use crate::num::{ExactSum as Sum, Format, Formats, Rounding, Target};
 
 /// Constants of an exact sum. The step:
 ///
@@ -37,56 +36,15 @@ impl StepKind for ExactSum {
         self.group
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<ExactSum> {
-        let nan = clues.nan;
-        let roundings = [Rounding::NearestEven, Rounding::TowardZero];
-        let zeros = if clues.minus_zero {
-            &[false][..]
-        } else {
-            &[false, true]
-        };
-        let of = |&group: &usize| {
-            roundings.into_iter().flat_map(move |rounding| {
-                zeros.iter().map(move |&plus_zero| ExactSum {
-                    group,
-                    rounding,
-                    nan,
-                    plus_zero,
-                })
-            })
-        };
-        clues.groups.iter().flat_map(of).collect()
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        let bits = super::fma_bits(formats.accumulator);
-        super::Unit {
-            aligned_bits: bits + 1,
-            // A sum of so many terms is that much larger.
-            sum_bits: bits + self.group.ilog2() + 2,
-            ..super::Unit::of(self.group)
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let mut sum = Sum::new(formats.a, formats.b, formats.accumulator);
-        let c = formats.accumulator.unpack(c);
-        sum.add(formats.accumulator, c);
+        sum.add(formats.accumulator, formats.accumulator.unpack(c));
         for (a, b) in a.iter().zip(b) {
             sum.add_product([formats.a, formats.b], *a, *b);
         }
-        if !datapath.is_sound() {
-            spoil(&mut sum, (formats, a, b, c), datapath);
-        }
-        let target = Target::full(formats.accumulator, self.rounding);
-        let result = sum.round(target, self.nan.0);
-        if self.plus_zero {
-            without_minus_zero(target.format, result)
-        } else {
-            result
-        }
+        self.close(formats.accumulator, &sum)
     }
 
     fn summary(&self) -> String {
@@ -102,5 +60,18 @@ impl StepKind for ExactSum {
         check_group(self.group)?;
         check_rounding("rounding", self.rounding)?;
         check_accumulator(formats.accumulator, self.nan)
+    }
+}
+
+impl ExactSum {
+    /// Rounds the sum.
+    pub fn close(&self, accumulator: Format, sum: &Sum) -> u64 {
+        let target = Target::full(accumulator, self.rounding);
+        let result = sum.round(target, self.nan.0);
+        if self.plus_zero {
+            without_minus_zero(accumulator, result)
+        } else {
+            result
+        }
     }
 }

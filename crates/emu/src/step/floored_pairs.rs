@@ -1,16 +1,12 @@
 //! AMD RDNA 4: pairs of products floored to a grid of their own, then added to C on a common one.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::chained::{
-    Group, Groups, NEVER, Nans, check, largest, least_leading, least_leadings, round,
-};
-use super::clues::Clues;
+use super::chained::{Group, Groups, NEVER, Nans, check, largest, round};
 use super::kind::{Products, StepKind};
 use super::term::{Term, floor_to, leading, signed};
-use super::trace::{FaultInjector, Source};
-use crate::num::Formats;
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats};
 
 /// Constants of a dot-add of floored pairs. An instruction takes its products in groups; a group's result is the next one's
 /// C. One group, with integer significands throughout; *floored* means rounded toward minus infinity:
@@ -47,40 +43,7 @@ impl StepKind for FlooredPairs {
         self.groups.span()
     }
 
-    /// The widths that are known, of any groups.
-    fn hypotheses(clues: &Clues) -> Vec<FlooredPairs> {
-        let Some(nan) = Nans::shown(clues) else {
-            return Vec::new();
-        };
-        let least = clues.formats.accumulator.min_exponent();
-        let all = Groups::likely().map(|groups| FlooredPairs {
-            groups,
-            product_bits: 24,
-            leading_bits: 26,
-            least_leading: least_leading(clues).unwrap_or(least),
-            vanishing_c: least_leading(clues),
-            nan,
-        });
-        all.collect()
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        match constant {
-            "least_leading" => Some(least_leadings()),
-            "vanishing_c" => Some(vec![Value::Null, json!(-126), json!(-14)]),
-            other => self.groups.values(other),
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligned_bits: self.product_bits + 3,
-            sum_bits: self.leading_bits + 4,
-            ..super::Unit::of(self.span())
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let formats = products.formats;
         let add = |group: &Group, c, observer: &mut _| self.group(formats, group, c, observer);
         self.groups.chain(products, c, observer, add)
@@ -113,7 +76,12 @@ impl StepKind for FlooredPairs {
 }
 
 impl FlooredPairs {
-    fn group<O: FaultInjector>(
+    /// Rounds the sum `total * 2^grid` of a group.
+    pub fn close(&self, format: Format, total: i128, grid: i32) -> u64 {
+        round(format, total, grid, false)
+    }
+
+    fn group<O: TraceObserver>(
         &self,
         formats: Formats,
         group: &Group,
@@ -125,7 +93,7 @@ impl FlooredPairs {
             observer.stage("group", || group.k().collect());
             return code;
         }
-        let products = group.multiplied(formats, observer);
+        let products = group.products(formats);
         let c = Term::addend(format, format.unpack(code));
 
         let exponent = largest(&products);
@@ -150,7 +118,6 @@ impl FlooredPairs {
             for (i, product) in (first..).zip(pair) {
                 let value = signed(product.negative, product.magnitude);
                 let kept = floor_to(value, product.lsb, own);
-                let kept = observer.shifted(Some(group.first + i), kept);
                 let source = match group.source(i) {
                     Source::Product(i) => Source::Product(i - first),
                     missing => missing,
@@ -183,14 +150,13 @@ impl FlooredPairs {
             Some(from) if grid <= from => floor_to(value, c.lsb, grid),
             _ => 0,
         };
-        let kept = observer.shifted(None, kept);
         let c = Term {
             exponent: competes,
             ..c
         };
         observer.term(|| c.kept(Source::Addend, kept, grid));
-        let total = observer.added(total + kept);
+        let total = total + kept;
         observer.sum(total, grid, false);
-        round(format, total, grid, false)
+        self.close(format, total, grid)
     }
 }

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
-use super::wires::Wires;
-use crate::num::{Formats, Rounding, Target, fma_through};
+use super::trace::TraceObserver;
+use crate::num::{Formats, Rounding, Target, fma};
 
 /// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
 /// formats of its factors, and each sum rounded once to the accumulator's format.
@@ -24,25 +23,13 @@ impl StepKind for FmaChain {
         1
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<FmaChain> {
-        let nan = clues.nan;
-        [Rounding::NearestEven, Rounding::TowardZero]
-            .map(|rounding| FmaChain { rounding, nan })
-            .into()
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit::of(1).fma(formats.accumulator)
-    }
-
-    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         let target = Target::full(formats.accumulator, self.rounding);
-        a.iter().zip(b).enumerate().fold(c, |c, (k, (a, b))| {
+        a.iter().zip(b).fold(c, |c, (a, b)| {
             let product = ([formats.a, formats.b], *a, *b);
             let c = (formats.accumulator, formats.accumulator.unpack(c));
-            let mut wires = Wires::whole(datapath, formats.accumulator, k);
-            fma_through(product, c, target, self.nan.0, &mut wires)
+            fma(product, c, target, self.nan.0)
         })
     }
 

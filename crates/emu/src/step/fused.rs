@@ -6,8 +6,8 @@ use super::checks::{Code, check_accumulator, check_group, check_precision, check
 use super::kind::{Products, ScaleUse, StepKind};
 use super::special::{special, without_minus_zero};
 use super::term::{Term, fraction_bits};
-use super::trace::{FaultInjector, Source};
-use crate::num::{Formats, Rounding, Target};
+use super::trace::{Source, TraceObserver};
+use crate::num::{Format, Formats, Rounding, Target};
 
 /// Constants of a fused dot-add. The step, with integer significands throughout:
 ///
@@ -54,45 +54,7 @@ impl StepKind for Fused {
         self.group
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<Fused> {
-        let mut all = Vec::new();
-        for &group in clues.groups {
-            for &fraction_bits in clues.depths {
-                for &precision in clues.precisions {
-                    for depth in [fraction_bits as i32, 25] {
-                        for rounding in [Rounding::TowardZero, Rounding::NearestEven] {
-                            all.push(Fused {
-                                group,
-                                fraction_bits,
-                                alignment: Rounding::TowardZero,
-                                zero_exponent: clues.zero_exponent - depth,
-                                precision,
-                                rounding,
-                                sum_bits: None,
-                                nan: clues.nan,
-                                minus_zero: clues.minus_zero,
-                            });
-                        }
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<serde_json::Value>> {
-        (constant == "rounding").then(super::clues::roundings)
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit {
-            lowest_result_bit: formats.accumulator.fraction_bits() + 1 - self.precision,
-            // Products reach twice the grid's largest number.
-            ..super::Unit::of(self.group).aligned(self.fraction_bits + 2)
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let c = formats.accumulator.unpack(c);
@@ -114,13 +76,7 @@ impl StepKind for Fused {
 
         let grid = largest - self.fraction_bits as i32;
         let align = |term: Term| term.align(grid, self.alignment);
-        let mut sum = observer.shifted(None, align(c));
-        for (i, term) in terms().enumerate() {
-            let magnitude = observer.multiplied(i, term.magnitude);
-            let kept = align(Term { magnitude, ..term });
-            sum += observer.shifted(Some(i), kept);
-        }
-        let sum = observer.added(sum);
+        let sum = align(c) + terms().map(align).sum::<i128>();
         observer.aligned(largest, grid);
         for (i, term) in terms().enumerate() {
             observer.term(|| term.trace(Source::Product(i), grid, self.alignment));
@@ -130,17 +86,7 @@ impl StepKind for Fused {
             observer.term(|| Term::missing(self.zero_exponent, grid));
         }
         observer.sum(sum, grid, false);
-        let target = Target {
-            precision: self.precision,
-            ..Target::full(accumulator, self.rounding)
-        };
-        let seen = self.seen(sum.unsigned_abs());
-        let result = target.round(sum < 0, seen, grid, false);
-        if self.minus_zero {
-            result
-        } else {
-            without_minus_zero(accumulator, result)
-        }
+        self.close(accumulator, sum, grid)
     }
 
     fn summary(&self) -> String {
@@ -209,6 +155,21 @@ impl StepKind for Fused {
 }
 
 impl Fused {
+    /// Rounds the sum `sum * 2^grid`.
+    pub fn close(&self, accumulator: Format, sum: i128, grid: i32) -> u64 {
+        let target = Target {
+            precision: self.precision,
+            ..Target::full(accumulator, self.rounding)
+        };
+        let seen = self.seen(sum.unsigned_abs());
+        let result = target.round(sum < 0, seen, grid, false);
+        if self.minus_zero {
+            result
+        } else {
+            without_minus_zero(accumulator, result)
+        }
+    }
+
     /// What the rounding sees of the magnitude of a sum.
     pub fn seen(&self, sum: u128) -> u128 {
         let Some(kept) = self.sum_bits else {

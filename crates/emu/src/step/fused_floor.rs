@@ -7,7 +7,7 @@ use super::checks::{Code, check_accumulator, check_group, check_rounding, check_
 use super::kind::{Products, StepKind};
 use super::special::special;
 use super::term::{Term, floor_to, fraction_bits, leading, signed};
-use super::trace::{FaultInjector, Source};
+use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
 /// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
@@ -66,40 +66,7 @@ impl StepKind for FusedFloor {
         self.group
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<FusedFloor> {
-        let acc = clues.formats.accumulator;
-        let mut all = Vec::new();
-        for &group in clues.groups {
-            for sums in [1, 2, 4] {
-                for &fraction_bits in clues.depths {
-                    for addend_window in [None, Some(fraction_bits + 1), Some(fraction_bits + 2)] {
-                        all.push(FusedFloor {
-                            group,
-                            sums,
-                            fraction_bits,
-                            sum_fraction_bits: fraction_bits + 8,
-                            addend_window,
-                            zero_exponent: acc.min_exponent(),
-                            result_fraction_bits: acc.fraction_bits() + 8,
-                            rounding: Rounding::NearestEven,
-                            nan: clues.nan,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligned_bits: self.fraction_bits + 2,
-            sum_bits: self.sum_fraction_bits + 2,
-            ..super::Unit::of(self.span())
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         let format = formats.accumulator;
@@ -136,9 +103,9 @@ impl StepKind for FusedFloor {
             0
         };
         observer.term(|| addend.kept(Source::Addend, c, grid));
-        let total = observer.added(products + c);
+        let total = products + c;
         observer.sum(total, grid, false);
-        self.round(format, total, grid)
+        self.close(format, total, grid)
     }
 
     fn summary(&self) -> String {
@@ -194,13 +161,13 @@ impl FusedFloor {
         formats: Formats,
         a: &[Unpacked],
         b: &[Unpacked],
-        observer: &mut impl FaultInjector,
+        observer: &mut impl TraceObserver,
     ) -> Option<Sum> {
         let turns = (0..self.sums).filter_map(|turn| {
             let mine = a.iter().zip(b).skip(turn).step_by(self.sums);
             let positions = (0..a.len()).skip(turn).step_by(self.sums);
             observer.stage("products", || positions.collect());
-            self.truncated_sum(formats, turn, mine, observer)
+            self.truncated_sum(formats, mine, observer)
         });
         let sums: Vec<_> = turns.collect();
         let exponent = sums.iter().map(|sum| sum.exponent).max()?;
@@ -217,9 +184,8 @@ impl FusedFloor {
     fn truncated_sum<'a>(
         &self,
         formats: Formats,
-        turn: usize,
         products: impl Iterator<Item = (&'a Unpacked, &'a Unpacked)> + Clone,
-        observer: &mut impl FaultInjector,
+        observer: &mut impl TraceObserver,
     ) -> Option<Sum> {
         let nonzero = products
             .enumerate()
@@ -230,10 +196,8 @@ impl FusedFloor {
         observer.aligned(exponent, grid);
         let bits = fraction_bits(formats);
         let value = nonzero.map(|(i, (a, b))| {
-            let k = turn + i * self.sums;
-            let mut product = Term::product(a, b, bits);
-            product.magnitude = observer.multiplied(k, product.magnitude);
-            let kept = observer.shifted(Some(k), product.align(grid, Rounding::TowardZero));
+            let product = Term::product(a, b, bits);
+            let kept = product.align(grid, Rounding::TowardZero);
             observer.term(|| product.kept(Source::Product(i), kept, grid));
             kept
         });
@@ -242,8 +206,8 @@ impl FusedFloor {
         Some(Sum { value, exponent })
     }
 
-    /// Step 5.
-    fn round(&self, format: Format, total: i128, grid: i32) -> u64 {
+    /// Step 5, of the total `total * 2^grid`.
+    pub fn close(&self, format: Format, total: i128, grid: i32) -> u64 {
         let Some(leading) = leading(total.unsigned_abs(), grid) else {
             return format.zero(false);
         };

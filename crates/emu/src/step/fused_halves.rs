@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::check_rounding;
 use super::fused::Fused;
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
@@ -38,67 +38,7 @@ impl StepKind for FusedHalves {
         self.span
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<FusedHalves> {
-        let halves = <Fused as StepKind>::hypotheses(clues);
-        let mut all = Vec::new();
-        for span in [32usize, 16, 64, 8] {
-            let patterns = [
-                (4, vec![0, 1]),
-                (2, vec![0]),
-                (4, vec![2, 3]),
-                (4, vec![0, 3]),
-                (4, vec![1, 2]),
-                (2, vec![1]),
-                (8, vec![0, 1, 2, 3]),
-                (span, (0..span / 2).collect()),
-            ];
-            for (period, first) in patterns {
-                for half in halves.iter().filter(|half| half.group == clues.groups[0]) {
-                    let depth = clues.zero_exponent - half.zero_exponent;
-                    if depth != half.fraction_bits as i32 {
-                        continue;
-                    }
-                    for closing in [Rounding::NearestEven, Rounding::TowardZero] {
-                        all.push(FusedHalves {
-                            span,
-                            period,
-                            first: first.clone(),
-                            half: Fused {
-                                group: span / 2,
-                                minus_zero: false,
-                                ..half.clone()
-                            },
-                            closing,
-                        });
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
-        match constant {
-            "rounding" => Some(super::clues::roundings()),
-            // Halves that are not full add a zero product: any size beyond is the same.
-            "group" => Some(super::clues::numbers((1..=k / 2).chain([k, 1024]))),
-            "first" => Some(patterns(self.period)),
-            _ => None,
-        }
-    }
-
-    fn follow(&mut self, changed: &str) {
-        if changed == "period" {
-            // A pattern of another length: the first half of it.
-            self.first = (0..self.period / 2).collect();
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit::of(self.half.group).aligned(self.half.fraction_bits + 2)
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         let belongs = |k: usize, first: bool| self.first.contains(&(k % self.period)) == first;
         let positions = |first: bool| -> Vec<usize> {
@@ -197,27 +137,4 @@ impl FusedHalves {
         let nearest = self.closing == Rounding::NearestEven;
         (full && nearest).then(|| half(true).chain(half(false)).collect())
     }
-}
-
-/// Ways to deal a pattern to two halves.
-fn patterns(period: usize) -> Vec<serde_json::Value> {
-    if period <= 8 {
-        // Each half must get something.
-        let subsets = 1..(1u32 << period) - 1;
-        let members = |set: u32| (0..period).filter(move |&k| set >> k & 1 == 1);
-        return subsets
-            .map(|set| serde_json::json!(members(set).collect::<Vec<_>>()))
-            .collect();
-    }
-    let mut all = Vec::new();
-    for run in (0..)
-        .map(|i| 1usize << i)
-        .take_while(|run| run * 2 <= period)
-    {
-        for half in 0..2 {
-            let first = (0..period).filter(|k| k / run % 2 == half);
-            all.push(serde_json::json!(first.collect::<Vec<_>>()));
-        }
-    }
-    all
 }

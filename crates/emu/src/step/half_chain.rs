@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::check_group;
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chain. One step is one instruction:
@@ -37,14 +37,7 @@ impl StepKind for HalfChain {
         self.span
     }
 
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            tells_products: false,
-            ..super::Unit::of(self.span())
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let zero = Format::Fp16.unpack(0);

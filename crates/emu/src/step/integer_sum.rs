@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{check_group, check_integers};
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
+use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
@@ -46,44 +46,15 @@ impl StepKind for IntegerSum {
         self.group
     }
 
-    /// Every group that ends within K, the usual one first, and the one that wraps around.
-    fn hypotheses(clues: &super::Clues) -> Vec<IntegerSum> {
-        // As many as 256 bits hold. Where it decides nothing, it is as good as any.
-        let widest = clues.formats.a.width().max(clues.formats.b.width());
-        let usual = 256 / widest as usize;
-        let others = (1..=clues.k / 2).filter(|group| *group != usual);
-        let clamped = [usual].into_iter().chain(others);
-        let clamped = clamped.map(|group| (group, IntegerOverflow::Saturate));
-        let all = [(usual, IntegerOverflow::Wrap)].into_iter().chain(clamped);
-        all.map(|(group, overflow)| IntegerSum { group, overflow })
-            .collect()
-    }
-
-    fn values(&self, constant: &str, k: usize) -> Option<Vec<serde_json::Value>> {
-        (constant == "group").then(|| super::clues::numbers(1..=k / 2))
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            sum_bits: 32,
-            ..super::Unit::of(self.span())
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
         let Products { a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.group);
         // At most 1024 products of 2^16, far inside 64 bits.
         let mut sum = Format::Int32.integer(c);
-        for (k, (a, b)) in a.iter().zip(b).enumerate() {
-            sum += multiplied(k, value(a) * value(b), observer);
+        for (a, b) in a.iter().zip(b) {
+            sum += value(a) * value(b);
         }
-        let sum = observer.added(sum.into()) as i64;
-        let kept = match self.overflow {
-            IntegerOverflow::Wrap => sum as i32,
-            IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
-        };
-        u64::from(kept as u32)
+        self.close(sum)
     }
 
     fn summary(&self) -> String {
@@ -110,10 +81,15 @@ impl StepKind for IntegerSum {
     }
 }
 
-/// A product, whose magnitude passes its multiplier.
-pub(super) fn multiplied(k: usize, product: i64, observer: &mut impl FaultInjector) -> i64 {
-    let magnitude = observer.multiplied(k, product.unsigned_abs().into()) as i64;
-    if product < 0 { -magnitude } else { magnitude }
+impl IntegerSum {
+    /// Brings a sum into the accumulator's range.
+    pub fn close(&self, sum: i64) -> u64 {
+        let kept = match self.overflow {
+            IntegerOverflow::Wrap => sum as i32,
+            IntegerOverflow::Saturate => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+        };
+        u64::from(kept as u32)
+    }
 }
 
 fn value(x: &Unpacked) -> i64 {

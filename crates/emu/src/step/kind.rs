@@ -1,10 +1,9 @@
 //! The trait of a kind of step.
 
-use serde_json::Value;
+use std::ops::Range;
 
-use super::blocks::Blocked;
-use super::clues::{Clues, Unit};
-use super::trace::FaultInjector;
+use super::blocks::{Blocked, Blocks};
+use super::trace::TraceObserver;
 use crate::num::{ExactSum, Format, Formats, Rounding, Unpacked, result_code};
 
 /// A kind of step: consumes up to `span` products and an accumulator, gives the next accumulator.
@@ -14,7 +13,7 @@ pub trait StepKind {
 
     /// Adds at most `span` products to `c`; missing ones are zero products. `observer` receives what
     /// happens on the way.
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64
     where
         Self: Sized;
 
@@ -26,27 +25,6 @@ pub trait StepKind {
     /// # Errors
     /// A sentence naming the constant.
     fn check(&self, formats: Formats) -> Result<(), String>;
-
-    /// The parts of a unit of this kind that a fault can break.
-    fn unit(&self, _formats: Formats) -> Unit {
-        Unit::of(self.span())
-    }
-
-    /// Steps that may explain a machine's answers, likely ones first; none of a kind that `infer` does not try.
-    fn hypotheses(_clues: &Clues) -> Vec<Self>
-    where
-        Self: Sized,
-    {
-        Vec::new()
-    }
-
-    /// The plausible values of a constant, where they do not follow from its name; the longest case has `k` products.
-    fn values(&self, _constant: &str, _k: usize) -> Option<Vec<Value>> {
-        None
-    }
-
-    /// Adapts the constants that depend on one that was changed.
-    fn follow(&mut self, _changed: &str) {}
 
     /// Whether operands and accumulator are integers; otherwise they are floats.
     fn takes_integers(&self) -> bool {
@@ -78,6 +56,29 @@ pub trait StepKind {
         true
     }
 
+    /// Whether the accumulator's format must be given: units that have several, none of them the usual one.
+    fn needs_accumulator(&self) -> bool {
+        false
+    }
+
+    /// Whether such a step is only one of several instructions that a product of this K takes.
+    fn is_part_of(&self, _k: usize) -> bool {
+        false
+    }
+
+    /// How accumulators go through memory between blocks of K.
+    fn through_memory(&self) -> ThroughMemory {
+        ThroughMemory::Never
+    }
+
+    /// Sets these blocks, where accumulators go through memory.
+    fn set_blocks(&mut self, _blocks: Blocks) {}
+
+    /// The fault that units of this kind are known for.
+    fn known_fault(&self) -> Option<&dyn KnownFault> {
+        None
+    }
+
     /// How a finished sum is rounded to another format of D; none if that is unknown.
     fn rounds_results(&self, _to: Format) -> Option<Rounding> {
         Some(Rounding::NearestEven)
@@ -93,20 +94,31 @@ pub trait StepKind {
         Carried::Code(c)
     }
 
+    /// Takes what [`StepKind::start`] of the same step gave over `count` products, which `add` adds to an accumulator. Where
+    /// nothing is rounded on the way there is none.
+    fn carry(
+        &self,
+        _formats: Formats,
+        carried: &mut Carried,
+        _count: usize,
+        add: &mut dyn FnMut(u64) -> u64,
+    ) {
+        match carried {
+            Carried::Code(c) => *c = add(*c),
+            Carried::Exact(_) => {}
+            Carried::Blocks(_) => unreachable!("carried by another kind of step"),
+        }
+    }
+
     /// [`StepKind::add`] to what [`StepKind::start`] of the same step gave.
-    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl FaultInjector)
+    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver)
     where
         Self: Sized,
     {
-        let Carried::Code(c) = carried else {
-            unreachable!("carried by another kind of step")
-        };
-        let rounded = self.add(products, *c, observer);
-        *c = observer.rounded(products.formats.accumulator, rounded);
+        let count = products.a.len();
+        let mut add = |c| self.add(products, c, observer);
+        self.carry(products.formats, carried, count, &mut add);
     }
-
-    /// Passes over `count` products without adding them.
-    fn skip(&self, _formats: Formats, _carried: &mut Carried, _count: usize) {}
 
     /// The chain's result, a code of the accumulator's format.
     fn finish(&self, _formats: Formats, carried: &Carried) -> u64 {
@@ -117,6 +129,29 @@ pub trait StepKind {
             }
         }
     }
+}
+
+/// How accumulators go through memory between blocks of K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThroughMemory {
+    /// No kernel does that.
+    Never,
+    /// Kernels do, and nobody knows how.
+    Unknown,
+    /// As the blocks say; without any it is one chain.
+    Blocks(Option<Blocks>),
+}
+
+/// A fault that units are known for: one of a step's sums comes out far too large.
+pub trait KnownFault {
+    /// The sum that it strikes becomes `-2^bits` units.
+    fn bits(&self) -> u32;
+
+    /// The sums of a step in their order: phase and products, counted within the step.
+    fn sums(&self) -> Vec<(usize, Range<usize>)>;
+
+    /// [`StepKind::add`], where it strikes the sum with this number.
+    fn add_struck(&self, products: Products, c: u64, sum: usize) -> u64;
 }
 
 /// What a step does with scales of its operands.

@@ -1,5 +1,6 @@
 //! Kinds of step: how a unit adds a few products to an accumulator. One file each, in exact
-//! integers, written to be read beside the literature rather than to be fast.
+//! integers, written to be read beside the literature rather than to be fast. A step is arithmetic and
+//! its trace, nothing else.
 //!
 //! A new kind is a file with a type that implements `StepKind`, its name in `kinds!` below (in
 //! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
@@ -9,7 +10,6 @@ mod block_window;
 mod blocks;
 mod chained;
 mod checks;
-mod clues;
 mod complement_dot;
 mod exact_dot;
 mod exact_sum;
@@ -30,23 +30,19 @@ mod sliced_integers;
 mod special;
 mod sticky_rne;
 mod term;
-#[cfg(test)]
-mod tests;
 mod trace;
 #[cfg(test)]
 mod traces;
-mod wires;
 
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 
 pub use block_dot::BlockDot;
-pub use block_window::BlockWindow;
+pub use block_window::{BlockWindow, ScaledProduct, Windows};
 pub use blocks::{Blocks, Reload, added_in_memory, packed};
 pub use chained::{Groups, Nans};
 pub use checks::Code;
-pub use clues::{Clues, Unit};
 pub use complement_dot::ComplementDot;
 pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
@@ -57,7 +53,7 @@ pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
 pub use half_chain::HalfChain;
 pub use integer_sum::{IntegerOverflow, IntegerSum};
-pub use kind::{Carried, Products, ScaleUse, Scales, StepKind};
+pub use kind::{Carried, KnownFault, Products, ScaleUse, Scales, StepKind, ThroughMemory};
 pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
@@ -65,10 +61,8 @@ pub use quad::LaneScaling;
 pub use sliced::{Dropping, Droppings, Sliced};
 pub use sliced_integers::SlicedIntegers;
 pub use sticky_rne::{Addend, StickyRne};
-pub use trace::FaultInjector;
-use trace::NoFault;
+pub use term::floor_to;
 pub use trace::{Source, TermTrace, TraceObserver};
-pub(crate) use wires::fma_bits;
 
 pub use crate::num::Formats;
 use crate::num::{Class, Format, Kind, Unpacked};
@@ -92,20 +86,13 @@ macro_rules! kinds {
         })*
 
         impl Step {
-            /// Steps of every kind that may explain a machine's answers, in the order of the kinds.
-            pub fn hypotheses(clues: &Clues) -> Vec<Vec<Step>> {
-                vec![$(
-                    <$kind as StepKind>::hypotheses(clues).into_iter().map(Step::$kind).collect()
-                ),*]
-            }
-
             /// [`StepKind::add`] of its kind.
-            pub fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+            pub fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
                 match self { $(Step::$kind(step) => step.add(products, c, observer)),* }
             }
 
             /// [`StepKind::run`] of its kind.
-            pub fn run_in(&self, products: Products, carried: &mut Carried, observer: &mut impl FaultInjector) {
+            fn run_in(&self, products: Products, carried: &mut Carried, observer: &mut impl TraceObserver) {
                 match self { $(Step::$kind(step) => step.run(products, carried, observer)),* }
             }
         }
@@ -127,7 +114,6 @@ macro_rules! kinds {
     };
 }
 
-// In the order in which `infer` tries them: simpler kinds first.
 kinds! {
     FmaChain,
     ExactDot,
@@ -164,11 +150,6 @@ impl Step {
         self.scaling() == ScaleUse::MoveExponents
     }
 
-    /// Whether the accumulator's format must be given: units that have several, none of them the usual one.
-    pub(super) fn needs_accumulator(&self) -> bool {
-        matches!(self, Step::Sliced(_))
-    }
-
     /// Adds the products of `a` and `b`, at most [`StepKind::span`] of them; missing ones are zero
     /// products. `carried` is what [`StepKind::start`] of the same step gave.
     pub fn run(&self, formats: Formats, a: &[Unpacked], b: &[Unpacked], carried: &mut Carried) {
@@ -203,7 +184,7 @@ impl Step {
             b,
             scales,
         };
-        self.run_in(products, carried, &mut NoFault(observer));
+        self.run_in(products, carried, observer);
     }
 
     /// Refuses formats and constants that no machine has.

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_nan};
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
-use super::wires::{Wires, spoil};
-use crate::num::{Class, ExactSum, Format, Formats, Rounding, Target, Unpacked, fma_through};
+use super::trace::TraceObserver;
+use crate::num::{Class, ExactSum, Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of the chains. One step is one instruction; every operation is an IEEE 754 fused multiply-add, rounded once to
 /// the accumulator's format, to nearest even:
@@ -46,27 +45,23 @@ impl StepKind for OrderedFma {
         self.chains.iter().map(Vec::len).sum()
     }
 
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit::of(self.span()).fma(formats.accumulator)
-    }
-
-    fn add(&self, products: Products, c: u64, datapath: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let format = products.formats.accumulator;
         match self.chains.as_slice() {
-            [only] if !self.exact && !self.from_zero => self.chain(only, products, c, datapath),
+            [only] if !self.starts_from_zero() => self.chain(only, products, c, observer),
             chains => {
                 let mut total: Option<u64> = None;
                 for chain in chains {
                     let sum = match self.exact {
-                        true => self.exact_sum(chain, products, datapath),
-                        false => self.chain(chain, products, format.zero(false), datapath),
+                        true => self.exact_sum(chain, products, observer),
+                        false => self.chain(chain, products, format.zero(false), observer),
                     };
                     total = Some(match total {
                         None => sum,
-                        Some(total) => self.sum(format, total, sum, datapath),
+                        Some(total) => self.sum(format, total, sum, observer),
                     });
                 }
-                total.map_or(c, |total| self.sum(format, c, total, datapath))
+                total.map_or(c, |total| self.sum(format, c, total, observer))
             }
         }
     }
@@ -150,28 +145,35 @@ impl OrderedFma {
         chain: &[usize],
         products: Products,
         c: u64,
-        datapath: &mut impl FaultInjector,
+        observer: &mut impl TraceObserver,
     ) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span());
         let zeros = (formats.a.unpack(0), formats.b.unpack(0));
         let format = formats.accumulator;
-        // Of an instruction without any product, the first word is +0 times +0.
-        let there = a
-            .len()
-            .max(1)
-            .next_multiple_of((4 / formats.a.bytes()).max(1));
-        chain.iter().filter(|&&k| k < there).fold(c, |c, &k| {
+        OrderedFma::present(chain, formats, a.len()).fold(c, |c, k| {
             let (a, b) = match (a.get(k), b.get(k)) {
                 (Some(&a), Some(&b)) => (a, b),
                 _ => zeros,
             };
-            let mut wires = Wires::whole(datapath, format, k);
-            let sum = self.fma([(formats.a, a), (formats.b, b)], (format, c), &mut wires);
-            datapath.stage("product added", || vec![k]);
-            datapath.result(format, sum);
+            let sum = self.operation([(formats.a, a), (formats.b, b)], (format, c), fma);
+            observer.stage("product added", || vec![k]);
+            observer.result(format, sum);
             sum
         })
+    }
+
+    /// Whether C is added last, to the sums of chains that start from +0.
+    pub fn starts_from_zero(&self) -> bool {
+        self.exact || self.from_zero || self.chains.len() > 1
+    }
+
+    /// Those products of a chain that an instruction of `given` products adds: those of whole lanes of 32 bits. Of an
+    /// instruction without any product, the first word is +0 times +0.
+    pub fn present(chain: &[usize], formats: Formats, given: usize) -> impl Iterator<Item = usize> {
+        let lane = (4 / formats.a.bytes()).max(1);
+        let there = given.max(1).next_multiple_of(lane);
+        chain.iter().copied().filter(move |&k| k < there)
     }
 
     /// The products of a chain, rounded once.
@@ -179,40 +181,41 @@ impl OrderedFma {
         &self,
         chain: &[usize],
         products: Products,
-        datapath: &mut impl FaultInjector,
+        observer: &mut impl TraceObserver,
     ) -> u64 {
         let Products { formats, a, b, .. } = products;
         let there = || chain.iter().copied().filter(|&k| k < a.len());
-        let (a, b): (Vec<_>, Vec<_>) = there().map(|k| (a[k], b[k])).unzip();
         let mut sum = ExactSum::new(formats.a, formats.b, formats.accumulator);
-        for (&a, &b) in a.iter().zip(&b) {
-            sum.add_product([formats.a, formats.b], a, b);
+        for k in there() {
+            sum.add_product([formats.a, formats.b], a[k], b[k]);
         }
-        if !datapath.is_sound() {
-            let zero = formats.accumulator.unpack(0);
-            spoil(&mut sum, (formats, &a, &b, zero), datapath);
-        }
-        let target = Target::full(formats.accumulator, Rounding::NearestEven);
-        let sum = sum.round(target, self.invalid.0);
-        datapath.stage("products added", || there().collect());
-        datapath.result(formats.accumulator, sum);
+        let sum = self.close(formats.accumulator, &sum);
+        observer.stage("products added", || there().collect());
+        observer.result(formats.accumulator, sum);
         sum
+    }
+
+    /// An exact sum of products, rounded.
+    pub fn close(&self, format: Format, sum: &ExactSum) -> u64 {
+        let target = Target::full(format, Rounding::NearestEven);
+        sum.round(target, self.invalid.0)
     }
 
     /// The sum of two chains, or of C and all.
-    fn sum(&self, format: Format, x: u64, y: u64, datapath: &mut impl FaultInjector) -> u64 {
+    fn sum(&self, format: Format, x: u64, y: u64, observer: &mut impl TraceObserver) -> u64 {
         let factors = [(format, format.unpack(x)), (format, Unpacked::one(format))];
-        let sum = self.fma(factors, (format, y), &mut Wires::adder(datapath, format));
-        datapath.stage("sums added", Vec::new);
-        datapath.result(format, sum);
+        let sum = self.operation(factors, (format, y), fma);
+        observer.stage("sums added", Vec::new);
+        observer.result(format, sum);
         sum
     }
 
-    fn fma(
+    /// One operation: `fma`, with this unit's NaNs and subnormal numbers.
+    pub fn operation(
         &self,
         factors: [(Format, Unpacked); 2],
         (accumulator, code): (Format, u64),
-        wires: &mut Wires<'_, impl FaultInjector>,
+        fma: impl Fn(([Format; 2], Unpacked, Unpacked), (Format, Unpacked), Target, u64) -> u64,
     ) -> u64 {
         let c = accumulator.unpack(code);
         let [(of_a, a), (of_b, b)] = factors;
@@ -232,12 +235,11 @@ impl OrderedFma {
         });
         if !self.flush {
             let target = Target::full(accumulator, Rounding::NearestEven);
-            return fma_through(
+            return fma(
                 ([of_a, of_b], a, b),
                 (accumulator, c),
                 target,
                 self.invalid.0,
-                wires,
             );
         }
         // FP64 with the accumulator's precision is that format as if exponents had no end.
@@ -246,7 +248,7 @@ impl OrderedFma {
             ..Target::full(Format::Fp64, Rounding::NearestEven)
         };
         let invalid = u64::MAX >> 1;
-        let sum = fma_through(([of_a, of_b], a, b), (accumulator, c), wide, invalid, wires);
+        let sum = fma(([of_a, of_b], a, b), (accumulator, c), wide, invalid);
         let sum = Format::Fp64.unpack(sum);
         match sum.class {
             Class::Nan => self.invalid.0,

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_group, check_rounding};
 use super::kind::{Products, StepKind};
-use super::trace::FaultInjector;
-use super::wires::Wires;
-use crate::num::{FmaWires, Format, Formats, Rounding, Target, Unpacked, fma_through};
+use super::trace::TraceObserver;
+use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
 /// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
 /// accumulator's format and then flushes a subnormal result to zero, keeping its sign:
@@ -36,68 +35,23 @@ impl StepKind for PairwiseFlush {
         self.span
     }
 
-    fn hypotheses(clues: &super::Clues) -> Vec<PairwiseFlush> {
-        let mut all = Vec::new();
-        for group in [2, 4, 8, 16] {
-            for span in [1, 2, 4, 8].map(|n| n * group) {
-                for rounding in [Rounding::NearestEven, Rounding::TowardZero] {
-                    all.push(PairwiseFlush {
-                        span,
-                        group,
-                        rounding,
-                        nan: clues.nan,
-                    });
-                }
-            }
-        }
-        all
-    }
-
-    fn unit(&self, formats: Formats) -> super::Unit {
-        super::Unit {
-            sum_bits: super::fma_bits(formats.accumulator) + 2,
-            ..super::Unit::of(self.span)
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let Products { formats, a, b, .. } = products;
         debug_assert!(a.len() == b.len() && a.len() <= self.span);
         let format = formats.accumulator;
-        let c = if format.unpack(c).is_below_normal(format) {
-            format.zero(false)
-        } else {
-            c
-        };
-        let products: Vec<_> = a
-            .iter()
-            .zip(b)
-            .enumerate()
-            .map(|(k, (a, b))| {
-                let mut wires = Wires::multiplier(observer, format, k);
-                self.product(formats, a, b, &mut wires)
-            })
-            .collect();
+        let c = self.flushed_addend(format, c);
+        let products = a.iter().zip(b);
+        let products = products.map(|(a, b)| self.product(formats, a, b, &fma));
+        let products: Vec<_> = products.collect();
         observer.stage("C, flushed", Vec::new);
         observer.result(format, c);
         for (k, &product) in products.iter().enumerate() {
             observer.stage("product", || vec![k]);
             observer.result(format, product);
         }
-        let zero = format.zero(false);
         let sum = products.chunks(self.group).fold(c, |c, group| {
-            let mut sums = group.to_vec();
-            sums.resize(self.group, zero);
-            while sums.len() > 1 {
-                let pairs = sums.chunks(2);
-                sums = pairs
-                    .map(|p| self.sum(format, p[0], p[1], &mut ()))
-                    .collect();
-                observer.stage("added in pairs", Vec::new);
-                sums.iter().for_each(|&sum| observer.result(format, sum));
-            }
-            let mut adder = Wires::adder(observer, format);
-            let sum = self.sum(format, c, sums[0], &mut adder);
+            let sum = self.paired(format, group, observer);
+            let sum = self.sum(format, c, sum, &fma);
             observer.stage("added to C", Vec::new);
             observer.result(format, sum);
             sum
@@ -106,8 +60,7 @@ impl StepKind for PairwiseFlush {
         if products.len().next_multiple_of(self.group) == self.span {
             return sum;
         }
-        let mut adder = Wires::adder(observer, format);
-        let filled_up = self.sum(format, sum, zero, &mut adder);
+        let filled_up = self.sum(format, sum, format.zero(false), &fma);
         if filled_up != sum {
             observer.stage("missing products added", Vec::new);
             observer.result(format, filled_up);
@@ -140,36 +93,58 @@ impl StepKind for PairwiseFlush {
     }
 }
 
+/// A fused multiply-add: of a product, an addend, a target and the code of NaN.
+type Fma<'a> =
+    &'a dyn Fn(([Format; 2], Unpacked, Unpacked), (Format, Unpacked), Target, u64) -> u64;
+
 impl PairwiseFlush {
-    fn product(
-        &self,
-        formats: Formats,
-        a: &Unpacked,
-        b: &Unpacked,
-        wires: &mut impl FmaWires,
-    ) -> u64 {
+    /// C as a step begins with it.
+    pub fn flushed_addend(&self, format: Format, c: u64) -> u64 {
+        if format.unpack(c).is_below_normal(format) {
+            format.zero(false)
+        } else {
+            c
+        }
+    }
+
+    /// A product by `fma`.
+    pub fn product(&self, formats: Formats, a: &Unpacked, b: &Unpacked, fma: Fma) -> u64 {
         let a = flushed_operand(formats.a, a);
         let b = flushed_operand(formats.b, b);
         // Adding -0 changes no number, and no zero's sign.
         let format = formats.accumulator;
         let nothing = (format, format.unpack(format.zero(true)));
-        self.fma(([formats.a, formats.b], a, b), nothing, format, wires)
+        self.operation(([formats.a, formats.b], a, b), nothing, format, fma)
     }
 
-    fn sum(&self, format: Format, x: u64, y: u64, wires: &mut impl FmaWires) -> u64 {
+    /// The sum of a group's products, added in pairs.
+    pub fn paired(&self, format: Format, group: &[u64], observer: &mut impl TraceObserver) -> u64 {
+        let mut sums = group.to_vec();
+        sums.resize(self.group, format.zero(false));
+        while sums.len() > 1 {
+            let pairs = sums.chunks(2);
+            sums = pairs.map(|p| self.sum(format, p[0], p[1], &fma)).collect();
+            observer.stage("added in pairs", Vec::new);
+            sums.iter().for_each(|&sum| observer.result(format, sum));
+        }
+        sums[0]
+    }
+
+    /// A sum by `fma`.
+    pub fn sum(&self, format: Format, x: u64, y: u64, fma: Fma) -> u64 {
         let x = ([format; 2], format.unpack(x), Unpacked::one(format));
-        self.fma(x, (format, format.unpack(y)), format, wires)
+        self.operation(x, (format, format.unpack(y)), format, fma)
     }
 
-    fn fma(
+    fn operation(
         &self,
         product: ([Format; 2], Unpacked, Unpacked),
         addend: (Format, Unpacked),
         format: Format,
-        wires: &mut impl FmaWires,
+        fma: Fma,
     ) -> u64 {
         let target = Target::full(format, self.rounding);
-        let result = fma_through(product, addend, target, self.nan.0, wires);
+        let result = fma(product, addend, target, self.nan.0);
         let number = format.unpack(result);
         if number.is_below_normal(format) {
             format.zero(number.negative)

@@ -1,16 +1,16 @@
 //! Tenstorrent's matrix unit: multipliers of a few bits that take slices of the significands, phase by phase, and round
 //! every phase into the accumulator.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::blocks::{Blocks, packed};
 use super::checks::check_group;
-use super::clues::{Clues, numbers};
-use super::kind::{Carried, Products, StepKind};
+use super::kind::{Carried, KnownFault, Products, StepKind, ThroughMemory};
 use super::term::{Term, signed};
-use super::trace::{FaultInjector, Source};
-use crate::common::words::{Word, words};
+use super::trace::{Source, TraceObserver};
+use crate::common::words::words;
 use crate::num::{Class, Format, Formats, Rounding, Unpacked, result_code, shift_right};
 
 /// Bits of a significand that the slices divide, the hidden one included.
@@ -139,83 +139,14 @@ impl StepKind for Sliced {
         self.tile
     }
 
-    /// Every fidelity and every phase alone, with the fault and without; none where infinities are not numbers.
-    fn hypotheses(clues: &Clues) -> Vec<Sliced> {
-        let formats = clues.formats;
-        if clues.infinities {
-            return Vec::new();
-        }
-        let narrow_bits = match formats.accumulator {
-            Format::Fp32 => 0,
-            _ => SUM - SIGNIFICAND,
-        };
-        let mut all = Vec::new();
-        for zero_exponent in [None, Some(2 * formats.a.min_exponent() - 2)] {
-            for minus_one in [None, Some(27)] {
-                for (tile, phases) in likely_loops() {
-                    all.push(Sliced {
-                        group: 8,
-                        groups: 2,
-                        tile,
-                        phases,
-                        a_slice: 7,
-                        b_slice: 5,
-                        zero_exponent,
-                        narrow_bits,
-                        rounding: Droppings {
-                            product: Dropping::NearestAway,
-                            sum: Dropping::NearestUp,
-                            addend: Dropping::NearestAway,
-                            result: Dropping::NearestAway,
-                        },
-                        blocks: None,
-                        minus_one,
-                    });
-                }
-            }
-        }
-        all
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        let or_none = |mut values: Vec<Value>| {
-            values.push(Value::Null);
-            values
-        };
-        Some(match constant {
-            "groups" => numbers(1..=8),
-            "a_slice" => numbers(6..=SIGNIFICAND as usize),
-            "b_slice" => numbers(1..=SIGNIFICAND as usize),
-            "narrow_bits" => numbers(0..=16),
-            "minus_one" => or_none(numbers(1..=32)),
-            "zero_exponent" => or_none((-160..=20).map(|n| json!(n)).collect()),
-            "product" | "sum" | "addend" | "result" => Dropping::ALL
-                .iter()
-                .map(|(_, word, _)| json!(word))
-                .collect(),
-            other => return loop_values(other),
-        })
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            aligned_bits: self.a_slice + self.b_slice + 1,
-            sum_bits: 30,
-            ..super::Unit::of(self.span())
-        }
-    }
-
-    fn add(&self, products: Products, c: u64, observer: &mut impl FaultInjector) -> u64 {
+    fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
         let accumulator = products.formats.accumulator;
         let at_once = self.group * self.groups;
         let mut code = c;
-        let mut first_of_all = true;
         for &phase in &self.phases {
             for first in (0..self.tile).step_by(at_once) {
-                if !std::mem::take(&mut first_of_all) {
-                    code = observer.rounded(accumulator, code);
-                }
-                code = self.multiply_add(products, (phase, first), code, observer);
+                let total = self.total(products, (phase, first), code, observer);
+                code = total.map_or(0, |(total, unit)| self.close(accumulator, total, unit));
                 observer.result(accumulator, code);
             }
         }
@@ -305,6 +236,26 @@ impl StepKind for Sliced {
         Ok(())
     }
 
+    fn needs_accumulator(&self) -> bool {
+        true
+    }
+
+    fn is_part_of(&self, k: usize) -> bool {
+        self.tile == self.group * self.groups && self.tile < k
+    }
+
+    fn through_memory(&self) -> ThroughMemory {
+        ThroughMemory::Blocks(self.blocks)
+    }
+
+    fn set_blocks(&mut self, blocks: Blocks) {
+        self.blocks = Some(blocks);
+    }
+
+    fn known_fault(&self) -> Option<&dyn KnownFault> {
+        self.minus_one.map(|_| self as &dyn KnownFault)
+    }
+
     fn has_schedules(&self) -> bool {
         false
     }
@@ -333,27 +284,19 @@ impl StepKind for Sliced {
         }
     }
 
-    fn run(&self, products: Products, carried: &mut Carried, observer: &mut impl FaultInjector) {
-        let format = products.formats.accumulator;
+    fn carry(
+        &self,
+        formats: Formats,
+        carried: &mut Carried,
+        count: usize,
+        add: &mut dyn FnMut(u64) -> u64,
+    ) {
         match (carried, self.blocks) {
             (Carried::Blocks(carried), Some(blocks)) => {
-                let count = products.a.len();
-                blocks.run(format, carried, count, |c| {
-                    let code = self.add(products, c, observer);
-                    observer.rounded(format, code)
-                });
+                blocks.run(formats.accumulator, carried, count, add);
             }
-            (Carried::Code(c), None) => {
-                let rounded = self.add(products, *c, observer);
-                *c = observer.rounded(format, rounded);
-            }
+            (Carried::Code(c), None) => *c = add(*c),
             _ => unreachable!("carried by another kind of step"),
-        }
-    }
-
-    fn skip(&self, formats: Formats, carried: &mut Carried, count: usize) {
-        if let (Carried::Blocks(carried), Some(blocks)) = (carried, self.blocks) {
-            blocks.run(formats.accumulator, carried, count, |c| c);
         }
     }
 
@@ -366,20 +309,63 @@ impl StepKind for Sliced {
     }
 }
 
+impl KnownFault for Sliced {
+    fn bits(&self) -> u32 {
+        self.minus_one.unwrap_or(0)
+    }
+
+    fn sums(&self) -> Vec<(usize, Range<usize>)> {
+        let all = self.instructions();
+        all.map(|(alone, first)| (alone.phases[0] as usize, first..first + alone.tile))
+            .collect()
+    }
+
+    fn add_struck(&self, products: Products, c: u64, struck: usize) -> u64 {
+        let format = products.formats.accumulator;
+        let instructions = self.phases.iter().flat_map(|&phase| {
+            let firsts = (0..self.tile).step_by(self.group * self.groups);
+            firsts.map(move |first| (phase, first))
+        });
+        instructions.enumerate().fold(c, |code, (number, at)| {
+            match self.total(products, at, code, &mut ()) {
+                None => 0,
+                Some((_, unit)) if number == struck => self.close(format, -1, unit),
+                Some((total, unit)) => self.close(format, total, unit),
+            }
+        })
+    }
+}
+
 impl Sliced {
+    /// The instructions of a step, one after another, as steps of their own, and the first product of each.
+    pub fn instructions(&self) -> impl Iterator<Item = (Sliced, usize)> {
+        let tile = self.group * self.groups;
+        self.phases.iter().flat_map(move |&phase| {
+            let firsts = (0..self.tile).step_by(tile);
+            firsts.map(move |first| {
+                let alone = Sliced {
+                    tile,
+                    phases: vec![phase],
+                    ..self.clone()
+                };
+                (alone, first)
+            })
+        })
+    }
+
     /// Fraction bits of a product of slices.
     fn fraction(&self) -> i32 {
         (self.a_slice + self.b_slice) as i32 - 2
     }
 
-    /// One instruction: so many products as `groups` groups have, from `first` on.
-    fn multiply_add(
+    /// The sum of one instruction, in units of a power of two: so many products as `groups` groups have, from `first` on.
+    fn total(
         &self,
         products: Products,
         (phase, first): (u32, usize),
         code: u64,
-        observer: &mut impl FaultInjector,
-    ) -> u64 {
+        observer: &mut impl TraceObserver,
+    ) -> Option<(i128, i32)> {
         let Products { formats, a, .. } = products;
         let format = formats.accumulator;
         // Fields count from here: a result of this exponent is 0.
@@ -392,7 +378,7 @@ impl Sliced {
             let begin = first + group * self.group;
             let there = a.len().saturating_sub(begin).min(self.group);
             let all = (begin..begin + self.group)
-                .map(|k| self.product(products, k, (low_a, low_b), below, observer));
+                .map(|k| self.product(products, k, (low_a, low_b), below));
             let all: Vec<Product> = all.collect();
             observer.stage(STAGES[phase as usize], || (begin..begin + there).collect());
             let largest = all.iter().filter_map(|product| product.exponent).max();
@@ -405,11 +391,10 @@ impl Sliced {
                 let kept = match (counts, product.exponent) {
                     (Some(largest), Some(own)) => {
                         let value = signed(product.negative, product.magnitude);
-                        self.rounding.product.shift(value, (largest - own) as u32)
+                        self.kept_product(value, largest - own)
                     }
                     _ => 0,
                 };
-                let kept = observer.shifted(Some(begin + i), kept);
                 let source = if i < there {
                     Source::Product(i)
                 } else {
@@ -441,26 +426,15 @@ impl Sliced {
             (first..first + there.min(self.group * self.groups)).collect()
         });
         if largest <= lowest {
-            return 0;
+            return None;
         }
         // The last of 24 bits.
         let unit = largest - (SUM as i32 - 1);
         let grid = unit + self.narrow_bits as i32;
         observer.aligned(largest, grid);
         let mut total = 0;
-        let twice = |value: i128, down: i32, how: Dropping| {
-            let once = how.shift(value, down as u32);
-            how.shift(once, self.narrow_bits) << self.narrow_bits
-        };
         for (first, there, exponent, sum) in sums {
-            // In units of 2^(exponent - 23).
-            let down = (largest - exponent).min(100);
-            let kept = twice(
-                sum << (SUM as i32 - 1 - self.fraction()),
-                down,
-                self.rounding.sum,
-            );
-            let kept = observer.shifted(None, kept);
+            let kept = self.kept_sum(sum, largest - exponent);
             let source = match there {
                 0 => Source::Missing,
                 count => Source::Products { first, count },
@@ -476,23 +450,21 @@ impl Sliced {
             lsb: exponent - (SUM as i32 - 1),
             exponent,
         };
-        let down = (largest - exponent).min(100);
         let value = signed(addend.negative, addend.magnitude);
-        let kept = observer.shifted(None, twice(value, down, self.rounding.addend));
+        let kept = self.twice(value, largest - exponent, self.rounding.addend);
         observer.term(|| addend.kept(Source::Addend, kept, unit));
-        let total = observer.added(total + kept);
+        let total = total + kept;
         observer.sum(total, unit, false);
-        self.rounded(format, total, unit)
+        Some((total, unit))
     }
 
-    /// The product of two slices, which passes its multiplier.
+    /// The product of two slices.
     fn product(
         &self,
         Products { formats, a, b, .. }: Products,
         k: usize,
         (low_a, low_b): (bool, bool),
         below: u32,
-        observer: &mut impl FaultInjector,
     ) -> Product {
         let pair = match (a.get(k), b.get(k)) {
             (Some(&a), Some(&b)) => Some((a, b)),
@@ -504,7 +476,7 @@ impl Sliced {
         let Some(((ea, a), (eb, b))) = taken else {
             return Product {
                 negative,
-                magnitude: observer.multiplied(k, 0),
+                magnitude: 0,
                 exponent: self.zero_exponent.map(|zero| zero - below as i32),
             };
         };
@@ -523,13 +495,30 @@ impl Sliced {
         };
         Product {
             negative,
-            magnitude: observer.multiplied(k, u128::from(a * b)),
+            magnitude: u128::from(a * b),
             exponent: Some(ea + eb - below as i32),
         }
     }
 
-    /// `total * 2^unit` to the accumulator's format.
-    fn rounded(&self, format: Format, total: i128, unit: i32) -> u64 {
+    /// A product of slices, with its sign, that lies so far below its group's grid.
+    pub fn kept_product(&self, product: i128, below: i32) -> i128 {
+        self.rounding.product.shift(product, below as u32)
+    }
+
+    /// A group's sum, whose grid lies so far below the largest exponent of all.
+    pub fn kept_sum(&self, sum: i128, below: i32) -> i128 {
+        // In units of 2^(exponent - 23).
+        let value = sum << (SUM as i32 - 1 - self.fraction());
+        self.twice(value, below, self.rounding.sum)
+    }
+
+    fn twice(&self, value: i128, below: i32, how: Dropping) -> i128 {
+        let once = how.shift(value, below.min(100) as u32);
+        how.shift(once, self.narrow_bits) << self.narrow_bits
+    }
+
+    /// The sum `total * 2^unit` in the accumulator's format.
+    pub fn close(&self, format: Format, total: i128, unit: i32) -> u64 {
         let (total, negative) = match self.minus_one {
             Some(bits) if total == -1 => (1u128 << bits, true),
             _ => (total.unsigned_abs(), total < 0),
@@ -566,27 +555,6 @@ impl Sliced {
             _ => (field as u64) << fraction | significand as u64 & ((1 << fraction) - 1),
         };
         sign | code
-    }
-}
-
-/// Tiles and phases that kernels have: every fidelity, and every phase alone.
-pub(super) fn likely_loops() -> impl Iterator<Item = (usize, Vec<u32>)> {
-    [32, 16].into_iter().flat_map(|tile| {
-        let phases = [0..1, 0..2, 0..3, 0..4, 1..2, 2..3, 3..4];
-        phases.map(|phases| (tile, phases.collect()))
-    })
-}
-
-/// The values of the constants of the loops over products.
-pub(super) fn loop_values(constant: &str) -> Option<Vec<Value>> {
-    match constant {
-        // Some of the phases, each once.
-        "phases" => {
-            let some = (1..16).map(|bits| (0..4).filter(|phase| bits >> phase & 1 == 1).collect());
-            Some(some.map(|phases: Vec<u32>| json!(phases)).collect())
-        }
-        "tile" => Some(numbers([8, 16, 24, 32, 48, 64, 96, 128])),
-        _ => None,
     }
 }
 

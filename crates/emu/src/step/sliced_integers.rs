@@ -1,14 +1,11 @@
 //! Tenstorrent's matrix unit on integers: phases multiply some bits of the magnitudes, and sums saturate.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::checks::{check_group, check_integers};
-use super::clues::{Clues, numbers};
-use super::integer_sum::multiplied;
-use super::kind::{Products, StepKind};
-use super::sliced::{check_phases, likely_loops, listed, loop_values};
-use super::trace::FaultInjector;
+use super::kind::{Products, StepKind, ThroughMemory};
+use super::sliced::{check_phases, listed};
+use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Unpacked};
 
 /// Constants of a sum of products of slices. One step takes `tile` products; over them it goes once a phase, `group` at a
@@ -36,47 +33,14 @@ impl StepKind for SlicedIntegers {
         self.tile
     }
 
-    fn hypotheses(_: &Clues) -> Vec<SlicedIntegers> {
-        let all = likely_loops().map(|(tile, phases)| SlicedIntegers {
-            group: 16,
-            tile,
-            phases,
-            a_split: 4,
-            b_split: 5,
-        });
-        all.collect()
-    }
-
-    fn values(&self, constant: &str, _: usize) -> Option<Vec<Value>> {
-        match constant {
-            "a_split" | "b_split" => Some(numbers(0..=8)),
-            other => loop_values(other),
-        }
-    }
-
-    fn unit(&self, _: Formats) -> super::Unit {
-        super::Unit {
-            sum_bits: 32,
-            ..super::Unit::of(self.span())
-        }
-    }
-
-    fn add(
-        &self,
-        Products { a, b, .. }: Products,
-        c: u64,
-        observer: &mut impl FaultInjector,
-    ) -> u64 {
-        let most = i64::from(i32::MAX);
+    fn add(&self, Products { a, b, .. }: Products, c: u64, _: &mut impl TraceObserver) -> u64 {
         let mut sum = Format::Int32.integer(c);
         for &phase in &self.phases {
             for first in (0..self.tile).step_by(self.group) {
                 for k in first..a.len().min(first + self.group) {
-                    let product = slice(a[k], self.a_split, phase >= 2)
-                        * slice(b[k], self.b_split, phase % 2 == 1);
-                    sum += multiplied(k, product, observer);
+                    sum += self.product(a[k], b[k], phase);
                 }
-                sum = (observer.added(sum.into()) as i64).clamp(-most, most);
+                sum = self.close(sum);
             }
         }
         u64::from(sum as i32 as u32)
@@ -111,8 +75,25 @@ impl StepKind for SlicedIntegers {
         false
     }
 
+    fn through_memory(&self) -> ThroughMemory {
+        ThroughMemory::Unknown
+    }
+
     fn has_schedules(&self) -> bool {
         false
+    }
+}
+
+impl SlicedIntegers {
+    /// What a phase multiplies of two operands.
+    pub fn product(&self, a: Unpacked, b: Unpacked, phase: u32) -> i64 {
+        slice(a, self.a_split, phase >= 2) * slice(b, self.b_split, phase % 2 == 1)
+    }
+
+    /// Clamps a sum.
+    pub fn close(&self, sum: i64) -> i64 {
+        let most = i64::from(i32::MAX);
+        sum.clamp(-most, most)
     }
 }
 

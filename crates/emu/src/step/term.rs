@@ -35,7 +35,7 @@ pub(super) fn leading(magnitude: u128, lsb: i32) -> Option<i32> {
 
 /// `value * 2^from` in units of `2^to`, rounded toward minus infinity.
 #[inline]
-pub(super) fn floor_to(value: i128, from: i32, to: i32) -> i128 {
+pub fn floor_to(value: i128, from: i32, to: i32) -> i128 {
     match u32::try_from(to - from) {
         Ok(down) => value >> down.min(127),
         // Zeros may lie anywhere.

@@ -199,7 +199,7 @@ fn adding_is_running_once() {
             b: &b,
             scales: None,
         };
-        let added = arithmetic.step.add(products, c, &mut NoFault(&mut ()));
+        let added = arithmetic.step.add(products, c, &mut ());
         assert_eq!(added, run, "{}", arithmetic.canonical_json());
         // Of numbers as small as these all but the first slices are zero.
         let sliced = matches!(arithmetic.step, Step::Sliced(_) | Step::SlicedIntegers(_));
@@ -265,7 +265,7 @@ fn zeros_of_a_block_dot() {
             b: &ones,
             scales: Some([&scales, &scales]),
         };
-        step.add(products, code(formats.addend, 1), &mut NoFault(&mut ()))
+        step.add(products, code(formats.addend, 1), &mut ())
     };
     let whole = step.group as i64;
     assert_ne!(sum(step.group), code(formats.accumulator, 0));

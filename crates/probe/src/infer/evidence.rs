@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
+use super::kinds;
 use super::quick::{Quick, ZeroExponents};
 use crate::emu::Arithmetic;
 use crate::emu::step::{Code, Formats, Step};
@@ -234,7 +235,7 @@ impl<'a> Evidence<'a> {
         let mut path = name.split('.');
         *path.try_fold(&mut changed, |at, key| at.get_mut(key))? = value.clone();
         let mut step: Step = serde_json::from_value(changed).ok()?;
-        step.follow(name);
+        kinds::follow(&mut step, name);
         self.possible(&step).then_some(step)
     }
 
@@ -243,7 +244,7 @@ impl<'a> Evidence<'a> {
         let acc = self.formats.accumulator;
         let bare = name.rsplit('.').next().unwrap_or(name);
         let k = if acc.is_integer() { INTEGER_K } else { K };
-        if let Some(values) = step.values(bare, k) {
+        if let Some(values) = kinds::values(step, bare, k) {
             return values;
         }
         let numbers =

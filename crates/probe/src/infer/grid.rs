@@ -5,17 +5,14 @@
 use std::ops::RangeInclusive;
 
 use super::evidence::Evidence;
-use super::reading::{Halves, Reading};
+use super::kinds::{self, MODES};
+use super::reading::Reading;
 use crate::Suite;
-use crate::emu::step::{
-    BlockDot, ComplementDot, FlooredPairs, Fused, FusedFloor, FusedHalves, Step,
-};
-use crate::num::Rounding::{self, Down, NearestAway, NearestEven, TowardZero};
+use crate::emu::step::{Fused, FusedFloor, Step};
+use crate::num::Rounding::{self, NearestEven, TowardZero};
 
 /// Fraction bits that are tried if the answers show none.
 const DEPTHS: RangeInclusive<u32> = 5..=48;
-
-pub const MODES: [Rounding; 4] = [TowardZero, NearestEven, NearestAway, Down];
 
 /// How many bits of a sum beyond the result's its rounding may see, if not all.
 const GUARDS: RangeInclusive<u32> = 0..=12;
@@ -65,10 +62,7 @@ impl Grid<'_, '_> {
         let mut found = all.filter_map(|(group, guard)| {
             let widths = reading.kept..=most;
             self.adders(group, depths, widths, reading.minus_zero, &|adder| {
-                Step::Fused(Fused {
-                    sum_bits: guard.map(|guard| adder.precision + guard),
-                    ..adder
-                })
+                kinds::guarded(adder, guard)
             })
         });
         found.next()
@@ -76,23 +70,13 @@ impl Grid<'_, '_> {
 
     /// Two fused sums of a step each, if the answers show which products are in which.
     fn halves(&self, depths: &[u32]) -> Option<Step> {
-        let Halves {
-            span,
-            period,
-            first,
-        } = self.reading.halves.as_ref()?;
-        let before = span / period * first.len();
+        let halves = self.reading.halves.as_ref()?;
+        let before = halves.span / halves.period * halves.first.len();
         [NearestEven, TowardZero].into_iter().find_map(|closing| {
             // C is added in full, so it does not show the sums' widths.
-            let group = before.max(span - before);
+            let group = before.max(halves.span - before);
             self.adders(group, depths, 1..=self.full(), false, &|half| {
-                Step::FusedHalves(FusedHalves {
-                    span: *span,
-                    period: *period,
-                    first: first.clone(),
-                    half,
-                    closing,
-                })
+                kinds::fused_halves(halves, half, closing)
             })
         })
     }
@@ -103,19 +87,8 @@ impl Grid<'_, '_> {
         let depths: Vec<u32> = depths.iter().rev().copied().collect();
         let groups = [64, 32, 16, 128, 48, 96];
         groups.into_iter().find_map(|group| {
-            BlockDot::parts(suite.scale, group).find_map(|part| {
-                let block = |adder: Fused| {
-                    Step::BlockDot(BlockDot {
-                        group,
-                        part,
-                        fraction_bits: adder.fraction_bits,
-                        alignment: adder.alignment,
-                        zero_exponent: adder.zero_exponent,
-                        precision: adder.precision,
-                        rounding: adder.rounding,
-                        nan: adder.nan,
-                    })
-                };
+            kinds::parts(suite.scale, group).find_map(|part| {
+                let block = |adder| kinds::block_dot(adder, part);
                 let widths = self.reading.kept..=self.full();
                 self.adders(group, &depths, widths, false, &block)
             })
@@ -169,22 +142,9 @@ impl Grid<'_, '_> {
 
 /// Known kinds of units that add groups of products to C, with other widths.
 fn widths(evidence: &Evidence, starts: &[Vec<Step>]) -> Option<Step> {
-    let with = |step: &Step, product_bits, leading_bits| match step {
-        Step::ComplementDot(step) => Some(Step::from(ComplementDot {
-            product_bits,
-            leading_bits,
-            ..step.clone()
-        })),
-        Step::FlooredPairs(step) => Some(Step::from(FlooredPairs {
-            product_bits,
-            leading_bits,
-            ..step.clone()
-        })),
-        _ => None,
-    };
     evidence.first_exact(starts.iter().flatten().flat_map(|step| {
         let bits = (18..=30).flat_map(|product| (18..=32).map(move |leading| [product, leading]));
-        bits.map_while(move |[product, leading]| with(step, product, leading))
+        bits.map_while(move |[product, leading]| kinds::with_widths(step, product, leading))
     }))
 }
 
@@ -198,7 +158,7 @@ fn floored(evidence: &Evidence, reading: &Reading) -> Option<Step> {
             for &fraction_bits in depths {
                 let step = |all: Combination| {
                     let (addend_window, sum_fraction_bits, result_fraction_bits, rounding) = all;
-                    Step::FusedFloor(FusedFloor {
+                    Step::from(FusedFloor {
                         group,
                         sums,
                         fraction_bits,

@@ -19,6 +19,7 @@ mod coverage;
 mod document;
 mod evidence;
 mod grid;
+mod kinds;
 mod quick;
 mod reading;
 mod search;

@@ -1,7 +1,8 @@
 //! Constants read off the answers, if the unit is of the kind that a reading assumes.
 
+use super::kinds::{self, Clues, Halves};
 use crate::Suite;
-use crate::emu::step::{Clues, Code, ScaleUse, Step};
+use crate::emu::step::{Code, ScaleUse, Step};
 use crate::families::DEEP;
 use crate::num::{Class, Format};
 use crate::suite::{K, Tag};
@@ -30,14 +31,6 @@ pub struct Reading {
     pub nan: Code,
     /// The results of a NaN operand, and of infinity times zero, if a NaN C keeps its payload.
     pub nans: Option<[Code; 2]>,
-}
-
-/// Of `span` products, those with `k mod period` in `first` are added before the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Halves {
-    pub span: usize,
-    pub period: usize,
-    pub first: Vec<usize>,
 }
 
 impl Reading {
@@ -125,7 +118,7 @@ pub fn starts(suite: &Suite, reading: Option<&Reading>) -> Vec<Vec<Step>> {
         step.takes_integers() == suite.integers()
             && (suite.scale.is_none() || step.scaling() != ScaleUse::None)
     };
-    let mut all = Step::hypotheses(&clues);
+    let mut all = kinds::hypotheses(&clues);
     for kind in &mut all {
         kind.retain(possible);
     }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use super::evidence::Evidence;
-use super::grid::MODES;
+use super::kinds;
 use crate::Suite;
-use crate::emu::step::{Fused, Step};
+use crate::emu::step::Step;
 
 impl Evidence<'_> {
     /// Steps that miss few answers, found from the most promising starts of every kind: the best one, then the other
@@ -122,29 +122,15 @@ impl Evidence<'_> {
     /// The best combination of a fused step's roundings and widths. They compensate one another, so changing one at a
     /// time can end where no single change helps.
     fn together(&self, step: Step, cases: usize) -> Step {
-        let Step::Fused(start) = &step else {
-            return step;
-        };
-        let start = start.clone();
         let full = self.formats.accumulator.fraction_bits() + 1;
-        let depths = start.fraction_bits.saturating_sub(1)..=start.fraction_bits + 1;
+        let all = kinds::together(&step, full);
+        if all.is_empty() {
+            return step;
+        }
         let mut best = Best::of(self, step, cases);
-        for fraction_bits in depths {
-            for alignment in MODES {
-                for rounding in MODES {
-                    for precision in 1..=full {
-                        let candidate = Step::Fused(Fused {
-                            fraction_bits,
-                            alignment,
-                            rounding,
-                            precision,
-                            ..start.clone()
-                        });
-                        if best.misses > 0 && self.possible(&candidate) {
-                            best.challenge(candidate);
-                        }
-                    }
-                }
+        for candidate in all {
+            if best.misses > 0 && self.possible(&candidate) {
+                best.challenge(candidate);
             }
         }
         best.step

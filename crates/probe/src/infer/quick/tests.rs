@@ -5,7 +5,7 @@ use crate::Suite;
 use crate::emu::Scale;
 use crate::emu::step::Code;
 use crate::infer::evidence::prepare;
-use crate::infer::grid::MODES;
+use crate::infer::kinds::MODES;
 use crate::random::SplitMix64;
 
 fn fused(random: &mut SplitMix64, accumulator: Format) -> Fused {
