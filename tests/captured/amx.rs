@@ -77,7 +77,7 @@ const WRONG: [Wrong; 8] = [
         is_bf16(case).then(|| changed(case, json!({"chains": [[1, 0]]})))
     }),
     ("the chain of odd k first", |case| {
-        let chains: Vec<Vec<usize>> = [1, 0].map(|first| (first..32).step_by(2).collect()).into();
+        let chains = [1, 0].map(|first| (first..32).step_by(2).collect::<Vec<usize>>());
         is_bf16(case).then(|| changed(case, json!({"chains": chains})))
     }),
     ("subnormal numbers kept", |case| {
