@@ -146,10 +146,6 @@ impl Compared {
         let mut drawn =
             differences::of_comparison(&self.comparison, (self.causes(), &self.places), of)?;
         drawn.names = ["left", "right"];
-        // The answer stands under the verdict.
-        drawn
-            .how
-            .splice(0..0, self.answer().map(|why| Fact::new("why", why)));
         drawn.map = self.map.clone();
         Some(drawn)
     }
@@ -173,6 +169,7 @@ impl Compared {
             let lines = found.described(all(&found.input.shape));
             facts.extend(Fact::several(side.name(), lines));
         }
+        facts.extend(self.answer().map(|why| Fact::new("why", why)));
         if let Some(wrong) = self.wrong {
             let other = wrong.other();
             facts.push(Fact::caution(

@@ -161,7 +161,8 @@ fn answers(root: &std::path::Path, python: &str, name: &str) -> Vec<String> {
     let made = run(folder.shell(python).arg(root.join(name).join("make.py")));
     assert_eq!(made.code, Some(0), "{name}: {made:?}");
     let script = std::fs::read_to_string(root.join(name).join("run.sh")).unwrap();
-    let asked = run(folder.shell("bash").args(["-c", &script, "2>&1"]));
+    let script = format!("exec 2>&1\n{script}");
+    let asked = run(folder.shell("bash").args(["-c", &script]));
     let all = asked.stdout.split("[exit code").map(str::to_owned);
     all.collect()
 }
