@@ -182,6 +182,14 @@ mod tests {
 }
 
 #[cfg(feature = "schemars")]
-tcverify_num::as_json! {
-    PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+mod schemas {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    use super::PublicKey;
+
+    tcverify_num::as_json! {
+        PublicKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+    }
 }

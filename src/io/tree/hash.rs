@@ -50,6 +50,14 @@ impl<'de> Deserialize<'de> for Hash {
 }
 
 #[cfg(feature = "schemars")]
-tcverify_num::as_json! {
-    Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+mod schemas {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    use super::Hash;
+
+    tcverify_num::as_json! {
+        Hash, "Sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+    }
 }
