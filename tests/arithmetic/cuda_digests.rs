@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tcverify::emu::{Arithmetic, Catalogue, Engine, Platform, Problem, Replay};
+use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
 use tcverify::generate::Spec;
+use tcverify::kernels::Platform;
 use tcverify::memory::Memory;
 use tcverify::num::Format;
 use tcverify::role::Role;
@@ -168,7 +169,7 @@ const WRONG: [Wrong; 10] = [
 
 #[test]
 fn an_h100_computed_these() {
-    let fast = Engine::Fast(Platform::detect().expect("a platform"));
+    let fast = Platform::detect().expect("a platform").engine();
     let published = published();
     assert_eq!(published.len(), 45);
     let hopper = Catalogue::builtin()

@@ -78,7 +78,7 @@ fn an_invented_engine_is_not_confirmed() {
     ] {
         let mut invented = honest.clone();
         invented.engine = Some(engine);
-        let found = verify(&invented, &Files::default(), None, &()).expect("an answer");
+        let found = verify(&invented, &Resources::default(), None, &()).expect("an answer");
         let unconfirmed: Vec<_> = found.unconfirmed.iter().map(|one| one.field).collect();
         assert_eq!(unconfirmed, ["engine"]);
         match found.differences.as_slice() {
@@ -87,7 +87,7 @@ fn an_invented_engine_is_not_confirmed() {
             more => panic!("{more:?}"),
         }
     }
-    let found = verify(&honest, &Files::default(), None, &()).expect("an answer");
+    let found = verify(&honest, &Resources::default(), None, &()).expect("an answer");
     assert_eq!(found.unconfirmed, []);
 }
 
