@@ -74,7 +74,7 @@ fn compare(models: &[Model], per_kind: usize) -> [u64; 2] {
                 found[at], expected[at]
             );
         }
-        let work = gpu.work();
+        let work = gpu.used().expect("a device");
         assert!(work.tiles_computed_twice > 0, "{case:?}");
         own.fetch_add(work.multiply_adds, Ordering::Relaxed);
         let Shape { m, n, k, .. } = case.shape;
