@@ -59,6 +59,13 @@ const SEARCHED: [&str; 12] = [
     "tf32_input",
 ];
 
+impl Check {
+    /// The shell command that checks it; none of what a program holds in memory.
+    pub fn check_command(&self) -> Option<String> {
+        (!self.is_in_memory()).then(|| shell_line(command_line(Verb::Check, self)))
+    }
+}
+
 /// The arguments of the command line for this check, the program's name first.
 pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["tcverify".into(), verb.name().into()];

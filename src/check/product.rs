@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::choices::{EngineChoice, Tf32Input};
-use super::command_line::{Verb, command_line, shell_line};
 use super::fields::RequestFields;
 use super::source::Source;
 use super::span::Span;
@@ -343,11 +342,6 @@ impl Check {
         let against = self.against.as_deref().map(|path| ("against", path));
         let seed_from = || Some(("seed_from", self.seed_from()?.as_path()));
         against.or_else(seed_from)
-    }
-
-    /// The shell command that checks it; none of what a program holds in memory.
-    pub fn check_command(&self) -> Option<String> {
-        (!self.is_in_memory()).then(|| shell_line(command_line(Verb::Check, self)))
     }
 
     /// Everything that it reads is written over by no output.

@@ -2,6 +2,7 @@
 
 use super::request::{Compare, Held};
 use crate::check::{Check, CheckError, Expected, Prepared, Progress, Resources, Source, Tensors};
+use crate::compose::Examined;
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
 use crate::io;
@@ -121,7 +122,7 @@ pub fn judged(
     let mut held = held.clone();
     held.remove(&Role::D);
     held.extend(result.1.map(|result| (Role::D, result.clone())));
-    prepared(&check, held)?.run(progress)
+    prepared(&check, held)?.reported(progress)
 }
 
 /// Whether faults alone explain a report's mismatches, and nothing that a kernel does on purpose.

@@ -14,6 +14,7 @@ pub mod inspection;
 mod map;
 mod merged;
 mod mismatch_sample;
+mod model_file;
 mod partial;
 mod rects;
 mod rule;
@@ -49,11 +50,10 @@ pub use identification::{
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
 pub use mismatch_sample::{KEPT, MismatchSample, SampledElement};
+pub use model_file::ModelFile;
 pub use partial::PartialComparison;
 pub use rects::{MAX_RECTS, Rect};
-pub use rule::{
-    Chosen, Constant, Model, ModelFile, MultipliedBy, Product, ProductRule, Rule, VariantRule,
-};
+pub use rule::{Chosen, Constant, Model, MultipliedBy, Product, ProductRule, Rule, VariantRule};
 pub use scheduled::{
     Factor, Factors, KernelDescription, KernelSetting, Scheduled, ScheduledConstant,
 };

@@ -6,8 +6,8 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::Scheduled;
 use super::scheduled::cited;
+use super::{ModelFile, Scheduled};
 use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
 
 /// By what a result is computed.
@@ -123,17 +123,6 @@ pub struct Constant {
     pub evidence: Evidence,
     pub source: Vec<String>,
     pub note: Option<String>,
-}
-
-/// Somebody's file: of an architecture, a schedule or a variant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct ModelFile {
-    pub path: String,
-    pub sha256: String,
-    /// The evidence that the file claims itself.
-    pub says: Evidence,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

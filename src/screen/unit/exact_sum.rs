@@ -1,7 +1,6 @@
 //! Exact sums of a few products. The unit keeps every bit; its wires are named from the largest term down.
 
-use super::fma::fma_bits;
-use super::{Datapath, Parts, Unit, align};
+use super::{Datapath, Parts, Unit, align, fma_bits};
 use crate::emu::step::{ExactSum, Products};
 use crate::num::{Class, ExactSum as Sum, FmaTerm, Formats, Rounding};
 

@@ -1,17 +1,11 @@
 //! Chains of fused multiply-adds, which trace no terms: an operation's parts are those of [`FmaTerms`].
 
 use super::exact_sum::spoil;
-use super::{Datapath, Parts, Unit};
+use super::{Datapath, Parts, Unit, fma_bits};
 use crate::emu::step::{FmaChain, OrderedFma, PairwiseFlush, Products, StepKind};
 use crate::num::{
     Class, ExactSum, FmaTerm, FmaTerms, Format, Formats, LEADING, Target, Unpacked, fma_special,
 };
-
-/// Bits below the larger term's leading one that a fused multiply-add of this format has wires for: a product of two
-/// significands and room for the rounding.
-pub fn fma_bits(accumulator: Format) -> u32 {
-    2 * (accumulator.fraction_bits() + 1) + 2
-}
 
 /// What a chain's unit has.
 fn unit(span: usize, accumulator: Format) -> Unit {

@@ -33,6 +33,12 @@ pub struct Unit {
     pub lowest_result_bit: u32,
 }
 
+/// Bits below the larger term's leading one that a fused multiply-add of this format has wires for: a product of two
+/// significands and room for the rounding.
+pub fn fma_bits(accumulator: Format) -> u32 {
+    2 * (accumulator.fraction_bits() + 1) + 2
+}
+
 /// The wires between the parts of a unit: what a part returns is what the next one takes.
 pub trait Datapath {
     /// The magnitude of a product, from multiplier `k` of the step to the aligner.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::super::fault::{Fault, Injector, Place, Stuck};
 use super::super::stuck::{bits, paths};
-use super::fma::fma_bits;
 use super::*;
 use crate::emu::{Arithmetic, Catalogue};
 use crate::num::round_code;

@@ -198,7 +198,7 @@ fn what_an_audit_says() {
         "misses wrong elements: 1 90.7407 %, 10 ",
         "or more wrong elements of D with at least 99 %",
         "the commitment was published before anyone could know the beacon's value",
-        "evidence  published",
+        "evidence  captured",
     ] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }

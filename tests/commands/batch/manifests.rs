@@ -309,6 +309,10 @@ fn folders_of_cases() {
     }
     folder.tcverify("batch all").expect(0);
     std::fs::create_dir(folder.path("all/empty")).unwrap();
+    folder.write(
+        "all/index.json",
+        r#"[{"case": "empty"}, {"case": "one"}, {"case": "two"}]"#,
+    );
     let run = folder.tcverify("batch all").expect(2);
     assert!(
         run.stdout.contains("case.json: cannot be opened"),

@@ -138,9 +138,15 @@ fn zeros_do_not_pass_the_strict_gate() {
     // Whoever allows it reads what was done.
     policy(&folder, json!({"schedules": {"activations": true}}));
     let run = batch(&folder, "policy.json").expect(0);
-    assert!(run.stdout.contains("plus a bias, then relu"), "{run:?}");
+    assert!(
+        run.stdout.contains("with the bias, activation relu"),
+        "{run:?}"
+    );
     let run = folder.tcverify("batch pushed/cases.json --brief").expect(0);
-    assert!(run.stdout.contains("plus a bias, then relu"), "{run:?}");
+    assert!(
+        run.stdout.contains("with the bias, activation relu"),
+        "{run:?}"
+    );
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn sources_in(folder: &Path, sources: &mut Vec<String>) {
 }
 
 /// Circles that are still there, each by one of its files: to be broken, never to be added to.
-const CIRCLES: [&str; 2] = ["replay.rs", "io/source.rs"];
+const CIRCLES: [&str; 2] = ["replay.rs", "source.rs"];
 
 #[test]
 fn files_import_each_other_in_no_circle() {
