@@ -122,8 +122,7 @@ mod tests {
             let hidden = root.join(format!("link#{long}"));
             let why = confined(root, &hidden, NOTHING).unwrap_err();
             assert!(why.contains("is a link"), "{why}");
-            let file = crate::container::split(&root.join(&long)).unwrap();
-            assert_eq!(file, (root.join(&long), None));
+            assert!(crate::container::split(&root.join(&long)).is_ok());
         }
         assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }

@@ -158,9 +158,12 @@ impl Parts for OrderedFma {
         match self.chains.as_slice() {
             [only] if !self.starts_from_zero() => chain(only, c),
             several => {
-                let sums = several.iter().map(|one| match self.exact {
-                    true => exactly(one),
-                    false => chain(one, format.zero(false)),
+                let sums = several.iter().map(|one| {
+                    if self.exact {
+                        exactly(one)
+                    } else {
+                        chain(one, format.zero(false))
+                    }
                 });
                 sums.reduce(sum).map_or(c, |total| sum(c, total))
             }

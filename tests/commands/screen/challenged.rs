@@ -78,7 +78,7 @@ fn every_product_is_answered() {
     // All of a library's: only the operator may ask for no more.
     keep(&right, &library);
     let run = judge(&folder, "challenge.json", "").expect(1);
-    assert!(run.stdout.contains("'--route instruction'"), "{run:#?}");
+    assert!(run.stdout.contains("'--route library'"), "{run:#?}");
     let run = judge(&folder, "challenge.json", "--route library --json f.json").expect(0);
     assert!(run.stdout.contains("route library"), "{run:#?}");
     let fleet: Fleet = serde_json::from_slice(&folder.read("f.json")).unwrap();

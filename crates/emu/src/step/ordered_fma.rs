@@ -52,9 +52,10 @@ impl StepKind for OrderedFma {
             chains => {
                 let mut total: Option<u64> = None;
                 for chain in chains {
-                    let sum = match self.exact {
-                        true => self.exact_sum(chain, products, observer),
-                        false => self.chain(chain, products, format.zero(false), observer),
+                    let sum = if self.exact {
+                        self.exact_sum(chain, products, observer)
+                    } else {
+                        self.chain(chain, products, format.zero(false), observer)
                     };
                     total = Some(match total {
                         None => sum,
@@ -221,16 +222,18 @@ impl OrderedFma {
         let [(of_a, a), (of_b, b)] = factors;
         let all = [(of_a, a), (of_b, b), (accumulator, c)];
         if let Some((format, nan)) = all.into_iter().find(|(_, x)| x.is_nan()) {
-            return match self.exact {
-                true => self.invalid.0,
-                false => quiet(format, nan, accumulator),
+            return if self.exact {
+                self.invalid.0
+            } else {
+                quiet(format, nan, accumulator)
             };
         }
         // FP16's subnormal numbers are normal ones of FP32.
         let [a, b, c] = all.map(|(format, x)| {
-            match self.flush && format.min_exponent() <= accumulator.min_exponent() {
-                true => x.flushed(format),
-                false => x,
+            if self.flush && format.min_exponent() <= accumulator.min_exponent() {
+                x.flushed(format)
+            } else {
+                x
             }
         });
         if !self.flush {

@@ -275,7 +275,7 @@ fn what_is_refuted_is_named() {
     let run = verify("same", "/tool/version", json!("9.8.7"));
     run.refuses(&[
         "made by tcverify 9.8.7, but this is tcverify",
-        "everything else in the report is confirmed",
+        "everything else that a replay reproduces is confirmed",
     ]);
     let mut forged = forge(read(&folder, "same"), "/tool/version", json!("9.8.7"));
     forged["verdict"] = json!("different");
