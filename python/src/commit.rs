@@ -73,7 +73,7 @@ pub fn open<'py>(
     let proof = Proof::of(root, &tree, &blocks);
     let text = serde_json::to_string_pretty(&proof).map_err(std::io::Error::from)?;
     let gathered = rows.gather(&tensor, &blocks);
-    let gathered = gathered.map_err(|error| error::commitment(py, "d", &error))?;
+    let gathered = gathered.map_err(|error| error::commitment(py, "d", &error.into()))?;
     Ok((text + "\n", payload(py, &gathered)))
 }
 

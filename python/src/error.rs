@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use tcverify::batch::BatchError;
 use tcverify::check::CheckError;
 use tcverify::commit::CommitError;
+use tcverify::compose::describe;
 use tcverify::identify::IdentifyError;
 
 /// An exception of the package.
@@ -28,7 +29,7 @@ pub fn request(py: Python<'_>, argument: &str, reason: String) -> PyErr {
 
 pub fn check(py: Python<'_>, error: &CheckError) -> PyErr {
     // Fields and arguments have the same names.
-    let reason = error.describe(|field| format!("`{field}`"));
+    let reason = describe(error, |field| format!("`{field}`"));
     match error {
         CheckError::Interrupted => PyKeyboardInterrupt::new_err(()),
         CheckError::NotCommitted { differences, .. } => {

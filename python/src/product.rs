@@ -161,7 +161,8 @@ pub fn batch(
         let terms = policy.as_ref().map(|(policy, _)| policy);
         let found = read(&manifest, terms)?;
         let products = found.products();
-        let (cases, own, coverage) = (found.cases, found.own, found.coverage);
+        let (cases, refused) = (found.cases, found.refused);
+        let (own, coverage) = (found.own, found.coverage);
         let mut outputs = Outputs::new();
         let policy = policy
             .as_ref()
@@ -175,7 +176,14 @@ pub fn batch(
         let state = State::open(resume.as_deref(), &manifest, &cases)?;
         let most = terms.and_then(|policy| policy.limits.memory);
         let resources = Files::new(Privacy::Auto, Limits::within(most)).into();
-        let mut batch = run(cases, &state, &resources, terms, pages.as_ref(), progress)?;
+        let mut batch = run(
+            (cases, refused),
+            &state,
+            &resources,
+            terms,
+            pages.as_ref(),
+            progress,
+        )?;
         batch.policy = policy.map(|(policy, path)| policy.described(path));
         if let Some(coverage) = coverage {
             batch.cover(coverage, &products);

@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tcverify::check::{Attention, Check, Judge, Subject};
-use tcverify::compose::verify;
+use tcverify::check::{Attention, Check, Subject};
+use tcverify::compose::{Examined, verify};
 use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;

@@ -69,9 +69,10 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
             ),
             length if first % span == 0 && length == span.min(problem.k - first) => {
                 let step = first / span + 1;
-                let part = match length < span {
-                    true => format!(", the last {length} products of a step that takes {span}"),
-                    false => String::new(),
+                let part = if length < span {
+                    format!(", the last {length} products of a step that takes {span}")
+                } else {
+                    String::new()
                 };
                 let what = format!("step {step} is missing (k {first} to {}{part})", end - 1);
                 (Hypothesis::StepMissing, what, vec![step])

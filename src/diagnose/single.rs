@@ -190,9 +190,10 @@ impl Single<'_> {
         let found = |step| {
             let range = element.range(step);
             let (count, span) = (range.len(), element.span());
-            let part = match count < span {
-                true => format!(", the last {count} products of a step that takes {span}"),
-                false => String::new(),
+            let part = if count < span {
+                format!(", the last {count} products of a step that takes {span}")
+            } else {
+                String::new()
             };
             let text = format!(
                 "step {} is missing (k {} to {}{part})",

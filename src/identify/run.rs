@@ -135,9 +135,10 @@ impl Prepared {
         let has_d = |format| captured.d.has(format);
         let multiplies = self.problem().k > 0;
         // Only schedules define a D without products.
-        let plain = match multiplies {
-            true => self.without_schedule(&has_c, &has_d, &|scale| captured.has_scales(scale)),
-            false => Vec::new(),
+        let plain = if multiplies {
+            self.without_schedule(&has_c, &has_d, &|scale| captured.has_scales(scale))
+        } else {
+            Vec::new()
         };
         let given = |candidate: &Candidate| self.given(candidate);
         let sample = self.sample(&plain, &mut budget, progress);

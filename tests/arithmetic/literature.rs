@@ -43,7 +43,10 @@ fn p(exponent: i32) -> f64 {
 /// Architecture, D, and a constant that would give another D, if the example decides one.
 type Row = (&'static str, u64, Option<(&'static str, i64)>);
 
-fn examples() -> Vec<(Format, Vec<f64>, Vec<f64>, f64, Vec<Row>)> {
+/// Format, A, B, C, and the rows.
+type Example = (Format, Vec<f64>, Vec<f64>, f64, Vec<Row>);
+
+fn examples() -> Vec<Example> {
     vec![
         (
             Fp16,

@@ -242,10 +242,7 @@ fn bias_after<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
                 };
                 let each = sums.elements(at).into_iter().zip(at);
                 each.map(|(sum, at)| {
-                    let (sum, bias) = match of_bias {
-                        true => (sum as u32, narrowed(bias(at))),
-                        false => (narrowed(sum as u32), bias(at)),
-                    };
+                    let (sum, bias) = if of_bias { (sum as u32, narrowed(bias(at))) } else { (narrowed(sum as u32), bias(at)) };
                     let added = f32::from_bits(sum) + f32::from_bits(bias);
                     let code = u64::from(added.to_bits());
                     result_code(Format::Fp32, code, format, Rounding::NearestEven)

@@ -69,13 +69,13 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
                 Way::Cut => Some(read),
             }
         };
-        let arrays = match rounds {
-            // Codes are rounded as they are read.
-            false => None,
-            true => match [own.problem.a, own.problem.b].map(read) {
+        let arrays = if rounds {
+            match [own.problem.a, own.problem.b].map(read) {
                 [Some(a), Some(b)] => Some([a, b]),
                 _ => continue,
-            },
+            }
+        } else {
+            None
         };
         // Rounding that changes no operand is no cause.
         let changes = |side: usize| rounding_changes(case, trial, side, format);

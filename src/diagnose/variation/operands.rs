@@ -99,9 +99,12 @@ impl<'a> Operands<'a> {
                  after another"
             );
             // The same position counts the other way.
-            let read = self.memory(side, move |line, of_k| match across {
-                true => line * k + of_k,
-                false => of_k * lines + line,
+            let read = self.memory(side, move |line, of_k| {
+                if across {
+                    line * k + of_k
+                } else {
+                    of_k * lines + line
+                }
             });
             all.push(self.one(kind, what, side, read));
         }
@@ -119,9 +122,12 @@ impl<'a> Operands<'a> {
             }
             known.push(stride);
             let what = format!("{name} was read with rows {stride} elements apart, not {columns}");
-            let read = self.memory(side, move |line, of_k| match across {
-                true => of_k * stride + line,
-                false => line * stride + of_k,
+            let read = self.memory(side, move |line, of_k| {
+                if across {
+                    of_k * stride + line
+                } else {
+                    line * stride + of_k
+                }
             });
             all.push(self.one(kind, what, side, read));
         }
@@ -146,9 +152,12 @@ impl<'a> Operands<'a> {
         let across = self.across;
         let columns = |side: usize| {
             let lines = self.lines[side];
-            self.memory(side, move |line, of_k| match across[side] {
-                true => line * k + of_k,
-                false => of_k * lines + line,
+            self.memory(side, move |line, of_k| {
+                if across[side] {
+                    line * k + of_k
+                } else {
+                    of_k * lines + line
+                }
             })
         };
         (m > 1 && n > 1 && k > 1 && (m != k || n != k)).then(|| {
@@ -290,10 +299,7 @@ fn formats<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     let read = [other(own.a), other(own.b)];
     let mut all = Vec::new();
     for sides in [[true, true], [true, false], [false, true]] {
-        let of = |side: usize, own: Format| match sides[side] {
-            true => read[side],
-            false => Some(own),
-        };
+        let of = |side: usize, own: Format| if sides[side] { read[side] } else { Some(own) };
         let (Some(a), Some(b)) = (of(0, own.a), of(1, own.b)) else {
             continue;
         };

@@ -236,11 +236,10 @@ impl Compared {
                 let formats = read
                     .each_ref()
                     .map(|read| read.split(',').next().unwrap_or_default());
-                let switch = match formats.contains(&"TF32") && formats.contains(&"FP32") {
-                    true => {
-                        ". No fault, but a setting: torch.backends.cuda.matmul.allow_tf32, NVIDIA_TF32_OVERRIDE=0"
-                    }
-                    false => "",
+                let switch = if formats.contains(&"TF32") && formats.contains(&"FP32") {
+                    ". No fault, but a setting: torch.backends.cuda.matmul.allow_tf32, NVIDIA_TF32_OVERRIDE=0"
+                } else {
+                    ""
                 };
                 format!(
                     "{be}{} against {}: the left multiplies the operands as {} ({left}), the right as {} \

@@ -436,12 +436,13 @@ impl Identified {
 
     /// What is done to FP32 operands first.
     fn rounding(&self) -> String {
-        match self.nearest {
-            true => format!(
+        if self.nearest {
+            format!(
                 ", FP32 operands rounded to the nearest {}",
                 self.arithmetic.a.name().to_uppercase()
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         }
     }
 

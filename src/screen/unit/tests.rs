@@ -132,9 +132,9 @@ impl Trial {
             };
             let mut codes: Vec<u8> = Vec::new();
             for k in 0..count {
-                let same = k % span % scale.block != 0;
+                let same = !(k % span).is_multiple_of(scale.block);
                 let near = scale.format.bias() as u64 + random.word() % 9 - 4;
-                let near = near << scale.format.fraction_bits() | random.word() % 8;
+                let near = (near << scale.format.fraction_bits()) | (random.word() % 8);
                 codes.push(match codes.last() {
                     Some(last) if same => *last,
                     _ => (near & scale.format.max_code()) as u8,
