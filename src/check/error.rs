@@ -6,7 +6,7 @@ use crate::deadline::Ended;
 use crate::io::{FileError, escaped_path};
 
 /// Why a check cannot be prepared or run. Reasons call fields of a request by their names in backticks,
-/// such as `` `scale_a` ``; [`CheckError::describe`] replaces these by other names.
+/// such as `` `scale_a` ``; callers replace these by names of their own.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
