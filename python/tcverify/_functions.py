@@ -162,7 +162,7 @@ def plan(
 
     >>> found = plan((4096, 8192), (8192, 4096), arch="h100", dtype="bf16")
     >>> found.model.instruction, found.model.evidence, found.schedule
-    ('wgmma', 'published', None)
+    ('wgmma', 'captured', None)
     """
     text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, **fields}, shapes=True)
     return Plan(*_tcverify.plan(text, arrays))

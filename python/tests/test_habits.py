@@ -101,7 +101,7 @@ def test_a_plan_runs_nothing() -> None:
     # More multiply-adds than anybody computes.
     plan = tcverify.plan((1 << 20, 1 << 14), (1 << 14, 1 << 20), arch="h100", dtype="bf16", d_dtype="bf16")
     assert (plan.model.architecture, plan.model.instruction, plan.schedule) == ("hopper", "wgmma", None)
-    assert (plan.shape, plan.format, plan.evidence) == ((1 << 20, 1 << 20), "bf16", "published")
+    assert (plan.shape, plan.format, plan.evidence) == ((1 << 20, 1 << 20), "bf16", "captured")
     assert "one chain over K" in repr(plan) and "Nothing was computed" in plan.text() and "PLAN" in plan.text()
     split = tcverify.plan(A, B, arch="a100", schedule="cublas-workspace-f32", split_k=4)
     assert split.schedule == "cublas-workspace-f32" and split.document["rule"]["schedule"]["constants"]

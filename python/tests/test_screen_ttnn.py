@@ -90,7 +90,7 @@ def test_a_chip_is_judged(
     (tmp_path / "results").mkdir()
     words = [str(suite), "--device", "ttnn:0", "--host", "node1", "-o", str(tmp_path / "results" / "node1.json")]
     assert screen.main(words) == code
-    judged = run(["screen", "judge", "--suite", "suite.json", "results", "--json", "fleet.json"])
+    judged = run(["screen", "judge", "--suite", "suite.json", "--route", "library", "results", "--json", "fleet.json"])
     assert judged.returncode == code and judged.stdout.startswith(said), judged.stdout
     gpu = json.loads((tmp_path / "fleet.json").read_text())["gpus"][0]
     assert gpu["compared"] == 2 and gpu["wrong_results"] == (2 if flip else 0)

@@ -139,8 +139,8 @@ impl std::fmt::Display for UnknownArchitecture {
                 write!(f, "did you mean {nearest:?}? {all}")
             }
             None => f.write_str(
-                "give a GPU's target instead: sm_90, which `nvidia-smi --query-gpu=compute_cap --format=csv` prints \
-                 as 9.0, or gfx942, which `rocminfo` prints ('tcverify archs' lists the known ones)",
+                "give a GPU's target instead: sm_90, whose compute_cap `nvidia-smi` \
+                 prints as 9.0, or gfx942, which `rocminfo` prints ('tcverify archs' lists the known ones)",
             ),
         }
     }
