@@ -215,7 +215,7 @@ def philox(seed: int, counter: np.ndarray, thread: np.ndarray) -> list:
 
 def tables() -> dict:
     """The special function unit's, which lie beside its model."""
-    path = pathlib.Path(__file__).resolve().parents[2] / "crates/ops/src/float32/tables.json"
+    path = pathlib.Path(__file__).resolve().parents[2] / "crates/float32/src/tables.json"
     return json.loads(path.read_text())
 
 

@@ -30,6 +30,7 @@ pub fn diagnosed(prepared: &Prepared, found: &Conclusion) -> Diagnosed {
             Some(model.arithmetic)
         },
         catalogue: Catalogue::builtin(),
+        is_rest: false,
     };
     let Diagnosis {
         findings,

@@ -33,6 +33,8 @@ pub struct Case<'a> {
     /// The chosen instruction's arithmetic for other formats of A and B, if it has any.
     pub rule: &'a (dyn Fn([Format; 2]) -> Option<Arithmetic> + Sync),
     pub catalogue: &'a Catalogue,
+    /// Whether these mismatches are what another cause leaves: that is not searched once more.
+    pub is_rest: bool,
 }
 
 /// A cause that gives exactly the bits of D.

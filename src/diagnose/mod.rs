@@ -79,6 +79,7 @@ pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
         architecture: "",
         rule: &|_| None,
         catalogue: Catalogue::builtin(),
+        is_rest: false,
     };
     let work = Work::new(work);
     let trial = case.trial(&[], &[], &work);

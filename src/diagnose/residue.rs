@@ -1,11 +1,9 @@
 //! Two things at once: what gives most of D first, then what is left apart.
 
-use std::cell::Cell;
-
 use super::trial::Trial;
 use super::variation::{self, Variation};
 use super::{Case, Diagnosis, Finding, diagnose};
-use crate::report::{Comparator, Tolerance, grouped};
+use crate::report::{Comparator, grouped};
 
 /// Fewer mismatches than this are explained by too much.
 const FEW: u64 = 32;
@@ -13,16 +11,11 @@ const FEW: u64 = 32;
 /// Most multiply-adds of the replay that compares all of D with what gives most of it.
 const WORK: u64 = 1 << 34;
 
-thread_local! {
-    /// Whether what is left is searched already.
-    static APART: Cell<bool> = const { Cell::new(false) };
-}
-
 /// The variation that gives most of D, with the causes and places of what it leaves.
 pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
     let mismatches = case.comparison.mismatches;
     let large = case.replay.work() > WORK;
-    if mismatches < FEW || !case.is_whole() || large || trial.is_weak() || APART.get() {
+    if mismatches < FEW || !case.is_whole() || large || trial.is_weak() || case.is_rest {
         return None;
     }
     let mut best: Option<(usize, Variation)> = None;
@@ -47,15 +40,13 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
         if rest == 0 || 4 * rest > mismatches {
             return None;
         }
-        APART.set(true);
         let apart = diagnose(&Case {
             replay: *replay,
             comparison: &left.comparison,
             sample: &left.sample,
-            tolerance: Tolerance { ..case.tolerance },
+            is_rest: true,
             ..*case
         });
-        APART.set(false);
         let text = format!(
             "{}: it gives {} of {} elements, bit for bit; {} are left apart",
             first.what(),

@@ -4,7 +4,6 @@
 //! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that affects the result; [`Variant`]: a
 //!   rule with its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and
 //!   why.
-//! * [`generator`]: the normal random numbers of torch on CUDA.
 //! * [`BoundOp`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
 //!   `quantize`, `block_float`, `attention`: the kinds.
 
@@ -13,8 +12,6 @@ mod attention;
 mod block_float;
 mod bound_op;
 mod elementwise;
-pub mod float32;
-pub mod generator;
 mod norm;
 mod quantize;
 mod rope;
@@ -27,6 +24,7 @@ mod variant;
 
 use tcverify_common as common;
 use tcverify_emu as emu;
+pub use tcverify_float32 as float32;
 use tcverify_num as num;
 use tcverify_tensor as tensor;
 

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::MAX_ELEMENTS;
+use crate::float32::randn::{self, Randn, silu};
+use crate::float32::{Arith, Natively, negated, with_fma};
 use crate::num::{Format, Rounding, result_code};
-use crate::ops::float32::{Arith, Natively, negated, with_fma};
-use crate::ops::generator::{self, Randn, silu};
 
 /// What comes in place of a class.
 pub const WORD: &str = "torch-cuda-randn";
@@ -94,10 +94,10 @@ impl Torch {
 
     /// The shape between them, and the formats that torch draws.
     pub fn check(elements: usize) -> Result<(), String> {
-        if elements > generator::MAX_ELEMENTS.min(MAX_ELEMENTS) {
+        if elements > randn::MAX_ELEMENTS.min(MAX_ELEMENTS) {
             return Err(format!(
                 "it has more than {} elements, which torch draws in parts",
-                generator::MAX_ELEMENTS
+                randn::MAX_ELEMENTS
             ));
         }
         Ok(())

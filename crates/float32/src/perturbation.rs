@@ -114,7 +114,7 @@ impl<A: Arith> Arith for Perturbed<'_, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::float32::{Exactly, ONE, SIGN};
+    use crate::{Exactly, ONE, SIGN};
 
     #[test]
     fn one_operation_moves_and_no_other() {

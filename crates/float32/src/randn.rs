@@ -4,7 +4,7 @@
 //! function unit (PyTorch, `DistributionTemplates.h`; cuRAND's headers; libdevice). Digests of an H100's products of such
 //! numbers are reproduced: `tests/fixtures/cuda-digests`.
 
-use super::float32::{Arith, Exactly, ONE, expf_parts, negated, sine};
+use super::{Arith, Exactly, ONE, expf_parts, negated, sine};
 
 /// One call of `randn`.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +113,7 @@ pub fn silu(x: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::float32::Natively;
+    use crate::Natively;
 
     /// Seed 420, 132 SMs, 31 rows of 14,336.
     fn x() -> Randn {

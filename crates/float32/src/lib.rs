@@ -9,9 +9,13 @@ mod functions;
 mod mufu;
 mod native;
 mod perturbation;
+pub mod randn;
 mod trace;
 
 use std::fmt;
+
+use tcverify_emu as emu;
+use tcverify_num as num;
 
 pub use exact::Exactly;
 pub use functions::{
