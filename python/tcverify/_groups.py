@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Union
 
 from tcverify._errors import CheckError
 
-if TYPE_CHECKING:
-    from tcverify._request import SpanLike
+#: Rows or columns: ``slice(128, 256)``, ``range(128, 256)``, ``(128, 256)``, ``"128..256"`` or a number.
+SpanLike = Union[str, int, slice, range, "tuple[int | None, int | None]"]
 
 
 @dataclass(frozen=True)

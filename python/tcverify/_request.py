@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._errors import CheckError
-from tcverify._groups import GROUPS, Region, Sample, Schedule, without_groups
+from tcverify._groups import GROUPS, Region, Sample, Schedule, SpanLike, without_groups
 from tcverify._progress import Progress, listener
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
 FormatLike = Union[str, Any]
-#: Rows or columns: ``slice(128, 256)``, ``range(128, 256)``, ``(128, 256)``, ``"128..256"`` or a number.
-SpanLike = Union[str, int, slice, range, "tuple[int | None, int | None]"]
 
 
 class CheckFields(TypedDict, total=False):

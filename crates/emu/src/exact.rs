@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::engine::{ExactEngine, Progress, Specials};
+use super::engine::work::{ExactEngine, Progress, Specials};
 use super::{Arithmetic, Block, Problem};
 use crate::common::deadline;
 use crate::num::{Class, Format, Unpacked};

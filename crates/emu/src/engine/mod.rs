@@ -3,7 +3,7 @@
 
 mod available;
 mod test_products;
-mod work;
+pub(crate) mod work;
 
 use std::fmt::Debug;
 
