@@ -10,7 +10,8 @@ from tcverify._arrays import ArrayLike
 from tcverify._documents import Compared
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
-from tcverify._request import SpanLike, divided, span, whole
+from tcverify._groups import SpanLike
+from tcverify._request import divided, span, whole
 
 #: A name, or several.
 Names = Union[str, Sequence[str], None]
