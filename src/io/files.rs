@@ -15,13 +15,13 @@ use crate::role::Role;
 /// quarter of the limit.
 ///
 /// ```
-/// use tcverify::io::{Files, Privacy};
-/// use tcverify::memory::Limits;
+/// use tcverify_io::{Files, Privacy};
+/// use tcverify_io::memory::Limits;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("a.npy");
-/// # let ones = tcverify::tensor::Tensor::from_codes(tcverify::num::Format::Fp16, vec![1, 1], &[0x3c00]);
-/// # tcverify::io::npy::write_npy(&ones, &mut std::fs::File::create(&path)?)?;
+/// # let ones = tcverify_tensor::Tensor::from_codes(tcverify_num::Format::Fp16, vec![1, 1], &[0x3c00]);
+/// # tcverify_io::npy::write_npy(&ones, &mut std::fs::File::create(&path)?)?;
 /// let files = Files::new(Privacy::Auto, Limits { max_bytes: 1 << 30 });
 /// let a = files.source(&path)?;
 /// assert!(a.file().is_private());

@@ -13,7 +13,7 @@ use super::{Fault, FaultKind, FileError, Output, escaped_path};
 ///
 /// ```
 /// use std::path::Path;
-/// use tcverify::io::Outputs;
+/// use tcverify_io::Outputs;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let (a, model) = (folder.path().join("x.npz#a"), folder.path().join("my.json"));
