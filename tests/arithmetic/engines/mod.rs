@@ -111,6 +111,7 @@ fn every_model_of_the_catalogue_with_every_kind_of_number() {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_model_of_the_catalogue_in_every_shape() {
     let mut cases = Vec::new();
     let mut turn = Random::seeded(2);
@@ -178,6 +179,7 @@ fn operands_stored_in_any_order() {
 /// Strips that are full, over whole panels: codes are read straight from the memory of B, by rows or by
 /// columns. Few rows, and more than one strip of them; few columns, which become rows.
 #[test]
+#[ignore = "long"]
 fn operands_read_where_they_lie() {
     const FULL: [Shape; 4] = [
         Shape::new(1, 192, 576),

@@ -11,6 +11,7 @@ use super::operands::{Addend, Kind};
 use crate::support::case::codes;
 
 #[test]
+#[ignore = "long"]
 fn ordinary_numbers_never_need_the_exact_engine() {
     for model in models::catalogue() {
         let shape = Shape::new(33, 70, 150);

@@ -164,6 +164,7 @@ fn judge(formats: [Format; 2], unit: &Unit, seed: u64) -> Outcome {
 }
 
 #[test]
+#[ignore = "long"]
 fn hidden_units_of_integers_get_no_wrong_name() {
     let (units, whole) = super::of_a_run(UNITS, HABITS.len());
     let outcomes: Vec<_> = units

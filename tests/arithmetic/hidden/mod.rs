@@ -191,6 +191,7 @@ fn of_a_run(all: usize, habits: usize) -> (Vec<usize>, bool) {
 }
 
 #[test]
+#[ignore = "long"]
 fn hidden_machines_get_no_wrong_name() {
     let (machines, whole) = of_a_run(ALL, HABITS.len());
     let outcomes: Vec<_> = machines

@@ -34,6 +34,7 @@ fn judge(unit: &Unit, seed: u64) -> Outcome {
 }
 
 #[test]
+#[ignore = "long"]
 fn units_of_rdna_get_no_wrong_name() {
     let (units, whole) = super::of_a_run(UNITS, HABITS.len());
     let outcomes: Vec<_> = units
@@ -63,6 +64,7 @@ fn units_of_rdna_get_no_wrong_name() {
 
 /// Of both rules, every format, order and widths one off.
 #[test]
+#[ignore = "long"]
 fn units_of_rdna_are_found() {
     (0..12).into_par_iter().for_each(|i| {
         let unit = Unit::plain(&mut Dice(0xaad_0000 + i));

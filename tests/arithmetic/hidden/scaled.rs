@@ -150,6 +150,7 @@ fn judge(formats: [Format; 2], scale: Scale, unit: &Unit, seed: u64) -> Outcome 
 }
 
 #[test]
+#[ignore = "long"]
 fn hidden_units_with_scales_get_no_wrong_name() {
     let (units, whole) = super::of_a_run(UNITS, HABITS.len());
     let outcomes: Vec<_> = units
@@ -186,6 +187,7 @@ fn hidden_units_with_scales_get_no_wrong_name() {
 }
 
 #[test]
+#[ignore = "long"]
 fn units_with_scales_without_a_habit_are_found() {
     (0..9).into_par_iter().for_each(|i| {
         let (formats, scale, unit) = hidden(i, Habit::None);

@@ -74,6 +74,7 @@ impl Dot for Machine {
 /// A sum of which the rounding sees some leading bits, or loses some of the lowest; what is below is cut, floored,
 /// remembered as sticky bit, or rounded a first time.
 #[test]
+#[ignore = "long"]
 fn guard_and_sticky_bits() {
     let mut machines = Vec::new();
     for (format, operand) in FORMATS {
@@ -199,6 +200,7 @@ impl Exact {
 
 /// Sums without any loss are found, whatever the sign of what vanishes.
 #[test]
+#[ignore = "long"]
 fn exact_sums() {
     let mut machines = Vec::new();
     for (format, operand) in [

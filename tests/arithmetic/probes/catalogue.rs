@@ -70,6 +70,7 @@ fn ascending(finding: &Finding) -> Vec<usize> {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_machine_is_recognised() {
     let mut seen = HashSet::new();
     let mut machines = Vec::new();

@@ -133,6 +133,7 @@ fn auto_asks_identify_and_says_so() {
 }
 
 #[test]
+#[ignore = "long"]
 fn auto_gives_no_verdict_where_nothing_fits() {
     let folder = Folder::new();
     let d: Vec<f32> = (0..24 * 16).map(|i| i as f32).collect();

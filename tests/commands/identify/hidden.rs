@@ -300,6 +300,7 @@ fn words(text: &str) -> String {
 }
 
 #[test]
+#[ignore = "long"]
 fn hidden_kernels_get_no_wrong_name() {
     let mut counts = [0; 4];
     let mut complaints = Vec::new();

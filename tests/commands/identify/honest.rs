@@ -34,6 +34,7 @@ fn is_by(fit: &Value, architecture: &str, schedule: &str) -> bool {
 /// A BF16 D shows so little that another architecture's one chain gives it, too, now and then. The
 /// kernel that made it is found, and nothing else is called the one.
 #[test]
+#[ignore = "long"]
 fn a_narrow_result_is_not_named_after_a_plain_model() {
     let (mut right, mut wrong, mut by_chance) = (0, 0, 0);
     for seed in 1..=2 {
@@ -69,6 +70,7 @@ fn a_narrow_result_is_not_named_after_a_plain_model() {
 
 /// Kernels that are not searched are not named: none fits, or what fits is not called the one.
 #[test]
+#[ignore = "long"]
 fn kernels_outside_the_search_have_no_one_maker() {
     let mut wrong = Vec::new();
     for (seed, dtype, kernel) in [

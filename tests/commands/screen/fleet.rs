@@ -36,6 +36,7 @@ fn judged(suite: &Suite, devices: &[Simulated]) -> Fleet {
 
 /// Which, where, and what kind.
 #[test]
+#[ignore = "long"]
 fn three_faulty_ones_of_64() {
     let suite = suite("a100", Level::Quick);
     let faults = [
