@@ -10,6 +10,7 @@ mod map;
 mod messages;
 #[cfg(unix)]
 mod pages;
+mod trust;
 mod words;
 
 use std::fmt::Write;
