@@ -3,8 +3,10 @@
 //! `TCVERIFY_BLESS=1 cargo test --test commands docs` rewrites what is rendered from the catalogue.
 
 mod architectures;
+mod core;
 mod fields;
 mod formats;
+mod heads;
 mod links;
 mod map;
 mod messages;

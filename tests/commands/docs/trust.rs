@@ -79,7 +79,7 @@ fn row(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Lines of a source that are neither blank nor comments, up to its tests.
-fn code_lines(source: &str) -> usize {
+pub fn code_lines(source: &str) -> usize {
     let code = source
         .split("#[cfg(test)]\nmod tests {")
         .next()

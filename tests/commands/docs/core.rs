@@ -1,0 +1,84 @@
+//! The core: rooms that decide a verdict. It may depend on itself alone, and may only shrink.
+
+use super::{in_repository, read};
+
+/// The crates of the core, by their folders.
+const CRATES: [&str; 6] = [
+    "crates/common",
+    "crates/num",
+    "crates/tensor",
+    "crates/float32",
+    "crates/emu",
+    "src/io",
+];
+
+/// Rooms that are to become crates of it.
+const ROOMS: [&str; 2] = ["src/check", "src/report"];
+
+/// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
+const MOST_LINES: usize = 31_500;
+
+#[test]
+fn the_crates_of_the_core_depend_on_each_other_alone() {
+    let names = CRATES.map(|folder| {
+        let last = folder.rsplit('/').next().expect("a folder has a name");
+        format!("tcverify-{last}")
+    });
+    let mut edges = 0;
+    for folder in CRATES {
+        for dependency in own_dependencies(&read(&format!("{folder}/Cargo.toml"))) {
+            assert!(
+                names.contains(&dependency),
+                "{folder} depends on {dependency}, which is not of the core"
+            );
+            edges += 1;
+        }
+    }
+    assert!(edges >= 8, "{edges} dependencies");
+    let wrong = "[dependencies]\ntcverify-kernels = { version = \"0.1.0\" }\n";
+    assert_eq!(own_dependencies(wrong), ["tcverify-kernels"]);
+}
+
+#[test]
+fn the_core_only_shrinks() {
+    let rooms = CRATES.iter().chain(&ROOMS);
+    let lines: usize = rooms.map(|folder| lines_in(&in_repository(folder))).sum();
+    assert!(
+        lines <= MOST_LINES,
+        "the core has {lines} lines, {MOST_LINES} at most: what judges nothing belongs elsewhere"
+    );
+    assert!(
+        lines + 500 > MOST_LINES,
+        "the core shrank to {lines} lines: lower the limit"
+    );
+}
+
+/// Crates of this repository that a manifest names as dependencies.
+fn own_dependencies(manifest: &str) -> Vec<String> {
+    let names = manifest.lines().filter_map(|line| line.split_once(" = "));
+    let names = names
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with("tcverify-"));
+    names.map(str::to_owned).collect()
+}
+
+fn lines_in(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let lines = entries.map(|path| {
+        let is_test = path
+            .file_stem()
+            .is_some_and(|name| name == "tests" || name == "benches");
+        if is_test {
+            0
+        } else if path.is_dir() {
+            lines_in(&path)
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            super::trust::code_lines(&std::fs::read_to_string(path).unwrap())
+        } else {
+            0
+        }
+    });
+    lines.sum()
+}
