@@ -39,6 +39,17 @@ fn suggestions_are_of_the_same_kind() {
             &["is NVIDIA Blackwell Ultra (sm_103), which is not modelled"],
         ),
         ("nvidia-rubin", &["is NVIDIA Rubin, which is not modelled"]),
+        ("tpu-v5e", &["is Google TPU, which is not modelled"]),
+        (
+            "intel-arc-b580",
+            &["is Intel XMX (Arc, Data Center GPU Max), which is not modelled"],
+        ),
+        ("gaudi3", &["is Intel Gaudi, which is not modelled"]),
+        ("ascend-910b", &["is Huawei Ascend, which is not modelled"]),
+        (
+            "trn2",
+            &["is AWS Trainium and Inferentia, which is not modelled"],
+        ),
     ] {
         folder
             .tcverify(&format!("check --arch {name} {OPERANDS} d.npy"))
