@@ -66,12 +66,12 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "FP16 rounded toward zero",
         change: round_to_zero,
-        shows: |arithmetic| arithmetic.accumulator == Format::Fp16,
+        shows: |arithmetic| !is_chain(arithmetic) && arithmetic.accumulator == Format::Fp16,
     },
     Mutant {
         what: "FP16 rounded to nearest, ties away",
         change: round_away,
-        shows: |arithmetic| arithmetic.accumulator == Format::Fp16,
+        shows: |arithmetic| !is_chain(arithmetic) && arithmetic.accumulator == Format::Fp16,
     },
     Mutant {
         what: "a bit less of result",
