@@ -114,17 +114,31 @@ pub fn commands() -> Vec<clap::Command> {
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub fn parsed<W: Clone + Into<OsString>>(words: &[W]) -> Result<Cli, clap::Error> {
-    let plain: Vec<OsString> = words.iter().cloned().map(Into::into).collect();
-    let of_operation = names_an_operation(&plain);
-    let cli = if of_operation {
-        super::parse::<OperationCli>(&plain).map(|cli| Cli {
+    let mut words: Vec<OsString> = words.iter().cloned().map(Into::into).collect();
+    let mut parsed = of(&words);
+    if let Err(error) = &parsed
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && ["-h", "--help"].contains(&word.as_str())
+        && let Some(place) = words.iter().position(|word| word == "help")
+    {
+        // `help check -h` is `check -h`.
+        words.remove(place);
+        parsed = of(&words);
+    }
+    parsed.map_err(|error| {
+        about_the_other(&error, &words, names_an_operation(&words)).unwrap_or(error)
+    })
+}
+
+fn of(words: &[OsString]) -> Result<Cli, clap::Error> {
+    if names_an_operation(words) {
+        let cli = super::parse::<OperationCli>(words, " --op")?;
+        return Ok(Cli {
             globals: cli.globals,
             command: Command::Operation(cli.verb),
-        })
-    } else {
-        super::parse::<Cli>(&plain)
-    };
-    cli.map_err(|error| about_the_other(&error, &plain, of_operation).unwrap_or(error))
+        });
+    }
+    super::parse::<Cli>(words, "")
 }
 
 /// Whether it is one of these commands, with `--op`.

@@ -55,11 +55,18 @@ fn options_of_every_command() {
         if !is_name || command == "help" {
             continue;
         }
-        let help = folder.tcverify(&format!("{command} -h")).expect(0).stdout;
+        let help = folder
+            .tcverify(&format!("{command} --help"))
+            .expect(0)
+            .stdout;
         table += &format!("{command}\n");
         for word in help.lines().map(str::trim_start) {
             let word = word.split("  ").next().unwrap_or_default();
-            if word.starts_with(['-', '<', '[']) && !word.starts_with("[possible") {
+            if word.starts_with(['-', '<', '['])
+                && !["[possible", "[default", "- "]
+                    .iter()
+                    .any(|no| word.starts_with(no))
+            {
                 table += &format!("  {word}\n");
             }
         }
