@@ -103,7 +103,11 @@ pub fn short_template() -> StyledStr {
             return text;
         }
         let names: Vec<_> = commands.iter().map(|(name, _)| *name).collect();
-        format!("\n{HEADING}{title}:{HEADING:#}\n  {}\n", names.join(", "))
+        let lines: Vec<_> = names.chunks(6).map(|names| names.join(", ")).collect();
+        format!(
+            "\n{HEADING}{title}:{HEADING:#}\n  {}\n",
+            lines.join(",\n  ")
+        )
     })
 }
 

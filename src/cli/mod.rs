@@ -47,6 +47,7 @@ mod log;
 mod man;
 #[doc(hidden)] // for benches/
 pub mod measured;
+mod mistakes;
 mod operation;
 mod ops;
 mod plain;

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use super::args::{JudgedOperation, WholeOperation};
-use super::{Cli, Command, Globals, audit, check, commit, explain, identify, replay};
+use super::{Cli, Command, Globals, audit, check, commit, explain, identify, mistakes, replay};
 
 #[derive(Parser)]
 #[command(
@@ -163,12 +163,15 @@ fn verb<'a>(words: &'a [OsString], of: &clap::Command) -> Option<&'a str> {
     of.find_subcommand(word).map(|_| word)
 }
 
-/// The error about an option that only the other kind of command has.
+/// The error about a word that many expect, or an option that only the other kind of command has.
 fn about_the_other(
     error: &clap::Error,
     words: &[OsString],
     of_operation: bool,
 ) -> Option<clap::Error> {
+    if let Some(sentence) = mistakes::instead(error) {
+        return Some(Cli::command().error(error.kind(), sentence));
+    }
     let unknown = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => option,
         _ => return None,

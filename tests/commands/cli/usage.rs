@@ -15,7 +15,8 @@ fn folder() -> Folder {
 fn mistakes_of_usage_exit_with_2() {
     for (arguments, word) in [
         ("", "Usage"),
-        ("verify", "unrecognized subcommand"),
+        ("verify", "'check' judges a D"),
+        ("nonsense", "unrecognized subcommand"),
         ("check", "<A.npy>"),
         ("check a.npy b.npy d.npy", "--arch (or --model) is missing"),
         ("check --arch h100 --dtype fp16 a.npy b.npy", "--d-digest"),
@@ -106,7 +107,11 @@ fn short_help_fits_a_screen() {
         let names = names.flat_map(|line| match line.split_once("  ") {
             Some((name, _)) => vec![name.to_owned()],
             // What is only for reference stands in one line.
-            None => line.split(", ").map(str::to_owned).collect(),
+            None => line
+                .trim_end_matches(',')
+                .split(", ")
+                .map(str::to_owned)
+                .collect(),
         });
         names.filter(|name| name != "help").collect()
     };
