@@ -39,7 +39,7 @@ const FEW: [(&str, &str); 23] = [
     ),
     (
         "audit verify",
-        "commitment commitment_sha256 beacon elements a b with arch dtype schedule c transpose_b json",
+        "commitment commitment_sha256 beacon elements a b with arch dtype schedule c transpose_b",
     ),
     ("shard plan", "shards signer output"),
     (
@@ -88,7 +88,7 @@ const FEW: [(&str, &str); 23] = [
 ];
 
 /// Sentences of `-h` in place of longer ones.
-const SAID: [(&str, &str); 24] = [
+const SAID: [(&str, &str); 25] = [
     ("a", "A, MxK"),
     ("b", "B, KxN"),
     ("d", "The captured D, MxN"),
@@ -112,6 +112,7 @@ const SAID: [(&str, &str); 24] = [
     ),
     ("elements", "Agreed number of elements"),
     ("html", "Write a page for a browser"),
+    ("inject", "Fault of the device, such as product:bit=13,k=3"),
     ("json", "Write the report as JSON; \"-\": standard output"),
     ("kernel", "Kernel's name, or the line of a cuBLASLt log"),
     ("policy", "Rules for cases of others: \"strict\", or a file"),
