@@ -192,8 +192,28 @@ impl Arrays {
         });
         CheckError::Shapes {
             names: names.collect::<Vec<_>>().join(", "),
-            reason: error.0 + &self.blocked_scales().unwrap_or_default(),
+            reason: error.0
+                + &self.blocked_scales().unwrap_or_default()
+                + self.mistaken().unwrap_or_default(),
         }
+    }
+
+    /// What fits, if operands are exchanged or C is a bias.
+    fn mistaken(&self) -> Option<&'static str> {
+        let is_matrix = |role| self[role].tensor.shape().len() >= 2;
+        if !is_matrix(Role::A) || !is_matrix(Role::B) {
+            return None;
+        }
+        let [a, b] = [(Role::A, 0), (Role::B, 1)].map(|(role, side)| {
+            let planes = self[role].planes(self.transpose[side]);
+            [planes.rows(), planes.columns()]
+        });
+        if a[1] != b[0] {
+            let fits = b[1] == a[0] && a[0] != b[0] && a[1] != b[1];
+            return fits.then_some("; A and B seem to be exchanged: name A first");
+        }
+        let c = self.get(Role::C)?.tensor.shape();
+        (c == [b[1]]).then_some("; one number per column of D is a bias: `bias` instead of `c`")
     }
 
     /// What to do with scales in blocks of 128 lines and 4 of k, if there are just as many as such blocks hold.
@@ -393,8 +413,16 @@ pub fn read_d(
         .map_err(fail)?;
     let (want, have) = (problem.d_shape(), &file.header().shape);
     if want != *have {
+        let mut turned = want.clone();
+        turned.reverse();
+        let hint = match turned.len() {
+            2 if turned == *have => {
+                "; D seems to be stored transposed: save its transpose, d.T.copy()"
+            }
+            _ => "",
+        };
         let (have, want) = (shape_text(have), shape_text(&want));
-        return Err(fail(format!("D is {have}, but A*B is {want}")));
+        return Err(fail(format!("D is {have}, but A*B is {want}{hint}")));
     }
     Array::read(Role::D, file, format, rows)
 }

@@ -180,7 +180,8 @@ impl TryFrom<RequestFields> for Check {
             (None, None) => {
                 return Err(CheckError::request(
                     "arch",
-                    "`arch` (or `model`) is missing",
+                    "`arch` (or `model`) is missing: name the GPU, such as h100 ('tcverify archs' lists them); 'check' \
+                     finds an unknown one from D with auto",
                 ));
             }
         };

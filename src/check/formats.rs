@@ -74,8 +74,13 @@ fn of_file(
         )),
         Some(own) => Ok(own),
         None => missing(&format!(
-            "{source} does not state it (descr {:?})",
-            descr.text()
+            "{source} does not state it (descr {:?}){}",
+            descr.text(),
+            if descr.width() == 2 {
+                ": is it fp16 or bf16?"
+            } else {
+                ""
+            }
         )),
     }
 }

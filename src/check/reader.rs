@@ -32,8 +32,21 @@ impl Array {
         rows: &RowRange,
     ) -> Result<Array, CheckError> {
         let tensor = source.rows(format, rows.clone());
+        let hint = match (role, source.header().descr.own_format(), format) {
+            (Role::D, Some(Format::Fp32), Format::Fp16 | Format::Bf16) => {
+                "the file holds FP32: is the accumulator (`acc`) or the format of D (`d_dtype`) another?"
+            }
+            (Role::A | Role::B, Some(Format::Fp64), Format::Tf32 | Format::Xf32 | Format::Fp32) => {
+                "a GPU's operands of this format are float32: save the array that it was given"
+            }
+            _ => "",
+        };
+        let failed = |error: io::FileError| match hint {
+            "" => CheckError::file(role.field())(error),
+            hint => CheckError::request(role.field(), format!("{error}; {hint}")),
+        };
         Ok(Array {
-            tensor: tensor.map_err(CheckError::file(role.field()))?,
+            tensor: tensor.map_err(failed)?,
             source,
             low_bits: None,
         })

@@ -7,7 +7,9 @@ use super::error::CheckError;
 use super::kernel::PlannedKernel;
 use super::product::{Check, Operands, ScheduleRequest, ScheduleSource};
 use super::reader::Reader;
-use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values};
+use crate::emu::schedule::{
+    AddendAt, BoundSchedule, Overrides, Schedule, ScheduleSpec, Values, presets,
+};
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{FileError, printable, read_document, sha256};
 use crate::num::Format;
@@ -71,7 +73,22 @@ impl ScheduleRequest {
     pub fn resolve(&self) -> Result<Scheduling, CheckError> {
         let preset = |name: &str| {
             let found = Schedule::preset(name).cloned();
-            found.map_err(CheckError::of("schedule"))
+            found.map_err(|unknown| {
+                let near = presets().iter().map(|preset| {
+                    let distance = strsim::damerau_levenshtein(&preset.name, name);
+                    (distance, &preset.name)
+                });
+                match near.min().filter(|(distance, _)| *distance <= 2) {
+                    Some((_, near)) => CheckError::request(
+                        "schedule",
+                        format!(
+                            "there is no schedule called {name:?}; did you mean {near}? ('tcverify schedules' \
+                             describes all)"
+                        ),
+                    ),
+                    None => CheckError::of("schedule")(unknown),
+                }
+            })
         };
         let schedule = match &self.from {
             ScheduleSource::Plain => preset("plain")?,

@@ -92,12 +92,6 @@ pub struct MakeChallenge {
 /// Open the lines that a challenge names, with proofs that they are the committed ones
 #[derive(Args)]
 pub struct Open<A: RequestArgs> {
-    #[command(flatten)]
-    args: A,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
@@ -117,6 +111,12 @@ pub struct Open<A: RequestArgs> {
     /// Do not print the size
     #[arg(long, short)]
     quiet: bool,
+
+    #[command(flatten)]
+    args: A,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// What the auditor must know from elsewhere than the prover: the published commitment, the agreed beacon, and the
@@ -187,12 +187,6 @@ impl Agreed {
 /// array is your own copy of it; --with names arrays that you have no copy of.
 #[derive(Args)]
 pub struct Verify<A: AuditArgs> {
-    #[command(flatten)]
-    args: A,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Opening written by 'tcverify audit open'
     #[arg(value_name = "OPENING", help_heading = None::<&str>)]
     opening: PathBuf,
@@ -200,6 +194,12 @@ pub struct Verify<A: AuditArgs> {
     /// Commitment written by 'tcverify commit'
     #[arg(long, value_name = "C.json")]
     commitment: PathBuf,
+
+    #[command(flatten)]
+    args: A,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     #[command(flatten)]
     agreed: Agreed,

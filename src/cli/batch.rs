@@ -65,10 +65,6 @@ pub struct BatchArgs {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Print the full report of each case that is not identical, and one line for every other case
-    #[arg(long, short, help_heading = "Report")]
-    verbose: bool,
-
     /// Write a folder of pages for a browser: index.html lists all cases and links to a page for each. Existing
     /// files of these names are replaced. The pages load nothing from elsewhere
     #[arg(long, value_name = "FOLDER", help_heading = "Report")]
@@ -138,7 +134,7 @@ impl BatchArgs {
         if let Some(pages) = pages {
             pages.finish(&batch)?;
         }
-        self.report.forms.print(&view, self.verbose, to_stdout)?;
+        self.report.forms.print(&view, to_stdout)?;
         match batch.verdict {
             CaseVerdict::IdenticalInPart if batch.missed() > 0 => {
                 let missed = batch.missed();

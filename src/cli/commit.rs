@@ -58,12 +58,6 @@ Examples:
 
 Exit codes: 0 done, or proven; 1 differs from the commitment; 2 anything else.")]
 pub struct Make<A: RequestArgs> {
-    #[command(flatten)]
-    args: A,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Rows of D per block; by default about 4 KiB of rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     block_rows: Option<u64>,
@@ -72,12 +66,18 @@ pub struct Make<A: RequestArgs> {
     #[arg(long = A::OUTPUT, short = 'o', value_name = "C.json", default_value = "-")]
     file: PathBuf,
 
-    #[command(flatten)]
-    logging: LoggingArgs,
-
     /// Do not print the digest of the commitment
     #[arg(long, short)]
     quiet: bool,
+
+    #[command(flatten)]
+    args: A,
+
+    #[command(flatten)]
+    logging: LoggingArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// A product and its D.
@@ -94,7 +94,7 @@ pub struct WholeArgs {
     d: PathBuf,
 
     /// Format of D, as for check
-    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 }
 

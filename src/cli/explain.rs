@@ -49,12 +49,6 @@ Examples:
 
 Exit codes: 0 shown, and D (if given) has these bits; 1 D has other bits; 2 anything else.")]
 pub struct Explain<A: ExplainArgs> {
-    #[command(flatten)]
-    args: A,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// The element: row and column, after the indices of a batch
     #[arg(long, value_name = "I,J", value_parser = parse_index)]
     at: Index,
@@ -62,6 +56,12 @@ pub struct Explain<A: ExplainArgs> {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    args: A,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// A unit's name in the request, and the request for it.
@@ -85,6 +85,16 @@ impl ExplainArgs for WholeOperation {}
 /// A product, perhaps with its D.
 #[derive(Args)]
 pub struct ShownProduct {
+    /// More steps to show in full, counted from 1: 3,5-8 or "all". The first, the last and the remarkable ones are
+    /// always shown
+    #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
+    steps: Option<Wish>,
+
+    /// Write a page for a browser: every step as rows of bits, truncated bits shaded. --arch then accepts several
+    /// units, separated by commas, side by side. "-" is standard output, instead of the text
+    #[arg(long, value_name = "PATH", conflicts_with = "json")]
+    html: Option<PathBuf>,
+
     #[command(flatten)]
     _operation: OperationHint,
 
@@ -98,16 +108,6 @@ pub struct ShownProduct {
     /// Format of D, as for check
     #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
-
-    /// More steps to show in full, counted from 1: 3,5-8 or "all". The first, the last and the remarkable ones are
-    /// always shown
-    #[arg(long, value_name = "STEPS", value_parser = parse_steps)]
-    steps: Option<Wish>,
-
-    /// Write a page for a browser: every step as rows of bits, truncated bits shaded. --arch then accepts several
-    /// units, separated by commas, side by side. "-" is standard output, instead of the text
-    #[arg(long, value_name = "PATH", conflicts_with = "json")]
-    html: Option<PathBuf>,
 }
 
 impl ShownProduct {

@@ -28,7 +28,6 @@ pub const GROUPS: [Group; 6] = [
             ("kernels", "In which order does this kernel add?"),
             ("probe", "Which products show how a machine computes?"),
             ("infer", "Which arithmetic explains its answers?"),
-            ("features", "Which numerical features does a unit have?"),
         ],
     ),
     (
@@ -46,50 +45,85 @@ pub const GROUPS: [Group; 6] = [
             ("batch", "Are all these results right?"),
             ("shard", "How do many machines share one check?"),
             ("screen", "Which GPU of the fleet computes wrong results?"),
-            ("bench", "How long will a check take here?"),
         ],
     ),
     (
-        "Data",
-        &[
-            ("inspect", "What do these files contain?"),
-            ("digest", "What is the SHA-256 of this array?"),
-            ("generate", "Which operand does this seed give?"),
-            ("sweep", "Is this function right on all 2^32 inputs?"),
-        ],
-    ),
-    (
-        "Reference",
+        "Look up",
         &[
             ("archs", "Which GPUs are modelled, with what evidence?"),
+            ("inspect", "What do these files contain?"),
+        ],
+    ),
+    (
+        MORE,
+        &[
             ("schedules", "Which orders of sums are known?"),
             ("ops", "Which operations between products are known?"),
+            ("features", "Which numerical features does a unit have?"),
             ("engines", "What can compute on this machine?"),
+            ("bench", "How long will a check take here?"),
+            ("sweep", "Is this function right on all 2^32 inputs?"),
+            ("digest", "What is the SHA-256 of this array?"),
+            ("generate", "Which operand does this seed give?"),
             ("completions", "How does my shell complete commands?"),
             ("man", "Where are the manual pages?"),
         ],
     ),
 ];
 
+/// What is only for reference and scripts.
+const MORE: &str = "More, for reference and scripts";
+
+/// What `--help` has above its groups.
+const LISTED: &str = "\nCommands, and the question that each answers:\n";
+
+const STYLE: anstyle::Style = anstyle::Style::new().bold();
+const HEADING: anstyle::Style = STYLE.underline();
+
 /// The help of the program, with its commands in groups.
 pub fn help_template() -> StyledStr {
-    let style = anstyle::Style::new().bold();
-    let heading = style.underline();
-    let mut text =
-        "{about-with-newline}\n{usage-heading} {usage}\n\nCommands, and the question that each answers:\n"
-            .to_owned();
-    for (title, commands) in GROUPS {
-        let _ = writeln!(text, "\n{heading}{title}:{heading:#}");
-        for (name, question) in commands {
-            let _ = writeln!(text, "  {style}{name:<13}{style:#}  {question}");
+    template("{about-with-newline}\n", LISTED, |title, commands| {
+        let mut text = format!("\n{HEADING}{title}:{HEADING:#}\n");
+        let help = (title == MORE).then_some(&("help", "What does this command do?"));
+        for (name, question) in commands.iter().chain(help) {
+            let _ = writeln!(text, "  {STYLE}{name:<13}{STYLE:#}  {question}");
         }
-    }
-    let _ = write!(
-        text,
-        "  {style}{:<13}{style:#}  What does this command do?\n\n{heading}Options:{heading:#}\n{{options}}{{after-help}}",
-        "help"
-    );
-    text.into()
+        text
+    })
+}
+
+/// The same on one screen.
+pub fn short_template() -> StyledStr {
+    template("{about}\n\n", "", |title, commands| {
+        if title != MORE {
+            let mut text = format!("\n{HEADING}{title}:{HEADING:#}\n");
+            for (name, question) in commands {
+                let _ = writeln!(text, "  {STYLE}{name:<13}{STYLE:#}  {question}");
+            }
+            return text;
+        }
+        let names: Vec<_> = commands.iter().map(|(name, _)| *name).collect();
+        let lines: Vec<_> = names.chunks(6).map(|names| names.join(", ")).collect();
+        format!(
+            "\n{HEADING}{title}:{HEADING:#}\n  {}\n",
+            lines.join(",\n  ")
+        )
+    })
+}
+
+fn template(
+    about: &str,
+    title: &str,
+    group: impl Fn(&str, &[(&str, &str)]) -> String,
+) -> StyledStr {
+    let groups: String = GROUPS
+        .iter()
+        .map(|(title, commands)| group(title, commands))
+        .collect();
+    format!(
+        "{about}{{usage-heading}} {{usage}}\n{title}{groups}\n{HEADING}Options:{HEADING:#}\n{{options}}{{after-help}}"
+    )
+    .into()
 }
 
 #[cfg(test)]

@@ -166,6 +166,10 @@ Examples:
 
 Exit codes: 0 at least one variant gives the result, 1 none does, 2 anything else.")]
 pub struct Variants {
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+
     #[command(flatten)]
     operation: OperationArgs,
 
@@ -174,10 +178,6 @@ pub struct Variants {
 
     #[command(flatten)]
     memory: MemoryArgs,
-
-    /// Print nothing; the exit code tells
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 impl Variants {

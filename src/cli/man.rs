@@ -71,7 +71,7 @@ fn sections(
 ) -> std::io::Result<()> {
     man.render_title(out)?;
     man.render_name_section(out)?;
-    man.render_synopsis_section(out)?;
+    synopsis(command, out)?;
     man.render_description_section(out)?;
     if command
         .get_arguments()
@@ -100,6 +100,19 @@ fn sections(
     man.render_version_section(out)
 }
 
+/// The usage of help, which names no option that can be left out.
+fn synopsis(command: &Command, out: &mut dyn Write) -> std::io::Result<()> {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]).control("nf", []);
+    for line in usage.lines() {
+        roff.text([roman(line.trim())]);
+    }
+    roff.control("fi", []);
+    roff.to_writer(out)
+}
+
 /// The commands of the program in groups, as in its help.
 fn groups_section(out: &mut dyn Write) -> std::io::Result<()> {
     let mut roff = Roff::new();
@@ -116,7 +129,7 @@ fn groups_section(out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 /// The command's own examples, or those of its parents that call it.
-fn examples(name: &str, helps: &[String]) -> Vec<String> {
+pub(super) fn examples(name: &str, helps: &[String]) -> Vec<String> {
     let (own, above) = helps.split_last().expect("its own at least");
     let of = |help: &str| -> Vec<String> {
         let (before, _) = help.split_once(EXIT).unwrap_or((help, ""));
@@ -135,7 +148,15 @@ fn examples(name: &str, helps: &[String]) -> Vec<String> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
     let above = above.iter().rev().map(|help| of(help));
-    let above = above.map(|lines| lines.into_iter().filter(calls).collect::<Vec<_>>());
+    let above = above.map(|lines| {
+        let mut goes_on = false;
+        let own = lines.into_iter().filter(|line| {
+            let is_own = goes_on || calls(line);
+            goes_on = is_own && line.ends_with('\\');
+            is_own
+        });
+        own.collect::<Vec<_>>()
+    });
     above
         .into_iter()
         .find(|lines| !lines.is_empty())

@@ -47,6 +47,7 @@ mod log;
 mod man;
 #[doc(hidden)] // for benches/
 pub mod measured;
+mod mistakes;
 mod operation;
 mod ops;
 mod plain;
@@ -61,6 +62,7 @@ mod screen;
 mod screen_challenge;
 mod screen_record;
 mod shard;
+mod short;
 mod show;
 mod sweep;
 mod values;
@@ -92,7 +94,7 @@ const MAX_WIDTH: usize = 100;
 )]
 #[command(after_help = "\
 Exit codes: 0 identical (or done), 1 different, 2 anything else.
-'tcverify COMMAND --help' explains a command: 'tcverify check --help' shows examples, too.
+'tcverify COMMAND -h' explains a command on one screen, --help tells all.
 'tcverify archs' lists the modelled GPUs.")]
 struct Cli {
     #[command(flatten)]
@@ -112,6 +114,7 @@ struct Globals {
         default_value_t = 0,
         value_name = "N",
         hide_default_value = true,
+        hide_short_help = true,
         help_heading = "Global options",
         value_parser = clap::value_parser!(u16).range(..=1024)
     )]
@@ -124,6 +127,7 @@ struct Globals {
         default_value = "auto",
         value_name = "WHEN",
         hide_default_value = true,
+        hide_short_help = true,
         help_heading = "Global options",
         value_parser = values::word::<show::Colours>()
     )]
@@ -285,9 +289,13 @@ fn exit_code(words: &[OsString]) -> u8 {
     }
 }
 
-/// Parses a command line. Inside another program, help has the width it has without a terminal.
-fn parse<P: CommandFactory + FromArgMatches>(words: &[OsString]) -> Result<P, clap::Error> {
-    let mut command = P::command();
+/// Parses a command line; the suffix tells commands that stand twice apart. Inside another program, help has the width
+/// it has without a terminal.
+fn parse<P: CommandFactory + FromArgMatches>(
+    words: &[OsString],
+    suffix: &str,
+) -> Result<P, clap::Error> {
+    let mut command = short::tailored(P::command(), words, suffix);
     if Console::current().is_some() {
         command = command.term_width(MAX_WIDTH);
     }

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use super::args::{JudgedOperation, WholeOperation};
-use super::{Cli, Command, Globals, audit, check, commit, explain, identify, replay};
+use super::{Cli, Command, Globals, audit, check, commit, explain, identify, mistakes, replay};
 
 #[derive(Parser)]
 #[command(
@@ -114,17 +114,31 @@ pub fn commands() -> Vec<clap::Command> {
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub fn parsed<W: Clone + Into<OsString>>(words: &[W]) -> Result<Cli, clap::Error> {
-    let plain: Vec<OsString> = words.iter().cloned().map(Into::into).collect();
-    let of_operation = names_an_operation(&plain);
-    let cli = if of_operation {
-        super::parse::<OperationCli>(&plain).map(|cli| Cli {
+    let mut words: Vec<OsString> = words.iter().cloned().map(Into::into).collect();
+    let mut parsed = of(&words);
+    if let Err(error) = &parsed
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && ["-h", "--help"].contains(&word.as_str())
+        && let Some(place) = words.iter().position(|word| word == "help")
+    {
+        // `help check -h` is `check -h`.
+        words.remove(place);
+        parsed = of(&words);
+    }
+    parsed.map_err(|error| {
+        about_the_other(&error, &words, names_an_operation(&words)).unwrap_or(error)
+    })
+}
+
+fn of(words: &[OsString]) -> Result<Cli, clap::Error> {
+    if names_an_operation(words) {
+        let cli = super::parse::<OperationCli>(words, " --op")?;
+        return Ok(Cli {
             globals: cli.globals,
             command: Command::Operation(cli.verb),
-        })
-    } else {
-        super::parse::<Cli>(&plain)
-    };
-    cli.map_err(|error| about_the_other(&error, &plain, of_operation).unwrap_or(error))
+        });
+    }
+    super::parse::<Cli>(words, "")
 }
 
 /// Whether it is one of these commands, with `--op`.
@@ -149,12 +163,15 @@ fn verb<'a>(words: &'a [OsString], of: &clap::Command) -> Option<&'a str> {
     of.find_subcommand(word).map(|_| word)
 }
 
-/// The error about an option that only the other kind of command has.
+/// The error about a word that many expect, or an option that only the other kind of command has.
 fn about_the_other(
     error: &clap::Error,
     words: &[OsString],
     of_operation: bool,
 ) -> Option<clap::Error> {
+    if let Some(sentence) = mistakes::instead(error) {
+        return Some(Cli::command().error(error.kind(), sentence));
+    }
     let unknown = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) if error.kind() == ErrorKind::UnknownArgument => option,
         _ => return None,

@@ -27,12 +27,6 @@ Examples:
 The file appears whole or not at all. BF16 is written as '<V2', which ml_dtypes reads as bfloat16;
 '-o -' writes to standard output.")]
 pub struct Replay<A: RequestArgs> {
-    #[command(flatten)]
-    args: A,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Where to write the result
     #[arg(long = A::OUTPUT, short = 'o', value_name = "D.npy")]
     file: PathBuf,
@@ -40,6 +34,12 @@ pub struct Replay<A: RequestArgs> {
     /// Do not print the result's digest
     #[arg(long, short)]
     quiet: bool,
+
+    #[command(flatten)]
+    args: A,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// A product whose D is written.
@@ -53,7 +53,7 @@ pub struct ReplayedProduct {
 
     /// Format of D: the accumulator's (default), or from f32 fp16 or bf16 by one rounding; a schedule's
     /// epilogue also allows fp8
-    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format())]
+    #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = result_format(), help_heading = "Comparison")]
     d_dtype: Option<Format>,
 }
 

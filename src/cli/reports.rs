@@ -34,6 +34,10 @@ pub struct FormArgs {
     #[arg(long, conflicts_with = "quiet")]
     pub brief: bool,
 
+    /// Print all: each refuted hypothesis; for a batch every case, with the full report of each that is not identical
+    #[arg(long, short, conflicts_with_all = ["quiet", "brief"])]
+    verbose: bool,
+
     /// Also print the SHA-256 of everything the verdict rests on; documents and pages always have them
     #[arg(long)]
     pub digests: bool,
@@ -202,7 +206,7 @@ impl FormArgs {
     ) -> Result<()> {
         let to_stdout = to.to_stdout;
         to.publish(view, |out| write_json(document, out), claims)?;
-        self.print(view, false, to_stdout)
+        self.print(view, to_stdout)
     }
 
     /// The same of a report.
@@ -213,11 +217,11 @@ impl FormArgs {
 
     /// Prints the requested form: text, or one line, unless a document takes its place; annotations after it, so that it
     /// stays in one piece.
-    pub fn print(&self, view: &View, verbose: bool, to_stdout: bool) -> Result<()> {
+    pub fn print(&self, view: &View, to_stdout: bool) -> Result<()> {
         let layout = Layout {
             width: show::columns(),
             digests: self.digests,
-            verbose,
+            verbose: self.verbose,
         };
         if self.brief && !to_stdout {
             show::print(|out| view.brief(out))?;

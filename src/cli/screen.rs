@@ -186,15 +186,15 @@ pub struct Judge {
     #[arg(long, value_name = "ROUTE", value_parser = word::<Route>())]
     route: Option<Route>,
 
+    /// Print nothing; the exit code tells
+    #[arg(long, short)]
+    quiet: bool,
+
     #[command(flatten)]
     trust: Trust,
 
     #[command(flatten)]
     attest: AttestArgs,
-
-    /// Print nothing; the exit code tells
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 impl Make {

@@ -50,20 +50,20 @@ pub struct MakePlan {
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     shards: u64,
 
-    #[command(flatten)]
-    check: CheckArgs,
-
     /// Accept only parts signed by this key: a public Ed25519 key, as 'openssl pkey -pubout' writes it.
     /// Repeat to allow several keys
     #[arg(long, value_name = "PUBLIC.pem")]
     signer: Vec<PathBuf>,
 
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Where to write the plan
     #[arg(long, short, value_name = "PLAN.json")]
     output: PathBuf,
+
+    #[command(flatten)]
+    check: CheckArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// Replay and compare one part; reads its rows of A, C and D, and all of B
@@ -82,12 +82,12 @@ pub struct RunPart {
     #[arg(long, value_name = "PRIVATE.pem")]
     sign: Option<PathBuf>,
 
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Where to write the findings
     #[arg(long, short, value_name = "PART.json")]
     output: PathBuf,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// Merge all parts of a plan into the report of the whole
@@ -110,9 +110,6 @@ pub struct Merge {
     #[arg(long, value_name = "S", requires = "audit")]
     seed: Option<u64>,
 
-    #[command(flatten)]
-    memory: MemoryArgs,
-
     /// Where to write the report; "-" is standard output, instead of the text
     #[arg(long, short, value_name = "REPORT.json", conflicts_with = "json")]
     output: Option<PathBuf>,
@@ -124,6 +121,9 @@ pub struct Merge {
     /// elsewhere
     #[arg(long, value_name = "PATH", help_heading = "Report")]
     html: Option<PathBuf>,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// Run randomly drawn parts again, and report what that proves

@@ -256,7 +256,7 @@ fn another_selection_differs() {
     sparse.folder.save("other.npy", &same);
     let run = sparse
         .folder
-        .tcverify(&format!("{check} other.npy"))
+        .tcverify(&format!("{check} other.npy --verbose"))
         .expect(1);
     assert!(
         run.stdout.contains("all other causes (A is compressed)"),

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use crate::io::{escaped as line, without_commands};
-use crate::report::view::{Tone, View};
+use crate::report::view::{Tone, View, in_ulps};
 
 /// Mismatches that an annotation lists.
 const LISTED: usize = 5;
@@ -21,7 +21,7 @@ impl View {
             lines.push(format!("likely cause: {}", cause.sentence));
             lines.extend(cause.command.clone());
         }
-        lines.extend(self.tried.clone());
+        lines.extend(self.tried.iter().map(|tried| tried.short.clone()));
         lines.extend(self.next.iter().map(|next| format!("next: {next}")));
         lines.extend(
             self.summary()
@@ -32,7 +32,8 @@ impl View {
         if let Some(differences) = &self.differences {
             let [one, other] = differences.names;
             lines.extend(differences.first.iter().take(LISTED).map(|(_, m)| {
-                let ulp = m.ulp.map_or(String::new(), |ulp| format!(", {ulp:+} ulp"));
+                let ulp =
+                    in_ulps(m, differences.format).map_or(String::new(), |ulp| format!(", {ulp}"));
                 let [left, right] = [&m.reproduced, &m.given];
                 format!("{:?}: 0x{left} {one}, 0x{right} {other}{ulp}", m.index)
             }));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::io::{escaped as line, without_commands};
 use crate::report::Tool;
-use crate::report::view::{Differences, Fact, Item, Tone, View, capital, grouped};
+use crate::report::view::{Differences, Fact, Item, Tone, View, capital, distance, grouped};
 
 impl View {
     /// The Markdown.
@@ -31,7 +31,7 @@ impl View {
             }
         }
         if let Some(tried) = &self.tried {
-            writeln!(out, "\n**No cause:** {}", escaped(tried))?;
+            writeln!(out, "\n**No cause:** {}", escaped(&tried.all))?;
         }
         if !self.next.is_empty() {
             writeln!(out, "\n**Next:**")?;
@@ -120,7 +120,7 @@ fn mismatches(differences: &Differences, out: &mut dyn Write) -> io::Result<()> 
         "\n| index | {one} | {other} | xor | ulp | {one} value | {other} value |\n|---|---|---|---|--:|--:|--:|"
     )?;
     for (_, m) in &differences.first {
-        let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+        let ulp = distance(m, differences.format).unwrap_or_else(|| "-".to_owned());
         writeln!(
             out,
             "| {} | `0x{}` | `0x{}` | `0x{}` | {ulp} | {} | {} |",

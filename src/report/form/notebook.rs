@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::html::page::{lines, text};
 use super::html::{class, plain_map};
-use crate::report::view::{Item, View, capital, grouped};
+use crate::report::view::{Item, View, capital, distance, grouped};
 
 /// Mismatches, and cases, that are listed.
 const LISTED: usize = 5;
@@ -38,8 +38,16 @@ impl View {
     /// # Errors
     /// Those of the writer.
     pub fn notebook(&self, out: &mut dyn Write) -> io::Result<()> {
-        let first = self.differences.iter().flat_map(|d| &d.first).take(LISTED);
-        let rows: Vec<_> = first.map(|(_, mismatch)| mismatch).collect();
+        let first = self.differences.iter().flat_map(|d| {
+            let rows = d.first.iter().map(|(_, m)| m);
+            rows.map(|m| {
+                (
+                    m,
+                    distance(m, d.format).unwrap_or_else(|| "\u{2013}".to_owned()),
+                )
+            })
+        });
+        let rows: Vec<_> = first.take(LISTED).collect();
         let names = self.differences.as_ref().map_or([""; 2], |d| d.names);
         let differences = self.differences.as_ref();
         let more = differences.map_or(0, |d| d.hidden(rows.len()));
@@ -50,7 +58,7 @@ impl View {
                 div.s { @for line in &self.about { (text(line)) br; } } "\n"
                 div.n { @for (name, value) in &self.figures { span { (text(name)) " " b { (text(value)) } } } } "\n"
                 @for cause in &self.causes { div.c { (text(&cause.sentence)) } "\n" }
-                @if let Some(tried) = &self.tried { div.c { (text(&capital(tried))) "." } "\n" }
+                @if let Some(tried) = &self.tried { div.c { (text(&capital(&tried.all))) "." } "\n" }
                 @if let Some(map) = self.differences.as_ref().and_then(|d| d.map.as_ref()) { (plain_map(map)) "\n" }
                 @for fact in self.differences.iter().flat_map(|d| &d.place).chain(&self.ambiguity) {
                     div.s { (text(&capital(&fact.label))) ": " (text(&fact.lines.join("; "))) } "\n"
@@ -62,11 +70,11 @@ impl View {
                 @if !rows.is_empty() {
                     table {
                         tr { th { "index" } th { (names[0]) } th { (names[1]) } th { "values" } th { "ulps" } } "\n"
-                        @for m in rows {
+                        @for (m, distance) in rows {
                             tr { td { (format!("{:?}", m.index)) }
                                 td { code { "0x" (text(&m.reproduced)) } } td { code { "0x" (text(&m.given)) } }
                                 td { (text(&m.reproduced_value)) " \u{2192} " (text(&m.given_value)) }
-                                td { (m.ulp.map_or("\u{2013}".to_owned(), |ulp| format!("{ulp:+}"))) } } "\n"
+                                td { (distance) } } "\n"
                         }
                     }
                     @if more > 0 { div.s { "and " (grouped(more)) " more" } "\n" }

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::io::escaped;
 use crate::report::view::{
-    Case, Differences, Digest, Fact, Group, Item, Tone, View, Weight, grouped,
+    Case, Differences, Digest, Fact, Group, Item, Tone, View, Weight, distance, grouped, in_ulps,
 };
 use crate::report::{Report, Tool};
 
@@ -88,13 +88,23 @@ impl View {
             }
         }
         if let Some(tried) = &self.tried {
+            let tried = if layout.verbose {
+                &tried.all
+            } else {
+                &tried.short
+            };
             page.row("no cause", Style::new(), tried)?;
         }
+        let place = self.differences.as_ref().map(|d| d.place.as_slice());
+        let (place, more) = place
+            .unwrap_or_default()
+            .split_at(usize::from(place.is_some()));
+        page.facts(place)?;
         for (i, next) in self.next.iter().enumerate() {
             page.whole(if i == 0 { "next" } else { "" }, next)?;
         }
         if let Some(differences) = &self.differences {
-            page.facts(&differences.place)?;
+            page.facts(more)?;
             page.histogram(differences)?;
             page.listed(differences)?;
             writeln!(page.out)?;
@@ -107,6 +117,9 @@ impl View {
         }
         if self.outlined().next().is_some() {
             return Ok(());
+        }
+        for (i, digest) in self.reproduced.iter().enumerate() {
+            page.whole(if i == 0 { "sha256" } else { "" }, digest)?;
         }
         if layout.digests {
             page.digests(self)?;
@@ -257,35 +270,48 @@ impl Page<'_> {
         if differences.first.is_empty() {
             return Ok(());
         }
-        let width = 2 + 2 * differences.format.bytes();
+        let code = 2 + 2 * differences.format.bytes();
+        let names = [differences.names[0], differences.names[1], "xor"];
+        let widths = names.map(|name| code.max(name.len()));
         let rows = differences.first.iter().map(|(_, m)| {
-            let ulp = m.ulp.map_or("-".to_owned(), |ulp| format!("{ulp:+}"));
+            let ulp = distance(m, differences.format).unwrap_or_else(|| "-".to_owned());
             let values = format!("{} -> {}", m.reproduced_value, m.given_value);
             (format!("{:?}", m.index), m, ulp, values)
         });
         let rows: Vec<_> = rows.collect();
         let index_width = longest(rows.iter().map(|(index, ..)| index.len())).max(5);
         let values_width = longest(rows.iter().map(|(.., values)| values.len()));
-        let one_line = 2 + index_width + 3 * (2 + width) + 2 + 10 + 2 + values_width;
+        let ulp_width = longest(rows.iter().map(|(.., ulp, _)| ulp.len())).max(10);
+        let codes: usize = widths.iter().map(|width| 2 + width).sum();
+        let one_line = 2 + index_width + codes + 2 + ulp_width + 2 + values_width;
         let narrow = one_line > self.width;
+        let row = |cells: [&str; 3]| -> String {
+            let cells = cells.iter().zip(widths);
+            cells
+                .map(|(cell, width)| format!("  {cell:<width$}"))
+                .collect()
+        };
         let last = if narrow {
             format!("\n  {:index_width$}  values", "")
         } else {
-            "         ulp  values".to_owned()
+            format!("  {:>ulp_width$}  values", "ulp")
         };
         writeln!(
             self.out,
-            "\n  {:<index_width$}  {:<width$}  {:<width$}  {:<width$}{last}",
-            "index", differences.names[0], differences.names[1], "xor"
+            "\n  {:<index_width$}{}{last}",
+            "index",
+            row(names)
         )?;
         for (index, m, ulp, values) in &rows {
             let last = if narrow {
-                format!("\n  {:index_width$}  {values}, {ulp} ulp", "")
+                let ulp = in_ulps(m, differences.format).unwrap_or_else(|| "- ulp".to_owned());
+                format!("\n  {:index_width$}  {values}, {ulp}", "")
             } else {
-                format!("  {ulp:>10}  {values}")
+                format!("  {ulp:>ulp_width$}  {values}")
             };
-            let codes = format!("0x{}  0x{}  0x{}", m.reproduced, m.given, m.xor);
-            writeln!(self.out, "  {index:<index_width$}  {codes}{last}")?;
+            let codes = [&m.reproduced, &m.given, &m.xor].map(|code| format!("0x{code}"));
+            let codes = row(codes.each_ref().map(String::as_str));
+            writeln!(self.out, "  {index:<index_width$}{codes}{last}")?;
         }
         match differences.hidden(rows.len()) {
             0 => Ok(()),

@@ -1,7 +1,7 @@
 //! Which elements differ, how, and which group of mismatches each belongs to.
 
-use super::phrase::{grouped, of, signed};
-use super::{Cause, Differences, Fact, Mark};
+use super::phrase::{grouped, largest as largest_distance, of, signed};
+use super::{Cause, Differences, Fact, Mark, Tried};
 use crate::emu::layout::Units;
 use crate::num::Format;
 use crate::report::map::largest;
@@ -25,11 +25,12 @@ pub fn of_comparison(
     let named: Vec<_> = named
         .map(|(what, count)| format!("{} {what}", grouped(*count)))
         .collect();
-    let mut how = vec![Fact::new("how", named.join(", "))];
-    how.extend(c.largest.as_ref().map(|largest| {
-        let text = format!("{:+} ulp at {:?}", largest.ulp, largest.index);
-        Fact::new("largest", text)
-    }));
+    let mut how = named.join(", ");
+    if let Some(largest) = &c.largest {
+        let distance = largest_distance(largest.ulp, format);
+        how += &format!("; largest {distance} at {:?}", largest.index);
+    }
+    let how = vec![Fact::new("how", how)];
     let (rows, columns) = (of(c.rows_touched, c.rows), of(c.columns_touched, c.columns));
     let lines = places.iter().map(|place| place.sentence.clone());
     let mut place = vec![Fact::new("where", format!("{rows} rows, {columns} columns")).and(lines)];
@@ -40,8 +41,8 @@ pub fn of_comparison(
     );
     let distances = c.histogram.iter().map(|bucket| {
         let range = match (bucket.from, bucket.to) {
-            (from, to) if from == to => format!("{from}"),
-            (from, to) => format!("{from} to {to}"),
+            (from, to) if from == to => thousands(from),
+            (from, to) => format!("{} to {}", thousands(from), thousands(to)),
         };
         (range, bucket.count)
     });
@@ -73,6 +74,11 @@ pub fn counts(c: &Comparison) -> Vec<(String, String)> {
         figures.push(figure("columns touched", of(c.columns_touched, c.columns)));
     }
     figures
+}
+
+/// A distance; only the largest of FP64 has more than 64 bits.
+fn thousands(n: u128) -> String {
+    u64::try_from(n).map_or(n.to_string(), grouped)
 }
 
 fn figure(name: &str, value: String) -> (String, String) {
@@ -115,22 +121,33 @@ pub fn nothing(
     tried: &[std::borrow::Cow<str>],
     untried: &[std::borrow::Cow<str>],
     result: &str,
-) -> Option<String> {
+) -> Option<Tried> {
     let this = match result {
         "D" => "this D",
         _ => "this result",
     };
     let (refuted, open) = (tried.join("; "), untried.join("; "));
-    match (tried, untried) {
-        ([], []) => None,
-        ([], _) => Some(format!("not decided: {open}")),
-        (_, []) => Some(format!(
-            "none of the hypotheses tried gives {this}: {refuted}"
-        )),
-        _ => Some(format!(
-            "none of the hypotheses tried gives {this}: {refuted}. Not decided: {open}"
-        )),
-    }
+    let all = match (tried, untried) {
+        ([], []) => return None,
+        ([], _) => format!("not decided: {open}"),
+        (_, []) => format!("none of the hypotheses tried gives {this}: {refuted}"),
+        _ => format!("none of the hypotheses tried gives {this}: {refuted}. Not decided: {open}"),
+    };
+    let open = match untried.len() as u64 {
+        0 => String::new(),
+        n => format!(", {} not decided", grouped(n)),
+    };
+    let short = match tried.len() as u64 {
+        0 => {
+            return Some(Tried {
+                short: all.clone(),
+                all,
+            });
+        }
+        n => format!("none of {} hypotheses tried gives {this}{open}", grouped(n)),
+    };
+    let short = format!("{short} (--verbose lists them)");
+    Some(Tried { short, all })
 }
 
 /// Mismatches by class, described; classes without any are left out.

@@ -15,7 +15,7 @@ use super::{Mismatch, MismatchMap, Stored};
 use crate::num::Format;
 
 pub use batch::Group;
-pub use phrase::{capital, counted, grouped, of, signed};
+pub use phrase::{capital, counted, distance, grouped, in_ulps, of, signed};
 pub use rule::{Planned, evidence_fact};
 pub use sentences::{odds, proves};
 
@@ -36,7 +36,9 @@ pub struct View {
     pub evidence: String,
     pub causes: Vec<Cause>,
     /// What was tried, if none of it gives the result.
-    pub tried: Option<String>,
+    pub tried: Option<Tried>,
+    /// The SHA-256 of what was reproduced, and of what was given if that is another.
+    pub reproduced: Vec<String>,
     /// Commands that show more.
     pub next: Vec<String>,
     /// Numbers at a glance.
@@ -252,6 +254,15 @@ pub struct Constant {
     pub known: String,
     pub source: String,
     pub note: String,
+}
+
+/// Hypotheses of which none gives the result.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// How many.
+    pub short: String,
+    /// Each one.
+    pub all: String,
 }
 
 /// What would give a result that differs.

@@ -1,5 +1,8 @@
 //! Numbers and lists, as sentences write them.
 
+use super::Mismatch;
+use crate::num::Format;
+
 /// The text with a capital letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -35,6 +38,61 @@ pub fn signed(n: i128) -> String {
     sign.to_string() + &digits
 }
 
+/// The same in ASCII, for tables and files.
+pub fn ulps(n: i128) -> String {
+    signed(n).replace('\u{2212}', "-")
+}
+
+/// From how many ulps on a distance only tells that a sign, a zero or orders of magnitude lie between: 2^30 of FP32.
+fn far(format: Format) -> Option<u128> {
+    let bits = 8 * format.bytes();
+    let is_float = format != Format::Int32;
+    (is_float && bits >= 32).then(|| 1 << (bits - 2))
+}
+
+/// How far apart two codes are: `+3`, `sign crossed`, `zero crossed`; a NaN has no distance.
+pub fn distance(m: &Mismatch, format: Format) -> Option<String> {
+    let ulp = m.ulp?;
+    if far(format).is_some_and(|far| ulp.unsigned_abs() >= far) {
+        let values = [&m.reproduced_value, &m.given_value];
+        let [one, other] = values.map(|value| value.starts_with('-'));
+        if values
+            .iter()
+            .any(|value| value.trim_start_matches('-') == "0")
+        {
+            return Some("zero crossed".to_owned());
+        }
+        if one != other {
+            return Some("sign crossed".to_owned());
+        }
+    }
+    Some(ulps(ulp))
+}
+
+/// The same with its unit.
+pub fn in_ulps(m: &Mismatch, format: Format) -> Option<String> {
+    let distance = distance(m, format)?;
+    let is_count = distance.starts_with(['+', '-']);
+    Some(if is_count {
+        format!("{distance} ulp")
+    } else {
+        distance
+    })
+}
+
+/// The largest distance of all.
+pub fn largest(ulp: i128, format: Format) -> String {
+    match far(format) {
+        Some(far) if ulp.unsigned_abs() >= far => {
+            format!(
+                "2^{} ulp or more (sign or zero crossed, or another magnitude)",
+                far.ilog2()
+            )
+        }
+        _ => format!("{} ulp", ulps(ulp)),
+    }
+}
+
 /// `3 of 1,024`
 pub fn of(part: u64, all: u64) -> String {
     format!("{} of {}", grouped(part), grouped(all))
@@ -43,10 +101,20 @@ pub fn of(part: u64, all: u64) -> String {
 /// The share of elements that differ, if any do.
 pub fn percent(percent: f64) -> String {
     // Six decimals would show one mismatch among billions as none.
-    match percent {
-        0.0 => "< 0.000001 %".to_owned(),
-        percent => format!("{percent} %"),
+    // Three digits, and all only if it is all.
+    let millionths = (percent * 1e6).round() as u64;
+    if millionths == 0 {
+        return "< 0.000001 %".to_owned();
     }
+    let beyond = (millionths.ilog10() + 1).saturating_sub(3).min(6);
+    let unit = 10u64.pow(beyond);
+    let nearest = (millionths + unit / 2) / unit * unit;
+    let shown = if nearest < 100_000_000 {
+        nearest
+    } else {
+        millionths / unit * unit
+    };
+    format!("{} %", shown as f64 / 1e6)
 }
 
 /// A part in percent: 100 only if it is all, never 0 if it is not nothing.
@@ -86,7 +154,61 @@ pub fn some(names: &[String], most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, share, signed};
+    use super::{distance, grouped, largest, percent, share, signed};
+    use crate::num::Format;
+    use crate::report::{Kind, Mismatch};
+
+    #[test]
+    fn three_digits_and_never_more_than_there_are() {
+        assert_eq!(percent(21.428571), "21.4 %");
+        assert_eq!(percent(25.0), "25 %");
+        assert_eq!(percent(99.999999), "99.9 %");
+        assert_eq!(percent(100.0), "100 %");
+        assert_eq!(percent(0.000001), "0.000001 %");
+        assert_eq!(percent(0.012355), "0.0124 %");
+        assert_eq!(percent(0.0), "< 0.000001 %");
+    }
+
+    #[test]
+    fn distances_that_count_nothing() {
+        let of = |ulp: i128, one: &str, other: &str| Mismatch {
+            index: vec![0],
+            reproduced: String::new(),
+            given: String::new(),
+            reproduced_value: one.to_owned(),
+            given_value: other.to_owned(),
+            ulp: Some(ulp),
+            xor: String::new(),
+            class: Kind::Sign,
+        };
+        let far = 1 << 30;
+        assert_eq!(
+            distance(&of(far, "-1", "1"), Format::Fp32).unwrap(),
+            "sign crossed"
+        );
+        assert_eq!(
+            distance(&of(far, "0", "2"), Format::Fp32).unwrap(),
+            "zero crossed"
+        );
+        assert_eq!(
+            distance(&of(far, "1", "9e30"), Format::Fp32).unwrap(),
+            "+1,073,741,824"
+        );
+        assert_eq!(
+            distance(&of(1 - far, "-1", "1"), Format::Fp32).unwrap(),
+            "-1,073,741,823"
+        );
+        assert_eq!(
+            distance(&of(far, "-1", "1"), Format::Fp64).unwrap(),
+            "+1,073,741,824"
+        );
+        assert_eq!(
+            distance(&of(far, "-1", "1073741823"), Format::Int32).unwrap(),
+            "+1,073,741,824"
+        );
+        assert_eq!(largest(-3000, Format::Fp32), "-3,000 ulp");
+        assert!(largest(-far, Format::Fp32).starts_with("2^30 ulp or more"));
+    }
 
     #[test]
     fn less_than_all_is_never_all() {

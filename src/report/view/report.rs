@@ -1,8 +1,8 @@
 //! The view of a report.
 
 use super::phrase::{counted, grouped, listed, of, some};
-use super::sentences::{all, bare, card, low_bits, proves, sampled};
-use super::{Digest, Fact, Section, Trace, View, differences};
+use super::sentences::{all, bare, card, integers, low_bits, proves, sampled};
+use super::{Digest, Fact, Section, Trace, Tried, View, differences};
 use crate::emu::{Evidence, shape_text};
 use crate::io::printable;
 use crate::report::{
@@ -67,11 +67,16 @@ impl Report {
             evidence: evidence.to_string(),
             causes: differences::causes(&self.causes),
             tried: match self.unexplained() {
-                Some(left @ 1..) => self
-                    .comparison()
-                    .map(|c| format!("for {} mismatches", of(left, c.mismatches))),
+                Some(left @ 1..) => self.comparison().map(|c| {
+                    let all = format!("for {} mismatches", of(left, c.mismatches));
+                    Tried {
+                        short: all.clone(),
+                        all,
+                    }
+                }),
                 _ => differences::nothing(&self.tried, &self.untried, result),
             },
+            reproduced: self.digests(),
             figures,
             differences: self.comparison().and_then(|comparison| {
                 let of = (result, produced.format, shape);
@@ -100,6 +105,38 @@ impl Report {
                 self.equation(),
             ],
             ..View::default()
+        }
+    }
+
+    /// The SHA-256 of what was reproduced, and of what was given if that is another.
+    fn digests(&self) -> Vec<String> {
+        let (produced, name) = (&self.reproduced, bare(self.called()));
+        let given = match &self.outcome {
+            Outcome::Digest {
+                expected_payload_sha256,
+            } => Some(expected_payload_sha256),
+            Outcome::Elements { .. } => {
+                let given = self.inputs.get(&self.result());
+                given.map(|input| &input.payload_sha256)
+            }
+        };
+        match (&produced.payload_sha256, &produced.sample, &produced.tree) {
+            (Some(own), ..) if given == Some(own) => {
+                vec![format!("{own}  reproduced {name} (= {name} given)")]
+            }
+            (Some(own), ..) => {
+                let own = format!("{own}  reproduced {name}");
+                let given = given.map(|given| format!("{given}  {name} given"));
+                [own].into_iter().chain(given).collect()
+            }
+            (None, Some(sample), _) => {
+                let elements = counted(sample.elements, "reproduced element");
+                vec![format!("{}  {elements} of {name}", sample.sha256)]
+            }
+            (None, None, Some(tree)) => {
+                vec![format!("{}  root of the reproduced {name}", tree.root)]
+            }
+            (None, None, None) => Vec::new(),
         }
     }
 
@@ -173,7 +210,12 @@ impl Report {
         };
         let mut facts = vec![Fact::new(label, about)];
         let inputs = self.inputs.iter();
-        facts.extend(inputs.filter_map(|(role, input)| low_bits(role.symbol(), input)));
+        facts.extend(
+            inputs
+                .clone()
+                .filter_map(|(role, input)| low_bits(role.symbol(), input)),
+        );
+        facts.extend(inputs.filter_map(|(role, input)| integers(role.symbol(), input)));
         let mut digests = Vec::new();
         if let Some(commitment) = &self.commitment {
             let text = format!("{}: {all} are the committed ones", commitment.path);

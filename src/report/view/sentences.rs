@@ -3,6 +3,7 @@
 use super::phrase::{counted, grouped, of, percent, share};
 use super::{Card, Digest, Fact};
 use crate::emu::shape_text;
+use crate::num::Format;
 use crate::report::{Comparison, Input, Missed, Report, Sampled, Verdict};
 
 /// How many elements an array of this shape has.
@@ -114,6 +115,25 @@ pub fn card(name: &str, transposed: bool, input: &Input) -> Card {
         facts: vec![Fact::detail("contents", contents)],
         ..Card::default()
     }
+}
+
+/// A file of integers whose words are taken as codes of another format, as no other sign would tell.
+pub fn integers(name: &str, input: &Input) -> Option<Fact> {
+    let bits = match input.descr.trim_start_matches(['<', '>', '=', '|']) {
+        "i1" => 8,
+        "i2" => 16,
+        "i4" => 32,
+        "i8" => 64,
+        _ => return None,
+    };
+    let format = input.format;
+    let is_float = ![Format::Int32, Format::Int8, Format::Int4].contains(&format)
+        && ![Format::Uint8, Format::Uint4].contains(&format);
+    let format = format.name().to_uppercase();
+    let text = format!(
+        "{name} is an int{bits} file; its words were read as {format} codes, not as numbers"
+    );
+    is_float.then(|| Fact::caution("codes", text))
 }
 
 /// Bits of FP32 registers that TF32 does not have.

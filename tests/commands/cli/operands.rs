@@ -52,7 +52,7 @@ fn a_hint_where_an_operand_would_fit_the_other_way_round() {
     for (operands, hint) in [
         (
             "2x4.npy b.npy",
-            "A is 2x4 and B is 3x2, so K is 4 for A and 3 for B\n",
+            "so K is 4 for A and 3 for B; A and B seem to be exchanged: name A first\n",
         ),
         (
             "a.npy 4x3.npy",

@@ -115,7 +115,7 @@ fn brief_is_one_line() {
     );
     assert_eq!(
         brief("d.npy", 1),
-        "DIFFERENT  2 of 3,072 elements of D differ (0.065104 %); ampere mma, fp16*fp16 -> fp32 (captured)\n"
+        "DIFFERENT  2 of 3,072 elements of D differ (0.0651 %); ampere mma, fp16*fp16 -> fp32 (captured)\n"
     );
     // A part says that it is one.
     let part = brief("good.npy --rows 0..8", 0);

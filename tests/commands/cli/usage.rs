@@ -15,7 +15,8 @@ fn folder() -> Folder {
 fn mistakes_of_usage_exit_with_2() {
     for (arguments, word) in [
         ("", "Usage"),
-        ("verify", "unrecognized subcommand"),
+        ("verify", "'check' judges a D"),
+        ("nonsense", "unrecognized subcommand"),
         ("check", "<A.npy>"),
         ("check a.npy b.npy d.npy", "--arch (or --model) is missing"),
         ("check --arch h100 --dtype fp16 a.npy b.npy", "--d-digest"),
@@ -75,6 +76,9 @@ fn help_exits_with_0() {
         "-h",
         "help",
         "help check",
+        "help -h",
+        "help check -h",
+        "help --help",
         "check --help",
         "check -h",
         "replay --help",
@@ -86,6 +90,104 @@ fn help_exits_with_0() {
         assert!(run.stdout.contains("Usage: tcverify"), "{arguments}");
         assert_eq!(run.stderr, "", "{arguments}");
     }
+}
+
+/// `-h` of every command, and of each with --op, fits on a terminal of 80 columns and 45 lines.
+#[test]
+fn short_help_fits_a_screen() {
+    let folder = folder();
+    let help = |words: &[&str]| {
+        let mut command = folder.command();
+        let run = command.args(words).arg("-h").env("COLUMNS", "80");
+        folder.run(run).expect(0).stdout
+    };
+    let listed = |help: &str| -> Vec<String> {
+        let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
+        let names = lines.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+        let names = names.flat_map(|line| match line.split_once("  ") {
+            Some((name, _)) => vec![name.to_owned()],
+            // What is only for reference stands in one line.
+            None => line
+                .trim_end_matches(',')
+                .split(", ")
+                .map(str::to_owned)
+                .collect(),
+        });
+        names.filter(|name| name != "help").collect()
+    };
+    let mut open: Vec<Vec<String>> = vec![vec![]];
+    for verb in [
+        "check",
+        "identify",
+        "explain",
+        "replay",
+        "commit",
+        "audit open",
+        "audit verify",
+    ] {
+        let words = verb.split(' ').chain(["--op", "gelu"]);
+        open.push(words.map(str::to_owned).collect());
+    }
+    let mut seen = 0;
+    while let Some(words) = open.pop() {
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let text = help(&words);
+        let lines = text.lines().count();
+        assert!(lines <= 45, "{words:?} has {lines} lines:\n{text}");
+        // clap does not wrap the usage.
+        let mut others = text.lines().filter(|line| !line.starts_with("Usage: "));
+        assert!(others.all(|line| line.chars().count() <= 80), "{text}");
+        seen += 1;
+        if words.is_empty() {
+            open.extend(listed(&text).into_iter().map(|name| vec![name]));
+            continue;
+        }
+        assert!(text.contains("Example:\n  "), "{words:?}:\n{text}");
+        assert!(text.contains("--help"), "{words:?}:\n{text}");
+        if let Some((_, commands)) = text.split_once("\nCommands:\n") {
+            let commands = commands.split("\n\n").next().unwrap();
+            for name in listed(commands) {
+                open.push(
+                    words
+                        .iter()
+                        .map(|w| (*w).to_owned())
+                        .chain([name])
+                        .collect(),
+                );
+            }
+        }
+    }
+    assert!(seen > 55, "{seen}");
+    let first = help(&["check"]);
+    for option in [
+        "--arch",
+        "--dtype",
+        "--c ",
+        "--transpose-b",
+        "--schedule",
+        "--json",
+    ] {
+        assert!(first.contains(option), "{option}: {first}");
+    }
+    assert!(!first.contains("--in0-block-w"), "{first}");
+}
+
+/// Groups of options: what the command is about first, what few need last.
+#[test]
+fn rare_groups_stand_last() {
+    let help = folder().tcverify("check --help").expect(0).stdout;
+    let places = [
+        "Options:",
+        "Operands:",
+        "Model:",
+        "Comparison:",
+        "Report:",
+        "Schedule:",
+    ]
+    .into_iter()
+    .chain(["Operation:", "Memory:", "Attestation:", "Global options:"])
+    .map(|title| help.find(&format!("\n{title}\n")).expect(title));
+    assert!(places.is_sorted(), "{help}");
 }
 
 #[test]

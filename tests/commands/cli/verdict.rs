@@ -76,11 +76,99 @@ fn the_text_says_what_differs_and_where() {
         "  model     ampere mma, fp16*fp16 -> fp32",
         "  product   4x1 by 1x1, plus 0",
         "  where     1 of 4 rows, 1 of 1 columns",
-        "  how       1 in sign",
-        "  largest   -2155872256 ulp at [2, 0]",
-        "  [2, 0]  0x40400000  0xc0400000  0x80000000  -2155872256  3 -> -3",
+        "  how       1 in sign; largest 2^30 ulp or more (sign or zero crossed, or another magnitude) at [2, 0]",
+        "  [2, 0]  0x40400000  0xc0400000  0x80000000  sign crossed  3 -> -3",
     ] {
         assert!(text.lines().any(|l| l == line), "{line:?} is not in {text}");
+    }
+    // The first seven lines answer what, how badly, why, where, and what to do next.
+    let first: Vec<_> = text.lines().take(7).collect();
+    for (line, start) in [
+        (0, "DIFFERENT"),
+        (2, "  how"),
+        (3, "  cause"),
+        (4, "  where"),
+        (5, "  next"),
+    ] {
+        assert!(first[line].starts_with(start), "{line}: {text}");
+    }
+}
+
+/// The digest that one cites stands in every report; two of them if the bits are others.
+#[test]
+fn the_text_has_the_digest_of_d() {
+    let folder = one_of_four_differs();
+    let digest = |file: &str| {
+        let run = folder.tcverify(&format!("digest --json {file}")).expect(0);
+        let digest: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        digest[0]["payload_sha256"].as_str().unwrap().to_owned()
+    };
+    let check = "check --arch ampere --dtype fp16 a.npy b.npy";
+    folder
+        .tcverify("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy")
+        .expect(0);
+    let (own, given) = (digest("own.npy"), digest("d.npy"));
+    assert_ne!(own, given);
+    let same = folder.tcverify(&format!("{check} own.npy")).expect(0);
+    let line = format!("  sha256    {own}  reproduced D (= D given)\n");
+    assert!(same.stdout.contains(&line), "{}", same.stdout);
+    let other = folder.tcverify(&format!("{check} d.npy")).expect(1);
+    let line = format!("  sha256    {own}  reproduced D\n            {given}  D given\n");
+    assert!(other.stdout.contains(&line), "{}", other.stdout);
+}
+
+/// What was refuted is counted, and listed on request.
+#[test]
+fn refuted_hypotheses_are_listed_on_request() {
+    let folder = one_of_four_differs();
+    let noise = Npy::new("<f4", &[4, 1], floats(&[7.1, -3.3, 0.7, 9.9]));
+    folder.save("noise.npy", &noise);
+    let check = "check --arch ampere --dtype fp16 a.npy b.npy noise.npy";
+    let short = folder.tcverify(check).expect(1);
+    let line = |text: &str| {
+        text.lines()
+            .find(|l| l.starts_with("  no cause"))
+            .unwrap()
+            .to_owned()
+    };
+    let counted = line(&short.stdout);
+    assert!(
+        counted.contains("hypotheses tried gives this D"),
+        "{counted}"
+    );
+    assert!(counted.ends_with("(--verbose lists them)"), "{counted}");
+    assert!(counted.len() < 100, "{counted}");
+    let all = line(
+        &folder
+            .tcverify(&format!("{check} --verbose"))
+            .expect(1)
+            .stdout,
+    );
+    assert!(
+        all.contains("none of the hypotheses tried gives this D: "),
+        "{all}"
+    );
+    assert!(all.len() > 2 * counted.len(), "{all}");
+}
+
+/// Integers whose words are taken as codes are named: nothing else would tell.
+#[test]
+fn an_integer_file_of_codes_is_named() {
+    let folder = one_of_four_differs();
+    folder
+        .tcverify("replay --arch ampere --dtype fp16 a.npy b.npy -o own.npy")
+        .expect(0);
+    let own = folder.read("own.npy");
+    let at = own.windows(3).position(|bytes| bytes == b"<f4").unwrap();
+    for (descr, named) in [("<i4", true), ("<u4", false)] {
+        let mut file = own.clone();
+        file[at..at + 3].copy_from_slice(descr.as_bytes());
+        folder.write("i.npy", &file);
+        let run = folder
+            .tcverify("check --arch ampere --dtype fp16 --d-dtype fp32 a.npy b.npy i.npy")
+            .expect(0);
+        let said = "D is an int32 file; its words were read as FP32 codes";
+        assert_eq!(run.stdout.contains(said), named, "{descr}: {}", run.stdout);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commands that describe and count, and the exit code and first line of every refusal of the command line.
 
 use super::{Session, product};
-use crate::support::{Folder, fixture};
+use crate::support::{Folder, Npy, fixture};
 
 #[test]
 fn descriptions() {
@@ -55,11 +55,18 @@ fn options_of_every_command() {
         if !is_name || command == "help" {
             continue;
         }
-        let help = folder.tcverify(&format!("{command} -h")).expect(0).stdout;
+        let help = folder
+            .tcverify(&format!("{command} --help"))
+            .expect(0)
+            .stdout;
         table += &format!("{command}\n");
         for word in help.lines().map(str::trim_start) {
             let word = word.split("  ").next().unwrap_or_default();
-            if word.starts_with(['-', '<', '[']) && !word.starts_with("[possible") {
+            if word.starts_with(['-', '<', '['])
+                && !["[possible", "[default", "- "]
+                    .iter()
+                    .any(|no| word.starts_with(no))
+            {
                 table += &format!("  {word}\n");
             }
         }
@@ -76,9 +83,35 @@ fn refusals() {
         session.folder.path("v.npy"),
     )
     .unwrap();
+    let array = |name: &str, descr: &str, shape: &[usize], bytes: usize| {
+        session
+            .folder
+            .save(name, &Npy::new(descr, shape, vec![0x3f; bytes]));
+    };
+    array("u.npy", "<u2", &[12, 40], 960);
+    array("turned.npy", "<f4", &[20, 12], 960);
+    array("bias.npy", "<f4", &[20], 80);
+    array("wide.npy", "<f8", &[12, 40], 3840);
+    array("fine.npy", "<f4", &[12, 20], 960);
     for words in [
         "",
         "no-such-command",
+        "verify a.npy",
+        "diff d.npy a.npy",
+        "list",
+        "sha256 a.npy",
+        "check --dtype bf16 a.npy b.npy d.npy",
+        "check --arch h100 u.npy b.npy d.npy",
+        "check --arch h100 --dtype bf16 b.npy a.npy d.npy",
+        "check --arch h100 --dtype bf16 a.npy b.npy turned.npy",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --c bias.npy",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --tolerance 1e-3",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --atol=1e-3",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --rtol 1e-3",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --ulp 1",
+        "check --arch h100 --dtype bf16 a.npy b.npy d.npy --schedule cublas-sm8",
+        "check --arch h100 --dtype tf32 wide.npy wide.npy d.npy --transpose-b",
+        "check --arch a100 --dtype bf16 a.npy b.npy fine.npy --d-dtype bf16",
         "check",
         "check --arch h100 --dtype bf16 a.npy a.npy d.npy",
         "check --arch h100 --dtype bf16 a.npy b.npy",

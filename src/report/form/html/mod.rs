@@ -118,7 +118,7 @@ impl View {
                     div.cause { p { (badge(cause.group)) (text(&cause.sentence)) }
                         @if let Some(command) = &cause.command { p.hint { "To check all of it:" } (shell(command)) } } (LINE)
                 }
-                @if let Some(tried) = &self.tried { p { (text(&capital(tried))) "." } }
+                @if let Some(tried) = &self.tried { p { (text(&capital(&tried.all))) "." } }
                 @for next in &self.next { p.hint { (purpose(next)) } (shell(next)) }
             },
         )
