@@ -24,6 +24,8 @@ struct Terms<'a> {
     /// When the policy's time is over.
     deadline: Deadline,
     pages: Option<&'a Pages>,
+    /// What somebody reads of a case without a page.
+    attention: Attention,
     /// Where texts of reports go.
     store: &'a Arc<Store>,
 }
@@ -82,7 +84,7 @@ impl Drop for Share<'_> {
 
 /// Judges all cases, in any order, returns them in their own order, and frees each request. Files are opened and hashed
 /// once. The policy that the cases were read under has limits of work and time, too. Refused cases follow the others,
-/// without a verdict.
+/// without a verdict. For [`Attention::Verdict`] nothing is kept.
 ///
 /// # Errors
 /// If the state cannot be kept, or it was interrupted; a case without a verdict is part of the result.
@@ -91,12 +93,20 @@ pub fn run(
     state: &State,
     resources: &Resources,
     policy: Option<&AdmissionPolicy>,
-    pages: Option<&Pages>,
+    (pages, attention): (Option<&Pages>, Attention),
     progress: &dyn Progress,
 ) -> Result<Batch, BatchError> {
     let deadline = Deadline::current().or(Deadline::after(policy.and_then(AdmissionPolicy::time)));
-    let run = deadline
-        .within(|| run_within(deadline, cases, state, resources, (policy, pages), progress));
+    let run = deadline.within(|| {
+        run_within(
+            deadline,
+            cases,
+            state,
+            resources,
+            (policy, pages, attention),
+            progress,
+        )
+    });
     let mut cases = run.map_err(no_threads)??;
     let refused = refused.into_iter();
     cases.extend(refused.map(|(name, reason)| BatchCase::unjudged(&name, reason)));
@@ -112,7 +122,7 @@ fn run_within(
     cases: Vec<Case>,
     state: &State,
     resources: &Resources,
-    (policy, pages): (Option<&AdmissionPolicy>, Option<&Pages>),
+    (policy, pages, attention): (Option<&AdmissionPolicy>, Option<&Pages>, Attention),
     progress: &dyn Progress,
 ) -> Result<Vec<BatchCase>, BatchError> {
     let store = Arc::new(Store::default());
@@ -121,6 +131,7 @@ fn run_within(
         policy,
         deadline,
         pages,
+        attention,
     };
     progress.begin(cases.len() as u64 * STEPS);
     let trouble = Mutex::new(None);
@@ -283,7 +294,7 @@ fn judge(
     }
     let attention = match terms.pages {
         Some(_) => Attention::Map,
-        None => Attention::Report,
+        None => terms.attention,
     };
     let judged = prepared.judge(attention, progress);
     let judged = judged.map_err(describe)?;
@@ -297,6 +308,11 @@ fn judge(
         written.map_err(|error| format!("{error:#}"))?;
     }
     let report = judged.report;
+    if attention == Attention::Verdict {
+        // Nobody keeps it, and what it was judged from was not hashed.
+        let judged = BatchCase::judged(&case.name, &report, next);
+        return Ok((judged.map_err(|error| error.to_string())?, None));
+    }
     // What is generated follows from the request.
     let files = prepared.by_role().iter();
     let files = files.filter(|(_, array)| !array.source.file().is_made());

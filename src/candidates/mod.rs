@@ -1,7 +1,8 @@
 //! Candidates for a D: arithmetics of the catalogue that fit the formats and K, and likely schedules of
-//! kernels. Nothing is tested here.
+//! kernels, and what a try costs. Nothing is tested here.
 
 mod arithmetics;
+pub mod cost;
 mod schedules;
 
 pub use arithmetics::{Candidate, Conditions, Name, candidates};

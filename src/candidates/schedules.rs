@@ -44,6 +44,8 @@ const CUBLAS_TILES: [usize; 3] = [64, 32, 128];
 const CUBLAS_SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 /// That of the presets first, so that it needs no override.
 const TILES: [usize; 4] = [32, 64, 128, 16];
+/// The cost of a schedule of the list, in multiply-adds.
+const LISTED: u64 = 64;
 const SLICES: std::ops::RangeInclusive<usize> = 2..=24;
 const WARPS: [usize; 3] = [2, 4, 8];
 const STRIPE: usize = 32;
@@ -66,6 +68,8 @@ pub struct Wanted<'a> {
     pub scales: Option<Per>,
     /// Whether D can tell sums to which +0 was added ([`tells_zeros`]).
     pub zeros: bool,
+    /// Spends so many multiply-adds on one more schedule; where it refuses, the list ends.
+    pub afford: &'a dyn Fn(u64) -> bool,
 }
 
 /// Every schedule of these families that differs from the plain chain and from the others of the list on
@@ -77,6 +81,7 @@ pub fn guesses(request: &Wanted) -> Vec<Guess> {
         request: *request,
         seen: HashSet::new(),
         ranked: 0,
+        ended: false,
         guesses: Vec::new(),
     };
     if !request.arithmetic.step.has_schedules() {
@@ -120,6 +125,8 @@ struct List<'a> {
     seen: HashSet<[u64; 2]>,
     /// Presets that were examined, whether or not they are in the list.
     ranked: usize,
+    /// Whether no more may be spent.
+    ended: bool,
     guesses: Vec<Guess>,
 }
 
@@ -346,6 +353,9 @@ impl List<'_> {
 
     /// Adds a preset as the overrides change it, unless another one of the list computes the same.
     fn preset(&mut self, name: &str, mut overrides: Overrides) {
+        if self.ended {
+            return;
+        }
         self.ranked += 1;
         let preset = Schedule::preset(name).expect("a preset");
         let mut changed = preset.clone();
@@ -372,6 +382,11 @@ impl List<'_> {
             return;
         }
         if problem.k == 0 && (spec.without_products.is_none() || problem.c.is_some()) {
+            return;
+        }
+        // A traversal is listed as it is long.
+        self.ended = !(self.request.afford)(LISTED + problem.k as u64 / 8);
+        if self.ended {
             return;
         }
         let Ok(traversal) = self.traversal(&spec) else {

@@ -11,6 +11,7 @@ use super::progress::Bar;
 use super::reports::ReportArgs;
 use crate::attest::Claims;
 use crate::batch::{self, AdmissionPolicy, Pages, State};
+use crate::check::Attention;
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{Outputs, printable};
 use crate::report::CaseVerdict;
@@ -112,6 +113,12 @@ impl BatchArgs {
         // No other output is opened, and a hundred thousand cases name many files.
         drop((outputs, own));
         let resources = self.memory.files_under(terms).into();
+        // Coverage and a state need digests of what a case was judged from.
+        let attention = if self.report.is_unread() && coverage.is_none() && self.resume.is_none() {
+            Attention::Verdict
+        } else {
+            Attention::Report
+        };
         let bar = Bar::new();
         let run = || {
             batch::run(
@@ -119,7 +126,7 @@ impl BatchArgs {
                 &state,
                 &resources,
                 terms,
-                pages.as_ref(),
+                (pages.as_ref(), attention),
                 &bar,
             )
         };

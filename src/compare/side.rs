@@ -203,3 +203,88 @@ fn between(one: &Identified, other: &Identified) -> Relation {
         (false, false) => Relation::UnitAndOrder,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emu::Catalogue;
+    use crate::emu::schedule::{Overrides, Schedule};
+    use crate::num::Format;
+    use crate::report::IdentifiedSchedule;
+
+    /// A fit of this unit for FP16 operands, under a preset.
+    fn fit(architecture: &str, instruction: &str, preset: Option<&str>) -> Fit {
+        let rules = Catalogue::builtin().rules();
+        let operands = match instruction {
+            "ffma" => [Format::Fp32; 2],
+            _ => [Format::Fp16; 2],
+        };
+        let mut rules = rules.filter(|(of, by, rule)| {
+            let fits = rule.operands.contains(&operands) && rule.accumulator == Format::Fp32;
+            of.name == architecture && by.name == instruction && fits
+        });
+        let (.., rule) = rules.next().expect("a rule");
+        let mut arithmetic = crate::emu::Arithmetic::of(rule, operands);
+        // Of the same operands, so that no relation but these is possible.
+        (arithmetic.a, arithmetic.b) = (Format::Fp16, Format::Fp16);
+        let schedule = preset.map(|name| {
+            let preset = Schedule::preset(name).expect("a preset");
+            IdentifiedSchedule {
+                name: name.into(),
+                title: String::new(),
+                evidence: preset.evidence,
+                overrides: Overrides::default(),
+                summary: String::new(),
+                sha256: name.into(),
+                spec: preset.spec.clone(),
+                omitted_k: Vec::new(),
+                kernel: None,
+            }
+        });
+        let sha256 = arithmetic.sha256();
+        let model = Identified {
+            arithmetic,
+            sha256,
+            rounded_to: None,
+            nearest: false,
+            summary: String::new(),
+            names: Vec::new(),
+            schedule,
+        };
+        Fit {
+            model,
+            tested: 1,
+            in_full: true,
+        }
+    }
+
+    /// Hopper's mma against Ampere's with split K: two kernels of CUDA cores have more in common, and are less likely.
+    #[test]
+    fn tensor_cores_and_plain_chains_come_first() {
+        let hopper = fit("hopper", "mma", None);
+        let ampere = fit("ampere", "mma", Some("cublas-workspace-f32"));
+        let cuda =
+            ["cublas-sliced", "cublas-splitk-serial"].map(|name| fit("volta", "ffma", Some(name)));
+        let [one, other] = cuda;
+        let left = [one.clone(), hopper];
+        let right = [other.clone(), ampere.clone()];
+        let found = nearest(&left, &right, false).expect("a pair");
+        assert_eq!(
+            (found.pair, found.relation),
+            ([1, 1], Relation::UnitAndOrder)
+        );
+        assert!(found.only, "no pair as likely differs in less or more");
+        // Without tensor cores they are all there is.
+        let found = nearest(&left[..1], &right[..1], false).expect("a pair");
+        assert_eq!((found.relation, found.only), (Relation::Order, true));
+        // Two likely pairs that differ in different things: neither is a fact.
+        let both = [
+            ampere,
+            fit("hopper", "mma", Some("cublas-workspace-f32")),
+            other,
+        ];
+        let found = nearest(&left, &both, false).expect("a pair");
+        assert_eq!((found.pair, found.relation), ([1, 1], Relation::Order));
+        assert!(!found.only);
+    }
+}

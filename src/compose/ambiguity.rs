@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 
-use crate::candidates::{Candidate, Conditions, Name, candidates};
+use crate::candidates::{Candidate, Conditions, Name, candidates, cost};
 use crate::check::{Naming, Part, Prepared};
 use crate::deadline;
 use crate::emu::schedule::BoundSchedule;
-use crate::emu::{Arithmetic, Catalogue, Element, Replay};
+use crate::emu::{Catalogue, Element, Problem, Replay};
 use crate::report::{Ambiguity, SameBits, Unit, Verdict};
 use crate::sample::{Region, nearness};
+use crate::tensor::Tensor;
 
 /// Elements that are computed by others at the most, and at the least where that does not take too long.
 const MOST: u64 = 256;
@@ -26,12 +27,7 @@ const ALWAYS: u64 = 1 << 16;
 const PART: u64 = 32;
 
 /// For fewer elements than the least, half of what may always be spent and this part: what takes longer is left.
-const PART_FOR_FEW: u64 = 4;
-
-/// Multiply-adds that vector kernels do in the time of one of the exact engine, about: of all of D, and of elements
-/// alone.
-const OF_ALL: u64 = 256;
-const ALONE: u64 = 16;
+const PART_FOR_FEW: u64 = 8;
 
 /// What a report of this verdict states about other arithmetics, if anything.
 pub fn ambiguity_of(
@@ -52,31 +48,21 @@ pub fn ambiguity_of(
 fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let own = prepared.replay();
     let (shared, mut others) = others(&own);
-    let cost = |arithmetic: &Arithmetic, elements: u64, kernels: u64| {
-        let work = elements.saturating_mul(own.problem.k as u64);
-        // Whichever engine computes: a report is the same by all.
-        if prepared.engines().computes(arithmetic) {
-            work.div_ceil(kernels)
-        } else {
-            work
-        }
+    let price = |other: &Candidate, at: &[Element]| {
+        let fast = prepared.engines().computes(&other.arithmetic);
+        cost::of_elements(at, &own.problem, fast)
     };
     let compared = part.map_or_else(|| Region::of(&own.shape()).len(), Part::elements);
-    let kernels = if part.is_some_and(Part::is_drawn) {
-        ALONE
-    } else {
-        OF_ALL
-    };
-    let spent = cost(own.arithmetic, compared, kernels);
-    let each = others.iter().map(|other| cost(&other.arithmetic, 1, ALONE));
-    let each = each.sum::<u64>().max(1);
+    let spent = cost_of_replay(prepared, part);
+    let of_one = own.problem.k as u64;
+    let each = (others.len() as u64 * of_one).max(1);
     let all = others.len();
     let budget = ALWAYS + spent / PART;
     let least = if budget / each >= LEAST {
         LEAST
     } else {
         let few = ALWAYS / 2 + spent / PART_FOR_FEW;
-        cheapest(&mut others, few, |other| cost(&other.arithmetic, 1, ALONE));
+        others.truncate((few / of_one.max(1)) as usize);
         (few / each).clamp(1, LEAST)
     };
     let some = |count: u64| match part {
@@ -90,7 +76,9 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let first = pool;
     if narrow && !own.format().is_integer() {
         // Whole rows cost a vector kernel least.
-        let each = cost(own.arithmetic, own.problem.n as u64, OF_ALL).max(1);
+        let each = own.problem.n as u64 * of_one;
+        let fast = prepared.engines().computes(own.arithmetic);
+        let each = cost::of_product(each, fast).max(1);
         let rows = (budget / 2 / each).min(POOL / (own.problem.n as u64).max(1));
         let rows = (rows as usize).min(own.problem.m);
         let sums = Replay {
@@ -127,23 +115,28 @@ fn ambiguity(prepared: &Prepared, part: Option<&Part>) -> Ambiguity {
     let lots = std::iter::once(&first[..]).chain(rest.chunks(LEAST as usize));
     for lot in lots {
         let count = lot.len() as u64;
-        let each = same
-            .iter()
-            .map(|other| cost(&other.arithmetic, count, ALONE));
+        let each = same.iter().map(|other| price(other, lot));
         let each = each.sum::<u64>();
         // The first few are always computed.
         if count == 0 || examined > 0 && (same.is_empty() || each > left) {
             break;
         }
         left = left.saturating_sub(each);
-        let of_lot = own.elements(lot);
+        let lines = Lines::of(&own, lot);
+        let problem = lines.as_ref().map_or(own.problem, Lines::problem);
+        let places: Vec<Element> = match &lines {
+            Some(_) => (0..lot.len()).map(Lines::place).collect(),
+            None => lot.to_vec(),
+        };
+        let of_lot = Replay { problem, ..own }.elements(&places);
         same.retain(|other| {
             let replay = Replay {
+                problem,
                 arithmetic: &other.arithmetic,
                 convert_to: other.convert_to,
                 ..own
             };
-            replay.elements(lot) == of_lot
+            replay.elements(&places) == of_lot
         });
         examined += count;
     }
@@ -200,19 +193,58 @@ fn others(own: &Replay) -> (Vec<Unit>, Vec<Candidate>) {
     (shared.map(unit).collect(), others)
 }
 
-/// Keeps those that cost least, as many as `most` pays for, in their order.
-fn cheapest<T>(all: &mut Vec<T>, most: u64, cost: impl Fn(&T) -> u64) {
-    let costs: Vec<u64> = all.iter().map(cost).collect();
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|&at| costs[at]);
-    let mut spent = 0u64;
-    let mut kept = vec![false; all.len()];
-    for at in order {
-        spent = spent.saturating_add(costs[at]);
-        kept[at] = spent <= most;
+/// What a replay of what is compared costs, whichever engine computes: a report is the same by all.
+pub fn cost_of_replay(prepared: &Prepared, part: Option<&Part>) -> u64 {
+    let own = prepared.replay();
+    let fast = prepared.engines().computes(own.arithmetic);
+    match part {
+        Some(part) if part.is_drawn() => part.elements() * own.problem.k as u64,
+        Some(part) => cost::of_product(part.elements() * own.problem.k as u64, fast),
+        None => cost::of_product(own.work(), fast),
     }
-    let mut kept = kept.into_iter();
-    all.retain(|_| kept.next() == Some(true));
+}
+
+/// The rows of A and columns of B of some elements, brought together: in a wide operand a column lies scattered, and every
+/// arithmetic reads it.
+struct Lines {
+    a: Tensor,
+    b: Tensor,
+    c: Option<Tensor>,
+}
+
+impl Lines {
+    /// Not of a batch, scales, a compressed A, or a schedule, which computes an element by its place.
+    fn of(own: &Replay, at: &[Element]) -> Option<Lines> {
+        let problem = own.problem;
+        let plain = problem.batches() == 1 && problem.scales.is_none();
+        if !plain || problem.selected.is_some() || own.kernel.is_some() {
+            return None;
+        }
+        let problem = problem.matrix(0);
+        let rows: Vec<usize> = at.iter().map(|at| at.row).collect();
+        let columns: Vec<usize> = at.iter().map(|at| at.column).collect();
+        let c = problem.c.map(|c| c.gather(&rows));
+        Some(Lines {
+            a: problem.a.gather(&rows),
+            b: problem.b.transposed().gather(&columns),
+            c: c.map(|c| c.planes().transposed().gather(&columns)),
+        })
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        let c = self.c.as_ref().map(|c| c.planes().transposed());
+        let problem = Problem::with_any_k(self.a.planes(), self.b.planes().transposed(), c);
+        problem.expect("lines of one product")
+    }
+
+    /// Where an element is among them.
+    fn place(i: usize) -> Element {
+        Element {
+            batch: 0,
+            row: i,
+            column: i,
+        }
+    }
 }
 
 /// Under its best-known name.

@@ -61,8 +61,8 @@ impl Examined for Prepared {
         Prepared::spelled_out(self).into()
     }
 
-    fn diagnosed(&self, found: &Conclusion, _: Option<&Part>) -> Diagnosed {
-        suggest::diagnosed(self, found)
+    fn diagnosed(&self, found: &Conclusion, part: Option<&Part>) -> Diagnosed {
+        suggest::diagnosed(self, found, part)
     }
 
     fn ambiguity(&self, verdict: Verdict, part: Option<&Part>) -> Option<Ambiguity> {

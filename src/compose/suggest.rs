@@ -1,9 +1,10 @@
 //! What would give a D that differs, and the check for it.
 
-use super::Diagnosed;
+use super::{Diagnosed, ambiguity};
+use crate::candidates::cost;
 use crate::check::{
-    Check, EngineChoice, Naming, Operands, Prepared, ScheduleRequest, ScheduleSource, Selection,
-    Source, Tf32Input, Verb, command_line, shell_line,
+    Check, EngineChoice, Naming, Operands, Part, Prepared, ScheduleRequest, ScheduleSource,
+    Selection, Source, Tf32Input, Verb, command_line, shell_line,
 };
 use crate::diagnose::{Ask, Case, Diagnosis, Finding, Setting, diagnose};
 use crate::emu::Catalogue;
@@ -11,11 +12,12 @@ use crate::report::{Cause, Conclusion};
 use crate::role::Role;
 
 /// What fits a D that differs, and what was tried.
-pub fn diagnosed(prepared: &Prepared, found: &Conclusion) -> Diagnosed {
+pub fn diagnosed(prepared: &Prepared, found: &Conclusion, part: Option<&Part>) -> Diagnosed {
     let Some(given) = prepared.d() else {
         return Default::default();
     };
     let choice = prepared.choice();
+    let replayed = ambiguity::cost_of_replay(prepared, part);
     let scaled = prepared.request().operands.has_scales();
     let case = Case {
         replay: prepared.replay(),
@@ -30,6 +32,8 @@ pub fn diagnosed(prepared: &Prepared, found: &Conclusion) -> Diagnosed {
             Some(model.arithmetic)
         },
         catalogue: Catalogue::builtin(),
+        engines: prepared.engines(),
+        work: cost::FLOOR.max(replayed / 5 * 2),
         is_rest: false,
     };
     let Diagnosis {

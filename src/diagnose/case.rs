@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::group::{Size, inside};
 use super::trial::{Stored, Trial, Work, is_narrow};
 use super::{Ask, Found};
-use crate::emu::{self, Arithmetic, Catalogue, Replay};
+use crate::candidates::cost;
+use crate::emu::{self, Arithmetic, Catalogue, Engines, Replay};
 use crate::num::Format;
 use crate::random::mix;
 use crate::report::{
@@ -33,6 +34,10 @@ pub struct Case<'a> {
     /// The chosen instruction's arithmetic for other formats of A and B, if it has any.
     pub rule: &'a (dyn Fn([Format; 2]) -> Option<Arithmetic> + Sync),
     pub catalogue: &'a Catalogue,
+    /// Who computes fast: it decides what a hypothesis costs.
+    pub engines: &'static dyn Engines,
+    /// Multiply-adds of the exact engine that the search may take, or as long; five quarters at the most.
+    pub work: u64,
     /// Whether these mismatches are what another cause leaves: that is not searched once more.
     pub is_rest: bool,
 }
@@ -67,7 +72,7 @@ impl Finding {
     }
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
     pub(super) fn size(&self) -> Size {
         let problem = &self.replay.problem;
         Size {
@@ -106,13 +111,36 @@ impl Case<'_> {
         self.comparison.elements == self.given.len() as u64
     }
 
+    /// What elements of the requested product cost.
+    pub(super) fn price<'s>(&self, at: impl IntoIterator<Item = &'s Stored>) -> u64 {
+        let at: Vec<emu::Element> = at.into_iter().map(|stored| stored.at).collect();
+        cost::of_elements(&at, &self.replay.problem, self.is_fast())
+    }
+
+    /// What a product of so many multiply-adds costs.
+    pub(super) fn price_of_product(&self, multiply_adds: u64) -> u64 {
+        cost::of_product(multiply_adds, self.is_fast())
+    }
+
+    fn is_fast(&self) -> bool {
+        self.engines.computes(self.replay.arithmetic)
+    }
+
     pub(super) fn trial<'w>(
         &self,
         different: &[Stored],
         equal: &[Stored],
         work: &'w Work,
-    ) -> Trial<'w> {
-        Trial::new(&self.replay, (different, equal), self.tolerance, work)
+    ) -> Trial<'w>
+    where
+        'a: 'w,
+    {
+        Trial::new(
+            (&self.replay, self.engines),
+            (different, equal),
+            self.tolerance,
+            work,
+        )
     }
 
     /// Elements that match, to test hypotheses on.

@@ -103,7 +103,10 @@ impl Line {
         let bits = format.width();
         let k = replay.problem.k;
         let sampled = &different[..different.len().min(ESTIMATED)];
-        work.spend(sampled.len() as u64 * k as u64).then_some(())?;
+        // Every bit of every operand is estimated.
+        let bits_of_each = u64::from(bits).div_ceil(2);
+        let cost = (sampled.len() * k) as u64 * bits_of_each;
+        work.spend(cost).then_some(())?;
         let result = replay.format();
         let arithmetic = replay.arithmetic;
         let share = noise(arithmetic.a, arithmetic.accumulator);

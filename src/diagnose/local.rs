@@ -63,7 +63,7 @@ pub fn parts(
         .into_iter()
         .map(|at| case.stored(at))
         .collect();
-    if !computing.spend(different.len() as u64 * case.replay.problem.k as u64) {
+    if !computing.spend(case.price(&different)) {
         let ledger = &computing.ledger;
         [stored::FLIPPED, INPUTS]
             .iter()
@@ -232,6 +232,9 @@ fn flipped(
     let line = Line { side, batch, index };
     let different = one.sample(SAMPLE).into_iter();
     let different: Vec<Stored> = different.map(|at| case.stored(at)).collect();
+    if !work.spend(case.price(&different)) {
+        return Err(trial::SPENT);
+    }
     let pairs = reproduced(case, &different);
     let beside = beside(case, one);
     let flips = line

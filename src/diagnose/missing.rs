@@ -39,7 +39,7 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
     if sampled.len() < 2 {
         return Err("a single element is too little evidence");
     }
-    if !trial.affords(sampled.len() as u64 * problem.k as u64) {
+    if !trial.affords(2 * case.price(&sampled)) {
         return Err(super::trial::SPENT);
     }
     let at: Vec<Element> = sampled.iter().map(|stored| stored.at).collect();

@@ -44,6 +44,7 @@ pub use trial::WORK;
 
 use std::rc::Rc;
 
+use crate::emu::engine::ExactAlone;
 use crate::emu::{Catalogue, Replay};
 use crate::report::{Comparison, MismatchSample, Place, Tolerance};
 use crate::tensor::Tensor;
@@ -79,6 +80,8 @@ pub fn epilogue(replay: Replay, given: &Tensor, work: u64) -> Option<Found> {
         architecture: "",
         rule: &|_| None,
         catalogue: Catalogue::builtin(),
+        engines: &ExactAlone,
+        work,
         is_rest: false,
     };
     let work = Work::new(work);
@@ -111,7 +114,9 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         return only(vec![all(found.clone())]);
     }
     let ledger = Rc::default();
-    let [computing, scheduling] = [WORK, WORK].map(|most| Work::with_ledger(most, &ledger));
+    // Of five parts two are for computations, and one each for schedules, for both together, and for groups of mismatches.
+    let part = case.work / 4;
+    let [computing, scheduling] = [2 * part, part].map(|most| Work::with_ledger(most, &ledger));
     let controls = case.controls();
     let different: Vec<Stored> = case.sample.different.iter().map(|s| case.seen(s)).collect();
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
@@ -137,11 +142,17 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     if !findings.is_empty() {
         return only(findings);
     }
-    if let Some(apart) = residue::most(case, &trials[0]) {
-        return apart;
+    let mut nearly = None;
+    match residue::most(case, &trials[0]) {
+        Some(Ok(apart)) => return apart,
+        Some(Err(why)) => nearly = Some(why),
+        None => {}
     }
+    computing.add(part / 2);
+    scheduling.add(part / 2);
     let (findings, places) = by_group(case, &controls, [&computing, &scheduling]);
-    let (tried, untried) = ledger.outcome();
+    let (tried, mut untried) = ledger.outcome();
+    untried.extend(nearly);
     Diagnosis {
         findings,
         places,

@@ -21,7 +21,7 @@ pub fn moved(case: &Case, trial: &Trial, side: usize) -> Tested {
         return Err("too few elements differ");
     };
     let length = case.size().count(side);
-    if !trial.affords(length as u64 * problem.k as u64) {
+    if !trial.affords((length as u64 * problem.k as u64).div_ceil(2)) {
         return Err(SPENT);
     }
     let Element { batch, row, column } = first.at;

@@ -138,7 +138,7 @@ impl Single<'_> {
         let mut losing = Vec::new();
         let mut count = 0;
         let span = replay.arithmetic.step.span();
-        let list = searched(replay, replay.arithmetic, false);
+        let list = searched(replay, replay.arithmetic, false, &|_| true);
         let bare = replay.kernel.is_some().then_some(None);
         for guess in bare.into_iter().chain(list.into_iter().map(Some)) {
             let kernel = guess.as_ref();

@@ -17,9 +17,6 @@ const RUN: usize = 32;
 /// Fewest bits by which a line or a tile can be identified.
 const BITS: usize = 64;
 
-/// About how many multiply-adds vector kernels do in the time of one of the exact engine.
-const KERNELS: u64 = 16;
-
 /// Most lines that a sentence names.
 const LISTED: usize = 4;
 
@@ -113,7 +110,7 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
         return Err("they are too short to be distinguished");
     }
     let all = (problem.batches() * lines.count * across.len()) as u64;
-    if !trial.affords((all * problem.k as u64).div_ceil(KERNELS)) {
+    if !trial.affords(case.price_of_product(all * problem.k as u64)) {
         return Err(SPENT);
     }
     let [replayed, given] = lines.codes(&across);
@@ -271,7 +268,7 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
     let problem = replay.problem;
     let (m, n) = (problem.m, problem.n);
     let elements = problem.batches() as u64 * m as u64 * n as u64;
-    if elements > MOST || !trial.affords(problem.work().div_ceil(KERNELS)) {
+    if elements > MOST || !trial.affords(case.price_of_product(problem.work())) {
         return Err(SPENT);
     }
     let different: Vec<_> = trial.differing().collect();

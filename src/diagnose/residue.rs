@@ -1,6 +1,6 @@
 //! Two things at once: what gives most of D first, then what is left apart.
 
-use super::trial::Trial;
+use super::trial::{SPENT, Trial};
 use super::variation::{self, Variation};
 use super::{Case, Diagnosis, Finding, diagnose};
 use crate::report::{Comparator, grouped};
@@ -8,14 +8,13 @@ use crate::report::{Comparator, grouped};
 /// Fewer mismatches than this are explained by too much.
 const FEW: u64 = 32;
 
-/// Most multiply-adds of the replay that compares all of D with what gives most of it.
-const WORK: u64 = 1 << 34;
-
 /// The variation that gives most of D, with the causes and places of what it leaves.
-pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
+///
+/// # Errors
+/// What gives most of the tested elements, where comparing all of D takes longer than the search may.
+pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
     let mismatches = case.comparison.mismatches;
-    let large = case.replay.work() > WORK;
-    if mismatches < FEW || !case.is_whole() || large || trial.is_weak() || case.is_rest {
+    if mismatches < FEW || !case.is_whole() || trial.is_weak() || case.is_rest {
         return None;
     }
     let mut best: Option<(usize, Variation)> = None;
@@ -26,7 +25,16 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
             best = Some((given, one));
         }
     }
-    let (_, first) = best?;
+    let (given, first) = best?;
+    let work = trial.work();
+    if !work.spend(case.price_of_product(case.replay.work())) {
+        return Some(Err(format!(
+            "{}: it gives {} of {} tested elements, and all of D was not compared with it ({SPENT})",
+            first.what(),
+            grouped(given as u64),
+            grouped(trial.elements().count() as u64)
+        )));
+    }
     first.with(case, |replay| {
         let mut differ = Comparator::new(case.given, case.tolerance, 0);
         let done = replay.run(&crate::deadline::unheard, |band| {
@@ -44,6 +52,7 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
             replay: *replay,
             comparison: &left.comparison,
             sample: &left.sample,
+            work: work.left(),
             is_rest: true,
             ..*case
         });
@@ -56,11 +65,11 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Diagnosis> {
         );
         let mut findings = vec![Finding::of(first.told(text), mismatches - rest, None)];
         findings.extend(apart.findings);
-        Some(Diagnosis {
+        Some(Ok(Diagnosis {
             findings,
             places: apart.places,
             tried: apart.tried,
             untried: apart.untried,
-        })
+        }))
     })
 }

@@ -57,10 +57,18 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
             return found(what.into(), String::new(), PLAIN, Overrides::default());
         }
     }
+    // Before a list that may cost all work.
+    if !trial.is_weak()
+        && let Some(found) = dropped_remainder(case, trial)
+    {
+        return vec![found];
+    }
     let values = Values::default();
     let mut first = None;
     let mut others = 0;
-    for guess in searched(&replay, replay.arithmetic, tells_zeros(case.given)) {
+    let zeros = tells_zeros(case.given);
+    let list = trial.listing(|afford| searched(&replay, replay.arithmetic, zeros, afford));
+    for guess in list {
         let kernel = BoundSchedule::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),
@@ -96,14 +104,21 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     found(what, too, &guess.preset.name, guess.overrides)
 }
 
-/// The schedules that `identify` searches for an arithmetic. `zeros`: zeros of D show where +0 was added.
-pub fn searched(replay: &Replay, arithmetic: &Arithmetic, zeros: bool) -> Vec<Guess> {
+/// The schedules that `identify` searches for an arithmetic, as many as the work pays for. `zeros`: zeros of D show where
+/// +0 was added.
+pub fn searched(
+    replay: &Replay,
+    arithmetic: &Arithmetic,
+    zeros: bool,
+    afford: &dyn Fn(u64) -> bool,
+) -> Vec<Guess> {
     guesses(&Wanted {
         arithmetic,
         problem: &replay.problem,
         result: replay.format(),
         scales: None,
         zeros,
+        afford,
     })
 }
 

@@ -15,9 +15,6 @@ pub const TRIED: &str = "another model together with another schedule";
 /// Most multiply-adds of this search.
 pub const WORK: u64 = 1 << 22;
 
-/// The cost of setting up a schedule, in multiply-adds.
-const SETUP: u64 = 1024;
-
 /// The first other arithmetic of the catalogue that gives D under a schedule that `identify` searches.
 pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
     let own = &case.replay;
@@ -55,7 +52,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
         }
         others.push(candidate);
         let list = lists.entry(other.step.span());
-        list.or_insert_with(|| searched(own, other, zeros));
+        list.or_insert_with(|| trial.listing(|afford| searched(own, other, zeros, afford)));
     }
     let guesses = |candidate: &Candidate| &lists[&candidate.arithmetic.step.span()];
     let pairs = others.into_iter();
@@ -80,7 +77,7 @@ pub fn together(case: &Case, trial: &Trial, work: &Work) -> Tested {
         if !of_c || !fits {
             continue;
         }
-        if !work.spend(SETUP + problem.k as u64) {
+        if work.left() < problem.k as u64 {
             return Err(SPENT);
         }
         let replay = Replay {

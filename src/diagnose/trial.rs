@@ -4,11 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::{Found, Hypothesis};
-use crate::emu::{Element, Replay};
+use crate::candidates::cost;
+use crate::emu::{Element, Engines, Replay};
 use crate::num::Format;
 use crate::report::{Tolerance, grouped};
 
-/// Most multiply-adds of all computations of a diagnosis, and again of all schedules.
+/// Most multiply-adds of a search that is not bounded by a replay.
 pub const WORK: u64 = 1 << 26;
 
 /// Elements that refute most wrong hypotheses.
@@ -19,6 +20,10 @@ const WEAK: usize = 16;
 
 /// Why a hypothesis was not tested that costs more than the work left.
 pub const SPENT: &str = "the work of a search is bounded";
+
+/// What a computation costs before it begins, alone and under a schedule.
+const SETUP: u64 = 128;
+const SETUP_OF_SCHEDULE: u64 = 256;
 
 /// Which hypotheses this D refutes, and which were not tested, and why. All work of one diagnosis shares it.
 #[derive(Debug, Default)]
@@ -82,6 +87,15 @@ impl Work {
         }
     }
 
+    pub fn left(&self) -> u64 {
+        self.left.get()
+    }
+
+    /// Adds work that was kept for what follows.
+    pub fn add(&self, more: u64) {
+        self.left.set(self.left.get() + more);
+    }
+
     /// Spends this much, if it is left.
     pub fn spend(&self, cost: u64) -> bool {
         let left = self.left.get();
@@ -116,7 +130,9 @@ pub struct Trial<'w> {
     elements: Vec<Element>,
     given: Vec<u64>,
     differing: usize,
-    k: usize,
+    /// The request, by whose price hypotheses are tested that name no other.
+    requested: Replay<'w>,
+    engines: &'static dyn Engines,
     format: Format,
     tolerance: Tolerance,
     /// As [`is_narrow`].
@@ -145,7 +161,7 @@ pub fn is_narrow(replay: &Replay) -> bool {
 
 impl<'w> Trial<'w> {
     pub fn new(
-        replay: &Replay,
+        (replay, engines): (&Replay<'w>, &'static dyn Engines),
         (different, equal): (&[Stored], &[Stored]),
         tolerance: Tolerance,
         work: &'w Work,
@@ -155,7 +171,8 @@ impl<'w> Trial<'w> {
             elements: all().map(|stored| stored.at).collect(),
             given: all().map(|stored| stored.given).collect(),
             differing: different.len(),
-            k: replay.problem.k,
+            requested: *replay,
+            engines,
             format: replay.format(),
             tolerance,
             narrow: is_narrow(replay),
@@ -177,7 +194,10 @@ impl<'w> Trial<'w> {
     }
 
     /// The same elements with other work.
-    pub fn over<'o>(&self, work: &'o Work) -> Trial<'o> {
+    pub fn over<'o>(&self, work: &'o Work) -> Trial<'o>
+    where
+        'w: 'o,
+    {
         Trial {
             elements: self.elements.clone(),
             given: self.given.clone(),
@@ -221,7 +241,7 @@ impl<'w> Trial<'w> {
 
     /// Whether a replay gives every one of them.
     pub fn fits_replay(&self, replay: &Replay) -> bool {
-        self.fits(&|at| replay.elements(at))
+        self.fits_at(&|at| self.price_of(replay, at), &|at| replay.elements(at))
     }
 
     /// Whether a replay gives every one of them at another place.
@@ -229,9 +249,46 @@ impl<'w> Trial<'w> {
         self.fits(&|at| replay.elements(&at.iter().map(place).collect::<Vec<_>>()))
     }
 
+    /// What elements cost by a replay.
+    pub fn price_of(&self, replay: &Replay, at: &[Element]) -> u64 {
+        let k = replay.problem.k;
+        let setup = match replay.kernel {
+            None => SETUP,
+            Some(_) => SETUP_OF_SCHEDULE + k as u64 / 8,
+        };
+        let fast = self.engines.computes(replay.arithmetic);
+        setup.saturating_add(cost::of_elements(at, &replay.problem, fast))
+    }
+
+    /// The same by the request.
+    pub fn price(&self, at: &[Element]) -> u64 {
+        self.price_of(&self.requested, at)
+    }
+
+    /// A list that may cost half of the work left; what is not listed is not tested.
+    pub fn listing<T>(&self, list: impl FnOnce(&dyn Fn(u64) -> bool) -> T) -> T {
+        let least = self.work.left() / 2;
+        list(&|cost| {
+            let enough = self.work.left() >= least.saturating_add(cost) && self.work.spend(cost);
+            if !enough {
+                self.skipped.set(self.skipped.get() + 1);
+            }
+            enough
+        })
+    }
+
     /// Whether a hypothesis gives every one of them, bit for bit. Without enough work left it is not
     /// tried, and so does not.
     pub fn fits(&self, compute: &dyn Fn(&[Element]) -> Vec<u64>) -> bool {
+        self.fits_at(&|at| self.price(at), compute)
+    }
+
+    /// The same for a hypothesis with its own price.
+    pub fn fits_at(
+        &self,
+        price: &dyn Fn(&[Element]) -> u64,
+        compute: &dyn Fn(&[Element]) -> Vec<u64>,
+    ) -> bool {
         let lots = [
             1,
             FIRST,
@@ -242,8 +299,10 @@ impl<'w> Trial<'w> {
         let mut done = 0;
         for end in lots {
             let end = end.clamp(done, self.elements.len());
-            let cost = ((end - done) as u64).saturating_mul(self.k as u64);
-            if !self.affords(cost) {
+            if done == end {
+                continue;
+            }
+            if !self.affords(price(&self.elements[done..end])) {
                 return false;
             }
             let computed = compute(&self.elements[done..end]);
@@ -267,8 +326,7 @@ impl<'w> Trial<'w> {
         let mut wrong = 0;
         for first in (0..all).step_by(LOT) {
             let lot = first..(first + LOT).min(all);
-            let cost = (lot.len() as u64).saturating_mul(self.k as u64);
-            if !self.affords(cost) {
+            if !self.affords(self.price(&self.elements[lot.clone()])) {
                 return None;
             }
             let computed = compute(&self.elements[lot.clone()]);

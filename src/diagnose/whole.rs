@@ -42,7 +42,8 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
             })
         },
         &|| {
-            let work = Work::with_ledger(together::WORK, &computing.work().ledger);
+            let work =
+                Work::with_ledger(together::WORK.min(case.work / 4), &computing.work().ledger);
             let trial = scheduling.over(&work);
             trial.test(together::TRIED, || together::together(case, &trial, &work))
         },

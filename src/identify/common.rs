@@ -141,6 +141,7 @@ mod tests {
                         result,
                         scales: None,
                         zeros: true,
+                        afford: &|_| true,
                     });
                     let under = list.into_iter().map(|guess| one.under(guess, result));
                     all.extend(under.step_by(7));

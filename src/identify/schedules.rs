@@ -82,6 +82,7 @@ impl<'a> ScheduleContext<'a> {
                     result,
                     scales: self.scales,
                     zeros: zeros.contains(&result),
+                    afford: &|_| true,
                 });
                 let guesses = list.into_iter();
                 let possible = guesses.filter(|guess| self.can_be(candidate, &guess.spec));

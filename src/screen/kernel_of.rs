@@ -91,6 +91,7 @@ pub fn other(
             result,
             scales: None,
             zeros: true,
+            afford: &|_| true,
         });
         tries.extend(guesses.into_iter().take(MOST).map(|guess| {
             let schedule = ScheduleRequest::preset(&guess.preset.name, &guess.overrides);

@@ -30,11 +30,11 @@ pub fn blocks(case: &Case, trial: &Trial, points: &Points) -> Tested {
     let lengths = OF_K
         .into_iter()
         .filter(|of_k| (2..=MOST).contains(&problem.k.div_ceil(*of_k)));
+    let at: Vec<Element> = points.all.iter().map(|point| point.at).collect();
     for of_k in lengths {
-        if !trial.affords(points.all.len() as u64 * problem.k as u64) {
+        if !trial.affords(trial.price(&at)) {
             return Err(SPENT);
         }
-        let at: Vec<Element> = points.all.iter().map(|point| point.at).collect();
         let parts = (0..problem.k).step_by(of_k).map(|first| {
             let part = Replay {
                 problem: problem.part_k(first..(first + of_k).min(problem.k)),

@@ -7,7 +7,7 @@ mod function;
 mod points;
 mod solve;
 
-use super::trial::{Tested, Trial};
+use super::trial::{SPENT, Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{ActivationChoice, Overrides};
 use crate::num::F32;
@@ -24,6 +24,9 @@ const NEARLY: &str = "no numbers were found that give every bit; others might";
 /// Most rows or columns whose numbers a sentence lists.
 const LISTED: usize = 4;
 
+/// What a solver costs for each element, in multiply-adds.
+const SOLVED: u64 = 32;
+
 /// The first epilogue that gives D.
 pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
     let points = Points::of(case, trial);
@@ -36,7 +39,9 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
         if found.is_empty() {
             found = trial.test(what, || {
                 let points = points?;
-                trial.affords(0);
+                if !trial.affords(SOLVED * points.all.len() as u64) {
+                    return Err(SPENT);
+                }
                 if !points.tell(unknown) {
                     return Err(FEW);
                 }

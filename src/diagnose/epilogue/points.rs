@@ -73,8 +73,8 @@ impl Points {
             }
         };
         let (at, whole) = elements(&problem);
-        let each = problem.k as u64 * if problem.c.is_some() { 2 } else { 1 };
-        if !trial.affords(at.len() as u64 * each) {
+        let each = if problem.c.is_some() { 2 } else { 1 };
+        if !trial.affords(trial.price(&at) * each) {
             return Err(SPENT);
         }
         let requested = Replay {

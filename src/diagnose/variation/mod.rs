@@ -15,7 +15,7 @@ mod zero_points;
 
 pub use narrow::{FORMATS, narrower};
 
-use super::trial::Trial;
+use super::trial::{SPENT, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::deadline;
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
@@ -178,7 +178,18 @@ impl<'a> Variation<'a> {
     }
 
     fn fits(&self, case: &Case, trial: &Trial) -> bool {
-        trial.fits(&|at| self.elements(case, at))
+        let reads = self.read.iter().any(Option::is_some);
+        let price = |at: &[Element]| {
+            let price = self.with(case, |replay| trial.price_of(replay, at));
+            // Codes that are read one by one take as long as their products.
+            let read = if reads {
+                at.len() * case.replay.problem.k
+            } else {
+                0
+            };
+            price + read as u64
+        };
+        trial.fits_at(&price, &|at| self.elements(case, at))
     }
 
     pub fn what(&self) -> &str {
@@ -231,6 +242,10 @@ pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
         (places::TRIED, places::list),
         (zero_points::TRIED, zero_points::list),
     ];
+    if !trial.work().spend(zero_points::cost(case)) {
+        trial.work().ledger.leave(zero_points::TRIED, SPENT);
+        return first_listed(case, trial, &lists[..4]);
+    }
     first_listed(case, trial, &lists)
 }
 

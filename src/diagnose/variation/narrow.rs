@@ -1,11 +1,11 @@
 //! Operands that a unit takes in fewer bits than they have: FP32 as TF32, wide floats as BF16 or FP16; and the reverse,
 //! a product of all their bits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::super::estimate::value;
 use super::super::schedule::{PLAIN, searched};
-use super::super::trial::{Tested, Trial};
+use super::super::trial::{SPENT, Tested, Trial};
 use super::super::{Ask, Case, Hypothesis};
 use super::{Around, Read, Variation};
 use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
@@ -78,8 +78,10 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
             None
         };
         // Rounding that changes no operand is no cause.
-        let changes = |side: usize| rounding_changes(case, trial, side, format);
-        if !rounds && !changes(0) && !changes(1) {
+        if !rounds
+            && !rounding_changes(case, trial, 0, format)?
+            && !rounding_changes(case, trial, 1, format)?
+        {
             continue;
         }
         for candidate in units(case, format) {
@@ -98,7 +100,9 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
     let mut lists: BTreeMap<usize, Vec<Guess>> = BTreeMap::new();
     for (candidate, way, arrays) in &tried {
         let list = lists.entry(candidate.arithmetic.step.span());
-        let guesses = list.or_insert_with(|| searched(&own, &candidate.arithmetic, zeros));
+        let guesses = list.or_insert_with(|| {
+            trial.listing(|afford| searched(&own, &candidate.arithmetic, zeros, afford))
+        });
         for guess in guesses.iter().take(SCHEDULES) {
             if own.problem.c.is_some() && guess.spec.addend != AddendAt::Epilogue {
                 continue;
@@ -295,18 +299,34 @@ fn rounded<'a>(case: &Case<'a>, side: usize, to: Format) -> Read<'a> {
 }
 
 /// Whether rounding changes a number of an operand that a tested element is computed from.
-fn rounding_changes(case: &Case, trial: &Trial, side: usize, to: Format) -> bool {
+fn rounding_changes(
+    case: &Case,
+    trial: &Trial,
+    side: usize,
+    to: Format,
+) -> Result<bool, &'static str> {
     let own = [case.replay.arithmetic.a, case.replay.arithmetic.b][side];
     let read = rounded(case, side, to);
     let problem = case.replay.problem;
-    trial.elements().any(|stored| {
+    let mut seen = HashSet::new();
+    for stored in trial.elements() {
         let Element { batch, row, column } = stored.at;
-        (0..problem.k).any(|k| {
+        if !seen.insert((batch, [row, column][side])) {
+            continue;
+        }
+        if !trial.work().spend(problem.k as u64) {
+            return Err(SPENT);
+        }
+        let changes = (0..problem.k).any(|k| {
             let code = match side {
                 0 => problem.a.plane(batch).code(row, k),
                 _ => problem.b.plane(batch).code(k, column),
             };
             value(own, code) != value(to, read(&stored.at, k))
-        })
-    })
+        });
+        if changes {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -9,8 +9,8 @@ use crate::tensor::{Planes, Tensor};
 /// What reports call this test.
 pub const TRIED: &str = "scales left out, inverted, cut to powers of two, of another block or row, or in another layout";
 
-/// More scales than this are not searched.
-const MOST: usize = 1 << 22;
+/// Scales that are listed otherwise in the time of a multiply-add, about.
+const LISTED: usize = 32;
 
 /// The scales of one operand: for every line (a row of A, a column of B) one for each block of k.
 struct Table {
@@ -33,7 +33,10 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     let Some(tables) = tables(case) else {
         return Ok(all);
     };
-    if tables.iter().any(|table| table.codes.len() > MOST) {
+    if tables
+        .iter()
+        .any(|table| (table.codes.len() * LISTED) as u64 > case.work)
+    {
         return Err("there are too many");
     }
     for table in &tables {

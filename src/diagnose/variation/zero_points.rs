@@ -40,6 +40,15 @@ fn correction([za, zb]: [i64; 2], [of_a, of_b]: [i64; 2], k: usize) -> i64 {
     k as i64 * za * zb - za * of_b - zb * of_a
 }
 
+/// What listing costs, in multiply-adds: elements and the sums of their lines.
+pub fn cost(case: &Case) -> u64 {
+    if case.replay.format() == Format::Int32 {
+        (3 * ROWS * ROWS * case.replay.problem.k) as u64
+    } else {
+        0
+    }
+}
+
 pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     let replay = case.replay;
     let problem = replay.problem;

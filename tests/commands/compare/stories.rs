@@ -342,3 +342,48 @@ fn classes_of_differences() {
         &["The values are equal; only the signs of zeros differ."],
     );
 }
+
+/// Two tensor cores, one of them with split K. Kernels of CUDA cores with orders of their own give a D of few bits, too: they
+/// are not what is named, and what other pairs leave open is not told as a fact.
+#[test]
+fn likely_kernels_are_named_first() {
+    let product = "--dtype fp16 a.npy b.npy -q -o";
+    let split = "--schedule cublas-workspace-f32 --split-k 4";
+    let folder = made(&[
+        "generate generate:1:normal:32x512 --dtype fp16 --role a -q -o a.npy",
+        "generate generate:2:normal:512x32 --dtype fp16 --role b -q -o b.npy",
+        &format!("replay --arch h100 --instruction mma {product} h.npy"),
+        &format!("replay --arch a100 {split} {product} s.npy"),
+        &format!("replay --arch h100 --instruction mma --d-dtype fp16 {product} h16.npy"),
+        &format!("replay --arch a100 {split} --d-dtype fp16 {product} s16.npy"),
+    ]);
+    let is_tensor_core = |found: &serde_json::Value| {
+        ["left", "right"].map(|side| found[side]["by"]["arithmetic"]["step"]["kind"].clone())
+            == ["fused", "fused"]
+    };
+    // With all bits of the sums there is one pair.
+    let (text, found) = compare(&folder, "h.npy s.npy a.npy b.npy", 1);
+    says(
+        &text,
+        &[
+            "left hopper mma by one chain over K, right ampere mma by ",
+            "different units and a different order",
+        ],
+    );
+    assert!(!text.stdout.contains("may be") && is_tensor_core(&found));
+    let (text, found) = compare(&folder, "h16.npy s16.npy a.npy b.npy", 1);
+    says(
+        &text,
+        &[
+            "may be the same arithmetic",
+            "It may be another unit as well",
+        ],
+    );
+    assert!(is_tensor_core(&found), "{}", found["right"]["by"]);
+    // A chain of a CUDA core fits the right one, too, and is only listed.
+    let others = found["right"]["searched"]["others"].to_string();
+    assert!(
+        others.contains("a chain of FP32 multiply-adds under"),
+        "{others}"
+    );
+}

@@ -3,6 +3,7 @@
 
 mod headers;
 mod limits;
+mod long_texts;
 mod mutations;
 mod outputs;
 mod paths;

@@ -26,14 +26,15 @@ use tcverify_tensor::{Problem, parallel};
 const TASK_ROWS: usize = 64;
 const BLOCK_COLUMNS: usize = 8192;
 
-/// Below these, elements and multiply-adds, a matrix of D is not worth packing for.
+/// Below these, elements and multiply-adds, a matrix of D is not worth packing for; so many elements never are.
+const FEW: usize = 2;
 const SMALL: usize = 16;
 const SMALL_WORK: usize = 1 << 12;
 
 /// Whether the exact engine is done before a kernel has begun.
 pub fn is_small(problem: &Problem) -> bool {
     let elements = problem.m * problem.n;
-    elements < SMALL && elements * problem.k < SMALL_WORK
+    elements <= FEW || elements < SMALL && elements * problem.k < SMALL_WORK
 }
 
 /// One matrix of the batch, some of its rows.
