@@ -21,9 +21,9 @@ const POOL: u64 = 1 << 14;
 /// Seed of their choice, always the same: a report claims nothing about other elements.
 const SEED: u64 = 0x7463_7665_7269_6679;
 
-/// Multiply-adds of the exact engine that may always be spent, about two milliseconds; more than that, this part of
+/// Multiply-adds of the exact engine that may always be spent, a few milliseconds; more than that, this part of
 /// the check's own.
-const ALWAYS: u64 = 1 << 16;
+const ALWAYS: u64 = 1 << 18;
 const PART: u64 = 32;
 
 /// For fewer elements than the least, half of what may always be spent and this part: what takes longer is left.

@@ -140,7 +140,9 @@ fn what_stands_beside_a_verdict_costs_no_more_than_a_replay() {
 fn what_was_left_is_told() {
     let folder = products([64, 64, 100_000]);
     let check = "check --arch h100 --dtype bf16 a.npy b.npy";
-    let run = folder.tcverify(&format!("{check} wrong.npy")).expect(1);
+    let run = folder
+        .tcverify(&format!("{check} wrong.npy --verbose"))
+        .expect(1);
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Not decided: "), "{text}");
     assert!(text.contains("(the work of a search is bounded)"), "{text}");
