@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tcverify::batch::{AdmissionPolicy, BatchError, Pages, State, protect, read, run};
-use tcverify::check::{CheckError, Subject};
+use tcverify::check::{Attention, CheckError, Subject};
 use tcverify::explain::{Wish, write};
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
 use tcverify::memory::Limits;
@@ -181,7 +181,7 @@ pub fn batch(
             &state,
             &resources,
             terms,
-            pages.as_ref(),
+            (pages.as_ref(), Attention::Report),
             progress,
         )?;
         batch.policy = policy.map(|(policy, path)| policy.described(path));
