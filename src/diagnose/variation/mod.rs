@@ -235,16 +235,16 @@ pub fn settings(case: &Case, trial: &Trial) -> Vec<Found> {
 
 /// The first variation that gives D of the stages with few variations.
 pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
-    let lists: [(&'static str, List); 5] = [
+    let mut lists: Vec<(&'static str, List)> = vec![
         (end::TRIED, end::list),
         (scales::TRIED, scales::list),
         (operands::TRIED, operands::list),
         (places::TRIED, places::list),
-        (zero_points::TRIED, zero_points::list),
     ];
-    if !trial.work().spend(zero_points::cost(case)) {
+    if trial.work().spend(zero_points::cost(case)) {
+        lists.push((zero_points::TRIED, zero_points::list));
+    } else {
         trial.work().ledger.leave(zero_points::TRIED, SPENT);
-        return first_listed(case, trial, &lists[..4]);
     }
     first_listed(case, trial, &lists)
 }
