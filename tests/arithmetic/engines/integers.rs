@@ -243,6 +243,7 @@ fn the_first_part_has_c() {
 
 /// Whatever is added first: every part counts once, also where several are added by a kernel, and where some have no k.
 #[test]
+#[ignore = "long"]
 fn orders_of_sums() {
     let product = Integers::new("a100", Format::Fp16, [1, 4, 9, 70]);
     let folds = json!({"folds": [{"how": "stride", "to": 4}, {"how": "halve", "to": 1}]});

@@ -7,6 +7,7 @@ use tcverify::probe::Suite;
 use tcverify::probe::features::features;
 
 #[test]
+#[ignore = "long"]
 fn every_format_has_probes() {
     for a in Format::FLOATS {
         for accumulator in Format::FLOATS {

@@ -74,6 +74,7 @@ fn rows_and_columns() {
 }
 
 #[test]
+#[ignore = "long"]
 fn damage_without_a_system_has_no_cause() {
     for seed in 0..12_u64 {
         for count in [1, 2, 3, 20, 400, 8000] {

@@ -96,6 +96,7 @@ fn tf32_by_default() {
 
 /// A processor's order that no model has: the GPU's result is explained, and the other is not called wrong.
 #[test]
+#[ignore = "long"]
 fn an_order_that_nothing_has() {
     let folder = made(&[
         A,
@@ -123,6 +124,7 @@ fn an_order_that_nothing_has() {
 
 /// cuBLAS's split nvjet kernels leave out the last k.
 #[test]
+#[ignore = "long"]
 fn a_dropped_remainder_is_wrong() {
     let product = "--arch h100 --dtype fp16 a.npy b.npy";
     let kernel = "--kernel algo=66,stages=35,splitK=9,reduction=2";
@@ -140,6 +142,7 @@ fn a_dropped_remainder_is_wrong() {
 
 /// One node of a fleet: a bit that is stuck in some elements.
 #[test]
+#[ignore = "long"]
 fn a_faulty_unit_is_wrong() {
     let folder = made(&[
         A,
@@ -206,6 +209,7 @@ fn rows_of_padding() {
 
 /// Another checkpoint: the results follow from their own inputs, by the same arithmetic.
 #[test]
+#[ignore = "long"]
 fn another_checkpoint() {
     let replay = "replay --arch a100 --dtype fp16";
     let folder = made(&[

@@ -397,6 +397,7 @@ const DAMAGE: [(&str, usize, Damage); 38] = [
 
 /// Each kind of damage, in turn of every size and of both results: more than two thirds of them are named.
 #[test]
+#[ignore = "long"]
 fn the_first_cause_is_right_or_none_is_named() {
     let (mut named, mut honest, mut wrong) = (0, Vec::new(), Vec::new());
     let mut all = 0;

@@ -429,6 +429,7 @@ fn names_of_nodes_are_data() {
 
 /// What one fault does is called that: an inverted bit, a lost number, one beside a stray bit, one in every few columns.
 #[test]
+#[ignore = "long"]
 fn single_faults_are_named() {
     let suite = suite("v100", Level::Quick);
     for (inject, condition, fits, said) in [

@@ -386,6 +386,8 @@ mod tests {
             "9.0.1",
             // Another maker's, or none's.
             "AMD H100",
+            "NVIDIA Gaudi",
+            "Google A100",
             "NVIDIA MI300X",
             "Tesla p150",
             "Tenstorrent A100",

@@ -70,6 +70,11 @@ pub enum Maker {
     Nvidia,
     Amd,
     Tenstorrent,
+    Google,
+    Intel,
+    Apple,
+    Huawei,
+    Aws,
 }
 
 impl Maker {
@@ -79,6 +84,11 @@ impl Maker {
             "nvidia" | "geforce" | "tesla" | "grid" => Some(Maker::Nvidia),
             "amd" | "radeon" | "instinct" => Some(Maker::Amd),
             "tenstorrent" => Some(Maker::Tenstorrent),
+            "google" => Some(Maker::Google),
+            "intel" => Some(Maker::Intel),
+            "apple" => Some(Maker::Apple),
+            "huawei" => Some(Maker::Huawei),
+            "aws" => Some(Maker::Aws),
             _ => None,
         }
     }
