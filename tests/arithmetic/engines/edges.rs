@@ -110,6 +110,7 @@ fn same(model: &Model, shape: Shape, a: &[u64], b: &[u64], c: &[u64]) {
 /// The closing add of two halves cancels all but the last bits, where results are subnormal
 /// numbers, or would be relative to the scale of their row and column.
 #[test]
+#[ignore = "long"]
 fn closing_adds_that_cancel() {
     for fraction_bits in [8, 12, 25] {
         let fused = Fused {

@@ -25,6 +25,7 @@ fn fits(folder: &Folder, arguments: &str) -> Vec<Value> {
 
 /// Every fit is checked in full; the options that it names are ones that `check` confirms.
 #[test]
+#[ignore = "long"]
 fn kernels_are_found() {
     let operands = "generate:5:normal:17x640 generate:5:normal:640x24";
     let odd = "generate:5:normal:17x610 generate:5:normal:610x24";
