@@ -8,20 +8,24 @@ use tcverify_num::as_json;
 
 use crate::attest::{Statement, Svr, TestResult};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
+use crate::batch::report::Batch;
 use crate::batch::{AdmissionPolicy, Beginning, Entry, MANIFEST, POLICY, STATE};
 use crate::check::{RequestFields, Source, Span};
 use crate::commit::{COMMITMENT, Commitment, PROOF, Proof};
+use crate::compare::document::Compared;
+use crate::compare::runs::document::ComparedRuns;
 use crate::emu::Architecture;
 use crate::emu::schedule::Schedule;
 use crate::explain::Explanation;
 use crate::gemm_library::{KernelTable, TABLE_SCHEMA};
+use crate::identify::document::Identification;
+use crate::inspect::document::Inspection;
 use crate::io::tree::Hash;
 use crate::operation::{Operation, SWEEP, Sweep};
 use crate::ops::Variant;
 use crate::probe::features::FeatureTable;
 use crate::probe::infer::Inference;
-use crate::report::inspection::Inspection;
-use crate::report::{Batch, Compared, ComparedRuns, Identification, Report};
+use crate::report::Report;
 use crate::screen::{
     COMMITMENT as SCREEN_COMMITMENT, Commitment as ScreenCommitment, FLEET, Fleet, RESULTS,
     Results, SUITE, Suite,
@@ -44,7 +48,7 @@ struct Manifest {
     defaults: RequestFields,
     /// How much of what ran the cases are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<crate::report::Coverage>,
+    coverage: Option<crate::batch::report::Coverage>,
     cases: Vec<Case>,
 }
 
@@ -110,10 +114,13 @@ enum StateLine {
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         written::<Report>("report", crate::report::SCHEMA),
-        written::<Batch>("batch", crate::report::BATCH),
-        written::<Identification>("identification", crate::report::IDENTIFICATION),
-        written::<Compared>("compared", crate::report::COMPARED),
-        written::<ComparedRuns>("compared-runs", crate::report::COMPARED_RUNS),
+        written::<Batch>("batch", crate::batch::report::BATCH),
+        written::<Identification>("identification", crate::identify::document::IDENTIFICATION),
+        written::<Compared>("compared", crate::compare::document::COMPARED),
+        written::<ComparedRuns>(
+            "compared-runs",
+            crate::compare::runs::document::COMPARED_RUNS,
+        ),
         written::<Architecture>("architecture", crate::emu::model::SCHEMA),
         written::<Schedule>("schedule", crate::emu::schedule::SCHEMA),
         written::<Variant>("operation", crate::ops::SCHEMA),
@@ -128,7 +135,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         written::<AdmissionPolicy>("policy", POLICY),
         written::<Envelope<StateLine>>("batch-state", STATE),
         written::<Explanation>("explanation", crate::explain::SCHEMA),
-        written::<Inspection>("inspection", crate::report::inspection::INSPECTION),
+        written::<Inspection>("inspection", crate::inspect::document::INSPECTION),
         written::<Inference>("inference", crate::probe::infer::INFERENCE),
         written::<FeatureTable>("features", crate::probe::features::FEATURES),
         written::<crate::probe::folder::Manifest>("probes", crate::probe::folder::SCHEMA),

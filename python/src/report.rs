@@ -2,9 +2,10 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tcverify::batch::report::Batch;
 use tcverify::check::{Attention, Check, Subject};
 use tcverify::compose::{Examined, verify};
-use tcverify::report::{Batch, Layout, Outcome, Pictured, Report, View, write_json};
+use tcverify::report::{Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;
 use crate::request::{Arrays, Request};

@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use tcverify::check::{CheckError, EngineChoice, Operands, RequestFields, Source};
+use tcverify::identify::document::FITS_SHOWN;
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
-use tcverify::report::{FITS_SHOWN, Layout};
+use tcverify::report::Layout;
 use tcverify::role::Role;
 
 use crate::error;

@@ -1,6 +1,6 @@
 //! A report as claims about files.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io;
 
 use super::statement::{
@@ -8,7 +8,7 @@ use super::statement::{
 };
 use crate::emu::Evidence;
 use crate::io::tree::Hash;
-use crate::report::{Batch, CaseVerdict, Outcome, Report, Rule, Stored, Verdict};
+use crate::report::{Outcome, Report, Rule, Verdict};
 
 /// How much a verdict is worth on its own, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +42,8 @@ impl Standing {
         }
     }
 
-    fn of_report(report: &Report) -> Standing {
+    /// That of a report.
+    pub fn of_report(report: &Report) -> Standing {
         let accepted = match &report.outcome {
             Outcome::Elements { comparison, .. } => comparison.accepted > 0,
             Outcome::Digest { .. } => false,
@@ -58,7 +59,7 @@ impl Standing {
     }
 
     /// The test's name and result, and the property that was verified: none of a D that differs.
-    fn attested(self) -> (&'static str, TestVerdict, Option<&'static str>) {
+    pub fn attested(self) -> (&'static str, TestVerdict, Option<&'static str>) {
         use TestVerdict::{Failed, Passed, Warned};
         match self {
             Standing::Identical => ("tcverify:identical", Passed, Some(IDENTICAL)),
@@ -194,7 +195,7 @@ fn once(all: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
 }
 
 /// A digest that a report holds: one of a batch's state may have been written by anyone.
-fn hash(sha256: &str) -> io::Result<Hash> {
+pub fn attested_digest(sha256: &str) -> io::Result<Hash> {
     let parsed = Hash::parse(sha256);
     parsed.ok_or_else(|| io::Error::other("the report lacks a required SHA-256"))
 }
@@ -203,7 +204,7 @@ fn hash(sha256: &str) -> io::Result<Hash> {
 fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     let (mut subjects, mut operands) = (Vec::new(), Vec::new());
     for (role, input) in &report.inputs {
-        let sha256 = hash(&input.file_sha256)?;
+        let sha256 = attested_digest(&input.file_sha256)?;
         if role.is_result() {
             subjects.push(Descriptor::new(&input.path, sha256).made_of(report.terms()));
         } else {
@@ -215,7 +216,7 @@ fn files(report: &Report) -> io::Result<[Vec<Descriptor>; 2]> {
     } = &report.outcome
     {
         let name = format!("canonical payload of {}", report.result().field());
-        subjects.push(Descriptor::new(name, hash(payload)?).made_of(report.terms()));
+        subjects.push(Descriptor::new(name, attested_digest(payload)?).made_of(report.terms()));
     }
     Ok([subjects, operands])
 }
@@ -237,49 +238,9 @@ impl Claims {
             .or_else(drawn_by);
         let committed = committed.map(|sha256| ("commitment", sha256));
         for (name, sha256) in report.rule.digests().into_iter().chain(committed) {
-            configuration.push(Descriptor::new(name, hash(sha256)?));
+            configuration.push(Descriptor::new(name, attested_digest(sha256)?));
         }
         let rule = report.rule.sha256();
         Ok(Standing::of_report(report).claims(subjects, configuration, rule))
-    }
-
-    /// Those of a batch; none if a case has no verdict, or not every product that ran was recorded.
-    ///
-    /// # Errors
-    /// Those of the file that reports are in.
-    pub fn of_batch(batch: &Batch) -> io::Result<Option<Claims>> {
-        if batch.verdict == CaseVerdict::Unjudged || batch.missed() > 0 {
-            return Ok(None);
-        }
-        let (mut subjects, mut tests) = (Vec::new(), Vec::new());
-        let (mut worst, mut models) = (Standing::Identical, BTreeSet::new());
-        for case in &batch.cases {
-            let text = case.report.as_ref().map(Stored::text).transpose()?;
-            let text = text.unwrap_or_default();
-            let report: Report = serde_json::from_str(&text)?;
-            let (claims, standing) = (Claims::of_report(&report)?, Standing::of_report(&report));
-            worst = worst.max(standing);
-            models.extend(claims.properties.into_iter().skip(1));
-            subjects.extend(claims.subjects);
-            let (_, result, _) = standing.attested();
-            tests.push((case.name.clone(), result));
-        }
-        let (.., property) = worst.attested();
-        let property = property.map(str::to_owned);
-        let models = models.into_iter().filter(|_| property.is_some());
-        let policies = match &batch.policy {
-            Some(policy) => vec![Descriptor::new(
-                format!("policy {}", policy.name),
-                hash(&policy.sha256)?,
-            )],
-            None => Vec::new(),
-        };
-        Ok(Some(Claims {
-            subjects,
-            configuration: Vec::new(),
-            tests,
-            properties: property.iter().cloned().chain(models).collect(),
-            policies,
-        }))
     }
 }

@@ -13,7 +13,7 @@ mod dsse;
 mod open;
 mod statement;
 
-pub use claims::{CLEAN, Claims, IDENTICAL, Standing};
+pub use claims::{CLEAN, Claims, IDENTICAL, Standing, attested_digest};
 pub use dsse::{DsseSignature, Envelope, bundle, decoded, pae};
 pub use open::{Attestation, Outcome};
 pub use statement::{

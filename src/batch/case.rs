@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::document::BatchError;
 use super::lookup::Lookup;
 use super::policy::AdmissionPolicy;
+use crate::batch::report::Coverage;
 use crate::check::{Check, CheckError, Expected, RequestFields};
 use crate::compose::Request;
 use crate::io::printable;
 use crate::operation::Operation;
-use crate::report::Coverage;
 
 /// One check.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use super::document::{BatchError, json, root, text_of};
 use super::lookup::Lookup;
 use super::pattern::expanded;
 use super::policy::AdmissionPolicy;
+use crate::batch::report::Coverage;
 use crate::io::{escaped_path, printable};
-use crate::report::Coverage;
 
 /// Value of the `schema` field.
 pub const MANIFEST: &str = "tcverify.manifest/1";

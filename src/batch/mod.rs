@@ -2,6 +2,7 @@
 //! the state that lets a batch resume.
 
 mod admit;
+mod attested;
 mod case;
 mod document;
 mod folder;
@@ -10,6 +11,7 @@ mod manifest;
 mod pages;
 mod pattern;
 mod policy;
+pub mod report;
 mod run;
 mod state;
 

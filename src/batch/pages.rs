@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{BatchError, Case};
+use crate::batch::report::{Batch, CaseVerdict};
 use crate::io::{Fault, FaultKind, FileError, Output, Outputs, escaped_path};
-use crate::report::{Batch, CaseVerdict, PageOf, View};
+use crate::report::{PageOf, View};
 
 /// Where the pages go.
 pub struct Pages {

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
 use super::document::{BatchError, root, text_of};
+use crate::batch::report::Policed;
 use crate::check::{EngineChoice, Strictness};
 use crate::emu::{Catalogue, Evidence};
 use crate::envelope;
 use crate::io::{Files, Privacy, escaped_path, hex, printable};
 use crate::memory;
 use crate::ops;
-use crate::report::Policed;
 use crate::words::words;
 
 /// Value of the `schema` field.

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::state::{Entry, Read, State};
 use super::{AdmissionPolicy, BatchError, Case, Pages};
+use crate::batch::report::{Batch, BatchCase};
 use crate::check::{Attention, CheckError, Progress, Resources, Source};
 use crate::deadline::{Deadline, interruptible};
-use crate::report::{Batch, BatchCase, Rule, Store};
+use crate::report::{Rule, Store};
 
 /// Cases whose files have no more bytes than this in sum run side by side, a thread each: most of
 /// their time is spent on files, which a single case cannot share out.

@@ -9,11 +9,11 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{BatchError, Case};
+use crate::batch::report::{BatchCase, KeptCase};
 use crate::check::Verb;
 use crate::envelope;
 use crate::io::tree::Hash;
 use crate::io::{Files, Output, escaped_path, printable};
-use crate::report::{BatchCase, KeptCase};
 
 /// Value of the `schema` field of every line.
 pub const STATE: &str = "tcverify.batch-state/1";

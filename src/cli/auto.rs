@@ -8,9 +8,10 @@ use crate::check::{
     Check, Expected, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest,
 };
 use crate::compose::verify;
+use crate::identify::document::{Fit, Identification};
 use crate::identify::{Formats, Identify, Limits, Schedules};
 use crate::io::STDIN;
-use crate::report::{Chosen, Fit, Identification};
+use crate::report::Chosen;
 use crate::role::Role;
 
 /// The result of the search.

@@ -9,12 +9,11 @@ use super::Ending;
 use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::ReportArgs;
-use crate::attest::Claims;
+use crate::batch::report::CaseVerdict;
 use crate::batch::{self, AdmissionPolicy, Pages, State};
 use crate::check::Attention;
 use crate::deadline::{Deadline, interruptible};
 use crate::io::{Outputs, printable};
-use crate::report::CaseVerdict;
 
 /// Run many checks from a manifest or a folder of cases
 ///
@@ -137,7 +136,7 @@ impl BatchArgs {
         }
         let view = batch.view(&|_| None);
         let to_stdout = reports.to_stdout;
-        reports.publish(&view, |out| batch.json(out), || Claims::of_batch(&batch))?;
+        reports.publish(&view, |out| batch.json(out), || batch.claims())?;
         if let Some(pages) = pages {
             pages.finish(&batch)?;
         }

@@ -12,11 +12,12 @@ use super::reports::{FormArgs, PageArgs};
 use super::values::{any_format, word};
 use crate::batch::{Accept, AdmissionPolicy};
 use crate::check::{CheckError, MAX_MISMATCHES, Operands, RequestFields, Tf32Input};
+use crate::compare::document::{Answer, Explained};
+use crate::compare::runs::document::{RunsVerdict, StepResult};
 use crate::compare::{Compare as Request, CompareRuns, Hints, RunsError, Span};
 use crate::identify::{Limits, Schedules};
 use crate::io::Outputs;
 use crate::num::Format;
-use crate::report::{Answer, Explained, RunsVerdict, StepResult};
 
 /// Explain why two results of one product differ
 ///

@@ -16,12 +16,12 @@ use super::{Ending, show};
 use crate::check::{CheckError, EngineChoice, Verb, shell_line};
 use crate::compose::Request as CheckRequest;
 use crate::compose::{Fit, identify};
+use crate::identify::document::FITS_SHOWN;
 use crate::identify::{Formats, Identify as Request, Limits, Schedules};
 use crate::io::{Outputs, escaped};
 use crate::num::{F32, Format};
 use crate::operation::Operation;
 use crate::ops::{self, Variant};
-use crate::report::FITS_SHOWN;
 
 /// Find the models and schedules that give a D
 ///

@@ -10,10 +10,10 @@ use super::values::any_format;
 use super::{Ending, show};
 use crate::emu::shape_text;
 use crate::inspect::Census;
+use crate::inspect::document::{Array, Counts, File, Found, INSPECTION, Inspection, Read};
 use crate::io::{Container, FileError, Source, escaped, escaped_path, payload_sha256};
 use crate::num::{Format, decimal};
 use crate::report::Tool;
-use crate::report::inspection::{Array, Counts, File, Found, INSPECTION, Inspection, Read};
 
 /// List the arrays in files, with digests and counts of special numbers
 ///

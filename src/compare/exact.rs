@@ -3,10 +3,11 @@
 use super::results::Pair;
 use crate::check::Subject;
 use crate::check::{CheckError, Prepared};
+use crate::compare::document::CorrectlyRounded;
 use crate::compose::explain;
 use crate::explain::Wish;
 use crate::num::{Rounding, Target, ulp_distance};
-use crate::report::{Conclusion, CorrectlyRounded};
+use crate::report::Conclusion;
 use crate::tensor::{Order, unravel};
 
 /// The longest K whose sums are computed exactly: longer ones take too long.

@@ -3,9 +3,9 @@
 use super::request::Compare;
 use super::results::Pair;
 use crate::check::{CheckError, Source};
+use crate::compare::document::KernelsCompared;
 use crate::gemm_library::{self, KernelError, Options, Shape};
 use crate::io;
-use crate::report::KernelsCompared;
 use crate::role::{ByRole, Role};
 
 /// How two texts differ; none unless there are two.

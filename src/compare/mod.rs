@@ -16,16 +16,18 @@
 //! No search is written here: `identify` looks for what gives a result, `check` for the causes of one that nothing gives.
 
 mod contents;
+pub mod document;
 mod exact;
 mod kernels;
 mod pattern;
 mod request;
 mod results;
 mod run;
-mod runs;
+pub mod runs;
 mod side;
 mod subnormals;
 mod traces;
+mod view;
 
 pub use request::{Compare, Held, Hints, Span};
 pub use runs::{CompareRuns, RunsError};

@@ -1,9 +1,10 @@
 //! What the places of the differences say by themselves, and what they cannot.
 
+use crate::compare::document::Explained;
 use crate::diagnose::Size;
 use crate::num::Format;
 use crate::report::{
-    Comparison, Conclusion, Explained, MismatchMap, MismatchSample, Place, capital, grouped, of,
+    Comparison, Conclusion, MismatchMap, MismatchSample, Place, capital, grouped, of,
 };
 
 /// How many equal rows before the first difference are worth a sentence.

@@ -7,13 +7,12 @@ use super::results::Pair;
 use super::side::{self, SearchedSide, is_faulty, judged, prepared};
 use super::{exact, kernels, results, subnormals, traces};
 use crate::check::{Check, CheckError, Prepared, Progress, Source, Verb, command_line, shell_line};
+use crate::compare::document::{Answer, COMPARED, Compared, Explained, OperandPair, Side};
 use crate::diagnose;
 use crate::identify::IdentifyError;
 use crate::io;
 use crate::num::Format;
-use crate::report::{
-    Answer, COMPARED, Compared, Conclusion, Explained, OperandPair, Report, Side, Tool,
-};
+use crate::report::{Conclusion, Report, Tool};
 use crate::role::Role;
 
 /// What two searches found, and how their fits differ.
@@ -291,7 +290,7 @@ impl Sides {
     fn lossy(&self) -> Option<usize> {
         let loses = |side: usize| {
             let found = self.found[side].as_ref()?;
-            let omits = |fit: &crate::report::Fit| {
+            let omits = |fit: &crate::identify::document::Fit| {
                 let schedule = fit.model.schedule.as_ref();
                 schedule.is_some_and(|schedule| !schedule.omitted_k.is_empty())
             };

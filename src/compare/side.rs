@@ -2,13 +2,13 @@
 
 use super::request::{Compare, Held};
 use crate::check::{Check, CheckError, Expected, Prepared, Progress, Resources, Source, Tensors};
+use crate::compare::document::{By, Relation, ResultFound, Searched};
 use crate::compose::Examined;
 use crate::diagnose::is_fault;
 use crate::identify::IdentifyError;
+use crate::identify::document::{Fit, Identification, Identified};
 use crate::io;
-use crate::report::{
-    By, Fit, Identification, Identified, Input, Relation, Report, ResultFound, Searched,
-};
+use crate::report::{Input, Report};
 use crate::role::{ByRole, Role};
 
 /// How many other explanations are named.
@@ -209,8 +209,8 @@ mod tests {
     use super::*;
     use crate::emu::Catalogue;
     use crate::emu::schedule::{Overrides, Schedule};
+    use crate::identify::document::IdentifiedSchedule;
     use crate::num::Format;
-    use crate::report::IdentifiedSchedule;
 
     /// A fit of this unit for FP16 operands, under a preset.
     fn fit(architecture: &str, instruction: &str, preset: Option<&str>) -> Fit {

@@ -1,10 +1,10 @@
 //! One element as both sides compute it, laid side by side.
 
 use crate::check::{CheckError, Prepared};
+use crate::compare::document::{Parting, SideBySide, Sum};
 use crate::compose::explain;
 use crate::explain::{Event, Explanation, Wish};
 use crate::num::Number;
-use crate::report::{Parting, SideBySide, Sum};
 
 /// The longest K whose steps are shown side by side.
 const MAX_K: usize = 1 << 20;

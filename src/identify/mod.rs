@@ -12,6 +12,7 @@
 //! * `run`, `result`: the whole search in order, and its result.
 
 mod common;
+pub mod document;
 mod epilogues;
 mod kernels;
 mod readings;
@@ -22,6 +23,7 @@ mod sample;
 mod schedules;
 mod search;
 mod separate;
+mod view;
 
 pub use request::{Formats, Identify, IdentifyError, Limits, Schedules};
 pub use run::Prepared;

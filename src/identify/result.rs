@@ -8,11 +8,12 @@ use crate::candidates::{Candidate, Guess, Name};
 use crate::check::{Check, ScheduleRequest, Source, Tf32Input, Verb, command_line, shell_line};
 use crate::emu::Arithmetic;
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
-use crate::num::Format;
-use crate::report::{
+use crate::identify::document::{
     Apart, ApartOperands, Finished, Fit, IDENTIFICATION, Identification, Identified,
-    IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, Tool,
+    IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize,
 };
+use crate::num::Format;
+use crate::report::Tool;
 use crate::role::Role;
 
 /// Schedules that do not fit and are listed all the same, the nearest.

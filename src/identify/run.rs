@@ -12,9 +12,9 @@ use crate::check::{Check, CheckError, EngineChoice, KernelSource, Progress};
 use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Engines, Problem, Replay, Scale};
+use crate::identify::document::{Identification, SchedulesSearched};
 use crate::io;
 use crate::num::Format;
-use crate::report::{Identification, SchedulesSearched};
 use crate::role::Role;
 
 /// Elements every model is tested on.

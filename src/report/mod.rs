@@ -1,16 +1,11 @@
 //! The findings of a check: the comparison, the report around it, and the view that every form
 //! renders.
 
-mod batch;
 mod classes;
-mod compared;
-mod compared_runs;
 mod consistency;
 mod diff;
 mod document;
 mod form;
-mod identification;
-pub mod inspection;
 mod map;
 mod merged;
 mod mismatch_sample;
@@ -23,19 +18,7 @@ mod stored;
 mod terms;
 pub mod view;
 
-pub use batch::{
-    BATCH, Batch, BatchCase, CaseVerdict, Chain, Coverage, Covered, KeptCase, LeftOut, Link,
-    Policed, Summary, Totals,
-};
 pub use classes::{Classes, Kind};
-pub use compared::{
-    Answer, By, COMPARED, Compared, CorrectlyRounded, Differing, Explained, KernelsCompared,
-    OperandPair, Parting, Relation, ResultFound, Searched, Side, SideBySide, Sum,
-};
-pub use compared_runs::{
-    COMPARED_RUNS, ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict,
-    StepResult,
-};
 pub use diff::{Bucket, Comparator, Comparison, Conclusion, Largest, Mismatch, Tolerance};
 pub use document::{
     Ambiguity, Cause, CauseArea, Committed, Conversion, Drawn, EngineUsed, Input, LowBits, Missed,
@@ -43,10 +26,6 @@ pub use document::{
     Unit, Verdict, write_json,
 };
 pub use form::{Layout, page, wrapped};
-pub use identification::{
-    Apart, ApartOperands, FITS_SHOWN, Finished, Fit, IDENTIFICATION, Identification, Identified,
-    IdentifiedSchedule, NEVER_SEARCHED, Named, Other, SampleSize, SchedulesSearched,
-};
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts};
 pub use mismatch_sample::{KEPT, MismatchSample, SampledElement};

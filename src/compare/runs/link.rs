@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::step::Step;
-use crate::report::LinkedBy;
+use crate::compare::runs::document::LinkedBy;
 
 /// Two steps by their positions, left and right.
 pub struct Link {

@@ -6,9 +6,11 @@
 //!
 //! * `step`: a case as its arrays' digests; `link`: which step of one run is which of the other; `run`: all of it in order.
 
+pub mod document;
 mod link;
 mod run;
 mod step;
+mod view;
 
 use std::path::PathBuf;
 

@@ -7,16 +7,17 @@ use super::step::{Digests, Step};
 use super::{CompareRuns, RunsError};
 use crate::batch::{self, BatchError};
 use crate::check::{Check, CheckError, ModelSource, Progress};
+use crate::compare::document::{Differing, Side};
 use crate::compare::results::Pair;
+use crate::compare::runs::document::{
+    COMPARED_RUNS, ComparedRuns, ComparedStep, Explanations, RunCompared, RunsVerdict, StepResult,
+};
 use crate::compare::{Compare, Held, Hints};
 use crate::compose::{Request, identify};
 use crate::identify::IdentifyError;
 use crate::io::Outputs;
 use crate::operation::Operation;
-use crate::report::{
-    COMPARED_RUNS, ComparedRuns, ComparedStep, Differing, Explanations, RunCompared, RunsVerdict,
-    Side, StepResult, Tool,
-};
+use crate::report::Tool;
 use crate::role::Role;
 
 /// A run that was read.

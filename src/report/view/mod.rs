@@ -1,20 +1,16 @@
 //! What a report says, in the order in which people need it. Every form renders a view; none reads a report.
 
-mod batch;
-mod compared;
-mod compared_runs;
-mod differences;
-mod identification;
-mod phrase;
+pub mod differences;
+mod groups;
+pub mod phrase;
 mod report;
 mod rule;
-mod sentences;
-mod ties;
+pub mod sentences;
 
 use super::{Mismatch, MismatchMap, Stored};
 use crate::num::Format;
 
-pub use batch::Group;
+pub use groups::Group;
 pub use phrase::{capital, counted, distance, grouped, in_ulps, of, signed};
 pub use rule::{Planned, evidence_fact};
 pub use sentences::{odds, proves};

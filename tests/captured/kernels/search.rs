@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use tcverify::identify::document::{Fit, Identification};
 use tcverify::identify::{Identify, Limits};
-use tcverify::report::{Fit, Identification};
 
 use super::vectors::{Output, outputs, splits};
 use crate::support::{Folder, say};

@@ -3,13 +3,14 @@
 mod case;
 mod chain;
 mod coverage;
+mod view;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::Tool;
 use crate::io::EscapedJson;
+use crate::report::Tool;
 
 pub use case::{BatchCase, CaseVerdict, KeptCase, Summary};
 pub use chain::{Chain, Link};

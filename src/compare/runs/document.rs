@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Compared, Differing, Tool};
+use crate::compare::document::{Compared, Differing};
+use crate::report::Tool;
 
 /// Value of the `schema` field.
 pub const COMPARED_RUNS: &str = "tcverify.compared-runs/1";

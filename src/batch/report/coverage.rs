@@ -47,7 +47,7 @@ pub struct Covered {
     pub left_out: Vec<LeftOut>,
     /// Recorded ones that no case is of: somebody took it out.
     #[serde(skip)]
-    pub(in crate::report) absent: u64,
+    pub(super) absent: u64,
 }
 
 impl Coverage {

@@ -1,13 +1,12 @@
 //! The view of a comparison of two results.
 
-use super::phrase::{capital, counted, grouped, of, percent};
-use super::sentences::{all, card};
-use super::{Differences, Digest, Fact, Section, Tone, View, differences};
+use crate::compare::document::{Answer, By, Compared, Explained, Relation, ResultFound, Side, Sum};
 use crate::emu::shape_text;
-use crate::report::{
-    Answer, Bucket, By, Cause, Compared, Explained, IdentifiedSchedule, Relation, ResultFound,
-    Side, Sum,
-};
+use crate::identify::document::IdentifiedSchedule;
+use crate::report::view::phrase::{capital, counted, grouped, of, percent};
+use crate::report::view::sentences::{all, card};
+use crate::report::view::{Differences, Digest, Fact, Section, Tone, View, differences};
+use crate::report::{Bucket, Cause};
 
 impl Compared {
     /// The view.

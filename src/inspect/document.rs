@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Tool;
 use crate::num::Format;
+use crate::report::Tool;
 
 /// Value of the `schema` field.
 pub const INSPECTION: &str = "tcverify.inspection/1";

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    Bucket, Cause, Classes, Comparison, Identified, Input, Kind, Largest, MismatchMap, Place, Tool,
-};
+use crate::identify::document::Identified;
 use crate::num::Format;
+use crate::report::{
+    Bucket, Cause, Classes, Comparison, Input, Kind, Largest, MismatchMap, Place, Tool,
+};
 
 /// Value of the `schema` field.
 pub const COMPARED: &str = "tcverify.compared/1";

@@ -1,10 +1,10 @@
 //! The view of a comparison of two runs.
 
-use super::phrase::{counted, grouped, of, percent, some};
-use super::{Case, Fact, Section, Tone, View};
-use crate::report::{
+use crate::compare::runs::document::{
     ComparedRuns, ComparedStep, Explanations, LinkedBy, RunCompared, RunsVerdict, StepResult,
 };
+use crate::report::view::phrase::{counted, grouped, of, percent, some};
+use crate::report::view::{Case, Fact, Section, Tone, View};
 
 /// How many names of steps are shown.
 const SHOWN: usize = 5;

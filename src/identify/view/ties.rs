@@ -1,9 +1,10 @@
 //! Fits that this D cannot distinguish, grouped: arithmetics that fit under the same kernels are one tie, and the fits
 //! of one kernel are one line.
 
-use super::phrase::listed;
 use crate::emu::schedule::Overrides;
-use crate::report::{Identification, Identified, IdentifiedSchedule, KernelDescription, Named};
+use crate::identify::document::{Identification, Identified, IdentifiedSchedule, Named};
+use crate::report::KernelDescription;
+use crate::report::view::phrase::listed;
 
 /// Arithmetics for the same formats that fit under the same kernels.
 pub struct Tie<'a> {

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::{KernelDescription, Tool};
 use crate::emu::schedule::{Overrides, ScheduleSpec};
 use crate::emu::{Arithmetic, Evidence};
 use crate::num::Format;
+use crate::report::{KernelDescription, Tool};
 
 /// Value of the `schema` field.
 pub const IDENTIFICATION: &str = "tcverify.identification/1";

@@ -1,14 +1,15 @@
 //! The view of a search: what was searched, what fits and how much that proves, and what was not searched.
 
-use super::phrase::{counted, grouped, some};
-use super::ties::{Line, Tie, ties};
-use super::{Item, Section, Tone, View};
+mod ties;
+
+use self::ties::{Line, Tie, ties};
 use crate::emu::schedule::{Parts, SliceLength};
 use crate::emu::step::{Step, ThroughMemory};
+use crate::identify::document::{Apart, Fit, Identification, Identified, IdentifiedSchedule};
 use crate::num::decimal;
-use crate::report::{
-    Apart, Fit, Identification, Identified, IdentifiedSchedule, KernelDescription,
-};
+use crate::report::KernelDescription;
+use crate::report::view::phrase::{counted, grouped, some};
+use crate::report::view::{Item, Section, Tone, View};
 
 /// How many names of an arithmetic are shown.
 const NAMES: usize = 6;
@@ -372,7 +373,7 @@ fn heading(tie: &Tie, limit: usize) -> Item {
 
 impl IdentifiedSchedule {
     /// Which k it leaves out of D.
-    pub(super) fn omits(&self) -> Vec<String> {
+    pub fn omits(&self) -> Vec<String> {
         let slices = self.spec.split.as_ref().map(|split| &split.parts);
         let length = SliceLength::CeilOfFloor;
         let defect = matches!(slices, Some(Parts::Slices { length: of, .. }) if *of == length);
@@ -418,7 +419,7 @@ impl Identified {
     }
 
     /// The best known unit; a chain of multiply-adds is a CPU's as well.
-    pub(super) fn unit(&self) -> String {
+    pub fn unit(&self) -> String {
         let best = self.best_name();
         if !matches!(self.arithmetic.step, Step::FmaChain(_)) {
             return best.to_string();
@@ -447,7 +448,7 @@ impl Identified {
     }
 
     /// How operands are read: `FP32`, `TF32, rounded to nearest`.
-    pub(super) fn operands(&self) -> String {
+    pub fn operands(&self) -> String {
         let [a, b] = [self.arithmetic.a, self.arithmetic.b].map(|f| f.name().to_uppercase());
         let both = if a == b { a } else { format!("{a} and {b}") };
         let rounded = if self.nearest {

@@ -32,7 +32,7 @@ impl From<Verdict> for CaseVerdict {
 }
 
 impl CaseVerdict {
-    pub(in crate::report) fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             CaseVerdict::Identical => Verdict::Identical.title(),
             CaseVerdict::IdenticalInPart => Verdict::IdenticalInPart.title(),
@@ -41,7 +41,7 @@ impl CaseVerdict {
         }
     }
 
-    pub(in crate::report) fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             CaseVerdict::Identical => "identical",
             CaseVerdict::IdenticalInPart => "identical_in_part",
@@ -67,12 +67,12 @@ pub struct BatchCase {
     pub report: Option<Stored>,
     /// What it read.
     #[serde(skip)]
-    pub(in crate::report) arrays: Arrays,
+    pub(super) arrays: Arrays,
 }
 
 /// SHA-256 of the payloads of a case.
 #[derive(Clone, Debug, Default)]
-pub(in crate::report) struct Arrays {
+pub(super) struct Arrays {
     /// By name.
     pub operands: Vec<(String, [u8; 32])>,
     /// Of the captured result.
@@ -249,19 +249,19 @@ impl BatchCase {
     }
 
     /// What came out, in one line.
-    pub(in crate::report) fn sentence(&self) -> &str {
+    pub(super) fn sentence(&self) -> &str {
         let summary = self.summary.as_ref();
         let summary = summary.map(|summary| summary.sentence.as_str());
         self.error.as_deref().or(summary).unwrap_or_default()
     }
 
     /// The verdict, how much of D it is about, and what it lets pass.
-    pub(in crate::report) fn title(&self) -> &str {
+    pub(super) fn title(&self) -> &str {
         let summary = self.summary.as_ref();
         summary.map_or(self.verdict.title(), |summary| summary.title.as_str())
     }
 
-    pub(in crate::report) fn model(&self) -> &str {
+    pub(super) fn model(&self) -> &str {
         self.summary.as_ref().map_or("", |s| s.model.as_str())
     }
 }

@@ -1,6 +1,8 @@
 //! Statistics of an array: the numbers of NaNs, infinities, zeros and subnormals, the least and the
 //! greatest number.
 
+pub mod document;
+
 use rayon::prelude::*;
 
 use crate::num::{Format, position};
