@@ -24,7 +24,8 @@
 //! * [`identify`]: which models of the catalogue, under which schedules, give a D.
 //! * [`inspect`]: what an array holds, counted.
 //! * [`probe`]: directed cases, and the model that explains a machine's answers to them.
-//! * [`report`]: what differs, classified, and its exporters.
+//! * [`report`]: what differs, classified; the view of a report, and its text.
+//! * [`forms`]: a report as a page, Markdown, JUnit XML, annotations.
 //! * `schemas` (feature `schemars`): JSON Schemas of all documents.
 //! * [`sample`]: random subsets of D, and what they prove.
 //! * [`sign`]: whose word a document is.
@@ -89,8 +90,6 @@ pub mod gemm_library;
 pub mod identify;
 pub mod inspect;
 pub mod operation;
-pub mod report;
-pub mod sample;
 #[cfg(feature = "schemars")]
 pub mod schemas;
 pub mod screen;
@@ -99,11 +98,13 @@ pub mod tlog;
 
 pub use tcverify_common::{deadline, role, words};
 pub use tcverify_emu::{self as emu};
+pub use tcverify_forms::{self as forms};
 pub use tcverify_gpu::{self as gpu};
 pub use tcverify_io::{self as io, generate, memory};
 pub use tcverify_kernels::{self as kernels};
 pub use tcverify_num::{self as num, random};
 pub use tcverify_ops::{self as ops};
 pub use tcverify_probe::{self as probe};
+pub use tcverify_report::{self as report, sample};
 pub use tcverify_sealed::{envelope, sign};
 pub use tcverify_tensor::{self as tensor, interop};

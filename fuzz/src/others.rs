@@ -12,6 +12,7 @@ use tcverify::batch::{AdmissionPolicy, Beginning, Entry, STATE};
 use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::compose::verify;
 use tcverify::envelope;
+use tcverify::forms;
 use tcverify::gemm_library::{self, KernelTable};
 use tcverify::io::tree::Hash;
 use tcverify::num::Format;
@@ -142,11 +143,11 @@ pub fn report(data: &[u8]) {
                 assert!(!view.plain_text(Layout::default()).is_empty());
                 type Form = fn(&View, &mut dyn Write) -> io::Result<()>;
                 let forms: [Form; 5] = [
-                    View::html,
-                    View::notebook,
-                    View::markdown,
-                    View::junit,
-                    View::github,
+                    forms::html,
+                    forms::notebook,
+                    forms::markdown,
+                    forms::junit,
+                    forms::github,
                 ];
                 for form in forms {
                     form(&view, &mut io::sink()).expect("a sink takes everything");

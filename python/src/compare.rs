@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use tcverify::compare::{Compare, Held, Hints};
+use tcverify::forms;
 use tcverify::identify::{IdentifyError, Limits};
 use tcverify::report::Layout;
 
@@ -57,6 +58,6 @@ pub fn compare(
     let json = serde_json::to_string_pretty(&found);
     let json = json.map_err(|error| error::request(py, "a", error.to_string()))?;
     let view = found.view();
-    let fragment = written(|out| view.notebook(out))?;
+    let fragment = written(|out| forms::notebook(&view, out))?;
     Ok((view.plain_text(Layout::default()), json + "\n", fragment))
 }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use tcverify::batch::{AdmissionPolicy, BatchError, Pages, State, protect, read, run};
 use tcverify::check::{Attention, CheckError, Subject};
 use tcverify::explain::{Wish, write};
+use tcverify::forms;
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
 use tcverify::memory::Limits;
 use tcverify::num::Format;
@@ -75,7 +76,7 @@ pub fn plan(py: Python<'_>, fields: &str, arrays: Arrays) -> PyResult<(String, S
     Ok((
         view.plain_text(Layout::default()),
         written(|out| write_json(&rule, out))?,
-        written(|out| view.notebook(out))?,
+        written(|out| forms::notebook(&view, out))?,
     ))
 }
 

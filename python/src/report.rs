@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use tcverify::batch::report::Batch;
 use tcverify::check::{Attention, Check, Subject};
 use tcverify::compose::{Examined, verify};
+use tcverify::forms;
 use tcverify::report::{Layout, Outcome, Pictured, Report, View, write_json};
 
 use crate::error;
@@ -54,19 +55,19 @@ impl Judged {
     }
 
     fn html(&self) -> PyResult<String> {
-        written(|out| self.view().html(out))
+        written(|out| forms::html(&self.view(), out))
     }
 
     fn fragment(&self) -> PyResult<String> {
-        written(|out| self.view().notebook(out))
+        written(|out| forms::notebook(&self.view(), out))
     }
 
     fn markdown(&self) -> PyResult<String> {
-        written(|out| self.view().markdown(out))
+        written(|out| forms::markdown(&self.view(), out))
     }
 
     fn junit(&self) -> PyResult<String> {
-        written(|out| self.view().junit(out))
+        written(|out| forms::junit(&self.view(), out))
     }
 
     /// The listed mismatches: index, code reproduced, code given, ulps (or none), class.
@@ -156,14 +157,14 @@ impl BatchResult {
     }
 
     fn fragment(&self) -> PyResult<String> {
-        written(|out| self.view().notebook(out))
+        written(|out| forms::notebook(&self.view(), out))
     }
 
     fn markdown(&self) -> PyResult<String> {
-        written(|out| self.view().markdown(out))
+        written(|out| forms::markdown(&self.view(), out))
     }
 
     fn junit(&self) -> PyResult<String> {
-        written(|out| self.view().junit(out))
+        written(|out| forms::junit(&self.view(), out))
     }
 }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use tcverify::check::{CheckError, EngineChoice, Operands, RequestFields, Source};
+use tcverify::forms;
 use tcverify::identify::document::FITS_SHOWN;
 use tcverify::identify::{Formats, Identify, IdentifyError, Limits, Schedules};
 use tcverify::report::Layout;
@@ -114,6 +115,6 @@ pub fn identify(
         )
     })?;
     let view = found.view(FITS_SHOWN);
-    let fragment = written(|out| view.notebook(out))?;
+    let fragment = written(|out| forms::notebook(&view, out))?;
     Ok((view.plain_text(Layout::default()), json + "\n", fragment))
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BatchError, Case};
 use crate::batch::report::{Batch, CaseVerdict};
+use crate::forms::html;
 use crate::io::{Fault, FaultKind, FileError, Output, Outputs, escaped_path};
 use crate::report::{PageOf, View};
 
@@ -55,7 +56,7 @@ impl Pages {
             index: "index.html".to_owned(),
         };
         let output = prepare(&self.folder.join(file_name(place, self.names.len())))?;
-        output.commit(|out| view.within(all).html(out))
+        output.commit(|out| html(&view.within(all), out))
     }
 
     /// Writes the index: last, when all that it leads to is there.
@@ -64,7 +65,7 @@ impl Pages {
             let judged = batch.cases[place].verdict != CaseVerdict::Unjudged;
             judged.then(|| file_name(place, self.names.len()))
         };
-        self.index.commit(|out| batch.view(&page).html(out))
+        self.index.commit(|out| html(&batch.view(&page), out))
     }
 }
 

@@ -13,6 +13,7 @@ use super::args::signer;
 use super::show::{self, is_stdout};
 use super::values::{time, word};
 use crate::attest::{Claims, Envelope, Kind, PAYLOAD_TYPE};
+use crate::forms;
 use crate::io::tree::Hash;
 use crate::io::{Output, Outputs};
 use crate::report::{Layout, Report, View, write_json};
@@ -171,20 +172,20 @@ impl Destinations {
         claims: impl FnOnce() -> io::Result<Option<Claims>>,
     ) -> Result<()> {
         if let Some(output) = self.html {
-            output.commit(|out| view.html(out))?;
+            output.commit(|out| forms::html(view, out))?;
         }
         if let Some(output) = self.junit {
-            output.commit(|out| view.junit(out))?;
+            output.commit(|out| forms::junit(view, out))?;
         }
         if let Some(output) = self.markdown {
-            output.commit(|out| view.markdown(out))?;
+            output.commit(|out| forms::markdown(view, out))?;
         }
         if let Some(output) = self.json {
             output.commit(&json)?;
         }
         if let Some(summary) = self.summary {
             summary.commit(|out| {
-                view.markdown(out)?;
+                forms::markdown(view, out)?;
                 writeln!(out)
             })?;
         }
@@ -229,7 +230,7 @@ impl FormArgs {
             show::print(|out| view.text(layout, out))?;
         }
         if self.github {
-            show::commands(|out| view.github(out))
+            show::commands(|out| forms::github(view, out))
         } else {
             Ok(())
         }

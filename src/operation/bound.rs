@@ -298,6 +298,12 @@ impl BoundOperation {
             None => own,
         };
         VariantRule {
+            arrays: variant
+                .rule
+                .arrays()
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect(),
             operation: variant.rule.operation().to_owned(),
             variant: variant.name.clone(),
             title: variant.title.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::num::{Class, Fields, Format};
+use tcverify_num::{Class, Fields, Format};
 
 /// How an element differs; every differing element is of exactly one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::classes::{Classes, Kind, kind};
 use super::map::{Filling, MismatchMap};
 use super::mismatch_sample::{KEPT, MismatchSample, Reach, SampledElement};
-use crate::emu::layout::{LayoutKind, Units};
-use crate::emu::{Band, Element};
-use crate::num::{self, Format, decimal, ulp_distance};
-use crate::random::mix;
-use crate::tensor::{Order, Planes, Tensor, unravel};
+use tcverify_emu::layout::{LayoutKind, Units};
+use tcverify_emu::{Band, Element};
+use tcverify_num::random::mix;
+use tcverify_num::{Format, decimal, ulp_distance};
+use tcverify_tensor::{Order, Planes, Tensor, unravel};
 
 /// Differences that are not counted as such.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -293,7 +293,7 @@ impl<'a> Comparator<'a> {
         }
         found.classes.count(kind);
         if !kind.has_nan() {
-            let place = |code| num::position(format, code);
+            let place = |code| tcverify_num::position(format, code);
             let ulp = place(given) - place(reproduced);
             let bucket = bucket(ulp.unsigned_abs());
             match found.buckets.get_mut(&bucket) {

@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Merged, Rule};
-use crate::emu::{DeviceUse, Evidence};
-use crate::io::escaped_json;
-use crate::num::{Format, Rounding};
-use crate::role::{ByRole, Role};
 use crate::sample::{PublicDraw, Region, miss_probability, smallest_caught};
+use tcverify_common::role::{ByRole, Role};
+use tcverify_emu::{DeviceUse, Evidence};
+use tcverify_io::escaped_json;
+use tcverify_num::{Format, Rounding};
 
 /// Value of the `schema` field.
 pub const SCHEMA: &str = "tcverify.report/1";
@@ -441,7 +441,7 @@ impl Drawn {
             from: Some(SeedFrom {
                 commitment_sha256: commitment_sha256.to_owned(),
                 beacon: beacon.to_owned(),
-                draw_sha256: crate::io::hex(&draw.sha256),
+                draw_sha256: tcverify_io::hex(&draw.sha256),
             }),
         }
     }

@@ -149,7 +149,7 @@ impl MismatchMap {
 }
 
 /// The positions of the largest counts, the first of equals first; none that is 0.
-pub(super) fn largest(counts: &[u64], most: usize) -> Vec<usize> {
+pub fn largest(counts: &[u64], most: usize) -> Vec<usize> {
     let mut positions: Vec<_> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
     positions.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
     positions.truncate(most);

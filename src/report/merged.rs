@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::sign::PublicKey;
+use tcverify_io::{from_hex, hex};
 
 /// The parts of a merged report, counted from 0, by what is known of them. Each is in one of the lists at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,13 +26,46 @@ pub struct Merged {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SignedParts {
-    pub key: PublicKey,
+    pub key: VouchingKey,
     pub parts: Vec<u64>,
+}
+
+/// A public Ed25519 key by its 32 bytes, written as hexadecimal digits. Whoever put the report together has verified
+/// its signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VouchingKey(pub [u8; 32]);
+
+impl VouchingKey {
+    /// From 64 lower-case hexadecimal digits.
+    pub fn parse(text: &str) -> Option<VouchingKey> {
+        from_hex(text).map(VouchingKey)
+    }
+}
+
+impl std::fmt::Display for VouchingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl Serialize for VouchingKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for VouchingKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<VouchingKey, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        VouchingKey::parse(&text).ok_or_else(|| {
+            D::Error::custom("a public Ed25519 key of 64 lower-case hexadecimal digits is expected")
+        })
+    }
 }
 
 impl Merged {
     /// Of parts in order, each with the key that signed it.
-    pub fn of(signers: &[Option<PublicKey>], run_again: &[usize]) -> Merged {
+    pub fn of(signers: &[Option<VouchingKey>], run_again: &[usize]) -> Merged {
         let mut signed: Vec<SignedParts> = Vec::new();
         let mut trusted = Vec::new();
         for (part, signer) in signers.iter().enumerate() {
@@ -68,6 +101,19 @@ impl Merged {
     }
 }
 
+#[cfg(feature = "schemars")]
+mod schemas {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    use super::VouchingKey;
+
+    tcverify_num::as_json! {
+        VouchingKey, "Ed25519PublicKey": { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_part_is_vouched_for_or_believed() {
-        let key = PublicKey::parse(KEY);
+        let key = VouchingKey::parse(KEY);
         let merged = Merged::of(&[None, key, None, key, None], &[0, 1]);
         assert!(merged.is_sound());
         assert_eq!(merged.trusted, [2, 4]);

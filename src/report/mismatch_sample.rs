@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rects::{Rect, Rects};
-use crate::random::mix;
+use tcverify_num::random::mix;
 
 /// Elements of a kind that are kept, and touched rows and columns that are listed.
 pub const KEPT: usize = 64;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::emu::Evidence;
+use tcverify_emu::Evidence;
 
 /// Somebody's file: of an architecture, a schedule or a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

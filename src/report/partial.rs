@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::diff::{Found, bucket};
 use super::{Comparator, KEPT};
-use crate::num::Format;
+use tcverify_num::Format;
 
 /// What was found in some rows, to be joined with what was found in the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]

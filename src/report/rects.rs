@@ -153,7 +153,7 @@ impl Rects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::mix;
+    use tcverify_num::random::mix;
 
     fn of(rows: std::ops::Range<usize>, n: usize, wrong: &dyn Fn(usize, usize) -> bool) -> Rects {
         let mut rects = Rects::default();

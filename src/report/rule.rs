@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::scheduled::cited;
 use super::{ModelFile, Scheduled};
-use crate::emu::{Arithmetic, Choice, Evidence, Pattern};
+use tcverify_emu::{Arithmetic, Choice, Evidence, Pattern};
 
 /// By what a result is computed.
 #[derive(Clone, Debug, Serialize)]
@@ -50,6 +50,8 @@ pub struct VariantRule {
     pub file: Option<ModelFile>,
     /// What the rule makes of these shapes.
     pub about: String,
+    /// The arrays that it always has; others were added by the request.
+    pub arrays: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplied_by: Option<MultipliedBy>,
     /// All that decides a bit; `sha256` is the digest of this object as canonical JSON.

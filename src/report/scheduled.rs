@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::emu::Evidence;
-use crate::emu::schedule::{Schedule, ScheduleSpec, Values};
-use crate::num::{Format, decimal};
-use crate::report::ModelFile;
+use crate::ModelFile;
+use tcverify_emu::Evidence;
+use tcverify_emu::schedule::{Schedule, ScheduleSpec, Values};
+use tcverify_num::{Format, decimal};
 
 /// How the kernel chained the instruction, and how that is known.
 #[derive(Clone, Debug, Serialize, Deserialize)]

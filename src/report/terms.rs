@@ -1,11 +1,9 @@
 //! What a result is made of beside its operands as they are, and how it is stored: said with every verdict, because
 //! whoever chose it may have chosen the result.
 
-use serde::Deserialize;
-
 use super::{Factors, Product, ProductRule, Rule, VariantRule};
-use crate::num::Format;
-use crate::role::Role;
+use tcverify_common::role::Role;
+use tcverify_num::Format;
 
 impl Rule {
     /// `plus C`, `B transposed`, `D bf16` ...: a phrase each. `roles` are the arrays that are there.
@@ -19,7 +17,7 @@ impl Rule {
             Rule::Product(rule) => rule.terms(roles, format),
             Rule::Operation(rule) => {
                 let needed = rule.needed();
-                let beside = roles.filter(|role| !needed.contains(&role.field()));
+                let beside = roles.filter(|role| !needed.iter().any(|name| name == role.field()));
                 beside.map(with).collect()
             }
         }
@@ -28,9 +26,8 @@ impl Rule {
 
 impl VariantRule {
     /// The arrays that it always has.
-    fn needed(&self) -> &'static [&'static str] {
-        let rule = crate::ops::Rule::deserialize(&self.arithmetic);
-        rule.map_or(&[], |rule| rule.arrays())
+    fn needed(&self) -> &[String] {
+        &self.arrays
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Part, Plan, ShardError};
 use crate::check::{Prepared, Resources, Subject, Trace};
 use crate::compose::Examined;
 use crate::io::escaped_path;
-use crate::report::{Merged, Report};
+use crate::report::{Merged, Report, VouchingKey};
 
 impl Plan {
     /// Opens what the report of the whole needs: the operands if causes are searched for, else only headers.
@@ -100,7 +100,8 @@ pub fn merge(
     let no_d = || ShardError::Other("the plan's check has no D".into());
     let mut differ = prepared.differ(false).ok_or_else(no_d)?;
     let mut leaves = Vec::new();
-    let signers: Vec<_> = parts.iter().map(|part| part.signer).collect();
+    let signer = |part: &Part| part.signer.map(|key| VouchingKey(*key.bytes()));
+    let signers: Vec<_> = parts.iter().map(signer).collect();
     let merged = Merged::of(&signers, run_again);
     for part in parts {
         let shard = part.shard;

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
+use crate::forms::page::{LINE, text};
 use crate::num::Dyadic;
-use crate::report::page::{LINE, text};
 
 /// A number on its row.
 #[derive(Clone, Debug)]

@@ -17,8 +17,8 @@ use super::document::Explanation;
 use super::kernel::{Chain, Event};
 use super::trace;
 use crate::emu::step::Step as Rule;
+use crate::forms::page::{LINE, Page, lines, section, text};
 use crate::num::{Number, Value};
-use crate::report::page::{LINE, Page, lines, section, text};
 
 const STYLE: &str = include_str!("picture.css");
 const DRAWING: &str = include_str!("drawing.css");

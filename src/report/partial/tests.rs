@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::PartialComparison;
-use crate::emu::Band;
-use crate::emu::layout::LayoutKind;
-use crate::num::Format;
-use crate::report::{Comparator, Comparison, Tolerance};
-use crate::tensor::Tensor;
+use crate::{Comparator, Comparison, Tolerance};
+use tcverify_emu::Band;
+use tcverify_emu::layout::LayoutKind;
+use tcverify_num::Format;
+use tcverify_tensor::Tensor;
 
 /// A D of two matrices in which ten elements differ.
 const SHAPE: [usize; 3] = [2, 4, 5];

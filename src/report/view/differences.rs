@@ -2,10 +2,10 @@
 
 use super::phrase::{grouped, largest as largest_distance, of, signed};
 use super::{Cause, Differences, Fact, Mark, Tried};
-use crate::emu::layout::Units;
-use crate::num::Format;
-use crate::report::map::largest;
-use crate::report::{self, Comparison, Gathered, Kind, Mismatch};
+use crate::map::largest;
+use crate::{Comparison, Gathered, Kind, Mismatch};
+use tcverify_emu::layout::Units;
+use tcverify_num::Format;
 
 /// So few mismatches are marked one by one.
 const FEW: u64 = 8;
@@ -13,7 +13,7 @@ const FEW: u64 = 8;
 /// The differences of a comparison, if there are any.
 pub fn of_comparison(
     c: &Comparison,
-    (causes, places): (&[report::Cause], &[report::Place]),
+    (causes, places): (&[crate::Cause], &[crate::Place]),
     (result, format, shape): (&str, Format, &[usize]),
 ) -> Option<Differences> {
     if c.mismatches == 0 {
@@ -101,14 +101,14 @@ pub fn figures(compared: Option<&Comparison>, computed: u64) -> Vec<(String, Str
 }
 
 /// Causes with the numbers of their groups.
-pub fn causes(causes: &[report::Cause]) -> Vec<Cause> {
+pub fn causes(causes: &[crate::Cause]) -> Vec<Cause> {
     let areas = areas(causes, &[]);
-    let group = |cause: &report::Cause| {
+    let group = |cause: &crate::Cause| {
         let area = cause.area.as_ref()?;
         let area = [area.rows, area.columns];
         areas.iter().position(|other| *other == area).map(|i| i + 1)
     };
-    let cause = |cause: &report::Cause| Cause {
+    let cause = |cause: &crate::Cause| Cause {
         group: group(cause),
         sentence: cause.sentence.clone(),
         command: cause.command.clone(),
@@ -249,7 +249,7 @@ fn group_of(mismatch: &Mismatch, shape: &[usize], areas: &[[[usize; 2]; 2]]) -> 
 }
 
 /// Every rectangle that a cause or a place names, once.
-fn areas(causes: &[report::Cause], places: &[report::Place]) -> Vec<[[usize; 2]; 2]> {
+fn areas(causes: &[crate::Cause], places: &[crate::Place]) -> Vec<[[usize; 2]; 2]> {
     let mut areas = Vec::new();
     let known = causes.iter().filter_map(|cause| cause.area.as_ref());
     for area in known.chain(places.iter().map(|place| &place.area)) {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::phrase::counted;
 use super::{Case, Tone, View};
-use crate::report::{Report, Stored, Verdict};
+use crate::{Report, Stored, Verdict};
 
 /// Cases that went wrong in the same way.
 pub struct Group<'a> {

@@ -8,7 +8,7 @@ mod rule;
 pub mod sentences;
 
 use super::{Mismatch, MismatchMap, Stored};
-use crate::num::Format;
+use tcverify_num::Format;
 
 pub use groups::Group;
 pub use phrase::{capital, counted, distance, grouped, in_ulps, of, signed};

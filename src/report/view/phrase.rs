@@ -1,7 +1,7 @@
 //! Numbers and lists, as sentences write them.
 
 use super::Mismatch;
-use crate::num::Format;
+use tcverify_num::Format;
 
 /// The text with a capital letter.
 pub fn capital(text: &str) -> String {
@@ -155,8 +155,8 @@ pub fn some(names: &[String], most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{distance, grouped, largest, percent, share, signed};
-    use crate::num::Format;
-    use crate::report::{Kind, Mismatch};
+    use crate::{Kind, Mismatch};
+    use tcverify_num::Format;
 
     #[test]
     fn three_digits_and_never_more_than_there_are() {

@@ -3,13 +3,13 @@
 use super::phrase::{counted, grouped, listed, of, some};
 use super::sentences::{all, bare, card, integers, low_bits, proves, sampled};
 use super::{Digest, Fact, Section, Trace, Tried, View, differences};
-use crate::emu::{Evidence, shape_text};
-use crate::io::printable;
-use crate::report::{
+use crate::{
     EngineUsed, Merged, Outcome, ProductRule, Report, Rule, SameBits, Scheduled, SignedParts, Unit,
     Verdict, in_brackets,
 };
-use crate::role::Role;
+use tcverify_common::role::Role;
+use tcverify_emu::{Evidence, shape_text};
+use tcverify_io::printable;
 
 /// What a report proves if some of its parts were trusted.
 const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were neither signed nor run again: such a \
@@ -381,7 +381,7 @@ impl Merged {
     }
 
     /// `from 8 parts: 2 run again (0, 5), 6 signed by 3d40...`
-    pub(in crate::report) fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let list = |parts: &[u64]| {
             const SHOWN: usize = 8;
             let shown = parts.iter().take(SHOWN).map(u64::to_string);

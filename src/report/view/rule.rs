@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::{Constant, Digest, Fact, Section, Tone, View};
-use crate::emu::{Evidence, shape_text};
-use crate::num::Format;
-use crate::report::{
-    self, Conversion, Factor, Factors, KernelDescription, Model, ModelFile, Product, ProductRule,
-    Rule, Scheduled, ScheduledConstant, Tool, VariantRule, Verdict,
+use crate::{
+    Conversion, Factor, Factors, KernelDescription, Model, ModelFile, Product, ProductRule, Rule,
+    Scheduled, ScheduledConstant, Tool, VariantRule, Verdict,
 };
+use tcverify_emu::{Evidence, shape_text};
+use tcverify_num::Format;
 
 impl Rule {
     /// How it is known, in words.
@@ -317,8 +317,8 @@ pub fn evidence_fact(evidence: Evidence, words: String) -> Fact {
     Fact::new("evidence", words).caution_if(evidence != Evidence::Captured)
 }
 
-impl From<&report::Constant> for Constant {
-    fn from(constant: &report::Constant) -> Constant {
+impl From<&crate::Constant> for Constant {
+    fn from(constant: &crate::Constant) -> Constant {
         Constant {
             name: constant.name.clone(),
             value: value(&constant.value),

@@ -2,9 +2,9 @@
 
 use super::phrase::{counted, grouped, of, percent, share};
 use super::{Card, Digest, Fact};
-use crate::emu::shape_text;
-use crate::num::Format;
-use crate::report::{Comparison, Input, Missed, Report, Sampled, Verdict};
+use crate::{Comparison, Input, Missed, Report, Sampled, Verdict};
+use tcverify_emu::shape_text;
+use tcverify_num::Format;
 
 /// How many elements an array of this shape has.
 pub fn all(shape: &[usize]) -> u64 {

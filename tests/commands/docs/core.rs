@@ -3,17 +3,18 @@
 use super::{in_repository, read};
 
 /// The crates of the core, by their folders.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "crates/common",
     "crates/num",
     "crates/tensor",
     "crates/float32",
     "crates/emu",
     "src/io",
+    "src/report",
 ];
 
-/// Rooms that are to become crates of it.
-const ROOMS: [&str; 2] = ["src/check", "src/report"];
+/// The room that is to become a crate of it.
+const ROOMS: [&str; 1] = ["src/check"];
 
 /// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
 const MOST_LINES: usize = 31_500;
@@ -34,7 +35,7 @@ fn the_crates_of_the_core_depend_on_each_other_alone() {
             edges += 1;
         }
     }
-    assert!(edges >= 8, "{edges} dependencies");
+    assert!(edges >= 13, "{edges} dependencies");
     let wrong = "[dependencies]\ntcverify-kernels = { version = \"0.1.0\" }\n";
     assert_eq!(own_dependencies(wrong), ["tcverify-kernels"]);
 }

@@ -116,7 +116,7 @@ fn three_faulty_ones_of_64() {
     assert!(!gpu(60).said.contains("faulty"));
 
     let mut html = Vec::new();
-    fleet.view().html(&mut html).unwrap();
+    tcverify::forms::html(&fleet.view(), &mut html).unwrap();
     let html = String::from_utf8(html).unwrap();
     assert!(html.contains("<h1>Faulty</h1>") && html.contains("64 GPUs: "));
     assert!(html.contains("no GPU computed anything"));
@@ -411,8 +411,8 @@ fn names_of_nodes_are_data() {
     let fleet = judge(&suite, suite.id(), all, &[]).unwrap();
     let mut out = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     let view = fleet.view();
-    view.html(&mut out[0]).unwrap();
-    view.junit(&mut out[1]).unwrap();
+    tcverify::forms::html(&view, &mut out[0]).unwrap();
+    tcverify::forms::junit(&view, &mut out[1]).unwrap();
     tcverify::screen::prometheus(&fleet, &mut out[2]).unwrap();
     out[3] = view.plain_text(Layout::default()).into_bytes();
     for text in &out {

@@ -5,69 +5,67 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite, XmlString};
 
-use super::Layout;
-use crate::io::{escaped, escaped_lines, without_commands};
-use crate::report::Tool;
-use crate::report::view::{Case, Tone, View};
+use tcverify_io::{escaped, escaped_lines, without_commands};
+use tcverify_report::Layout;
+use tcverify_report::Tool;
+use tcverify_report::view::{Case, Tone, View};
 
-impl View {
-    /// The XML.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn junit(&self, out: &mut dyn Write) -> io::Result<()> {
-        let [name, class, case] = &self.test;
-        let mut suite = TestSuite::new(line(&format!("{name} {}", Tool::default().version)));
-        for (name, value) in self.properties() {
-            suite.add_property((line(&name), line(&value)));
-        }
-        if self.cases.is_empty() {
-            let only = Case {
-                name: case.clone(),
-                class: class.clone(),
-                tone: self.tone,
-                state: "different".to_owned(),
-                word: self.word.clone(),
-                qualified: self.qualified.clone(),
-                said: self.sentence.clone(),
-                ..Case::default()
-            };
-            let body = || Ok(self.plain_text(Layout::default()));
-            suite.add_test_case(tested(&only, body)?);
-        } else {
-            for case in self.uncovered.iter().chain(&self.cases) {
-                let body = || {
-                    let view = case.opened()?;
-                    Ok(view.map_or(case.said.clone(), |view| view.plain_text(Layout::default())))
-                };
-                suite.add_test_case(tested(case, body)?);
-            }
-        }
-        let mut report = Report::new("tcverify");
-        report.add_test_suite(suite);
-        report.serialize(out).map_err(io::Error::other)
+/// The XML.
+///
+/// # Errors
+/// Those of the writer.
+pub fn junit(view: &View, out: &mut dyn Write) -> io::Result<()> {
+    let [name, class, case] = &view.test;
+    let mut suite = TestSuite::new(line(&format!("{name} {}", Tool::default().version)));
+    for (name, value) in properties(view) {
+        suite.add_property((line(&name), line(&value)));
     }
+    if view.cases.is_empty() {
+        let only = Case {
+            name: case.clone(),
+            class: class.clone(),
+            tone: view.tone,
+            state: "different".to_owned(),
+            word: view.word.clone(),
+            qualified: view.qualified.clone(),
+            said: view.sentence.clone(),
+            ..Case::default()
+        };
+        let body = || Ok(view.plain_text(Layout::default()));
+        suite.add_test_case(tested(&only, body)?);
+    } else {
+        for case in view.uncovered.iter().chain(&view.cases) {
+            let body = || {
+                let view = case.opened()?;
+                Ok(view.map_or(case.said.clone(), |view| view.plain_text(Layout::default())))
+            };
+            suite.add_test_case(tested(case, body)?);
+        }
+    }
+    let mut report = Report::new("tcverify");
+    report.add_test_suite(suite);
+    report.serialize(out).map_err(io::Error::other)
+}
 
-    /// What is known of the rule and of the arrays.
-    fn properties(&self) -> Vec<(String, String)> {
-        let mut properties = Vec::new();
-        if self.cases.is_empty() {
-            properties.push(("verdict".to_owned(), self.title()));
-        }
-        let facts = self.facts().chain(&self.ambiguity);
-        properties.extend(facts.map(|fact| (fact.label.clone(), fact.lines.join("; "))));
-        let cards = self.sections.iter().flat_map(|section| &section.cards);
-        let paths = cards.filter(|card| !card.path.is_empty());
-        properties.extend(paths.map(|card| (format!("{}.path", card.name), card.path.clone())));
-        for digest in self.digests() {
-            let name = match digest.part {
-                "" => format!("{}.sha256", digest.of),
-                part => format!("{}.{part}_sha256", digest.of),
-            };
-            properties.push((name, digest.sha256.clone()));
-        }
-        properties
+/// What is known of the rule and of the arrays.
+fn properties(view: &View) -> Vec<(String, String)> {
+    let mut properties = Vec::new();
+    if view.cases.is_empty() {
+        properties.push(("verdict".to_owned(), view.title()));
     }
+    let facts = view.facts().chain(&view.ambiguity);
+    properties.extend(facts.map(|fact| (fact.label.clone(), fact.lines.join("; "))));
+    let cards = view.sections.iter().flat_map(|section| &section.cards);
+    let paths = cards.filter(|card| !card.path.is_empty());
+    properties.extend(paths.map(|card| (format!("{}.path", card.name), card.path.clone())));
+    for digest in view.digests() {
+        let name = match digest.part {
+            "" => format!("{}.sha256", digest.of),
+            part => format!("{}.{part}_sha256", digest.of),
+        };
+        properties.push((name, digest.sha256.clone()));
+    }
+    properties
 }
 
 /// A case as a test; `body` is the text of one that failed.

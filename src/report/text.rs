@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use crate::io::escaped;
-use crate::report::view::{
+use crate::view::{
     Case, Differences, Digest, Fact, Group, Item, Tone, View, Weight, distance, grouped, in_ulps,
 };
-use crate::report::{Report, Tool};
+use crate::{Report, Tool};
+use tcverify_io::escaped;
 
 /// How much of a view text shows, and how wide it is.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::page::{LINE, text};
-use crate::report::view::{Picture, grouped};
+use tcverify_report::view::{Picture, grouped};
 
 /// A table of counts, with a bar for each.
 pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {
@@ -32,25 +32,23 @@ pub fn bars(caption: &str, what: &str, rows: &[(String, u64)]) -> Markup {
     }
 }
 
-impl Picture {
-    pub fn drawn(&self) -> Markup {
-        match self {
-            Picture::Cells {
-                caption,
-                what,
-                counts,
-            } => html! {
-                figure { figcaption { (caption) }
-                    div class={ "cells " (what) "s" } { @for (number, count) in counts.iter().enumerate() {
-                        @match count {
-                            0 => i title={ (what) " " (number) ": right" } {},
-                            n => b title={ (what) " " (number) ": " (n) } { (number) },
-                        }
-                    } }
-                }
-            },
-            Picture::Bits { caption, counts } => bits(caption, counts),
-        }
+pub fn drawn(picture: &Picture) -> Markup {
+    match picture {
+        Picture::Cells {
+            caption,
+            what,
+            counts,
+        } => html! {
+            figure { figcaption { (caption) }
+                div class={ "cells " (what) "s" } { @for (number, count) in counts.iter().enumerate() {
+                    @match count {
+                        0 => i title={ (what) " " (number) ": right" } {},
+                        n => b title={ (what) " " (number) ": " (n) } { (number) },
+                    }
+                } }
+            }
+        },
+        Picture::Bits { caption, counts } => bits(caption, counts),
     }
 }
 

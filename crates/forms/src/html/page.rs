@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
-use crate::io::deceives;
-use crate::report::Tool;
+use tcverify_io::deceives;
+use tcverify_report::Tool;
 
 const STYLE: &str = include_str!("report.css");
 

@@ -4,9 +4,9 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::page::{LINE, json_in_script, text};
-use crate::report::map::largest;
-use crate::report::view::{Differences, Mark, grouped};
-use crate::report::{Gathered, Margin, MismatchMap};
+use tcverify_report::map::largest;
+use tcverify_report::view::{Differences, Mark, grouped};
+use tcverify_report::{Gathered, Margin, MismatchMap};
 
 /// What the script draws. Counts come in pairs of a count and how often it is repeated.
 #[derive(Serialize)]

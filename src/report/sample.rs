@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::emu::Element;
-use crate::num::{Class, Format};
-use crate::random::SplitMix64;
+use tcverify_emu::Element;
+use tcverify_num::random::SplitMix64;
+use tcverify_num::{Class, Format};
 
 /// A draw that nobody could know before a public value was known, of what was fixed before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl Region {
 }
 
 /// `count` different numbers below `all`, as [`Region::sample`] draws them.
-pub(crate) fn draw(all: u64, count: u64, seed: u64) -> HashSet<u64> {
+pub fn draw(all: u64, count: u64, seed: u64) -> HashSet<u64> {
     // Words from here on would make low positions likelier.
     let end = u64::MAX - (u64::MAX % all + 1) % all;
     let mut random = SplitMix64(seed);

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::badge;
 use super::page::{LINE, text};
-use crate::num::Format;
-use crate::report::view::{Differences, grouped, signed};
-use crate::report::{Kind, Mismatch};
+use tcverify_num::Format;
+use tcverify_report::view::{Differences, grouped, signed};
+use tcverify_report::{Kind, Mismatch};
 
 /// The table.
 pub fn table(differences: &Differences) -> Markup {

@@ -2,92 +2,90 @@
 
 use std::io::{self, Write};
 
-use crate::io::{escaped as line, without_commands};
-use crate::report::Tool;
-use crate::report::view::{Differences, Fact, Item, Tone, View, capital, distance, grouped};
+use tcverify_io::{escaped as line, without_commands};
+use tcverify_report::Tool;
+use tcverify_report::view::{Differences, Fact, Item, Tone, View, capital, distance, grouped};
 
-impl View {
-    /// The Markdown.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mark = match self.tone {
-            Tone::Good => "\u{2705}",
-            Tone::Part => "\u{1f7e1}",
-            Tone::Bad => "\u{274c}",
-            Tone::Unsure => "\u{26a0}\u{fe0f}",
-        };
-        writeln!(
-            out,
-            "## {mark} {}\n\n{}.",
-            escaped(&self.title()),
-            escaped(&capital(&self.sentence))
-        )?;
-        for cause in &self.causes {
-            writeln!(out, "\n**Likely cause:** {}", escaped(&cause.sentence))?;
-            if let Some(command) = &cause.command {
-                block("sh", command, out)?;
-            }
-        }
-        if let Some(tried) = &self.tried {
-            writeln!(out, "\n**No cause:** {}", escaped(&tried.all))?;
-        }
-        if !self.next.is_empty() {
-            writeln!(out, "\n**Next:**")?;
-            for next in &self.next {
-                block("sh", next, out)?;
-            }
-        }
-        if !self.cases.is_empty() {
-            self.case_rows(out)?;
-        }
-        table(self.summary(), out)?;
-        for section in self.outlined() {
-            writeln!(out, "\n### {}\n", escaped(&section.heading))?;
-            outline(&section.outline, 0, out)?;
-        }
-        if let Some(differences) = &self.differences {
-            mismatches(differences, out)?;
-        }
-        if self.digests().next().is_some() {
-            writeln!(
-                out,
-                "\n<details><summary>SHA-256</summary>\n\n| what | SHA-256 | of |\n|---|---|---|"
-            )?;
-            for digest in self.digests() {
-                let (name, about) = (escaped(&digest.name()), escaped(&digest.about));
-                writeln!(out, "| {name} | `{}` | {about} |", line(&digest.sha256))?;
-            }
-            writeln!(out, "\n</details>")?;
-        }
-        if !self.proves.is_empty() {
-            writeln!(out, "\n{}", self.proves)?;
-        }
-        if let Some(command) = &self.repeat {
+/// The Markdown.
+///
+/// # Errors
+/// Those of the writer.
+pub fn markdown(view: &View, out: &mut dyn Write) -> io::Result<()> {
+    let mark = match view.tone {
+        Tone::Good => "\u{2705}",
+        Tone::Part => "\u{1f7e1}",
+        Tone::Bad => "\u{274c}",
+        Tone::Unsure => "\u{26a0}\u{fe0f}",
+    };
+    writeln!(
+        out,
+        "## {mark} {}\n\n{}.",
+        escaped(&view.title()),
+        escaped(&capital(&view.sentence))
+    )?;
+    for cause in &view.causes {
+        writeln!(out, "\n**Likely cause:** {}", escaped(&cause.sentence))?;
+        if let Some(command) = &cause.command {
             block("sh", command, out)?;
         }
-        let Tool { name, version } = Tool::default();
-        writeln!(out, "\n{name} {version}")
     }
+    if let Some(tried) = &view.tried {
+        writeln!(out, "\n**No cause:** {}", escaped(&tried.all))?;
+    }
+    if !view.next.is_empty() {
+        writeln!(out, "\n**Next:**")?;
+        for next in &view.next {
+            block("sh", next, out)?;
+        }
+    }
+    if !view.cases.is_empty() {
+        case_rows(view, out)?;
+    }
+    table(view.summary(), out)?;
+    for section in view.outlined() {
+        writeln!(out, "\n### {}\n", escaped(&section.heading))?;
+        outline(&section.outline, 0, out)?;
+    }
+    if let Some(differences) = &view.differences {
+        mismatches(differences, out)?;
+    }
+    if view.digests().next().is_some() {
+        writeln!(
+            out,
+            "\n<details><summary>SHA-256</summary>\n\n| what | SHA-256 | of |\n|---|---|---|"
+        )?;
+        for digest in view.digests() {
+            let (name, about) = (escaped(&digest.name()), escaped(&digest.about));
+            writeln!(out, "| {name} | `{}` | {about} |", line(&digest.sha256))?;
+        }
+        writeln!(out, "\n</details>")?;
+    }
+    if !view.proves.is_empty() {
+        writeln!(out, "\n{}", view.proves)?;
+    }
+    if let Some(command) = &view.repeat {
+        block("sh", command, out)?;
+    }
+    let Tool { name, version } = Tool::default();
+    writeln!(out, "\n{name} {version}")
+}
 
-    /// One row per case, the worst first.
-    fn case_rows(&self, out: &mut dyn Write) -> io::Result<()> {
-        for group in self.groups() {
-            if group.cases.len() > 1 {
-                writeln!(out, "\n- {}", escaped(&group.heading))?;
-            }
+/// One row per case, the worst first.
+fn case_rows(view: &View, out: &mut dyn Write) -> io::Result<()> {
+    for group in view.groups() {
+        if group.cases.len() > 1 {
+            writeln!(out, "\n- {}", escaped(&group.heading))?;
         }
-        writeln!(out, "\n| case | verdict | | model |\n|---|---|---|---|")?;
-        for (_, case) in self.worst_first() {
-            let cause = case.cause.as_ref();
-            let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
-            let said = format!("{}{cause}", case.said);
-            let cells = [&case.name, &case.title(), &said, &case.by].map(|text| escaped(text));
-            writeln!(out, "| {} |", cells.join(" | "))?;
-        }
-        Ok(())
     }
+    writeln!(out, "\n| case | verdict | | model |\n|---|---|---|---|")?;
+    for (_, case) in view.worst_first() {
+        let cause = case.cause.as_ref();
+        let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
+        let said = format!("{}{cause}", case.said);
+        let cells = [&case.name, &case.title(), &said, &case.by].map(|text| escaped(text));
+        writeln!(out, "| {} |", cells.join(" | "))?;
+    }
+    Ok(())
 }
 
 fn table<'f>(facts: impl Iterator<Item = &'f Fact>, out: &mut dyn Write) -> io::Result<()> {
