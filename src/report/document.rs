@@ -305,7 +305,7 @@ pub struct Tool {
 impl Default for Tool {
     fn default() -> Tool {
         Tool {
-            name: Cow::Borrowed(env!("CARGO_PKG_NAME")),
+            name: Cow::Borrowed("tcverify"),
             version: Cow::Borrowed(env!("CARGO_PKG_VERSION")),
         }
     }
