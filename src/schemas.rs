@@ -64,6 +64,9 @@ enum Case {
 #[allow(dead_code)]
 struct ProductCase {
     name: Option<String>,
+    /// The verdict that the case is expected to get.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expect: Option<crate::batch::report::CaseVerdict>,
     #[schemars(flatten)]
     fields: RequestFields,
 }
@@ -72,6 +75,9 @@ struct ProductCase {
 #[allow(dead_code)]
 struct OperationCase {
     name: Option<String>,
+    /// The verdict that the case is expected to get.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expect: Option<crate::batch::report::CaseVerdict>,
     #[schemars(flatten)]
     fields: Operation,
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::document::BatchError;
 use super::lookup::Lookup;
 use super::policy::AdmissionPolicy;
-use crate::batch::report::Coverage;
+use crate::batch::report::{CaseVerdict, Coverage};
 use crate::check::{Check, CheckError, Expected, RequestFields};
 use crate::compose::Request;
 use crate::io::printable;
@@ -23,8 +23,28 @@ pub struct Case {
     pub request: Request,
     /// K as a `case.json` states it.
     pub k: Option<u64>,
+    /// The verdict that it is expected to get.
+    pub expect: Option<CaseVerdict>,
     /// SHA-256 of the policy that admits it, if there is one.
     pub policy: Option<String>,
+}
+
+/// The field of a case that states its verdict.
+pub(super) const EXPECT: &str = "expect";
+
+/// The verdict that a case states.
+pub(super) fn expect(fields: &mut BTreeMap<String, Value>) -> Result<Option<CaseVerdict>, String> {
+    let Some(value) = fields.remove(EXPECT).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let verdict = CaseVerdict::deserialize(&value).ok();
+    let verdict = verdict.filter(|verdict| *verdict != CaseVerdict::Unjudged);
+    match verdict {
+        Some(verdict) => Ok(Some(verdict)),
+        None => Err(format!(
+            "field \"{EXPECT}\": expected \"identical\", \"identical_in_part\" or \"different\""
+        )),
+    }
 }
 
 impl Case {
@@ -42,6 +62,12 @@ impl Case {
         let Some(policy) = policy else {
             return Ok(self);
         };
+        if self.expect.is_some() {
+            return Err(CheckError::request(
+                EXPECT,
+                format!("the policy allows no case to state its own verdict (`{EXPECT}`)"),
+            ));
+        }
         policy.admit(&self.request, root)?;
         Ok(Case {
             policy: Some(policy.sha256()),
@@ -157,6 +183,7 @@ pub(super) fn case(
         name,
         request,
         k: None,
+        expect: None,
         policy: None,
     })
 }

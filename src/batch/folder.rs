@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::case::{Case, Object, Read, case, is_operation, names, text, validate};
+use super::case::{Case, Object, Read, case, expect, is_operation, names, text, validate};
 use super::document::{BatchError, json, text_of};
 use super::lookup::Lookup;
 use crate::emu::Catalogue;
@@ -108,11 +108,12 @@ fn captured_case(
         None => None,
         Some(k) => Some(k.as_u64().ok_or("field \"k\": expected a number")?),
     };
+    let expect = expect(&mut fields)?;
     let fields = captured(fields, folder)?;
     validate(&fields, &[names(is_operation(&fields))])?;
     let case = case(name_of(folder), fields, folder, lookup);
     let case = case.map_err(|error| error.to_string())?;
-    Ok(Case { k, ..case })
+    Ok(Case { k, expect, ..case })
 }
 
 /// The cases that an `index.json` lists must be those in the folder: a lost one would otherwise pass unnoticed.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::case::{Case, Object, case, is_operation, names, validate};
+use super::case::{Case, EXPECT, Object, case, expect, is_operation, names, validate};
 use super::document::{BatchError, json, root, text_of};
 use super::lookup::Lookup;
 use super::pattern::expanded;
@@ -79,6 +79,9 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     // Defaults may be about either kind of case.
+    let mut defaults = defaults;
+    let expected = expect(&mut defaults.0);
+    let expected = expected.map_err(|reason| fail(format!("defaults: {reason}")))?;
     validate(&defaults.0, &[names(false), names(true)])
         .map_err(|reason| fail(format!("defaults: {reason}")))?;
     // A list of a hundred thousand cases that grew would be in memory twice for a moment.
@@ -104,6 +107,12 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
             fields.remove("operation");
         }
         let own = names(operation);
+        // A null takes a default away here, too.
+        let stated = match fields.contains_key(EXPECT) {
+            true => expect(&mut fields),
+            false => Ok(expected),
+        };
+        let stated = stated.map_err(|reason| fail(format!("{place}: {reason}")))?;
         validate(&fields, &[own]).map_err(|reason| fail(format!("{place}: {reason}")))?;
         for (field, value) in &defaults.0 {
             if own.contains(&field.as_str()) {
@@ -121,6 +130,10 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
                 )));
             }
             let found = case(name, fields, folder, lookup);
+            let found = found.map(|case| Case {
+                expect: stated,
+                ..case
+            });
             let found = found.and_then(|case| case.admitted(lookup.policy(), folder));
             read.push(found.map_err(|error| BatchError::Case {
                 place: format!("{}: {place}", escaped_path(path)),

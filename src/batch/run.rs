@@ -147,8 +147,10 @@ fn run_within(
         let Place::Open(case) = &*place else {
             return true;
         };
+        let expected = case.expect;
         match judged((i, case), state, resources, terms, progress) {
-            Ok(case) => {
+            Ok(mut case) => {
+                case.expected = expected;
                 *place = Place::Judged(case);
                 true
             }

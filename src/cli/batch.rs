@@ -9,7 +9,7 @@ use super::Ending;
 use super::args::MemoryArgs;
 use super::progress::Bar;
 use super::reports::ReportArgs;
-use crate::batch::report::CaseVerdict;
+use crate::batch::report::{CaseVerdict, Known};
 use crate::batch::{self, AdmissionPolicy, Pages, State};
 use crate::check::Attention;
 use crate::deadline::{Deadline, interruptible};
@@ -42,7 +42,10 @@ Examples:
   schedule files, nothing outside their folder, no links
     tcverify batch --policy strict pushed/tcverify.json --junit reports/tcverify.xml
 
-Exit codes: 0 if all that was compared is identical; 2 if a case could not be judged, if no case was judged, or if\nall agree but some products that ran were not recorded; else 1.")]
+  Known failures: exit with 1 only for what changed since the report of the last release
+    tcverify batch captures/ --baseline known.json --json report.json
+
+Exit codes: 0 if all that was compared is identical, or as expected (--baseline, or \"expect\" of a case); 2 if a case could not be judged, if no case was judged, or if\nall agree but some products that ran were not recorded; else 1.")]
 pub struct BatchArgs {
     /// Manifest (tcverify.manifest/1), or a folder of case folders, each with a case.json and
     /// arrays
@@ -58,6 +61,11 @@ pub struct BatchArgs {
     /// some of its rules. A case that breaks a rule makes the whole batch fail
     #[arg(long, value_name = "strict|FILE.json")]
     policy: Option<PathBuf>,
+
+    /// A report of an earlier run (--json): exit with 1 only for what changed since, in either direction. A case
+    /// that differed and is identical now is a change; so is a case that is gone. Cases that are new must be identical
+    #[arg(long, value_name = "REPORT.json")]
+    baseline: Option<PathBuf>,
 
     #[command(flatten)]
     memory: MemoryArgs,
@@ -98,7 +106,11 @@ impl BatchArgs {
                 names.join(", ")
             );
         }
+        let baseline = self.baseline.as_deref().map(Known::read).transpose()?;
         let mut outputs = Outputs::new();
+        if let Some(path) = &self.baseline {
+            outputs.protect("the baseline", path);
+        }
         let named = terms.zip(self.policy.as_deref());
         batch::protect(&mut outputs, &self.cases, (&cases, &own), named);
         let reports = self.report.open(&mut outputs, None)?;
@@ -134,6 +146,9 @@ impl BatchArgs {
         if let Some(coverage) = coverage {
             batch.cover(coverage, &products);
         }
+        if let Some(known) = baseline {
+            batch.expect(known);
+        }
         let view = batch.view(&|_| None);
         let to_stdout = reports.to_stdout;
         reports.publish(&view, |out| batch.json(out), || batch.claims())?;
@@ -148,8 +163,12 @@ impl BatchArgs {
                     "{missed} products that ran were not recorded, so nothing is known about them"
                 )
             }
-            CaseVerdict::Identical | CaseVerdict::IdenticalInPart => Ok(Ending::Done),
-            CaseVerdict::Different => Ok(Ending::Different),
+            CaseVerdict::Identical | CaseVerdict::IdenticalInPart | CaseVerdict::Different => {
+                match batch.surprises() {
+                    0 => Ok(Ending::Done),
+                    _ => Ok(Ending::Different),
+                }
+            }
             CaseVerdict::Unjudged => {
                 let (n, all) = (batch.totals.unjudged, batch.totals.cases);
                 bail!("{n} of {all} cases could not be judged")

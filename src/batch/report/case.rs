@@ -41,6 +41,11 @@ impl CaseVerdict {
         }
     }
 
+    /// `identical in part`.
+    pub(super) fn words(self) -> String {
+        self.name().replace('_', " ")
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             CaseVerdict::Identical => "identical",
@@ -57,6 +62,9 @@ impl CaseVerdict {
 pub struct BatchCase {
     pub name: String,
     pub verdict: CaseVerdict,
+    /// The verdict that the case states, or an earlier report has; absent if neither does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<CaseVerdict>,
     /// Why there is no verdict.
     pub error: Option<String>,
     /// The verdict in words, and its model and product.
@@ -165,6 +173,7 @@ impl BatchCase {
         Ok(BatchCase {
             name: name.to_owned(),
             verdict: report.verdict.into(),
+            expected: None,
             error: None,
             summary: Some(Summary {
                 title: view.title(),
@@ -188,6 +197,7 @@ impl BatchCase {
         BatchCase {
             name: name.to_owned(),
             verdict: CaseVerdict::Unjudged,
+            expected: None,
             error: Some(error),
             summary: None,
             report: None,
@@ -219,6 +229,7 @@ impl BatchCase {
         Ok(BatchCase {
             name: kept.name,
             verdict: kept.verdict,
+            expected: None,
             error: None,
             summary: Some(kept.summary),
             report: Some(kept.report),

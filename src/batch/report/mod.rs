@@ -3,6 +3,7 @@
 mod case;
 mod chain;
 mod coverage;
+mod expected;
 mod view;
 
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use crate::report::Tool;
 pub use case::{BatchCase, CaseVerdict, KeptCase, Summary};
 pub use chain::{Chain, Link};
 pub use coverage::{Coverage, Covered, LeftOut};
+pub use expected::{Baseline, Known};
 
 /// Value of the `schema` field.
 pub const BATCH: &str = "tcverify.batch/1";
@@ -34,6 +36,9 @@ pub struct Batch {
     /// How much of what ran the cases are, where who recorded them says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Covered>,
+    /// The earlier report that says which verdicts are expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
     /// Where arrays of cases are results of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<Chain>,
@@ -80,6 +85,7 @@ impl Batch {
             },
             policy: None,
             coverage: None,
+            baseline: None,
             chain: Chain::of(&cases),
             cases,
         }

@@ -1,8 +1,9 @@
 //! The view of many checks.
 
-use super::{Batch, BatchCase, CaseVerdict, Chain, Covered, LeftOut, Totals};
+use super::{Baseline, Batch, BatchCase, CaseVerdict, Chain, Covered, LeftOut, Totals};
 use crate::io::escaped_name;
 use crate::report::in_brackets;
+use crate::report::view::phrase::some;
 use crate::report::view::{Case, Fact, Section, Tone, View, counted, grouped};
 
 impl Batch {
@@ -16,7 +17,17 @@ impl Batch {
             (CaseVerdict::IdenticalInPart, _) if self.missed() > 0 => {
                 (Tone::Unsure, CaseVerdict::IdenticalInPart.title())
             }
+            (CaseVerdict::Different, _) if self.surprises() == 0 => {
+                (Tone::Part, CaseVerdict::Different.title())
+            }
+            (verdict, _) if self.surprises() > 0 => (Tone::Bad, verdict.title()),
             (verdict, _) => (verdict.into(), verdict.title()),
+        };
+        let qualified = match self.surprises() {
+            _ if !self.has_expectations() || self.verdict == CaseVerdict::Unjudged => "",
+            0 if self.verdict == CaseVerdict::Different => ", as expected",
+            0 => "",
+            _ => ", not as expected",
         };
         let policy = self.policy.iter().map(|policy| {
             let text = format!("{} (sha256 {})", policy.name, policy.sha256);
@@ -27,6 +38,7 @@ impl Batch {
         let made = Fact::several("made with", self.terms());
         let layer = self.chain.iter().flat_map(Chain::sentences);
         let facts = policy
+            .chain(self.baseline.iter().flat_map(Baseline::facts))
             .chain(made)
             .chain(out.map(|fact| fact.caution_if(true)))
             .chain(Fact::several("layer", layer))
@@ -45,6 +57,7 @@ impl Batch {
             schema: self.schema.to_string(),
             tone,
             word: word.to_owned(),
+            qualified: qualified.to_owned(),
             sentence: self.sentence(),
             figures: figures
                 .map(|(name, count)| (name.to_owned(), grouped(count)))
@@ -91,8 +104,14 @@ impl Batch {
             .coverage
             .as_ref()
             .map(|covered| covered.sentence() + "; ");
+        let expected = match self.surprises() {
+            _ if !self.has_expectations() => String::new(),
+            0 => "; every verdict is as expected".to_owned(),
+            1 => "; 1 case is not as expected".to_owned(),
+            n => format!("; {} cases are not as expected", grouped(n)),
+        };
         format!(
-            "{}{}: {} identical, {part}{} different, {} could not be judged",
+            "{}{}: {} identical, {part}{} different, {} could not be judged{expected}",
             covered.unwrap_or_default(),
             counted(cases, "case"),
             grouped(identical),
@@ -117,6 +136,23 @@ impl Batch {
             said: format!("{}: {}", covered.sentence(), left_out.join("; ")),
             ..Case::default()
         })
+    }
+}
+
+impl Baseline {
+    fn facts(&self) -> Vec<Fact> {
+        let Baseline { path, sha256, gone } = self;
+        let names: Vec<_> = gone.iter().map(|name| escaped_name(name)).collect();
+        let gone = (!gone.is_empty()).then(|| {
+            let line = format!(
+                "{}: {}",
+                counted(gone.len() as u64, "case"),
+                some(&names, 20)
+            );
+            Fact::caution("gone", line)
+        });
+        let baseline = Fact::new("baseline", format!("{path} (sha256 {sha256})"));
+        std::iter::once(baseline).chain(gone).collect()
     }
 }
 
@@ -212,18 +248,24 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
             None => "no cause was found".to_owned(),
         },
     };
+    let (tone, more) = match case.expected {
+        None => (case.verdict.into(), String::new()),
+        Some(_) if case.verdict == CaseVerdict::Unjudged => (Tone::Unsure, String::new()),
+        Some(expected) if case.surprises() => {
+            (Tone::Bad, format!(", not {} as expected", expected.words()))
+        }
+        Some(CaseVerdict::Different) => (Tone::Part, ", as expected".to_owned()),
+        Some(_) => (case.verdict.into(), String::new()),
+    };
     Case {
         name: escaped_name(&case.name),
-        tone: case.verdict.into(),
+        tone,
         state: case.verdict.name().to_owned(),
         word: word.to_owned(),
-        qualified: qualified.to_owned(),
+        qualified: format!("{qualified}{more}"),
         said: case.sentence().to_owned(),
         by: in_brackets(case.model(), terms),
-        class: match case.model() {
-            "" => "tcverify".to_owned(),
-            model => format!("tcverify.{model}"),
-        },
+        class: "tcverify".to_owned(),
         group,
         cause: cause.map(|cause| cause.sentence),
         next: summary.and_then(|summary| summary.next.clone()),

@@ -101,7 +101,7 @@ impl Report {
             repeat: self.command.clone(),
             test: [
                 "tcverify".to_owned(),
-                format!("tcverify.{}", self.rule.names().join(".")),
+                "tcverify".to_owned(),
                 self.equation(),
             ],
             ..View::default()

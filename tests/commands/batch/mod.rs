@@ -1,5 +1,6 @@
 //! Many checks as one, and one check as many: `batch` and `shard`.
 
+mod expected;
 mod forms;
 mod manifests;
 mod merging;

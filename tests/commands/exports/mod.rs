@@ -5,6 +5,7 @@ mod github;
 mod junit;
 #[cfg(unix)]
 mod scripts;
+mod workflows;
 
 use crate::support::{Folder, Npy, floats, halves, le32};
 

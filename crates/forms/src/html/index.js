@@ -5,16 +5,22 @@
   const rows = [...body.rows], count = document.getElementById("shown");
   const filter = document.querySelector(".filter");
   filter.hidden = false;
+  const search = filter.querySelector("input");
+  let chosen = "all";
   const show = (verdict) => {
+    chosen = verdict;
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
-      row.hidden = verdict !== "all" && !row.classList.contains(verdict);
+      const said = words.length ? row.textContent.toLowerCase() : "";
+      row.hidden = verdict !== "all" && !row.classList.contains(verdict) || !words.every((word) => said.includes(word));
       if (!row.hidden) shown += 1;
     }
     for (const button of filter.querySelectorAll("button")) button.setAttribute("aria-pressed", button.dataset.verdict === verdict);
     count.textContent = `${shown.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")} cases shown`;
   };
   for (const button of filter.querySelectorAll("button")) button.addEventListener("click", () => show(button.dataset.verdict));
+  search.addEventListener("input", () => show(chosen));
   const key = (row, column) => (column === 1 ? Number(row.dataset.rank) : row.cells[column].textContent);
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");

@@ -169,6 +169,7 @@ fn all_cases(view: &View) -> Markup {
             None => states.push((&case.state, &case.word, 1)),
         }
     }
+    let caused = view.cases.iter().any(|case| case.cause.is_some());
     section(
         "cases",
         &format!("{}s", capital(view.noun)),
@@ -176,17 +177,19 @@ fn all_cases(view: &View) -> Markup {
             @if view.cases.iter().any(|case| case.short.is_some()) {
                 div.grid { @for case in &view.cases { (square(case)) } } (LINE)
             }
-            div.filter role="group" aria-label="Cases by verdict" hidden {
+            div.filter role="group" aria-label="Cases by verdict and text" hidden {
                 button type="button" data-verdict="all" { "All " (grouped(view.cases.len() as u64)) }
                 @for (state, word, count) in states {
                     button type="button" data-verdict=(text(state)) { (text(word)) " " (grouped(count)) }
                 }
+                label { "Search " input type="search" size="20" autocomplete="off"; }
             }
             p.hint #shown aria-live="polite" {}
             table.cases {
                 thead { tr { th scope="col" { (view.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
+                        @if caused { th scope="col" { "likely cause" } }
                     th scope="col" { (by(view)) } } } (LINE)
-                tbody { (LINE) @for (place, case) in view.worst_first() { (row(place, case)) (LINE) } }
+                tbody { (LINE) @for (place, case) in view.worst_first() { (row(place, case, caused)) (LINE) } }
             }
         },
     )
@@ -360,7 +363,7 @@ fn square(case: &Case) -> Markup {
     }
 }
 
-fn row(place: usize, case: &Case) -> Markup {
+fn row(place: usize, case: &Case, caused: bool) -> Markup {
     // How much the verdict covers, and what it accepts.
     let more = case.qualified.trim_start_matches([',', ' ']);
     html! {
@@ -369,6 +372,7 @@ fn row(place: usize, case: &Case) -> Markup {
             td { span class={ "verdict " (class(case.tone)) } { (text(&case.word)) }
                 @if !more.is_empty() { " " span.more { (text(more)) } } }
             td { (lines(&case.said)) }
+            @if caused { td { @if let Some(cause) = &case.cause { (text(cause)) } } }
             td { (text(&case.by)) }
         }
     }

@@ -1,0 +1,193 @@
+//! Known failures: verdicts that a case states, and those of an earlier report.
+
+use serde_json::{Value, json};
+
+use super::products::{flip, manifest, small, usual};
+use crate::support::{Folder, Run};
+
+fn given() -> Folder {
+    let folder = small();
+    flip(&folder, "d.npy", "bad.npy", 5);
+    folder
+}
+
+fn batch(folder: &Folder, more: &str) -> Run {
+    folder.tcverify(&format!("batch cases.json --json now.json {more}"))
+}
+
+fn report(folder: &Folder) -> Value {
+    serde_json::from_slice(&folder.read("now.json")).unwrap()
+}
+
+fn two(good: &str, bad: &str) -> Value {
+    json!([{"name": "one", "d": good}, {"name": "other", "d": bad}])
+}
+
+/// Known failures pass as long as they fail; what changed in either direction, and what is gone, does not.
+#[test]
+fn only_changes_since_a_baseline_fail() {
+    let folder = given();
+    manifest(&folder, usual(), two("d.npy", "bad.npy"));
+    folder
+        .tcverify("batch cases.json --json known.json")
+        .expect(1);
+
+    let run = batch(&folder, "--baseline known.json --junit now.xml").expect(0);
+    assert!(
+        run.stdout.contains("DIFFERENT, as expected"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("every verdict is as expected"),
+        "{}",
+        run.stdout
+    );
+    let found = report(&folder);
+    assert_eq!(found["verdict"], "different");
+    assert_eq!(found["cases"][0]["expected"], "identical");
+    assert_eq!(found["cases"][1]["expected"], "different");
+    assert_eq!(found["baseline"]["gone"], json!([]));
+    let junit = String::from_utf8(folder.read("now.xml")).unwrap();
+    assert!(!junit.contains("<failure"), "{junit}");
+
+    // A mended case, and a broken one.
+    for (cases, said) in [
+        (two("d.npy", "d.npy"), "not different as expected"),
+        (two("bad.npy", "bad.npy"), "not identical as expected"),
+    ] {
+        manifest(&folder, usual(), cases);
+        let run = batch(&folder, "--baseline known.json --junit now.xml").expect(1);
+        assert!(run.stdout.contains(said), "{}", run.stdout);
+        assert!(
+            run.stdout.contains("1 case is not as expected"),
+            "{}",
+            run.stdout
+        );
+        let junit = String::from_utf8(folder.read("now.xml")).unwrap();
+        assert_eq!(junit.matches("<failure").count(), 1, "{junit}");
+    }
+
+    // A case that is gone is a change, too.
+    manifest(&folder, usual(), json!([{"name": "other", "d": "bad.npy"}]));
+    let run = batch(&folder, "--baseline known.json").expect(1);
+    assert!(run.stdout.contains("1 case: one"), "{}", run.stdout);
+    assert_eq!(report(&folder)["baseline"]["gone"], json!(["one"]));
+
+    // A new case has to be identical.
+    for (d, code) in [("d.npy", 0), ("bad.npy", 1)] {
+        let mut cases = two("d.npy", "bad.npy");
+        let new = json!({"name": "new", "d": d});
+        cases.as_array_mut().unwrap().push(new);
+        manifest(&folder, usual(), cases);
+        batch(&folder, "--baseline known.json").expect(code);
+        assert!(report(&folder)["cases"][2].get("expected").is_none());
+    }
+
+    // What could not be judged is trouble, whatever was expected.
+    manifest(&folder, usual(), two("d.npy", "absent.npy"));
+    batch(&folder, "--baseline known.json").expect(2);
+    // And nothing is expected of a case that had no verdict.
+    folder
+        .tcverify("batch cases.json --json unjudged.json")
+        .expect(2);
+    manifest(&folder, usual(), two("d.npy", "bad.npy"));
+    batch(&folder, "--baseline unjudged.json").expect(1);
+}
+
+#[test]
+fn a_case_states_its_verdict() {
+    let folder = given();
+    let case = |d: &str, expect: Value| json!([{"name": "one", "d": d, "expect": expect}]);
+    for (d, expect, code) in [
+        ("bad.npy", "different", 0),
+        ("d.npy", "different", 1),
+        ("d.npy", "identical", 0),
+        ("bad.npy", "identical", 1),
+        ("absent.npy", "different", 2),
+    ] {
+        manifest(&folder, usual(), case(d, expect.into()));
+        batch(&folder, "").expect(code);
+    }
+    // It goes before the report of an earlier run, and a null takes a default away.
+    manifest(&folder, usual(), case("bad.npy", Value::Null));
+    folder
+        .tcverify("batch cases.json --json known.json")
+        .expect(1);
+    manifest(&folder, usual(), case("bad.npy", "identical".into()));
+    batch(&folder, "--baseline known.json").expect(1);
+    let mut defaults = usual();
+    defaults["expect"] = "different".into();
+    manifest(
+        &folder,
+        defaults.clone(),
+        json!([{"name": "one", "d": "bad.npy"}]),
+    );
+    batch(&folder, "").expect(0);
+    manifest(&folder, defaults, case("bad.npy", Value::Null));
+    batch(&folder, "").expect(1);
+    // It outlives a state, and a state does not decide it.
+    manifest(&folder, usual(), case("bad.npy", Value::Null));
+    batch(&folder, "--resume state.json").expect(1);
+    manifest(&folder, usual(), case("bad.npy", "different".into()));
+    batch(&folder, "--resume state.json").expect(0);
+
+    manifest(&folder, usual(), case("d.npy", "unjudged".into()));
+    let run = folder.tcverify("batch cases.json").expect(2);
+    assert!(
+        run.stderr
+            .contains("field \"expect\": expected \"identical\""),
+        "{}",
+        run.stderr
+    );
+}
+
+/// Whoever is judged does not say what is expected.
+#[test]
+fn a_policy_allows_no_case_to_state_its_verdict() {
+    let folder = given();
+    std::fs::create_dir(folder.path("pushed")).unwrap();
+    for name in ["x.npy", "w.npy", "bad.npy"] {
+        std::fs::copy(folder.path(name), folder.path(&format!("pushed/{name}"))).unwrap();
+    }
+    manifest(
+        &folder,
+        usual(),
+        json!([{"name": "one", "d": "bad.npy", "expect": "different"}]),
+    );
+    std::fs::rename(folder.path("cases.json"), folder.path("pushed/cases.json")).unwrap();
+    let run = folder
+        .tcverify("batch pushed/cases.json --policy strict")
+        .expect(2);
+    assert!(
+        run.stderr
+            .contains("allows no case to state its own verdict"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn what_is_no_baseline_is_refused() {
+    let folder = given();
+    manifest(&folder, usual(), two("d.npy", "bad.npy"));
+    folder.write("text.json", "once upon a time");
+    folder.write(
+        "other.json",
+        r#"{"schema": "tcverify.report/1", "cases": []}"#,
+    );
+    folder.write(
+        "twice.json",
+        r#"{"schema": "tcverify.batch/1", "cases": [{"name": "one", "verdict": "identical"}, {"name": "one", "verdict": "different"}]}"#,
+    );
+    for (file, said) in [
+        ("absent.json", "absent.json"),
+        ("text.json", "is not a report of `batch --json`"),
+        ("other.json", "its schema is \"tcverify.report/1\""),
+        ("twice.json", "two of its cases have one name (one)"),
+    ] {
+        let run = batch(&folder, &format!("--baseline {file}")).expect(2);
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+        assert!(!folder.path("now.json").exists());
+    }
+}
