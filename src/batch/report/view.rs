@@ -243,6 +243,10 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
     let cause = summary.and_then(|summary| summary.cause.clone());
     let group = match case.verdict {
         CaseVerdict::Unjudged => case.sentence().to_owned(),
+        _ if case.surprises() && case.verdict != CaseVerdict::Different => {
+            let expected = case.expected.map(CaseVerdict::words);
+            format!("expected to be {}", expected.unwrap_or_default())
+        }
         _ => match &cause {
             Some(cause) => cause.kind.replace('_', " "),
             None => "no cause was found".to_owned(),
@@ -252,7 +256,7 @@ fn shown(case: &BatchCase, page: Option<String>) -> Case {
         None => (case.verdict.into(), String::new()),
         Some(_) if case.verdict == CaseVerdict::Unjudged => (Tone::Unsure, String::new()),
         Some(expected) if case.surprises() => {
-            (Tone::Bad, format!(", not {} as expected", expected.words()))
+            (Tone::Bad, format!(", expected to be {}", expected.words()))
         }
         Some(CaseVerdict::Different) => (Tone::Part, ", as expected".to_owned()),
         Some(_) => (case.verdict.into(), String::new()),

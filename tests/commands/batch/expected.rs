@@ -53,8 +53,8 @@ fn only_changes_since_a_baseline_fail() {
 
     // A mended case, and a broken one.
     for (cases, said) in [
-        (two("d.npy", "d.npy"), "not different as expected"),
-        (two("bad.npy", "bad.npy"), "not identical as expected"),
+        (two("d.npy", "d.npy"), "1 case identical: expected to be different"),
+        (two("bad.npy", "bad.npy"), "2 cases: 0 identical, 2 different"),
     ] {
         manifest(&folder, usual(), cases);
         let run = batch(&folder, "--baseline known.json --junit now.xml").expect(1);

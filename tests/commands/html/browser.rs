@@ -278,6 +278,11 @@ fn the_index_sorts_and_filters() {
         only('unjudged'); say();
         said.push(document.getElementById('shown').textContent);
         only('all'); say();
+        const search = document.querySelector('.filter input');
+        const look = (words) => { search.value = words; search.dispatchEvent(new Event('input')); };
+        look('UNJUDGED'); say();
+        look('nothing of the kind'); say();
+        look(''); say();
         document.body.append('SAID ' + said.join(' / '));
     ";
     // The case with a hostile name comes first of all names.
@@ -287,10 +292,10 @@ fn the_index_sorts_and_filters() {
     );
     if let Some(run) = shown(&folder, "driven.html") {
         assert_eq!(complaints(&run), [""; 0]);
-        let said = "SAID 35214 / 35214 / 14253 / 32154 / 14 / 5 / 1 of 5 cases shown / 32154";
+        let said = "SAID 35214 / 35214 / 14253 / 32154 / 14 / 5 / 1 of 5 cases shown / 32154 / 5 /  / 32154";
         assert!(run.stdout.contains(said), "{}", run.stdout);
     }
     // Without the script all of it is there to read.
     assert_eq!(page.matches("<tr class=").count(), 5);
-    assert!(page.contains("aria-label=\"Cases by verdict\" hidden>"));
+    assert!(page.contains("aria-label=\"Cases by verdict and text\" hidden>"));
 }
