@@ -419,12 +419,20 @@ pub fn read_d(
             2 if turned == *have => {
                 "; D seems to be stored transposed: save its transpose, d.T.copy()"
             }
+            // Axes of 1 and lost ones: the same elements in the same order.
+            _ if apart(&want) == apart(have) => "; give it this shape: numpy.reshape",
             _ => "",
         };
         let (have, want) = (shape_text(have), shape_text(&want));
         return Err(fail(format!("D is {have}, but A*B is {want}{hint}")));
     }
     Array::read(Role::D, file, format, rows)
+}
+
+/// The axes that are longer than 1.
+fn apart(shape: &[usize]) -> Vec<usize> {
+    let axes = shape.iter().copied();
+    axes.filter(|axis| *axis != 1).collect()
 }
 
 /// The format of a D as far as its file determines it: floats name theirs, `V2` is bfloat16, and codes

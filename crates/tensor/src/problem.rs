@@ -121,7 +121,7 @@ impl<'a> Problem<'a> {
             let shape = matrix.tensor().shape();
             if shape.len() < 2 {
                 return fail(format!(
-                    "{name} has {} dimension{}; a matrix has two, a batch has more",
+                    "{name} has {} dimension{}; a matrix has two, a batch has more (a vector is a matrix of one row or column)",
                     shape.len(),
                     if shape.len() == 1 { "" } else { "s" }
                 ));

@@ -1,10 +1,13 @@
-//! Files that hold arrays: `.npy` with one, `.npz` and `.safetensors` with many.
+//! Files that hold arrays: `.npy` with one, `.npz` and `.safetensors` with many, and raw dumps, of which the path says
+//! all (`a.bin#64x512:bf16`).
 //!
 //! `model.safetensors#layer.weight` and `dump.npz#a` name one of many. A path that exists as it
 //! stands is never taken apart; one that could mean two things is refused.
 
+mod foreign;
 mod naming;
 mod npz;
+mod raw;
 mod safetensors;
 
 use std::ops::Range;
@@ -14,6 +17,7 @@ use std::sync::Arc;
 pub use naming::split;
 pub(super) use naming::{LONGEST_PATH, prefix};
 
+use self::raw::Raw;
 use super::npy::Header;
 use super::{Fault, FaultKind, FileError, Files, MappedFile, Source};
 use crate::bail;
@@ -42,6 +46,11 @@ enum Contents {
     Npy(Header),
     Npz(Vec<npz::Member>),
     Safetensors(Vec<safetensors::Entry>),
+    /// One array, of which only the name after the `#` knows.
+    Raw {
+        header: Header,
+        name: String,
+    },
 }
 
 impl Container {
@@ -60,7 +69,14 @@ impl Container {
     fn open_named(files: &Files, path: &Path) -> Result<Container, Fault> {
         let (on_disk, wanted) = split(path)?;
         let file = files.file(&on_disk)?;
-        let contents = Contents::read(&file)?;
+        let raw = match &wanted {
+            Some(name) => Contents::raw(&file, name)?,
+            None => None,
+        };
+        let contents = match raw {
+            Some(raw) => raw,
+            None => Contents::read(&file)?,
+        };
         let mut container = Container {
             file,
             contents,
@@ -101,7 +117,7 @@ impl Container {
     /// How many arrays the file holds.
     fn count(&self) -> usize {
         match &self.contents {
-            Contents::Npy(_) => 1,
+            Contents::Npy(_) | Contents::Raw { .. } => 1,
             Contents::Npz(members) => members.len(),
             Contents::Safetensors(entries) => entries.len(),
         }
@@ -111,6 +127,7 @@ impl Container {
     pub fn name(&self, array: usize) -> Option<&str> {
         match &self.contents {
             Contents::Npy(_) => None,
+            Contents::Raw { name, .. } => Some(name),
             Contents::Npz(members) => Some(&members[array].name),
             Contents::Safetensors(entries) => Some(&entries[array].name),
         }
@@ -127,7 +144,9 @@ impl Container {
             Some(name) => naming::joined(path, name),
         };
         let read = match &self.contents {
-            Contents::Npy(header) => Ok((header.clone(), self.file.clone() as Bytes)),
+            Contents::Npy(header) | Contents::Raw { header, .. } => {
+                Ok((header.clone(), self.file.clone() as Bytes))
+            }
             Contents::Npz(members) => members[array].read(self.file.clone(), &self.memory),
             Contents::Safetensors(entries) => {
                 let header = entries[array].header();
@@ -209,6 +228,27 @@ impl Container {
 }
 
 impl Contents {
+    /// The elements of a raw dump, if a name is of that form and the file of no form of its own.
+    fn raw(file: &MappedFile, name: &str) -> Result<Option<Contents>, Fault> {
+        let bytes = file.bytes();
+        let extension = file.path().extension().and_then(|e| e.to_str());
+        let extension = extension.map(str::to_ascii_lowercase);
+        let own = matches!(extension.as_deref(), Some("npy" | "npz" | "safetensors"))
+            || bytes.starts_with(b"\x93NUMPY")
+            || npz::looks_like_one(bytes)
+            || safetensors::looks_like_one(bytes);
+        if own {
+            return Ok(None);
+        }
+        let Some(raw) = Raw::parse(name)? else {
+            return Ok(None);
+        };
+        Ok(Some(Contents::Raw {
+            header: raw.header(bytes.len())?,
+            name: name.to_owned(),
+        }))
+    }
+
     /// The name decides, so that no file is two things; of another name the first bytes.
     fn read(file: &MappedFile) -> Result<Contents, Fault> {
         let bytes = file.bytes();
@@ -236,7 +276,14 @@ impl Contents {
         Ok(match kind.as_str() {
             "npz" => Contents::Npz(npz::members(bytes)?),
             "safetensors" => Contents::Safetensors(safetensors::entries(bytes)?),
-            _ => Contents::Npy(Header::parse(bytes)?),
+            _ if bytes.starts_with(b"\x93NUMPY") => Contents::Npy(Header::parse(bytes)?),
+            _ => match foreign::sentence(bytes, file.path()) {
+                Some(sentence) => bail!("{sentence}"),
+                None => bail!(
+                    "is not a .npy file: it does not start with the bytes \\x93NUMPY; raw elements are read by their \
+                     shape and format, as in FILE#64x512:bf16"
+                ),
+            },
         })
     }
 }

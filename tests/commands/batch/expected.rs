@@ -53,8 +53,14 @@ fn only_changes_since_a_baseline_fail() {
 
     // A mended case, and a broken one.
     for (cases, said) in [
-        (two("d.npy", "d.npy"), "1 case identical: expected to be different"),
-        (two("bad.npy", "bad.npy"), "2 cases: 0 identical, 2 different"),
+        (
+            two("d.npy", "d.npy"),
+            "1 case identical: expected to be different",
+        ),
+        (
+            two("bad.npy", "bad.npy"),
+            "2 cases: 0 identical, 2 different",
+        ),
     ] {
         manifest(&folder, usual(), cases);
         let run = batch(&folder, "--baseline known.json --junit now.xml").expect(1);

@@ -7,6 +7,7 @@ mod naming;
 mod npz;
 mod pickles;
 mod products;
+mod raw;
 mod safetensors;
 mod write;
 
