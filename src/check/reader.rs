@@ -68,6 +68,7 @@ impl Array {
             file_sha256,
             payload_sha256,
             tf32_low_bits: self.low_bits.clone(),
+            nonfinite: None,
         }
     }
 

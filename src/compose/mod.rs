@@ -15,6 +15,7 @@ mod ambiguity;
 mod committed;
 mod describe;
 mod explained;
+mod nonfinite;
 mod operation;
 mod product;
 mod request;
@@ -139,6 +140,13 @@ pub trait Examined: Subject {
                 (report.tried, report.untried) = (tried, untried);
             }
             (report.causes, report.places) = (causes, places);
+            if nonfinite::concerns(&found.comparison.classes) {
+                for (role, array) in self.by_role().iter().filter(|(role, _)| !role.is_result()) {
+                    if let Some(input) = report.inputs.get_mut(role) {
+                        input.nonfinite = Some(nonfinite::of(array));
+                    }
+                }
+            }
         }
         report.ambiguity = self.ambiguity(report.verdict, part);
         judged

@@ -343,6 +343,23 @@ pub struct Input {
     /// Only for TF32 and XF32: how many `elements` have non-zero low 13 bits, and their `treatment`: `truncate`,
     /// `exact`, `nearest`, or `parts` (a schedule multiplies big and small parts).
     pub tf32_low_bits: Option<LowBits>,
+    /// Only where the result has a NaN or an infinity too many or too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonfinite: Option<NonFinite>,
+}
+
+/// What an operand holds besides finite numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NonFinite {
+    pub nan: u64,
+    pub infinite: u64,
+    /// Indices as stored, in C order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_nan: Option<Vec<usize>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_infinite: Option<Vec<usize>>,
 }
 
 /// What was done about bits of FP32 registers that TF32 does not have.

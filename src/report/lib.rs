@@ -26,8 +26,8 @@ pub use classes::{Classes, Kind};
 pub use diff::{Bucket, Comparator, Comparison, Conclusion, Largest, Mismatch, Tolerance};
 pub use document::{
     Ambiguity, Cause, CauseArea, Committed, Conversion, Drawn, EngineUsed, Input, LowBits, Missed,
-    Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, SameBits, Sampled, SeedFrom, Tool,
-    Unit, Verdict, write_json,
+    NonFinite, Outcome, Place, Report, Reproduced, ReproducedTree, SCHEMA, SameBits, Sampled,
+    SeedFrom, Tool, Unit, Verdict, write_json,
 };
 pub use map::{Gathered, Margin, MismatchMap, PERIOD};
 pub use merged::{Merged, SignedParts, VouchingKey};

@@ -52,6 +52,9 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
     let mut json = serde_json::Deserializer::from_str(text);
     let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
+        if let Some(reason) = no_json(error.inner()) {
+            return reason;
+        }
         let reason = error.into_inner().to_string();
         // Lines and columns are those of text that is not JSON, or of all of it.
         match (path.as_str(), reason.rsplit_once(" at line ")) {
@@ -59,8 +62,20 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
             (path, Some((reason, _))) => format!("{path}: {reason}"),
         }
     })?;
-    json.end().map_err(|error| error.to_string())?;
+    json.end()
+        .map_err(|error| no_json(&error).unwrap_or_else(|| error.to_string()))?;
     Ok(read)
+}
+
+/// Where a text ceases to be JSON, if that is what is wrong.
+fn no_json(error: &serde_json::Error) -> Option<String> {
+    use serde_json::error::Category;
+    let place = format!("line {}, column {}", error.line(), error.column());
+    match error.classify() {
+        Category::Syntax => Some(format!("it is not JSON ({place})")),
+        Category::Eof => Some(format!("its JSON is cut off ({place})")),
+        Category::Data | Category::Io => None,
+    }
 }
 
 /// Refuses JSON in which a field is there twice: which of them holds would be a guess.

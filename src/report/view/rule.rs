@@ -105,15 +105,15 @@ impl Product {
             [] => String::new(),
             batch => format!("{} times ", shape_text(batch)),
         };
-        let addend = if with_c { "C" } else { "0" };
+        let addend = if with_c { "plus C" } else { "no C" };
         let Product { m, n, k, .. } = self;
         let line = match self.sparse {
-            None => format!("{batch}{m}x{k} by {k}x{n}, plus {addend}"),
+            None => format!("{batch}{m}x{k} by {k}x{n}, {addend}"),
             Some(pattern) => {
                 let [of, kept] = pattern.chunk();
                 let pattern = pattern.name();
                 format!(
-                    "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, plus {addend}",
+                    "{batch}{m}x{k}, the {pattern} that are kept, by {}x{n}, {addend}",
                     (k / kept).saturating_mul(of)
                 )
             }
@@ -298,12 +298,15 @@ fn kernel_facts(kernel: &KernelDescription) -> Vec<Fact> {
 fn evidence_of_rule(evidence: Evidence, file: Option<&ModelFile>, proven: &str) -> String {
     match (evidence, file) {
         (Evidence::Captured, _) => format!("captured: {proven}"),
-        (Evidence::Published, _) => "published: no captured result proves it".to_owned(),
-        (Evidence::Compared, _) => {
-            "compared: gives the same bits as an independent program, but no captured result proves it"
-                .to_owned()
+        (Evidence::Published, _) => {
+            "published: a model from publications, no hardware capture".to_owned()
         }
-        (Evidence::Inferred, _) => "inferred: neither published nor captured".to_owned(),
+        (Evidence::Compared, _) => {
+            "compared: the bits of an independent program, no hardware capture".to_owned()
+        }
+        (Evidence::Inferred, _) => {
+            "inferred: neither published nor captured on hardware".to_owned()
+        }
         (Evidence::Claimed, Some(file)) => format!(
             "claimed: from {}, not the catalogue; the file itself says {}",
             file.path, file.says

@@ -2,7 +2,7 @@
 
 use super::phrase::{counted, grouped, of, percent, share};
 use super::{Card, Digest, Fact};
-use crate::{Comparison, Input, Missed, Report, Sampled, Verdict};
+use crate::{Comparison, Input, Missed, NonFinite, Report, Sampled, Verdict};
 use tcverify_emu::shape_text;
 use tcverify_num::Format;
 
@@ -134,6 +134,41 @@ pub fn integers(name: &str, input: &Input) -> Option<Fact> {
         "{name} is an int{bits} file; its words were read as {format} codes, not as numbers"
     );
     is_float.then(|| Fact::caution("codes", text))
+}
+
+/// NaN and infinities of the operands, where the result has one too many or too few.
+pub fn nonfinite<'a>(inputs: impl Iterator<Item = (&'a str, &'a Input)>) -> Option<Fact> {
+    let inputs = inputs.filter_map(|(name, input)| Some((name, input.nonfinite.as_ref()?)));
+    let inputs: Vec<_> = inputs.collect();
+    let kinds = |of: &NonFinite| {
+        let nan = (of.nan, "NaN", of.first_nan.clone());
+        [
+            nan,
+            (of.infinite, "infinite number", of.first_infinite.clone()),
+        ]
+    };
+    let mut lines = Vec::new();
+    for (name, of) in &inputs {
+        for (count, what, first) in kinds(of) {
+            let at = first.map_or(String::new(), |index| format!(" at {index:?}"));
+            match count {
+                0 => {}
+                1 => lines.push(format!("{name} holds 1 {what}{at}")),
+                n => {
+                    let plural = if what == "NaN" { "" } else { "s" };
+                    lines.push(format!(
+                        "{name} holds {} {what}{plural}, the first{at}",
+                        grouped(n)
+                    ));
+                }
+            }
+        }
+    }
+    if lines.is_empty() && !inputs.is_empty() {
+        let names: Vec<_> = inputs.iter().map(|(name, _)| *name).collect();
+        lines.push(format!("{} hold finite numbers alone", names.join(", ")));
+    }
+    Fact::several("operands", lines)
 }
 
 /// Bits of FP32 registers that TF32 does not have.

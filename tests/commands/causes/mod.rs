@@ -6,6 +6,7 @@ mod damage;
 mod field_cases;
 mod formats;
 mod hostile;
+mod nonfinite;
 mod schedules;
 mod variations;
 

@@ -74,7 +74,7 @@ fn the_text_says_what_differs_and_where() {
     for line in [
         "DIFFERENT  1 of 4 elements of D differ (25 %)",
         "  model     ampere mma, fp16*fp16 -> fp32",
-        "  product   4x1 by 1x1, plus 0",
+        "  product   4x1 by 1x1, no C",
         "  where     1 of 4 rows, 1 of 1 columns",
         "  how       1 in sign; largest 2^30 ulp or more (sign or zero crossed, or another magnitude) at [2, 0]",
         "  [2, 0]  0x40400000  0xc0400000  0x80000000  sign crossed  3 -> -3",

@@ -226,7 +226,7 @@ fn standard_input_is_a_file() {
     }
     assert_eq!(sha256(&array), whole);
     piped(&folder, "digest -", b"").refuses(&["-: is empty"]);
-    piped(&folder, "digest -", b"nonsense").refuses(&["-: is not a .npy file"]);
+    piped(&folder, "digest -", b"nonsense").refuses(&["-: is text, not an array"]);
     let one = &[Npy::new("<f2", &[1, 1], vec![0, 0x3c]).bytes()][..];
     folder.write("b.npy", &one[0]);
     folder.write(

@@ -90,3 +90,15 @@ fn every_command_of_a_workflow_runs() {
         folder.tcverify("batch captures/ --quiet").expect(1);
     }
 }
+
+#[test]
+fn the_citation_is_of_this_version() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("CITATION.cff")).unwrap();
+    let yaml = &YamlLoader::load_from_str(&text).unwrap()[0];
+    assert_eq!(yaml["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    for field in ["cff-version", "message", "title", "type", "abstract"] {
+        assert!(yaml[field].as_str().is_some(), "{field}");
+    }
+    assert!(!yaml["authors"].as_vec().unwrap().is_empty());
+}

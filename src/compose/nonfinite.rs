@@ -1,0 +1,44 @@
+//! NaN and infinities among operands: where D has one too many or too few, they are named.
+
+use crate::check::Array;
+use crate::inspect::Census;
+use crate::num::Class;
+use crate::report::{Classes, NonFinite};
+use crate::tensor::{Order, Tensor, unravel};
+
+/// Whether a result differs in elements that are no finite numbers.
+pub fn concerns(classes: &Classes) -> bool {
+    classes.nan_against_number + classes.infinity_against_finite + classes.infinity_sign > 0
+}
+
+/// What an operand holds of them.
+pub fn of(array: &Array) -> NonFinite {
+    let census = Census::of(&array.tensor);
+    let first = |class| first(&array.tensor, class);
+    NonFinite {
+        nan: census.nan,
+        infinite: census.infinite,
+        first_nan: (census.nan > 0).then(|| first(Class::Nan)).flatten(),
+        first_infinite: (census.infinite > 0)
+            .then(|| first(Class::Infinite))
+            .flatten(),
+    }
+}
+
+/// The index of the first element of a class.
+fn first(tensor: &Tensor, class: Class) -> Option<Vec<usize>> {
+    let format = tensor.format();
+    let shape = tensor.shape();
+    let planes = tensor.planes();
+    let columns = planes.columns();
+    let all = (0..planes.batches()).flat_map(|batch| {
+        let plane = planes.plane(batch);
+        let rows = (0..plane.rows).flat_map(move |row| (0..plane.columns).map(move |c| (row, c)));
+        rows.map(move |(row, column)| (batch, row, column, plane.code(row, column)))
+    });
+    let (batch, row, column, _) = all
+        .filter(|(.., code)| format.unpack(*code).class == class)
+        .next()?;
+    let place = (batch * planes.rows() + row) * columns + column;
+    Some(unravel(place, shape, Order::C))
+}
