@@ -155,6 +155,8 @@ impl Descr {
             // A TF32 or XF32 operand is an FP32 register.
             Kind::Float(Format::Fp32) if format.ignored_bits() != 0 => Encoding::Code,
             Kind::Float(own) => Encoding::Value(own),
+            // Checkpoints store scales without a sign as E4M3: the same numbers, and no negative one.
+            Kind::Named(Format::E4m3) if format == Format::Ue4m3 => Encoding::Value(Format::E4m3),
             Kind::Named(own) => {
                 ensure!(
                     own == format,

@@ -70,10 +70,16 @@ fn unrepresentable(bad: &Unrepresentable, stored: Stored, format: Format) -> Fau
         ),
         Encoding::Code => format!(
             "element {:?} is 0x{:02x}, which is not a code of {format}: it has {} bits, one code per byte in the low \
-                     bits",
+                     bits{}",
             bad.index,
             bad.raw,
-            format.width()
+            format.width(),
+            match format.width() {
+                4 =>
+                    "; bytes of two codes, as NVFP4 checkpoints have them (the low half is the even k), unpack to: \
+                     numpy.stack([p & 15, p >> 4], -1).reshape(len(p), -1)",
+                _ => "",
+            }
         ),
     };
     Fault::new(FaultKind::Elements, phrase)

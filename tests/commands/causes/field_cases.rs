@@ -11,7 +11,78 @@ use crate::support::{Folder, say};
 type Expected = (&'static str, &'static [(usize, &'static str)]);
 
 /// Cases that are answered, and those of which some command is not yet.
-const ANSWERED: [Expected; 14] = [
+const ANSWERED: [Expected; 21] = [
+    (
+        "gpu-names",
+        &[
+            (0, "NVIDIA Ampere (ampere)"),
+            (1, "NVIDIA Ada Lovelace (ada)"),
+            (2, "NVIDIA Hopper (hopper)"),
+            (3, "NVIDIA Blackwell (RTX) (rtx-blackwell)"),
+            (4, "NVIDIA Blackwell (RTX) (rtx-blackwell)"),
+            (5, "Turing without tensor cores (sm_75)"),
+            (6, "NVIDIA Volta (volta)"),
+            (7, "NVIDIA Ampere (ampere)"),
+            (8, "NVIDIA Ada Lovelace (ada)"),
+            (9, "NVIDIA Ada Lovelace (ada)"),
+            (10, "NVIDIA Ada Lovelace (ada)"),
+            (11, "AMD CDNA 3 (cdna3)"),
+            (12, "AMD CDNA 3 (cdna3)"),
+            (13, "AMD CDNA 3 (cdna3)"),
+            (14, "AMD CDNA 2 (cdna2)"),
+            (15, "NVIDIA Ampere (ampere)"),
+            (16, "NVIDIA Ada Lovelace (ada)"),
+        ],
+    ),
+    (
+        "bias-rounded-twice",
+        &[(
+            0,
+            "The product is rounded to bf16 before the bias is added, and the sum is rounded again",
+        )],
+    ),
+    (
+        "cdna-int8",
+        &[
+            (0, "IDENTICAL"),
+            (1, "IDENTICAL"),
+            (2, "B's memory was read in groups of 4 k (as int8x4)"),
+        ],
+    ),
+    (
+        "empty-k-panic",
+        &[
+            (0, "DIFFERENT"),
+            (1, "DIFFERENT"),
+            (2, "[0, 0] of 10x32, K = 0 in 0 steps"),
+            (3, "NONE  gives this D"),
+        ],
+    ),
+    (
+        "nvfp4-checkpoint",
+        &[
+            (0, "IDENTICAL"),
+            (1, "IDENTICAL"),
+            (2, "numpy.stack([p & 15, p >> 4], -1)"),
+        ],
+    ),
+    (
+        "p100",
+        &[
+            (0, "NVIDIA Pascal (sm_60, sm_61), which is not modelled"),
+            (1, "NVIDIA Pascal (sm_60, sm_61), which is not modelled"),
+        ],
+    ),
+    (
+        "raw-and-text",
+        &[
+            (0, "raw elements are read by their shape and format"),
+            (1, "numpy.loadtxt('FILE', delimiter=',', ndmin=2)"),
+            (2, "int(x, 16)"),
+            (3, "is a GGUF file"),
+            (4, "is compressed by gzip"),
+        ],
+    ),
     (
         "compare-words",
         &[
