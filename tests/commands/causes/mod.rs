@@ -1,5 +1,6 @@
 //! Each kind of fault, made here, is named, and nothing else; damage without a system is not.
 
+mod answers;
 mod budget;
 mod computations;
 mod damage;
