@@ -139,8 +139,13 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         };
     }
     let findings: Vec<Finding> = whole(case, &trials).into_iter().map(all).collect();
-    if !findings.is_empty() {
-        return only(findings);
+    if let Some(first) = findings.first() {
+        // It was tested on some elements: what it leaves of all is another fault's.
+        let apart = residue::most(case, &trials[0]);
+        return match apart {
+            Some(Ok(apart)) if apart.findings[0].kind == first.kind => apart,
+            _ => only(findings),
+        };
     }
     let mut nearly = None;
     match residue::most(case, &trials[0]) {

@@ -18,7 +18,7 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
         return None;
     }
     let mut best: Option<(usize, Variation)> = None;
-    for one in variation::common(case) {
+    for one in variation::common(case, trial) {
         let given = trial.most(&|at| one.elements(case, at));
         let better = |given: usize| best.as_ref().is_none_or(|(most, _)| given > *most);
         if let Some(given) = given.filter(|given| better(*given)) {
@@ -57,11 +57,12 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
             ..*case
         });
         let text = format!(
-            "{}: it gives {} of {} elements, bit for bit; {} are left apart",
+            "{}: it gives {} of {} elements, bit for bit; {} {} left apart",
             first.what(),
             grouped(left.comparison.elements - rest),
             grouped(left.comparison.elements),
-            grouped(rest)
+            grouped(rest),
+            if rest == 1 { "is" } else { "are" }
         );
         let mut findings = vec![Finding::of(first.told(text), mismatches - rest, None)];
         findings.extend(apart.findings);

@@ -268,13 +268,15 @@ fn first_listed(case: &Case, trial: &Trial, lists: &[(&'static str, List)]) -> V
 }
 
 /// Variations that are replays of all of D, and that leave most of it to other faults.
-pub fn common<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+pub fn common<'a>(case: &Case<'a>, trial: &Trial) -> Vec<Variation<'a>> {
     if case.replay.problem.selected.is_some() {
         return Vec::new();
     }
     let mut all = settings::list(case).unwrap_or_default();
     all.extend(settings::functions(case));
     all.extend(narrow::models(case));
+    all.extend(settings::without_c(case));
+    all.extend(order::schedules(case, trial));
     all
 }
 

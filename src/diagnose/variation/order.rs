@@ -1,7 +1,11 @@
-//! Slices of K that are rounded and added in few bits, and sums of k of one remainder apart.
+//! Orders of sums: those of kernels, slices of K that are rounded and added in few bits, and sums of k of one remainder
+//! apart.
 
-use super::super::{Case, Hypothesis};
-use super::Variation;
+use super::super::schedule::{multiplied, searched};
+use super::super::{Ask, Case, Hypothesis};
+use super::{Trial, Variation};
+use crate::candidates::{Guess, tells_zeros};
+use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, Rounding, convert_exact, result_code};
 use crate::tensor::{Tensor, parallel};
@@ -128,4 +132,36 @@ fn remainders(replay: &Replay, apart: usize, at: &Element) -> u64 {
     });
     let sum = sums.reduce(|sum, more| sum + more).unwrap_or(0.0);
     replay.convert(u64::from(sum.to_bits()))
+}
+
+/// Most orders that are tried where none gives all of D.
+const ORDERS: usize = 48;
+
+/// Orders of sums that kernels have, the commonest first, for a D of which other faults damaged a part.
+pub fn schedules<'a>(case: &Case<'a>, trial: &Trial) -> Vec<Variation<'a>> {
+    let replay = case.replay;
+    if replay.kernel.is_some_and(multiplied) || replay.problem.scales.is_some() {
+        return Vec::new();
+    }
+    let zeros = tells_zeros(case.given);
+    let list = trial.listing(|afford| searched(&replay, replay.arithmetic, zeros, afford));
+    let span = replay.arithmetic.step.span();
+    let values = Values::default();
+    let whole = list.into_iter().filter(|guess| {
+        let kernel = BoundSchedule::new(&guess.spec, &values, &replay.problem);
+        kernel.omitted(replay.problem.k, span).is_empty()
+    });
+    let variation = |guess: Guess| {
+        let what = format!(
+            "a kernel with another order of the instruction's chain ({}: {})",
+            guess.preset.name,
+            guess.spec.summary()
+        );
+        let preset = guess.preset.name.clone();
+        let overrides = Box::new(guess.overrides);
+        let one = Variation::new(case, Hypothesis::OtherSchedule, what);
+        one.around(guess.spec, Values::default())
+            .asking(Ask::Schedule { preset, overrides })
+    };
+    whole.take(ORDERS).map(variation).collect()
 }

@@ -84,6 +84,17 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     Ok(all)
 }
 
+/// C that is added to the products, left out.
+pub fn without_c<'a>(case: &Case<'a>) -> Option<Variation<'a>> {
+    let replay = case.replay;
+    let plain = replay.kernel.is_none() && replay.problem.c.is_some();
+    let one = || Variation::new(case, Hypothesis::COmitted, "C is left out");
+    plain.then(|| Variation {
+        without_c: true,
+        ..one().asking(Ask::WithoutC)
+    })
+}
+
 /// Numbers with a change.
 fn with(mut values: Values, change: impl FnOnce(&mut Values)) -> Values {
     change(&mut values);

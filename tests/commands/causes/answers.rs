@@ -384,5 +384,5 @@ fn two_kinds_of_damage_get_true_causes() {
         wrong.len()
     ));
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(both >= 27, "{both} both, {one} one, {none} none");
+    assert!(both >= 37, "{both} both, {one} one, {none} none");
 }
