@@ -25,6 +25,7 @@ mod ordered_fma;
 mod pair;
 mod pairwise_flush;
 mod quad;
+mod rounded_dot;
 mod sliced;
 mod sliced_integers;
 mod special;
@@ -58,6 +59,7 @@ pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::LaneScaling;
+pub use rounded_dot::{Direction, Fpmr, RoundedDot};
 pub use sliced::{Dropping, Droppings, Sliced};
 pub use sliced_integers::SlicedIntegers;
 pub use sticky_rne::{Addend, StickyRne};
@@ -130,6 +132,7 @@ kinds! {
     ComplementDot,
     FlooredPairs,
     OrderedFma,
+    RoundedDot,
     Sliced,
     SlicedIntegers,
 }
