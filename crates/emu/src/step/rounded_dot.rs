@@ -134,6 +134,7 @@ impl StepKind for RoundedDot {
             _ => String::new(),
         };
         let sums = match (self.with_c, self.fused) {
+            (true, 1) => format!("chain of fused multiply-adds{scale}, {rounding}"),
             (true, _) => format!(
                 "exact sum of {} products{scale}, and C, rounded once {rounding}",
                 self.group
@@ -179,6 +180,7 @@ impl StepKind for RoundedDot {
         let operands = [formats.a, formats.b];
         let narrow = |format: &Format| {
             format.infinity(false).is_some()
+                && format.ignored_bits() == 0
                 && format.fraction_bits() <= accumulator.fraction_bits()
         };
         if self.payloads && (self.fused > 1 || !operands.iter().all(narrow)) {
@@ -189,6 +191,12 @@ impl StepKind for RoundedDot {
         }
         if let Some(fpmr) = self.fpmr {
             fpmr.check(accumulator)?;
+        }
+        // The last bit of a code is that of a number.
+        if accumulator.ignored_bits() != 0 {
+            return Err(format!(
+                "{accumulator} cannot accumulate: it has ignored bits"
+            ));
         }
         check_accumulator(accumulator, self.nan)
     }
@@ -312,8 +320,12 @@ impl RoundedDot {
 
     /// A zero of its sign in place of a number that is subnormal in the accumulator's format.
     fn flushed(&self, of: Format, number: Unpacked, accumulator: Format) -> Unpacked {
-        if self.flush && of.min_exponent() <= accumulator.min_exponent() {
-            number.flushed(of)
+        let leading = number.lsb(of) + 63 - number.significand.leading_zeros() as i32;
+        if self.flush && number.class == Class::Finite && leading < accumulator.min_exponent() {
+            Unpacked {
+                significand: 0,
+                ..number
+            }
         } else {
             number
         }
@@ -372,17 +384,25 @@ impl RoundedDot {
             rest.add(format, negated);
             !rest.is_zero()
         };
+        let overflow = match self.fpmr {
+            Some(Fpmr { osm: true, .. }) => Overflow::Saturate,
+            _ => Overflow::ToInfinity,
+        };
+        // The next code is the next number, infinity after the largest.
+        let away = |really: bool| match cut + u64::from(really && lost()) {
+            beyond if format.unpack(beyond).is_infinite() => match overflow {
+                Overflow::Saturate => cut,
+                Overflow::ToInfinity => beyond,
+            },
+            code => code,
+        };
         match self.rounding {
-            Direction::NearestEven if self.fpmr.is_some_and(|fpmr| fpmr.osm) => {
-                to(Rounding::NearestEven, Overflow::Saturate)
-            }
-            Direction::NearestEven => to(Rounding::NearestEven, Overflow::ToInfinity),
+            Direction::NearestEven => to(Rounding::NearestEven, overflow),
             Direction::TowardZero => cut,
-            // The next code is the next number, infinity after the largest.
-            Direction::Up => cut + u64::from(!number.negative && lost()),
-            Direction::Down => cut + u64::from(number.negative && lost()),
+            Direction::Up => away(!number.negative),
+            Direction::Down => away(number.negative),
             Direction::Odd => {
-                let cut = to(Rounding::TowardZero, Overflow::ToInfinity);
+                let cut = to(Rounding::TowardZero, overflow);
                 if format.unpack(cut).is_infinite() {
                     cut
                 } else {
