@@ -226,12 +226,20 @@ fn every_case_is_reproduced_and_wrong_rules_are_not() {
             .filter(|case| (wrong.cases)(&case.name))
             .collect();
         let differ: usize = concerned.iter().map(|case| (wrong.differing)(case)).sum();
+        let Wrong {
+            what, both, even, ..
+        } = wrong;
         say(format_args!(
-            "{ARM}: {}: {differ} elements differ",
-            wrong.what
+            "{ARM}: {what}: {differ} elements differ, of {both} in both halves"
         ));
-        if differ == 0 || expected(wrong, &concerned).is_some_and(|count| count != differ) {
-            faults.push((wrong.what, differ, expected(wrong, &concerned)));
+        // Of the half that was counted the number is known.
+        let rows = |case: &&Case| {
+            let rows = case.about["rows"].as_str();
+            rows.is_some_and(|rows| rows.starts_with("even"))
+        };
+        let counted = concerned.iter().all(rows);
+        if differ == 0 || differ > *both || counted && differ != *even {
+            faults.push((what, differ));
         }
     }
     assert!(faults.is_empty(), "{faults:?}");
