@@ -261,6 +261,22 @@ fn four_roundings_and_payloads() {
     assert_eq!(dot(&bfmlal, &[0x7f80], &[0], 0x7f80_0003), 0x7fc0_0003);
 }
 
+/// BFCVT keeps what it can of a NaN, and rounds to nearest.
+#[test]
+fn results_of_16_bits() {
+    let bfdot = rule("bfdot", Format::Bf16, Format::Fp32);
+    for (code, bf16, fp16) in [
+        (NAN, 0x7fc0, 0x7e00),
+        (0xffc1_2345, 0xffc1, 0xfe09),
+        (0x3f80_8000, 0x3f80, 0x3c04),
+        (0x3f81_8000, 0x3f82, 0x3c0c),
+        (0x7f7f_ffff, 0x7f80, 0x7c00),
+    ] {
+        assert_eq!(bfdot.converted(code, Format::Bf16), bf16, "{code:x}");
+        assert_eq!(bfdot.converted(code, Format::Fp16), fp16, "{code:x}");
+    }
+}
+
 /// EBF is taken only where it is named, and nothing claims to be captured.
 #[test]
 fn what_is_taken_by_default() {

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::checks::{Code, check_accumulator, check_group};
 use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
-use crate::num::{Class, ExactSum, Format, Formats, Overflow, Rounding, Target, Unpacked};
+use crate::num::{
+    Class, ExactSum, Format, Formats, Overflow, Rounding, Target, Unpacked, result_code,
+};
 
 /// Constants of a rounded dot product. The step, where every operation is exact and then rounded once to the
 /// accumulator's format:
@@ -109,7 +111,11 @@ impl StepKind for RoundedDot {
                 |all: &'_ [Unpacked]| first.min(all.len())..(first + self.fused).min(all.len());
             let (k, own) = (part(a), (&a[part(a)], &b[part(b)]));
             let sum = self.operation(formats, None, own, self.fused);
-            observer.stage("products added", || k.collect());
+            let stage = match self.fused {
+                1 => "product",
+                _ => "products added",
+            };
+            observer.stage(stage, || k.collect());
             observer.result(format, sum);
             total = Some(match total {
                 None => sum,
@@ -142,8 +148,12 @@ impl StepKind for RoundedDot {
             (false, fused) if fused == self.group => format!(
                 "exact sum of {fused} products{scale}, rounded once {rounding}, then added to C, {rounding}"
             ),
+            (false, 1) => format!(
+                "{} products{scale}, each rounded {rounding}, then their sum, then that with C",
+                self.group
+            ),
             (false, fused) => format!(
-                "{} products, each {fused} of them rounded {rounding}, their sum and that with C, too{scale}",
+                "{} products{scale}, each {fused} of them added and rounded {rounding}, then their sum, then that with C",
                 self.group
             ),
         };
@@ -199,6 +209,18 @@ impl StepKind for RoundedDot {
             ));
         }
         check_accumulator(accumulator, self.nan)
+    }
+
+    /// BFCVT and FCVT: a NaN keeps its sign and the leading bits of its payload.
+    fn converted(&self, from: Format, code: u64, to: Format) -> u64 {
+        let number = from.unpack(code);
+        let lost = from.fraction_bits().checked_sub(to.fraction_bits());
+        match (lost, to.infinity(number.negative)) {
+            (Some(lost), Some(infinity)) if number.is_nan() => {
+                infinity | number.significand >> lost | 1 << (to.fraction_bits() - 1)
+            }
+            _ => result_code(from, code, to, Rounding::NearestEven),
+        }
     }
 
     fn notices_zeros(&self, _: Formats) -> bool {
