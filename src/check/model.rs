@@ -65,18 +65,16 @@ impl Model {
     /// Refuses a K that ends within an instruction that adds whole steps only.
     fn check_k(&self, k: usize) -> Result<(), CheckError> {
         let choice = self.choice();
-        let step = &self.arithmetic.step;
-        let shapes = choice.rule.instruction_k.as_ref();
-        let least = shapes.and_then(|k| k.shapes.last().copied());
-        let least = least.unwrap_or(step.span());
-        if !step.takes_whole_steps() || k.is_multiple_of(least) {
-            return Ok(());
+        match choice.rule.least_k() {
+            Some(least) if !k.is_multiple_of(least) => {
+                let reason = format!(
+                    "K is {k}, but {} takes {least} k at a time: pad A and B with zeros, as kernels do",
+                    choice.instruction.name
+                );
+                Err(CheckError::request("instruction", reason))
+            }
+            _ => Ok(()),
         }
-        let reason = format!(
-            "K is {k}, but {} takes {least} k at a time: pad A and B with zeros, as kernels do",
-            choice.instruction.name
-        );
-        Err(CheckError::request("instruction", reason))
     }
 
     /// How many elements of A are kept, if it is compressed.

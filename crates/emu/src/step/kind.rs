@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::blocks::{Blocked, Blocks};
-use super::rounded_dot::Fpmr;
+use super::fpmr::Fpmr;
 use super::trace::TraceObserver;
 use crate::num::{ExactSum, Format, Formats, Rounding, Unpacked, result_code};
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{Code, check_accumulator, check_group};
+use super::fpmr::Fpmr;
 use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{
@@ -44,17 +45,6 @@ pub struct RoundedDot {
     /// What the instruction reads of the register FPMR, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fpmr: Option<Fpmr>,
-}
-
-/// Fields of Arm's register FPMR, which scale a sum of FP8 products and limit it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Fpmr {
-    /// Products count times 2^-lscale.
-    pub lscale: u32,
-    /// Whether a finite sum that overflows gives the largest finite number instead of infinity.
-    pub osm: bool,
 }
 
 /// A rounding with what it makes of an overflow, as IEEE 754 has it for each direction; to odd, it is infinity.
@@ -241,26 +231,6 @@ impl StepKind for RoundedDot {
 
     fn set_fpmr(&mut self, fpmr: Fpmr) {
         self.fpmr = Some(fpmr);
-    }
-}
-
-impl Fpmr {
-    /// The largest LSCALE that an instruction reads: all seven bits, or four where the result is FP16.
-    pub fn most(accumulator: Format) -> u32 {
-        match accumulator {
-            Format::Fp16 => 15,
-            _ => 127,
-        }
-    }
-
-    fn check(self, accumulator: Format) -> Result<(), String> {
-        let most = Fpmr::most(accumulator);
-        match self.lscale {
-            lscale if lscale <= most => Ok(()),
-            lscale => Err(format!(
-                "lscale is {lscale}; of {accumulator} results it must be 0 to {most}"
-            )),
-        }
     }
 }
 
