@@ -42,6 +42,8 @@ class CheckFields(TypedDict, total=False):
     in0_block_w: int | None
     packer_l1_acc: bool | None
     reload: Literal["exact", "tf32", "bf16"] | None
+    lscale: int | None
+    osm: int | None
     schedule: str | None
     schedule_file: str | os.PathLike[str] | None
     kernel: str | None

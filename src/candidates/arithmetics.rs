@@ -47,7 +47,10 @@ pub fn candidates(catalogue: &Catalogue, conditions: &Conditions) -> Vec<Candida
     for (architecture, instruction, rule) in catalogue.rules() {
         for &operands in &rule.operands {
             let arithmetic = Arithmetic::of(rule, operands);
-            if !fits(&arithmetic, conditions) {
+            let whole = rule
+                .least_k()
+                .is_none_or(|k| conditions.k.is_multiple_of(k));
+            if !whole || !fits(&arithmetic, conditions) {
                 continue;
             }
             let name = Name {

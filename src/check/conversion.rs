@@ -3,6 +3,7 @@
 use super::choices::{EngineChoice, Strictness, Tf32Input};
 use super::error::CheckError;
 use super::fields::RequestFields;
+use super::fpmr::FpmrRequest;
 use super::product::{
     Check, Draw, Expected, KernelAnswers, KernelRequest, KernelSource, MAX_MISMATCHES,
     ModelRequest, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection,
@@ -208,6 +209,10 @@ impl TryFrom<RequestFields> for Check {
                 in0_block_w: fields.in0_block_w,
                 packer_l1_acc: fields.packer_l1_acc == Some(true),
                 reload: fields.reload,
+            },
+            fpmr: FpmrRequest {
+                lscale: fields.lscale,
+                osm: fields.osm,
             }),
             schedule,
             expected,
@@ -246,6 +251,8 @@ impl From<Check> for RequestFields {
             in0_block_w: model.ttnn.in0_block_w,
             packer_l1_acc: some(model.ttnn.packer_l1_acc),
             reload: model.ttnn.reload,
+            lscale: model.fpmr.lscale,
+            osm: model.fpmr.osm,
             bias_dtype: operands.bias_dtype,
             d_dtype: check.d_dtype,
             nan: any(check.tolerance.any_nan),

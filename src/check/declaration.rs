@@ -136,6 +136,12 @@ macro_rules! product_fields {
                 /// (UnpackToDestFp32), or truncated to "tf32" or "bf16" through SrcA
                 #[arg(long, value_name = "HOW", help_heading = "Tenstorrent's kernels", value_parser = word::<Reload>())]
                 reload: Reload,
+                /// FPMR.LSCALE: products of FP8 count times 2^-N; 0 to 127, or to 15 if D is FP16
+                #[arg(long, value_name = "N", help_heading = "Arm's FP8")]
+                lscale: u32,
+                /// FPMR.OSM: 1 if an overflow gives the largest finite number instead of infinity
+                #[arg(long, value_name = "0|1", help_heading = "Arm's FP8")]
+                osm: u32,
             }
 
             /// Where a schedule is described.

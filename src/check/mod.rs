@@ -9,7 +9,7 @@
 //!
 //! * `product`: the type; `declaration`: its fields, each declared once; `fields`: its flat form in documents,
 //!   `contradictions` in that, `conversion` both ways; `command_line`: as a command of a shell.
-//! * `model`, `ttnn`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together; `resources`: what checks of
+//! * `model`, `ttnn`, `fpmr`, `schedule`, `kernel`, `arrays`: resolve names and files; `prepare` brings them together; `resources`: what checks of
 //!   a run share.
 //! * `subject`: what is judged; `judge`: the one way to a verdict; `run`, `part`: a product as what is judged.
 //!
@@ -24,6 +24,7 @@ mod declaration;
 mod error;
 pub(crate) mod fields;
 mod formats;
+mod fpmr;
 mod judge;
 mod kernel;
 pub mod model;
@@ -54,6 +55,7 @@ pub(crate) use fields::Field;
 pub(crate) use fields::{Argument, fields};
 pub use fields::{FieldAbout, RequestFields};
 pub use formats::FormatsFrom;
+pub use fpmr::FpmrRequest;
 pub use judge::{Attention, Judge, Judged, Trace};
 pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
 pub use model::Model;

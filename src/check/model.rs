@@ -62,6 +62,21 @@ impl Model {
         report::Model::of(&choice, self.file())
     }
 
+    /// Refuses a K that ends within an instruction that adds whole steps only.
+    fn check_k(&self, k: usize) -> Result<(), CheckError> {
+        let choice = self.choice();
+        match choice.rule.least_k() {
+            Some(least) if !k.is_multiple_of(least) => {
+                let reason = format!(
+                    "K is {k}, but {} takes {least} k at a time: pad A and B with zeros, as kernels do",
+                    choice.instruction.name
+                );
+                Err(CheckError::request("instruction", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// How many elements of A are kept, if it is compressed.
     pub fn sparse(&self) -> Option<Pattern> {
         let choice = self.choice();
@@ -133,7 +148,7 @@ impl ModelRequest {
         Ok(Model {
             instruction,
             rule: place(&instructions[instruction].rules, choice.rule),
-            arithmetic: choice.arithmetic.clone(),
+            arithmetic: self.fpmr.applied(choice.arithmetic.clone())?,
             compressed: false,
             architecture,
             file,
@@ -142,6 +157,7 @@ impl ModelRequest {
 
     /// The same rule with what happens between blocks of this K.
     pub(crate) fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
+        model.check_k(k)?;
         let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;
         Ok(Model {
             arithmetic,

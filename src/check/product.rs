@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choices::{EngineChoice, Tf32Input};
 use super::fields::RequestFields;
+use super::fpmr::FpmrRequest;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
@@ -104,6 +105,8 @@ pub struct ModelRequest {
     pub scale_block: Option<usize>,
     /// ttnn's description of a Tenstorrent kernel.
     pub ttnn: TtnnRequest,
+    /// Arm's register FPMR.
+    pub fpmr: FpmrRequest,
 }
 
 /// Where a model is described.
@@ -290,6 +293,7 @@ impl Check {
                 scale_dtype: None,
                 scale_block: None,
                 ttnn: TtnnRequest::default(),
+                fpmr: FpmrRequest::default(),
             },
             schedule: ScheduleRequest::default(),
             expected: Expected::Tensor(d),
@@ -376,6 +380,7 @@ impl Check {
         model.scale_dtype = rule.scale.map(|scale| scale.format);
         model.scale_block = rule.scale.map(|scale| scale.block);
         model.ttnn = TtnnRequest::of(rule);
+        model.fpmr = FpmrRequest::of(rule);
         self
     }
 

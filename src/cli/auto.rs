@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use super::args::in_options;
 use super::progress::Bar;
 use crate::check::{
-    Check, Expected, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest,
+    Check, Expected, FpmrRequest, ModelRequest, ModelSource, ScheduleRequest, Source, TtnnRequest,
 };
 use crate::compose::verify;
 use crate::identify::document::{Fit, Identification};
@@ -43,6 +43,7 @@ pub fn choose(check: &Check) -> Result<Auto> {
             && model.scale_dtype.is_none()
             && model.scale_block.is_none()
             && model.ttnn == TtnnRequest::default()
+            && model.fpmr == FpmrRequest::default()
             && check.schedule == Default::default()
             && !check.operands.has(Role::Bias)
             && !check.operands.has(Role::AzpAdj),
@@ -106,6 +107,7 @@ pub fn confirm(check: &Check, reported: &Chosen) -> Result<Vec<String>> {
         scale_dtype: None,
         scale_block: None,
         ttnn: TtnnRequest::default(),
+        fpmr: FpmrRequest::default(),
     };
     request.schedule = ScheduleRequest::default();
     // The request names D's format whether an option named it or the search found it.

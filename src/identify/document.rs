@@ -20,7 +20,7 @@ pub const NEVER_SEARCHED: [&str; 7] = [
      other orders",
     "promoted FP16 sums, and accumulators other than FP32 and INT32 under schedules",
     "blocks of K of tt-metal's kernels, unless --arch says wormhole or blackhole",
-    "schedules on RDNA GPUs, and several accumulators on CPUs",
+    "schedules on RDNA GPUs, and several accumulators on CPUs; LSCALE and OSM of Arm other than 0",
 ];
 
 /// Everything an identification has to say. Holds nothing that differs between two runs.

@@ -5,6 +5,7 @@
 mod support;
 
 mod amd;
+mod arm;
 mod avx512;
 mod cuda_digests;
 mod engines;

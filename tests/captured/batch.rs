@@ -53,6 +53,14 @@ fn results_of_a_processors_tiles() {
     }
 }
 
+#[test]
+fn results_of_an_arm_simulator() {
+    let cases = crate::support::vectors::arm("results of Arm as a batch");
+    if let Some(cases) = cases {
+        all(crate::support::vectors::ARM, cases.len() as u64);
+    }
+}
+
 /// Products; what packer and unpacker do alone is none.
 #[test]
 fn results_of_tenstorrents_simulator() {

@@ -5,6 +5,7 @@
 mod support;
 
 mod amx;
+mod arm;
 mod b200;
 mod batch;
 mod hardware;

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod arm;
 mod attest;
 mod audit;
 mod batch;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tcverify::emu::step::Fpmr;
 use tcverify::emu::{
     Arithmetic, Catalogue, Choice, Engine, Problem, Replay, Scale, ShapeError, Wanted, WantedScale,
 };
@@ -104,8 +105,21 @@ impl Case {
                 block: Some(scale.block),
             }),
         };
-        arch.choose(&wanted)
-            .unwrap_or_else(|e| panic!("{}: {e}", self.name))
+        let mut choice = arch
+            .choose(&wanted)
+            .unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        if let (Some(lscale), Some(osm)) = (self.field("lscale"), self.field("osm")) {
+            let step = &mut choice.arithmetic.step;
+            step.set_fpmr(Fpmr {
+                lscale,
+                osm: osm == 1,
+            });
+        }
+        choice
+    }
+
+    fn field(&self, name: &str) -> Option<u32> {
+        self.about[name].as_u64().map(|number| number as u32)
     }
 
     /// The elements of D, in C order, that an arithmetic makes of the operands.

@@ -16,6 +16,9 @@ pub const RDNA: &str = "rdna-vectors";
 /// Results captured on tiles of AMX.
 pub const AMX: &str = "amx-vectors";
 
+/// Results of a simulator of Arm processors.
+pub const ARM: &str = "arm-vectors";
+
 /// Published words of a B200.
 pub const B200: &str = "b200-words";
 
@@ -103,6 +106,17 @@ pub fn amx(what: &str) -> Option<Vec<Case>> {
     assert!(
         cases.len() >= 9,
         "{} cases of {AMX} for {what}",
+        cases.len()
+    );
+    Some(cases)
+}
+
+/// Results of a simulator of Arm processors: any folder of such cases.
+pub fn arm(what: &str) -> Option<Vec<Case>> {
+    let cases = cases_of(ARM, what, |_| true)?;
+    assert!(
+        cases.len() >= 54,
+        "{} cases of {ARM} for {what}",
         cases.len()
     );
     Some(cases)

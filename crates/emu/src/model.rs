@@ -317,6 +317,14 @@ pub fn pairs(operands: &[[Format; 2]]) -> String {
 }
 
 impl Rule {
+    /// What a product's K must be a multiple of, where its instruction takes whole steps only: its least K.
+    pub fn least_k(&self) -> Option<usize> {
+        let shapes = self.instruction_k.as_ref();
+        let least = shapes.and_then(|k| k.shapes.last().copied());
+        let whole = self.step.takes_whole_steps();
+        whole.then(|| least.unwrap_or(self.step.span()))
+    }
+
     /// Its formats: `{e4m3 e5m2} * {e4m3 e5m2} -> fp32`.
     pub(super) fn describe(&self) -> String {
         let operands = pairs(&self.operands);

@@ -442,7 +442,9 @@ impl<'a> Replay<'a> {
         let Some(to) = self.convert_to.filter(|&to| to != from) else {
             return code;
         };
+        // What becomes of a NaN is the step's.
         let natively = from == Format::Fp32
+            && code & 0x7fff_ffff <= 0x7f80_0000
             && !self.engine.is_exact()
             && self.arithmetic.rounding_to(to) == Rounding::NearestEven;
         match to {

@@ -52,7 +52,10 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
         Step::BlockDot(step) => block(step, formats).map(KernelConfig::Block),
         Step::HalfChain(step) => Some(KernelConfig::Half(HalfPlan::new(formats, step.span))),
         // Two or four products a step: the exact engine computes them.
-        Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
+        Step::ComplementDot(_)
+        | Step::FlooredPairs(_)
+        | Step::OrderedFma(_)
+        | Step::RoundedDot(_) => None,
         Step::Sliced(step) => slices(step, formats).map(KernelConfig::Slices),
         // Rarely used.
         Step::SlicedIntegers(_) => None,

@@ -24,9 +24,14 @@ fn bits(format: Format) -> (i32, i32) {
 impl ExactSum {
     /// Zero, with room for products of `a` and `b` and for numbers of `addend`.
     pub fn new(a: Format, b: Format, addend: Format) -> ExactSum {
+        ExactSum::scaled(a, b, addend, 0)
+    }
+
+    /// The same with room for products times 2^-`down`, too.
+    pub fn scaled(a: Format, b: Format, addend: Format, down: u32) -> ExactSum {
         let ((a_low, a_high), (b_low, b_high)) = (bits(a), bits(b));
         let (low, high) = bits(addend);
-        let lsb = low.min(a_low + b_low);
+        let lsb = low.min(a_low + b_low - down as i32);
         let msb = high.max(a_high + b_high + 1);
         let bits = (msb - lsb + 1 + HEADROOM) as usize;
         ExactSum {
@@ -60,6 +65,16 @@ impl ExactSum {
             }
             special => self.specials.add(special, negative),
         }
+    }
+
+    /// What kind of number the sum is: infinities and NaNs among the terms decide.
+    pub fn class(&self) -> Class {
+        self.specials.sum().0
+    }
+
+    /// Whether the finite terms add up to exactly zero.
+    pub fn is_zero(&self) -> bool {
+        self.limbs.iter().all(|&limb| limb == 0)
     }
 
     /// The weight of its lowest bit: what is added has none below.

@@ -89,3 +89,52 @@ fn chains_and_exact_sums() {
         ],
     );
 }
+
+#[test]
+fn rounded_dots() {
+    table(
+        "arm bfdot-ebf bf16 fp32",
+        &[
+            (json!({"group": 0}), "group is 0"),
+            (json!({"group": 1025}), "group is 1025"),
+            (json!({"group": 1024}), ""),
+            (json!({"fused": 0}), "fused is 0; it must divide group, 2"),
+            (json!({"fused": 3}), "fused is 3; it must divide group, 2"),
+            (json!({"fused": 1}), ""),
+            (json!({"with_c": true}), ""),
+            (json!({"with_c": true, "fused": 1}), "fused must be group"),
+            (json!({"payloads": true}), "payloads need one product"),
+            (json!({"payloads": true, "fused": 1}), ""),
+            (
+                json!({"payloads": true, "fused": 1, "/a": "e4m3"}),
+                "payloads need one product",
+            ),
+            (json!({"rounding": "ru"}), ""),
+            (
+                json!({"nan": "7f800000"}),
+                "nan 7f800000 is not a NaN of fp32",
+            ),
+            (json!({"/accumulator": "tf32"}), "ignored bits"),
+            (
+                json!({"/accumulator": "e4m3", "nan": "7f"}),
+                "cannot accumulate",
+            ),
+            (json!({"/instruction_k": 4}), "which changes nothing"),
+            (json!({"fpmr": {"lscale": 127, "osm": true}}), ""),
+            (
+                json!({"fpmr": {"lscale": 128, "osm": true}}),
+                "lscale is 128",
+            ),
+        ],
+    );
+    table(
+        "arm fdot2 e4m3 fp16",
+        &[
+            (json!({"fpmr.lscale": 15}), ""),
+            (
+                json!({"fpmr.lscale": 16}),
+                "lscale is 16; of fp16 results it must be 0 to 15",
+            ),
+        ],
+    );
+}

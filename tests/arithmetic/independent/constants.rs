@@ -1,7 +1,7 @@
 //! Models nobody has built: any constants that the engine accepts.
 
 use tcverify::emu::Arithmetic;
-use tcverify::emu::step::{Code, FmaChain, Fused, FusedHalves, Step};
+use tcverify::emu::step::{Code, Direction, FmaChain, Fpmr, Fused, FusedHalves, RoundedDot, Step};
 use tcverify::num::{Format, Rounding};
 
 use super::operands::{ALL, Dot};
@@ -103,6 +103,52 @@ fn any_chain_of_multiply_adds() {
             nan: nan(accumulator),
         })
     });
+}
+
+#[test]
+fn any_rounded_dot() {
+    let mut random = Random::named("rounded");
+    let directions = [
+        Direction::NearestEven,
+        Direction::TowardZero,
+        Direction::Up,
+        Direction::Down,
+        Direction::Odd,
+    ];
+    let accumulators = [Format::Fp16, Format::Bf16, Format::Fp32, Format::Fp64];
+    for _ in 0..3_000 {
+        let format = random.pick(&accumulators);
+        let fused = 1 + random.below(5);
+        let parts = 1 + random.below(3);
+        let with_c = parts == 1 && random.below(2) == 0;
+        let fpmr = (random.below(2) == 0).then(|| Fpmr {
+            lscale: random.below(16) as u32,
+            osm: random.below(2) == 0,
+        });
+        // Payloads must fit.
+        let payloads = fused == 1 && random.below(2) == 0;
+        let step = RoundedDot {
+            group: fused * parts,
+            fused,
+            rounding: random.pick(&directions),
+            flush: random.below(2) == 0,
+            nan: nan(format),
+            with_c,
+            payloads,
+            fpmr,
+        };
+        let operand = if payloads {
+            random.pick(&[Format::E5m2, format])
+        } else {
+            random.pick(&Format::FLOATS)
+        };
+        let arithmetic = Arithmetic::plain([operand; 2], format, step.into());
+        assert_eq!(arithmetic.check(), Ok(()), "{arithmetic:?}");
+        for inputs in ALL {
+            let dot = Dot::random(&arithmetic, inputs, &mut random);
+            compare("rounded", &arithmetic, &dot);
+        }
+    }
 }
 
 /// The widest group and the most fraction bits at once: the sum still fits.

@@ -1,7 +1,7 @@
 //! The comparison can fail: with one constant changed, the slow model and the engine disagree.
 
 use tcverify::emu::Arithmetic;
-use tcverify::emu::step::Step;
+use tcverify::emu::step::{Direction, RoundedDot, Step};
 use tcverify::num::{Format, Rounding};
 
 use super::operands::{ALL, Dot, arithmetics};
@@ -66,12 +66,12 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "FP16 rounded toward zero",
         change: round_to_zero,
-        shows: |arithmetic| !is_chain(arithmetic) && arithmetic.accumulator == Format::Fp16,
+        shows: |arithmetic| has_fused(arithmetic) && arithmetic.accumulator == Format::Fp16,
     },
     Mutant {
         what: "FP16 rounded to nearest, ties away",
         change: round_away,
-        shows: |arithmetic| !is_chain(arithmetic) && arithmetic.accumulator == Format::Fp16,
+        shows: |arithmetic| has_fused(arithmetic) && arithmetic.accumulator == Format::Fp16,
     },
     Mutant {
         what: "a bit less of result",
@@ -81,7 +81,7 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "another NaN",
         change: |a| fused(a).nan.0 ^= 1,
-        shows: |arithmetic| !is_chain(arithmetic),
+        shows: has_fused,
     },
     Mutant {
         what: "halves exchanged",
@@ -101,7 +101,51 @@ const MUTANTS: &[Mutant] = &[
         },
         shows: is_chain,
     },
+    Mutant {
+        what: "dot products rounded up",
+        change: |a| dot(a).rounding = Direction::Up,
+        shows: is_dot,
+    },
+    Mutant {
+        what: "dot products' subnormals otherwise",
+        change: |a| dot(a).flush ^= true,
+        shows: is_dot,
+    },
+    Mutant {
+        what: "another NaN of dot products",
+        change: |a| dot(a).nan.0 ^= 1,
+        shows: is_dot,
+    },
+    Mutant {
+        what: "twice the products of a dot product",
+        change: |a| {
+            dot(a).payloads = false;
+            dot(a).group *= 2;
+            dot(a).fused *= 2;
+        },
+        shows: is_dot,
+    },
+    Mutant {
+        what: "C added after the products' sum",
+        change: |a| dot(a).with_c = false,
+        shows: |arithmetic| is_dot(arithmetic) && dot(&mut arithmetic.clone()).with_c,
+    },
 ];
+
+fn dot(arithmetic: &mut Arithmetic) -> &mut RoundedDot {
+    match &mut arithmetic.step {
+        Step::RoundedDot(step) => step,
+        other => panic!("no rounded dot product: {}", other.summary()),
+    }
+}
+
+fn is_dot(arithmetic: &Arithmetic) -> bool {
+    matches!(arithmetic.step, Step::RoundedDot(_))
+}
+
+fn has_fused(arithmetic: &Arithmetic) -> bool {
+    is_fused(arithmetic) || is_halves(arithmetic)
+}
 
 fn is_fused(arithmetic: &Arithmetic) -> bool {
     matches!(arithmetic.step, Step::Fused(_))

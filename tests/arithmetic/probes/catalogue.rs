@@ -87,6 +87,7 @@ fn every_machine_is_recognised() {
                         machine.step,
                         Step::HalfChain(_)
                             | Step::OrderedFma(_)
+                            | Step::RoundedDot(_)
                             | Step::Sliced(_)
                             | Step::SlicedIntegers(_)
                     );

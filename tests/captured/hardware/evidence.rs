@@ -9,7 +9,7 @@ use tcverify::num::{Format, Rounding};
 
 use crate::b200;
 use crate::support::case::Case;
-use crate::support::vectors::{OPEN, PEERS, amx, captured, cases, processors, rdna};
+use crate::support::vectors::{OPEN, PEERS, amx, arm, captured, cases, processors, rdna};
 use crate::support::wrong::*;
 
 /// What digests of an H100's products show, and `tests/arithmetic/cuda_digests.rs` checks.
@@ -141,10 +141,11 @@ fn captured_constants_are_pinned_by_results() {
 fn rules_are_known_as_their_results_are() {
     let what = "evidence of the catalogue's rules";
     let all = |collection, count| cases(collection, what, count, |_| true);
-    let (Some(mut captured), Some(rdna), Some(amx), Some(peers), Some(open)) = (
+    let (Some(mut captured), Some(rdna), Some(amx), Some(arm), Some(peers), Some(open)) = (
         captured(what),
         rdna(what),
         amx(what),
+        arm(what),
         all(PEERS, 212),
         all(OPEN, 28),
     ) else {
@@ -159,6 +160,7 @@ fn rules_are_known_as_their_results_are() {
     pinned.retain(|_, constants| constants.iter().any(|name| name != "nan"));
     let (captured, mut compared) = (by_rule(&captured), by_rule(&peers));
     compared.extend(by_rule(&open));
+    compared.extend(by_rule(&arm));
     let mut found = [0, 0];
     for arch in Catalogue::builtin().architectures() {
         for instruction in &arch.instructions {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
     "volta",
     "turing",
     "ampere",
@@ -23,6 +23,7 @@ const NAMES: [&str; 23] = [
     "avx512",
     "avx10",
     "amx",
+    "arm",
     "ieee-fma",
     "exact",
     "vortex-tfr",

@@ -4,7 +4,7 @@ use tcverify::emu::Arithmetic;
 use tcverify::emu::step::{Fused, Step};
 use tcverify::num::{Format, Rounding};
 
-use super::{Fraction, nearest_code, quotient, value};
+use super::{Fraction, dots, nearest_code, quotient, value};
 
 /// What a product competes with in the maximum.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl<'a> Reference<'a> {
     pub fn knows(step: &Step) -> bool {
         matches!(
             step,
-            Step::Fused(_) | Step::FusedHalves(_) | Step::FmaChain(_)
+            Step::Fused(_) | Step::FusedHalves(_) | Step::FmaChain(_) | Step::RoundedDot(_)
         )
     }
 
@@ -43,6 +43,7 @@ impl<'a> Reference<'a> {
             Step::Fused(fused) => fused.group,
             Step::FusedHalves(halves) => halves.span,
             Step::FmaChain(_) => 1,
+            Step::RoundedDot(dot) => dot.group,
             _ => unreachable!("see `knows`"),
         };
         let steps = a.chunks(span).zip(b.chunks(span));
@@ -58,6 +59,9 @@ impl<'a> Reference<'a> {
     }
 
     fn step(&self, a: &[u64], b: &[u64], c: u64) -> u64 {
+        if let Step::RoundedDot(dot) = &self.arithmetic.step {
+            return dots::step(self.arithmetic, dot, a, b, c);
+        }
         let Arithmetic {
             a: a_format,
             b: b_format,
@@ -170,7 +174,7 @@ fn exponent(format: Format, number: f64) -> i32 {
 
 /// The result where specials decide it. What IEEE floats make of the terms, every finite one taken
 /// as 0 and every finite factor as 0 or 1, is what the unit makes of them.
-fn special(format: Format, nan: u64, pairs: &[(f64, f64)], c: f64) -> Option<u64> {
+pub(super) fn special(format: Format, nan: u64, pairs: &[(f64, f64)], c: f64) -> Option<u64> {
     let factor = |x: f64| {
         if x.is_finite() && x != 0.0 {
             1f64.copysign(x)

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::blocks::{Blocked, Blocks};
+use super::fpmr::Fpmr;
 use super::trace::TraceObserver;
 use crate::num::{ExactSum, Format, Formats, Rounding, Unpacked, result_code};
 
@@ -73,6 +74,19 @@ pub trait StepKind {
 
     /// Sets these blocks, where accumulators go through memory.
     fn set_blocks(&mut self, _blocks: Blocks) {}
+
+    /// Whether its instruction adds whole steps only: a K that ends within one is no product of it.
+    fn takes_whole_steps(&self) -> bool {
+        false
+    }
+
+    /// What the instruction reads of Arm's register FPMR, if it does.
+    fn fpmr(&self) -> Option<Fpmr> {
+        None
+    }
+
+    /// Sets these fields, where it reads them.
+    fn set_fpmr(&mut self, _fpmr: Fpmr) {}
 
     /// The fault that units of this kind are known for.
     fn known_fault(&self) -> Option<&dyn KnownFault> {

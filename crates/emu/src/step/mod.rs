@@ -15,6 +15,7 @@ mod exact_dot;
 mod exact_sum;
 mod floored_pairs;
 mod fma_chain;
+mod fpmr;
 mod fused;
 mod fused_floor;
 mod fused_halves;
@@ -25,6 +26,7 @@ mod ordered_fma;
 mod pair;
 mod pairwise_flush;
 mod quad;
+mod rounded_dot;
 mod sliced;
 mod sliced_integers;
 mod special;
@@ -48,6 +50,7 @@ pub use exact_dot::ExactDot;
 pub use exact_sum::ExactSum;
 pub use floored_pairs::FlooredPairs;
 pub use fma_chain::FmaChain;
+pub use fpmr::Fpmr;
 pub use fused::Fused;
 pub use fused_floor::FusedFloor;
 pub use fused_halves::FusedHalves;
@@ -58,6 +61,7 @@ pub use ordered_fma::OrderedFma;
 pub use pair::PairRule;
 pub use pairwise_flush::PairwiseFlush;
 pub use quad::LaneScaling;
+pub use rounded_dot::{Direction, RoundedDot};
 pub use sliced::{Dropping, Droppings, Sliced};
 pub use sliced_integers::SlicedIntegers;
 pub use sticky_rne::{Addend, StickyRne};
@@ -130,6 +134,7 @@ kinds! {
     ComplementDot,
     FlooredPairs,
     OrderedFma,
+    RoundedDot,
     Sliced,
     SlicedIntegers,
 }

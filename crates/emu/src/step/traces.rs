@@ -106,6 +106,7 @@ fn terms_are_the_products_and_c() {
                     | Step::ComplementDot(_)
                     | Step::FlooredPairs(_)
                     | Step::OrderedFma(_)
+                    | Step::RoundedDot(_)
                     | Step::Sliced(_)
             );
             // Slices of these small numbers are all in the first phase, and a tile is gone over once more in each other.

@@ -1,0 +1,165 @@
+//! Products of Arm processors as people ask for them: by a chip's name, with LSCALE and OSM, and with what is refused.
+
+use serde_json::Value;
+
+use crate::support::Folder;
+
+/// Operands of 8x16 by 16x12, all of one format.
+fn operands(format: &str, k: usize) -> Folder {
+    let folder = Folder::new();
+    for (seed, shape, role) in [(1, format!("8x{k}"), "a"), (2, format!("{k}x12"), "b")] {
+        let operand = format!("generate:{seed}:normal:{shape} --dtype {format} --role {role}");
+        let words = format!("generate {operand} -o {role}.npy");
+        folder.tcverify(&words).expect(0);
+    }
+    folder
+}
+
+#[test]
+fn a_chip_is_named() {
+    let folder = operands("bf16", 16);
+    let replay = "replay --dtype bf16 a.npy b.npy -o d.npy --arch";
+    for chip in ["graviton3", "grace", "apple-m4", "Neoverse-V2"] {
+        folder.tcverify(&format!("{replay} {chip}")).expect(0);
+        let check = format!("check --arch {chip} --dtype bf16 a.npy b.npy d.npy");
+        let run = folder.tcverify(&check).expect(0);
+        assert!(run.stdout.contains("arm bfdot"), "{}", run.stdout);
+    }
+    // Four k at a time are two pairs, one after the other.
+    let check = "check --arch arm --dtype bf16 a.npy b.npy d.npy --instruction";
+    for (instruction, code) in [
+        ("bfmmla", 0),
+        ("bfmopa", 0),
+        ("bfdot-ebf", 1),
+        ("bfmlal", 1),
+    ] {
+        folder
+            .tcverify(&format!("{check} {instruction}"))
+            .expect(code);
+    }
+    folder
+        .tcverify("check --arch h100 --dtype bf16 a.npy b.npy d.npy")
+        .expect(1);
+    // Whoever does not know it finds it, and the GPU's D is told from the CPU's.
+    let run = folder.tcverify("identify --dtype bf16 a.npy b.npy d.npy");
+    let found = run.expect(0).stdout;
+    assert!(found.contains("arm bfdot"), "{found}");
+    folder
+        .tcverify("replay --dtype bf16 a.npy b.npy -o gpu.npy --arch h100")
+        .expect(0);
+    let run = folder.tcverify("compare gpu.npy d.npy a.npy b.npy --dtype bf16");
+    let (code, text) = (run.code, run.stdout);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("arm bfdot"), "{text}");
+}
+
+#[test]
+fn lscale_and_osm_decide_bits() {
+    let folder = operands("e4m3", 16);
+    let unit = "--arch arm --instruction fdot2 --acc f16 --dtype e4m3";
+    let made = format!("{unit} --lscale 3 --osm 1");
+    folder
+        .tcverify(&format!("replay {made} a.npy b.npy -o d.npy"))
+        .expect(0);
+    let report = format!("check {made} a.npy b.npy d.npy --json -");
+    let report = folder.tcverify(&report).expect(0).json();
+    let step = &report["rule"]["model"]["arithmetic"]["step"];
+    assert_eq!(step["fpmr"]["lscale"], 3);
+    assert_eq!(step["fpmr"]["osm"], true);
+    assert_eq!(report["request"]["lscale"], 3);
+    assert_eq!(report["request"]["osm"], 1);
+    for other in ["", "--lscale 4"] {
+        folder
+            .tcverify(&format!("check {unit} {other} a.npy b.npy d.npy"))
+            .expect(1);
+    }
+}
+
+/// One sentence each, exit code 2, and nothing is written.
+#[test]
+fn what_is_refused() {
+    let folder = operands("bf16", 3);
+    let fp8 = operands("e4m3", 16);
+    for (folder, words, reason) in [
+        (
+            &folder,
+            "--arch arm --dtype bf16",
+            "K is 3, but bfdot takes 2 k at a time: pad A and B with zeros",
+        ),
+        (
+            &folder,
+            "--arch arm --dtype bf16 --instruction bfmmla",
+            "K is 3, but bfmmla takes 4 k at a time",
+        ),
+        (
+            &fp8,
+            "--arch arm --dtype e4m3 --instruction fdot4 --lscale 128",
+            "lscale is 128; of fp32 results it must be 0 to 127",
+        ),
+        (
+            &fp8,
+            "--arch arm --dtype e4m3 --instruction fdot2 --acc f16 --lscale 16",
+            "lscale is 16; of fp16 results it must be 0 to 15",
+        ),
+        (
+            &fp8,
+            "--arch arm --dtype e4m3 --instruction fdot4 --osm 2",
+            "--osm is 2; it must be 0 or 1",
+        ),
+        (
+            &fp8,
+            "--arch h100 --dtype e4m3 --lscale 0",
+            "--lscale is 0, but this instruction does not read it",
+        ),
+        (
+            &fp8,
+            "--arch h100 --dtype e4m3 --osm 1",
+            "--osm is 1, but this instruction does not read it",
+        ),
+        (
+            &fp8,
+            "--arch arm --dtype e4m3",
+            "name the instruction, fdot4 or fmmla-f32 or fmopa-fp8",
+        ),
+    ] {
+        let before = folder.names();
+        let words = format!("replay {words} a.npy b.npy -o d.npy");
+        let run = folder.tcverify(&words).expect(2);
+        assert!(run.stderr.contains(reason), "{words}: {}", run.stderr);
+        assert_eq!(folder.names(), before);
+    }
+    // An odd K of another unit is filled up.
+    folder
+        .tcverify("replay --arch h100 --dtype bf16 a.npy b.npy -o d.npy")
+        .expect(0);
+}
+
+/// As captures lie in their folders.
+#[test]
+fn cases_say_lscale_and_osm() {
+    let folder = operands("e4m3", 16);
+    let unit = "--arch arm --instruction fdot4 --dtype e4m3 --lscale 7";
+    folder
+        .tcverify(&format!("replay {unit} a.npy b.npy -o d.npy"))
+        .expect(0);
+    let case = |fields: &str| {
+        std::fs::create_dir_all(folder.path("cases/one")).expect("a folder");
+        for name in ["a.npy", "b.npy", "d.npy"] {
+            folder.write(&format!("cases/one/{name}"), folder.read(name));
+        }
+        let text = format!(
+            r#"{{"arch": "arm", "instruction": "fdot4", "a_dtype": "e4m3", "b_dtype": "e4m3", "d_dtype": "fp32"{fields}}}"#
+        );
+        folder.write("cases/one/case.json", text);
+        folder.tcverify("batch cases --json -")
+    };
+    let judged = |fields: &str, code: i32| -> Value { case(fields).expect(code).json() };
+    let good = judged(r#", "lscale": 7, "osm": 0"#, 0);
+    assert_eq!(good["totals"]["identical"], 1);
+    assert_eq!(judged(r#", "lscale": 6"#, 1)["totals"]["different"], 1);
+    let wrong = judged(r#", "lscale": 128"#, 2).to_string();
+    assert!(wrong.contains("lscale is 128"), "{wrong}");
+    let wrong = case(r#", "lscale": "seven""#).expect(2);
+    let said = wrong.stdout + &wrong.stderr;
+    assert!(said.contains("lscale"), "{said}");
+}
