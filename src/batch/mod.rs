@@ -4,6 +4,7 @@
 mod admit;
 mod case;
 mod document;
+mod emulated;
 mod folder;
 mod lookup;
 mod manifest;
