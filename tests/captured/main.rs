@@ -7,6 +7,7 @@ mod support;
 mod amx;
 mod b200;
 mod batch;
+mod emulated;
 mod hardware;
 mod identify;
 mod kernels;

@@ -3,6 +3,7 @@
 mod budget;
 mod computations;
 mod damage;
+mod emulated;
 mod field_cases;
 mod formats;
 mod hostile;
