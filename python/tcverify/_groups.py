@@ -27,6 +27,7 @@ class Schedule:
     residue: Literal["first", "first-aligned", "last"] | None = None
     instruction_k: int | None = None
     split: Literal["serial", "workspace", "interleaved"] | None = None
+    slices: int | None = None
     split_k: int | None = None
     grain: int | None = None
     partials: Literal["f32", "result"] | None = None

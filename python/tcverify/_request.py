@@ -61,6 +61,7 @@ class CheckFields(TypedDict, total=False):
     residue: Literal["first", "first-aligned", "last"] | None
     instruction_k: int | None
     split: Literal["serial", "workspace", "interleaved"] | None
+    slices: int | None
     split_k: int | None
     grain: int | None
     partials: Literal["f32", "result"] | None

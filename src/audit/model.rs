@@ -11,7 +11,7 @@ use crate::emu::schedule::ActivationChoice;
 use crate::emu::{Arithmetic, Engine, Engines};
 use crate::io::printable;
 use crate::io::tree::Hash;
-use crate::num::{F32, Format};
+use crate::num::{F32, Factor, Format};
 use crate::operation::{BoundOperation, Operation};
 use crate::report::{self, Product, ProductRule, Rule};
 use crate::role::{ByRole, Role};
@@ -216,8 +216,9 @@ fn stated_product(
     for (&role, input) in &commitment.inputs {
         let (c_dtype, bias_dtype) = (check.model.c_dtype, check.operands.bias_dtype);
         let format = match role {
-            Role::A => arithmetic.a,
-            Role::B => arithmetic.b,
+            Role::A => scheduling.read_as(arithmetic.a),
+            Role::B => scheduling.read_as(arithmetic.b),
+            Role::C if scheduling.wide_result().is_some() => Format::Fp64,
             Role::C if !scheduling.c_in_epilogue() => arithmetic.addend(),
             Role::C => float(check, (role, input), c_dtype.unwrap_or(arithmetic.addend())),
             Role::Bias => float(check, (role, input), bias_dtype.unwrap_or(Format::Fp32)),
@@ -270,7 +271,8 @@ fn stated_product(
             sparse: None,
         },
     };
-    let format = check.d_dtype.unwrap_or(arithmetic.accumulator);
+    let own = scheduling.wide_result().unwrap_or(arithmetic.accumulator);
+    let format = check.d_dtype.unwrap_or(own);
     let stated = Commitment {
         rule,
         inputs,
@@ -282,10 +284,15 @@ fn stated_product(
 /// The activation with which the stated schedule, with the committed factors, is the committed one, if one is.
 fn hidden(check: &Check, committed: &CommittedSchedule) -> Option<Option<ActivationChoice>> {
     let stated = &check.schedule.overrides;
-    let code = |text: &String| u32::from_str_radix(text, 16).ok().map(F32);
+    let code = |text: &String| {
+        u32::from_str_radix(text, 16)
+            .ok()
+            .map(|code| F32(code).into())
+    };
     // A factor of 1 that was not stated may be the default.
-    let one = F32(1f32.to_bits());
-    let factor = |text: &String, stated: Option<F32>| code(text).filter(|of| *of != one).or(stated);
+    let one = Factor::from(F32(1f32.to_bits()));
+    let factor =
+        |text: &String, stated: Option<Factor>| code(text).filter(|of| *of != one).or(stated);
     let choices = ActivationChoice::ALL
         .iter()
         .map(|(choice, ..)| Some(*choice));

@@ -282,6 +282,10 @@ impl<'a> Proven<'a> {
                 let scaled = problem.with_scales(a.planes(), b.planes(), *block);
                 problem = scaled.map_err(misshapen)?;
             }
+            if scheduling.wide_result().is_some() {
+                // Numbers that the schedule refuses.
+                scheduling.validate(&values, arithmetic, &problem, format)?;
+            }
             let replay = Replay {
                 problem,
                 arithmetic,

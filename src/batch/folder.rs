@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::case::{Case, Object, Read, case, expect, is_operation, names, text, validate};
 use super::document::{BatchError, json, text_of};
+use super::emulated;
 use super::lookup::Lookup;
 use crate::emu::Catalogue;
 use crate::io::{escaped_path, printable, subfolders};
@@ -167,6 +168,7 @@ fn captured(
             }
         }
         tenstorrent(&mut fields)?;
+        emulated::schedule(&mut fields)?;
         let wave = fields.remove("wave");
         if let Some(name) = mfma(&fields).or_else(|| rdna(&fields, wave.as_ref())) {
             fields.insert("instruction".to_owned(), name.into());

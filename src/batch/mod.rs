@@ -5,6 +5,7 @@ mod admit;
 mod attested;
 mod case;
 mod document;
+mod emulated;
 mod folder;
 mod lookup;
 mod manifest;

@@ -451,7 +451,8 @@ impl List<'_> {
             } => {
                 // +0 more changes no sum that starts from +0.
                 sum.parts.retain(|part| !empty(part));
-                if self.request.result == Format::Fp32 {
+                // A sum in D's format is an f32 then.
+                if self.request.result == Format::Fp32 && *partials == Partials::Result {
                     *partials = Partials::F32;
                 }
             }

@@ -43,8 +43,7 @@ impl Arrays {
         let transpose = schedule.stored(operands);
         let whole = rows.is_none() && transpose == [false, operands.transpose_b];
         if sparse.is_some() && !(whole && schedule.spec().split_terms.is_none()) {
-            let reason = "a compressed A cannot be transposed, split into parts of TF32, or computed in parts of a \
-                plan";
+            let reason = "a compressed A cannot be transposed, split into terms, or computed in parts of a plan";
             return Err(CheckError::request("sparse_a", reason));
         }
         operands.validate(check.model.c_dtype, arithmetic, schedule)?;
@@ -54,8 +53,9 @@ impl Arrays {
             arithmetic.scale.map(|scale| scale.format)
         };
         let sources = &operands.arrays;
-        let a = open(Role::A, &sources[&Role::A], arithmetic.a, from)?;
-        let b = open(Role::B, &sources[&Role::B], arithmetic.b, from)?;
+        let [of_a, of_b] = [arithmetic.a, arithmetic.b].map(|unit| schedule.read_as(unit));
+        let a = open(Role::A, &sources[&Role::A], of_a, from)?;
+        let b = open(Role::B, &sources[&Role::B], of_b, from)?;
         let mut by_role = ByRole::new();
         for (&role, source) in sources {
             let plain = |format, rows: &RowRange, from: &mut Reader| {
@@ -64,6 +64,7 @@ impl Arrays {
             };
             let addend = arithmetic.addend();
             let array = match role {
+                Role::C if schedule.wide_result().is_some() => plain(Format::Fp64, rows, from)?,
                 Role::C if schedule.c_in_epilogue() => {
                     let stated = ("c_dtype", check.model.c_dtype);
                     read_float((role, source), stated, addend, rows, from)?
@@ -86,10 +87,9 @@ impl Arrays {
         // Stored transposed, rows do not lie together.
         let a_rows = if transpose[0] { &None } else { rows };
         let parts = schedule.spec().split_terms.is_some();
-        for (role, opened, format, its_rows) in [
-            (Role::A, a, arithmetic.a, a_rows),
-            (Role::B, b, arithmetic.b, &None),
-        ] {
+        for (role, opened, format, its_rows) in
+            [(Role::A, a, of_a, a_rows), (Role::B, b, of_b, &None)]
+        {
             let array = Array::read(role, opened, format, its_rows)?;
             let array = array.treat_tf32(role, operands.tf32_input, parts, rows)?;
             by_role.insert(role, array);
@@ -382,6 +382,7 @@ pub fn read_d(
     from: &mut Reader,
 ) -> Result<Array, CheckError> {
     let fail = |reason: String| CheckError::array("d", source, reason);
+    let stated = stated.or(schedule.wide_result());
     let known = match stated.or(from.memory.format(Role::D)) {
         Some(known) => Some(known),
         None => {

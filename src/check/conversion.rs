@@ -51,7 +51,7 @@ impl RequestFields {
         };
         ScheduleRequest {
             from,
-            overrides: taken!(Overrides of self: tile_k residue instruction_k split_k split grain partials sum_order workers
+            overrides: taken!(Overrides of self: tile_k residue instruction_k slices split_k split grain partials sum_order workers
                 promote alpha beta scale_result activation;),
         }
     }
@@ -241,7 +241,7 @@ impl From<Check> for RequestFields {
         let any = |given: bool| given.then_some(Strictness::Any);
         let part = |span: Span| (span != Span::ALL).then_some(span);
         let overrides = schedule.overrides;
-        let fields = taken!(RequestFields of overrides: tile_k residue instruction_k split_k split grain partials sum_order workers
+        let fields = taken!(RequestFields of overrides: tile_k residue instruction_k slices split_k split grain partials sum_order workers
             promote alpha beta scale_result activation;
             ..RequestFields::default());
         let fields = taken!(RequestFields of model: dtype_b acc c_dtype scale_dtype instruction scale_block; ..fields);

@@ -217,6 +217,9 @@ macro_rules! product_fields {
                 /// How K is split and slices are added, if the schedule does not split K
                 #[arg(long, value_name = "HOW", value_parser = word::<SplitChoice>())]
                 split: SplitChoice,
+                /// Slices of 8 bits that FP64 operands are taken apart into, if the schedule does that (5 to 10)
+                #[arg(long, value_name = "N")]
+                slices: usize,
                 /// Number of slices (or warps) of K
                 #[arg(long, value_name = "N")]
                 split_k: usize,
@@ -237,11 +240,11 @@ macro_rules! product_fields {
                 promote: PromoteChoice,
                 /// Factor of the sum, in f32: a decimal number, inf, or an f32 code such as 0x3f800000
                 #[arg(long, value_name = "X", allow_hyphen_values = true)]
-                alpha: F32,
+                alpha: Factor,
                 /// Factor of C, which is then added to the finished sum instead of starting the chain (default 1
                 /// if the schedule has an epilogue)
                 #[arg(long, value_name = "X", allow_hyphen_values = true)]
-                beta: F32,
+                beta: Factor,
                 /// Factor of FP8 results, in f32 before rounding, if the schedule's kernel has one
                 #[arg(long, value_name = "X", allow_hyphen_values = true)]
                 scale_result: F32,

@@ -17,7 +17,7 @@ use crate::emu::schedule::{
 };
 use crate::emu::step::Reload;
 use crate::gemm_library::{Accumulation, Partition, Scheme};
-use crate::num::{F32, Format};
+use crate::num::{F32, Factor, Format};
 use crate::ops::Layout;
 use crate::role::Role;
 use crate::words::Word;
@@ -205,6 +205,7 @@ shown! {
     u32: "whole number", "int", parsed;
     u64: "whole number", "int", parsed;
     F32: "f32", "float | str", parsed;
+    Factor: "f32", "float | str", parsed;
     Span: "span", "SpanLike", text;
     PromoteChoice: "whole number, or `\"never\"`", "int | Literal[\"never\"]", text;
     Scheme: "`none`, `inplace`, `compute_type`, `output_type`", "str", parsed;

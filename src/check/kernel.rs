@@ -405,8 +405,8 @@ fn factors(reading: &KernelReading, check: &Check) -> Result<[Option<F32>; 2], K
         }),
         _ => Ok(given.or(text)),
     };
-    let alpha = one("alpha", reading.alpha, given.alpha)?;
-    let beta = one("beta", reading.beta, given.beta)?;
+    let alpha = one("alpha", reading.alpha, given.alpha.map(|alpha| alpha.f32))?;
+    let beta = one("beta", reading.beta, given.beta.map(|beta| beta.f32))?;
     let has_c = check.operands.has(Role::C);
     let added = match (reading.beta, has_c) {
         (Some(text), true) if text.is_zero() && given.beta.is_none() => "that C is added",

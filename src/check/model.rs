@@ -130,7 +130,7 @@ impl ModelRequest {
         let instruction = one("instruction", &self.instruction, &ttnn.fidelity)?;
         let wanted = Wanted {
             instruction: instruction.as_deref(),
-            operands: [self.dtype, self.dtype_b.unwrap_or(self.dtype)],
+            operands: schedule.unit_operands([self.dtype, self.dtype_b.unwrap_or(self.dtype)])?,
             accumulator: one("acc", &self.acc, &ttnn.accumulator(self.dtype))?,
             addend: self.c_dtype.filter(|_| !schedule.c_in_epilogue()),
             scale: scaled.then_some(WantedScale {

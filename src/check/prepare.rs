@@ -121,7 +121,10 @@ impl Prepared {
         };
         let format = match &d {
             Some(d) => d.tensor.format(),
-            None => check.d_dtype.or(scheduling.result()).unwrap_or(accumulator),
+            None => {
+                let stated = check.d_dtype.or(scheduling.wide_result());
+                stated.or(scheduling.result()).unwrap_or(accumulator)
+            }
         };
         let possible = scheduling.check_conversion(accumulator, format);
         possible.map_err(CheckError::of("d_dtype"))?;

@@ -12,7 +12,7 @@ use crate::emu::schedule::{
 };
 use crate::emu::{Arithmetic, Problem};
 use crate::io::{FileError, printable, read_document, sha256};
-use crate::num::Format;
+use crate::num::{F32, Factor, Format};
 use crate::report::{KernelDescription, ModelFile, Scheduled};
 
 /// A schedule with what the request changes of it.
@@ -23,8 +23,8 @@ pub struct Scheduling {
     pub given: BTreeMap<String, String>,
     /// The file that it was read from, if it is none of the tool's.
     pub file: Option<ModelFile>,
-    alpha: Option<u32>,
-    beta: Option<u32>,
+    alpha: Option<Factor>,
+    beta: Option<Factor>,
     scale_result: Option<u32>,
     kernel: Option<Box<PlannedKernel>>,
 }
@@ -37,7 +37,7 @@ impl Scheduling {
         };
         let (schedule, planned) = kernel.plan(check, from)?;
         let given = &check.schedule.overrides;
-        let [alpha, beta] = planned.factors;
+        let [alpha, beta] = planned.factors.map(|factor| factor.map(Factor::from));
         let factors = Overrides {
             alpha,
             beta,
@@ -56,8 +56,8 @@ impl Scheduling {
         Ok(Scheduling {
             schedule,
             given: given.map_err(|error| CheckError::request(error.field, error.reason))?,
-            alpha: overrides.alpha.map(|alpha| alpha.0),
-            beta: overrides.beta.map(|beta| beta.0),
+            alpha: overrides.alpha,
+            beta: overrides.beta,
             scale_result: overrides.scale_result.map(|scale| scale.0),
             file: None,
             kernel: None,
@@ -135,9 +135,43 @@ impl Scheduling {
         }
     }
 
+    /// The formats that the instruction multiplies, for operands of these formats.
+    ///
+    /// # Errors
+    /// If the schedule takes other operands apart.
+    pub fn unit_operands(&self, operands: [Format; 2]) -> Result<[Format; 2], CheckError> {
+        match self.spec().emulates() {
+            Some([wide, narrow]) if operands == [wide; 2] => Ok([narrow; 2]),
+            // Operands of TF32 are FP32 in their files.
+            Some([wide, narrow]) if narrow != Format::Tf32 => {
+                let [a, b] = operands;
+                let name = &self.schedule.name;
+                let reason = format!(
+                    "schedule {name} multiplies {narrow} terms of {wide} operands; these are {a} and {b}"
+                );
+                Err(CheckError::request("dtype", reason))
+            }
+            _ => Ok(operands),
+        }
+    }
+
+    /// The format that operands are read in, where the instruction multiplies `unit`.
+    pub fn read_as(&self, unit: Format) -> Format {
+        match self.spec().emulates() {
+            Some([wide, narrow]) if narrow != Format::Tf32 => wide,
+            _ => unit,
+        }
+    }
+
     /// D's format, if a kernel text states it.
     pub fn result(&self) -> Option<Format> {
         self.kernel.as_ref()?.result
+    }
+
+    /// The format of C and D, where the schedule takes FP64 operands apart.
+    pub fn wide_result(&self) -> Option<Format> {
+        let [wide, _] = self.spec().emulates()?;
+        (wide == Format::Fp64).then_some(wide)
     }
 
     /// The instruction that computes the chains, if a kernel text states it.
@@ -206,8 +240,12 @@ impl Scheduling {
     /// Alpha and beta; the rest comes from arrays.
     pub fn factors(&self) -> Values {
         let mut values = Values::default();
-        values.alpha = self.alpha.unwrap_or(values.alpha);
-        values.beta = self.beta.unwrap_or(values.beta);
+        let factors =
+            [self.alpha, self.beta].map(|factor| factor.unwrap_or(F32(values.alpha).into()));
+        [values.alpha, values.beta] = factors.map(|factor| factor.f32.0);
+        values.wide = self
+            .wide_result()
+            .map(|_| factors.map(|factor| factor.as_f64().to_bits()));
         values.scale_result = self.scale_result;
         values
     }
@@ -248,6 +286,13 @@ impl Scheduling {
     /// # Errors
     /// The formats that are possible.
     pub fn check_conversion(&self, accumulator: Format, result: Format) -> Result<(), String> {
+        if let Some(wide) = self.wide_result() {
+            return if result == wide {
+                Ok(())
+            } else {
+                Err(format!("of FP64 operands D must be {wide}, not {result}"))
+            };
+        }
         let (rounded, possible): (&[Format], _) = match (accumulator, self.is_plain()) {
             (Format::Fp32, true) => (
                 &[Format::Fp16, Format::Bf16],

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::args::CheckArgs;
 use crate::check::{Check, FieldAbout, RequestFields, Source, Verb, command_line, shell_line};
 use crate::generate::{Class, Spec};
-use crate::num::{F32, Format};
+use crate::num::{F32, Factor, Format};
 use crate::words::Word;
 
 #[derive(Parser)]
@@ -67,7 +67,14 @@ fn source() -> impl Strategy<Value = Source> {
     ]
 }
 
-fn factor() -> impl Strategy<Value = F32> {
+fn factor() -> impl Strategy<Value = Factor> {
+    prop_oneof![
+        f32s().prop_map(Factor::from),
+        f32s().prop_map(|of| Factor::shortest(of.0)),
+    ]
+}
+
+fn f32s() -> impl Strategy<Value = F32> {
     prop_oneof![
         any::<u32>().prop_map(F32),
         select(vec![0, 1 << 31, 0x7f80_0000, 0xff80_0000, 1]).prop_map(F32),

@@ -19,7 +19,7 @@ use crate::role::{ByRole, Role};
 pub struct CommittedSchedule {
     /// Of the spec, as `schedule.sha256` of a report.
     pub sha256: Hash,
-    /// Codes of f32, as in a report.
+    /// Codes of f32, as in a report; of FP64 operands codes of FP64.
     pub alpha: String,
     pub beta: String,
     /// What results are multiplied by before they are rounded to a narrow format; absent without one.
@@ -35,10 +35,14 @@ impl CommittedSchedule {
     /// Of a kernel's spec and numbers.
     pub fn of(spec: &ScheduleSpec, values: &Values) -> CommittedSchedule {
         let factor = |code| format!("{code:08x}");
+        let [alpha, beta] = match values.wide {
+            Some(codes) => codes.map(|code| format!("{code:016x}")),
+            None => [values.alpha, values.beta].map(factor),
+        };
         CommittedSchedule {
             sha256: Hash::parse(&spec.sha256()).expect("a SHA-256"),
-            alpha: factor(values.alpha),
-            beta: factor(values.beta),
+            alpha,
+            beta,
             scale_result: values.scale_result.map(factor),
         }
     }

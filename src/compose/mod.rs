@@ -82,6 +82,10 @@ pub trait Examined: Subject {
     fn explained_steps(&self) -> usize {
         0
     }
+    /// Whether there are explanations at all.
+    fn is_explained(&self) -> bool {
+        true
+    }
     /// Whether an explanation has a length that a page has room for.
     fn is_explained_on_pages(&self) -> bool {
         true
@@ -160,7 +164,8 @@ pub trait Examined: Subject {
             return Vec::new();
         }
         let causeless = report.causes.is_empty() && !report.tried.is_empty();
-        let first = report.first_mismatch().map(|index| {
+        let first = report.first_mismatch().filter(|_| self.is_explained());
+        let first = first.map(|index| {
             let index: Vec<_> = index.iter().map(usize::to_string).collect();
             let mut words = request.command_line(Verb::Explain);
             words.extend(["--at".into(), index.join(",").into()]);

@@ -23,9 +23,19 @@ pub fn explain(
         let reason = format!("D is {shape:?} and has no element {index:?}");
         return Err(CheckError::request("d", reason));
     }
+    if slices(prepared) {
+        let reason =
+            "an element of FP64 slices is a sum of exact integers, of which no steps are shown";
+        return Err(CheckError::request("schedule", reason));
+    }
     Ok(question(prepared, index, wish, |question| {
         question.answer()
     }))
+}
+
+/// Whether the schedule takes FP64 operands apart.
+fn slices(prepared: &Prepared) -> bool {
+    prepared.scheduling().wide_result().is_some()
 }
 
 /// Asks how an element of D is computed.
@@ -75,12 +85,19 @@ impl Examined for Prepared {
     }
 
     fn explained_steps(&self) -> usize {
+        if slices(self) {
+            return 0;
+        }
         let first = vec![0; self.problem().d_shape().len()];
         question(self, &first, Wish::default(), |question| question.steps())
     }
 
+    fn is_explained(&self) -> bool {
+        !slices(self)
+    }
+
     fn is_explained_on_pages(&self) -> bool {
-        self.problem().k <= MAX_EXPLAINED_K
+        self.problem().k <= MAX_EXPLAINED_K && self.is_explained()
     }
 
     fn searches(&self) -> Option<String> {

@@ -9,6 +9,7 @@ mod by_group;
 mod case;
 mod computed;
 mod element;
+mod emulated;
 mod epilogue;
 mod estimate;
 mod group;
@@ -126,6 +127,17 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         return only(lost.into_iter().chain([found]).map(all).collect());
     }
     ledger.refute(stored::SPECIALS);
+    if emulated::is_apart(&case.replay) {
+        let found = emulated::emulations(case, &trials[0]);
+        ledger.leave("all other causes", "the schedule takes operands apart");
+        let (tried, untried) = ledger.outcome();
+        return Diagnosis {
+            findings: found.into_iter().map(all).collect(),
+            tried,
+            untried,
+            ..Diagnosis::default()
+        };
+    }
     if case.replay.problem.selected.is_some() {
         let found = variation::of_compressed(case, &trials[0]);
         let rects = case.sample.rects.as_deref().filter(|_| found.is_empty());

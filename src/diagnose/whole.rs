@@ -2,8 +2,8 @@
 
 use super::trial::{Trial, Work, first_of};
 use super::{
-    Case, Found, computed, epilogue, matrices, missing, moved, narrow, partial, permuted, schedule,
-    together, variation,
+    Case, Found, computed, emulated, epilogue, matrices, missing, moved, narrow, partial, permuted,
+    schedule, together, variation,
 };
 
 /// One computation that gives all elements of a trial. The two trials have the same elements, and different work.
@@ -22,11 +22,13 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
     }
     first_of(&[
         &|| variation::settings(case, computing),
+        &|| emulated::of_fp64(case, scheduling),
         &|| computed::computations(case, computing),
         &|| computing.test(variation::FORMATS, || variation::narrower(case, computing)),
         &|| variation::variations(case, computing),
         &|| epilogue::epilogues(case, computing),
         &|| schedule::schedules(case, scheduling),
+        &|| emulated::emulations(case, scheduling),
         &|| {
             computing.test(partial::TRIED, || {
                 partial::dropped_remainder(case, computing)

@@ -161,7 +161,12 @@ impl Recorder<'_, '_> {
         self.lock().events.push(Event::Rounded { from, to, off });
     }
 
-    fn chain(&self, ended: &crate::emu::schedule::Chain, problem: &emu::Problem, result: u64) {
+    fn chain(
+        &self,
+        ended: &crate::emu::schedule::Chain,
+        problem: &emu::Problem,
+        (result, lowered): (u64, u32),
+    ) {
         let arithmetic = self.replay.arithmetic;
         let start = problem.c.map_or(0, |c| c.plane(0).code(0, 0));
         let mut seen = self.lock();
@@ -181,7 +186,8 @@ impl Recorder<'_, '_> {
             let accumulators = element.accumulators();
             let before = seen.steps;
             let (wish, shown) = self.local(before, element.steps());
-            if shown {
+            // A step with a lowered C is told by its ends alone.
+            if shown && lowered == 0 {
                 entries = chain(&element, &accumulators, &wish);
                 entries
                     .iter_mut()
@@ -191,7 +197,13 @@ impl Recorder<'_, '_> {
             steps = Some([before + 1, seen.steps]);
         }
         seen.events.push(Event::Chain(Box::new(Chain {
-            products: ended.indices.describe(),
+            products: match lowered {
+                0 => ended.indices.describe(),
+                _ => format!(
+                    "{}, the accumulator times 2^-{lowered}",
+                    ended.indices.describe()
+                ),
+            },
             first_k: match &ended.indices {
                 KIndices::Range(k) => Some(k.start),
                 KIndices::List(_) => None,
@@ -256,7 +268,8 @@ impl Ops for Recorder<'_, '_> {
                 chain,
                 problem,
                 result,
-            } => self.chain(chain, problem, result),
+                lowered,
+            } => self.chain(chain, problem, (result, lowered)),
             Observed::Stage(stage) => self.lock().stage = stage,
             Observed::Rounded { from, to, format } => self.rounded(
                 Number::new(Format::Fp32, from.into()),

@@ -293,6 +293,7 @@ impl Plan {
                 },
                 start: Start::First,
                 partials: Partials::F32,
+                sums: Partials::F32,
             },
         })
     }
@@ -317,6 +318,7 @@ impl Plan {
                 Kept::As(_) => Partials::Bf16,
                 _ => Partials::F32,
             },
+            sums: Partials::F32,
         }
     }
 }
@@ -348,6 +350,7 @@ fn sharing(sharing: &super::Sharing) -> Level {
                 order: Order::Butterfly,
                 start: Start::First,
                 partials: Partials::F32,
+                sums: Partials::F32,
             },
         },
     }

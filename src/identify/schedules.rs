@@ -115,8 +115,8 @@ impl<'a> ScheduleContext<'a> {
         values.scale_result = self.scale_result.map(|scale| scale.0);
         if let Some(guess) = &candidate.schedule {
             let factor = |given: Option<F32>, one: u32| given.map_or(one, |factor| factor.0);
-            values.alpha = factor(guess.overrides.alpha, values.alpha);
-            values.beta = factor(guess.overrides.beta, values.beta);
+            values.alpha = factor(guess.overrides.alpha.map(|alpha| alpha.f32), values.alpha);
+            values.beta = factor(guess.overrides.beta.map(|beta| beta.f32), values.beta);
         }
         let values = match self.scales.zip(self.captured.f32_scales()) {
             Some((per, scales)) => values.with_scales(per, scales, &problem),

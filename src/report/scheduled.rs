@@ -64,7 +64,7 @@ pub struct ScheduledConstant {
     pub note: Option<String>,
 }
 
-/// Numbers of one product, as f32.
+/// Numbers of one product, as f32; those of FP64 operands as FP64, whose codes have 16 digits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Factors {
@@ -91,15 +91,28 @@ impl Factor {
             value: decimal(Format::Fp32, code.into()),
         }
     }
+
+    /// Alpha and beta.
+    fn both(values: &Values) -> [Factor; 2] {
+        let wide = |code| Factor {
+            code: format!("{code:016x}"),
+            value: decimal(Format::Fp64, code),
+        };
+        match values.wide {
+            Some(codes) => codes.map(wide),
+            None => [values.alpha, values.beta].map(Factor::of),
+        }
+    }
 }
 
 impl Scheduled {
     /// A schedule that `given` options have changed, and the numbers it worked with.
     pub fn of(schedule: &Schedule, given: &BTreeMap<String, String>, values: &Values) -> Scheduled {
+        let [alpha, beta] = Factor::both(values);
         Scheduled {
             factors: Some(Factors {
-                alpha: Factor::of(values.alpha),
-                beta: Factor::of(values.beta),
+                alpha,
+                beta,
                 scale_result: values.scale_result.map(Factor::of),
                 one_scale_of: ["a", "b"]
                     .into_iter()
@@ -129,8 +142,9 @@ impl Scheduled {
     /// Whether a factor or the schedule itself leaves products out of D: with `alpha` 0, all of them.
     pub fn leaves_out(&self) -> bool {
         let zero = |factor: &Factor| {
-            let code = u32::from_str_radix(&factor.code, 16);
-            code.is_ok_and(|code| code << 1 == 0)
+            // Of any width; the first digit has the sign.
+            let digits = factor.code.trim_end_matches('0');
+            matches!(digits, "" | "8")
         };
         let factors = self.factors.as_ref();
         !self.omitted_k.is_empty()

@@ -8,6 +8,7 @@ mod amx;
 mod arm;
 mod b200;
 mod batch;
+mod emulated;
 mod hardware;
 mod identify;
 mod kernels;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Dyadic, F32, Format, Number, Value};
+use super::{Dyadic, F32, Factor, Format, Number, Value};
 
 /// What a type is in JSON that has a form of its own there.
 #[macro_export]
@@ -25,6 +25,7 @@ macro_rules! as_json {
 
 as_json! {
     F32, "F32": { "type": ["string", "number"], "description": "A number, or an f32 as 0x and 8 digits." };
+    Factor, "WrittenFactor": { "type": ["string", "number"], "description": "A number, or an f32 as 0x and 8 digits; of FP64 products the f64 that is written." };
     Dyadic, "Exact": { "type": "string" };
     Value, "Value": { "type": "string" };
 }

@@ -195,7 +195,7 @@ fn a_plan_from_a_text() {
     }
     // Alpha is not a part of a kernel's text.
     let mut scaled = check_of_text.clone();
-    scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000));
+    scaled.schedule.overrides.alpha = Some(crate::num::F32(0x4000_0000).into());
     let scaled = prepared(&scaled).expect("a product");
     assert_eq!(scaled.scheduling().factors().alpha, 0x4000_0000);
     let mut transposed = check_of_text.clone();

@@ -113,8 +113,8 @@ fn factors_and_zero_points() {
     check.schedule = ScheduleRequest::preset(
         "cublas-sm80",
         &Overrides {
-            alpha: Some(F32(0x4000_0000)),
-            beta: Some(F32(0x4040_0000)),
+            alpha: Some(F32(0x4000_0000).into()),
+            beta: Some(F32(0x4040_0000).into()),
             ..Overrides::default()
         },
     );

@@ -18,7 +18,7 @@ use crate::emu::schedule::{
 };
 use crate::emu::step::Reload;
 use crate::gemm_library::{Accumulation, Partition, Scheme};
-use crate::num::{F32, Format};
+use crate::num::{F32, Factor, Format};
 use crate::operation::Operation;
 use crate::ops::Layout;
 

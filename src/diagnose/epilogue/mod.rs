@@ -10,7 +10,7 @@ mod solve;
 use super::trial::{SPENT, Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{ActivationChoice, Overrides};
-use crate::num::F32;
+use crate::num::Factor;
 use crate::report::grouped;
 use formula::{Formula, Table};
 use function::Function;
@@ -297,8 +297,9 @@ impl Formula {
             return Ask::Nothing;
         }
         let epilogue = Overrides {
-            alpha: (self.alpha != 1.0 || self.beta.is_some()).then(|| F32(self.alpha.to_bits())),
-            beta: self.beta.map(|beta| F32(beta.to_bits())),
+            alpha: (self.alpha != 1.0 || self.beta.is_some())
+                .then(|| Factor::shortest(self.alpha.to_bits())),
+            beta: self.beta.map(|beta| Factor::shortest(beta.to_bits())),
             activation,
             ..Overrides::default()
         };

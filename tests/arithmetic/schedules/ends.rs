@@ -276,6 +276,7 @@ fn partials_of_an_fp32_result_are_f32() {
                 order: Order::Serial,
                 start: Start::Zero,
                 partials,
+                sums: Partials::F32,
             },
         }),
         ..preset("cutlass-splitk-parallel")

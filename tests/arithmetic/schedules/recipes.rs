@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use tcverify::emu::schedule::{
     AddendAt, BiasAdded, BoundSchedule, Combine, Empty, Epilogue, Fold, FoldKind, Function, Grain,
     GrainByK, Group, Level, Merge, Multiply, Order, Partials, Parts, Per, Raster, Residue,
-    ResultScale, ScaledAt, Scaling, ScheduleSpec, SliceLength, SplitTerms, Start, Term,
+    ResultScale, ScaledAt, Scaling, ScheduleSpec, SliceLength, SplitTerms, Start, Term, TermFormat,
     TermRounding, WithoutC,
 };
 use tcverify::emu::{Arithmetic, Catalogue, Element, Engine, Replay};
@@ -97,6 +97,8 @@ fn merge(inner: bool, random: &mut Random) -> Merge {
         Order::Reverse,
         Order::Pairwise,
         Order::Adjacent,
+        Order::Halved,
+        Order::RunsThenAdjacent,
         Order::Butterfly,
         Order::Folds(vec![
             fold(FoldKind::Stride, 4),
@@ -117,6 +119,11 @@ fn merge(inner: bool, random: &mut Random) -> Merge {
             Partials::F32
         } else {
             random.pick(&[Partials::F32, Partials::Result])
+        },
+        sums: if inner {
+            Partials::F32
+        } else {
+            random.pick(&[Partials::F32, Partials::F32, Partials::Bf16, Partials::Fp16])
         },
     }
 }
@@ -195,6 +202,10 @@ fn spec(unit: &Unit, random: &mut Random) -> ScheduleSpec {
     let term = |random: &mut Random| random.pick(&[Term::Hi, Term::Lo]);
     let split_terms = (wide && random.once_in(2)).then(|| SplitTerms {
         every: [span, tile][random.below(2)],
+        format: TermFormat::Tf32,
+        mid: None,
+        scale: 0,
+        nan_before_last: None,
         hi: rounding(random),
         lo: rounding(random),
         products: (0..1 + random.below(4))
@@ -242,6 +253,7 @@ fn spec(unit: &Unit, random: &mut Random) -> ScheduleSpec {
         },
         order,
         split_terms,
+        fixed_point: None,
         split: if integers {
             None
         } else {

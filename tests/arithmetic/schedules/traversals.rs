@@ -351,6 +351,7 @@ fn gemv_kernels() {
                 order,
                 start: Start::First,
                 partials: tcverify::emu::schedule::Partials::F32,
+                sums: tcverify::emu::schedule::Partials::F32,
             },
         }],
         ..preset("cublas-gemv")

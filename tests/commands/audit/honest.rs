@@ -15,8 +15,21 @@ use crate::support::{Folder, Npy, floats, sha256};
 
 /// Every kind of line: transposes, batches, C, scales of the instruction and of kernels, biases, kernels whose sum
 /// depends on where in D an element lies.
-const PRODUCTS: [Product; 11] = [
+const PRODUCTS: [Product; 13] = [
     PLAIN,
+    // Operands that are taken apart.
+    Product {
+        model: "--arch b200 --dtype fp32",
+        schedule: "--schedule cutlass-bf16x9",
+        operands: "generate:1:normal:10x40 generate:2:normal:40x7",
+        d: "",
+    },
+    Product {
+        model: "--arch h100 --dtype fp64",
+        schedule: "--schedule cublas-fp64-slices --slices 7 --alpha 1.1 --beta 0.9",
+        operands: "--c generate:3:normal:10x7 generate:1:normal:10x40 generate:2:normal:40x7",
+        d: "",
+    },
     // One B for both matrices of A.
     Product {
         model: "--arch h100 --dtype bf16",

@@ -163,7 +163,7 @@ fn every_field_is_stated_or_changes_nothing() {
                          reload";
     // By the schedule's SHA-256; `audit verify` takes no kernel texts.
     const SCHEDULE: &str = "schedule schedule_file kernel kernel_log kernel_table workspace reduction partition custom \
-                            accumulation multiprocessors rotation whole_remainder tile_k residue instruction_k split_k \
+                            accumulation multiprocessors rotation whole_remainder tile_k residue instruction_k slices split_k \
                             split grain partials sum_order workers promote";
     // As factors and arrays are, in other files.
     const ELSEWHERE: &str = "scale_result azp azp_adj scale_a scale_b";

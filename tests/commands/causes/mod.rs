@@ -4,6 +4,7 @@ mod answers;
 mod budget;
 mod computations;
 mod damage;
+mod emulated;
 mod field_cases;
 mod formats;
 mod hostile;

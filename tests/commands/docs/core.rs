@@ -17,7 +17,7 @@ const CRATES: [&str; 7] = [
 const ROOMS: [&str; 1] = ["src/check"];
 
 /// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
-const MOST_LINES: usize = 29_000;
+const MOST_LINES: usize = 30_000;
 
 #[test]
 fn the_crates_of_the_core_depend_on_each_other_alone() {

@@ -2,5 +2,6 @@
 
 pub mod commands;
 mod empty;
+mod emulated;
 mod refusals;
 mod zero_points;

@@ -134,6 +134,9 @@ impl<'a> BoundSchedule<'a> {
 
     /// Multiply-adds for one element of D, by the first tile's measure.
     pub fn products(&self, k: usize, span: usize) -> usize {
+        if let Some(slices) = self.spec.fixed_point.and_then(|fixed| fixed.slices) {
+            return k * (slices * (slices + 1) / 2);
+        }
         self.traversal(k, span, 0, 0).products()
     }
 }

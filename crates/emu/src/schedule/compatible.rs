@@ -1,13 +1,15 @@
 //! Which products a schedule can be about.
 
+use super::fixed_point;
 use super::k_index::KIndices;
 use super::traversal::{Chain, KTraversal, TileOfD};
 use super::values::{ONE, scale_shapes};
 use super::{
     AddendAt, BiasAdded, BoundSchedule, Grain, GrainByK, Level, Multiply, Parts, ScaledAt,
-    ScheduleSpec, Values, ZeroPoint,
+    ScheduleSpec, TermFormat, Values, ZeroPoint,
 };
 use crate::num::Format;
+use crate::step::Step;
 use crate::{Arithmetic, Problem, shape_text};
 
 const NO_INTEGER_EPILOGUE: &str = "an f32 epilogue cannot give an int32 result; give `d_dtype`";
@@ -83,6 +85,12 @@ impl BoundSchedule<'_> {
                 );
             }
         }
+        if spec.fixed_point.is_some() {
+            if values.has_bias() {
+                return Err("no source says where it adds a bias".into());
+            }
+            fixed_point::check(values, problem)?;
+        }
         let finished = values.has_bias() || values.alpha != ONE;
         if result == Format::Int32 && finished {
             return Err(NO_INTEGER_EPILOGUE.into());
@@ -136,10 +144,59 @@ impl BoundSchedule<'_> {
         } else if spec.zero_point.is_some() {
             return Err("only integer operands have zero points".into());
         }
-        if spec.split_terms.is_some() {
-            let split = |format| matches!(format, Format::Tf32 | Format::Xf32);
-            if !split(arithmetic.a) || !split(arithmetic.b) {
-                return Err("only tf32 operands can be split into high and low terms".into());
+        let operands = [arithmetic.a, arithmetic.b];
+        if let Some(fixed) = spec.fixed_point {
+            if result != Format::Fp64 || operands != [Format::Int8; 2] {
+                return Err("it multiplies fp64 operands by int8 slices and gives fp64".into());
+            }
+            let Step::IntegerSum(step) = &arithmetic.step else {
+                return Err("only units of whole integer sums multiply its slices".into());
+            };
+            if step.clamped_after().is_some() {
+                return Err("its sums wrap; give an instruction without saturation".into());
+            }
+            if fixed.slices.is_none() {
+                return Err("the number of slices is missing; give `slices` (5 to 10)".into());
+            }
+        }
+        match spec.split_terms.as_ref().map(|terms| terms.format) {
+            None if spec.fixed_point.is_some() => {}
+            None => {
+                let given = [problem.a, problem.b].map(|operand| operand.tensor().format());
+                if let Some(wide) = operands
+                    .iter()
+                    .zip(given)
+                    .find(|(of, given)| **of != *given)
+                {
+                    let (of, given) = wide;
+                    return Err(format!(
+                        "it multiplies {of} operands, but these are {given}"
+                    ));
+                }
+            }
+            Some(TermFormat::Tf32) => {
+                let split = |format| matches!(format, Format::Tf32 | Format::Xf32);
+                if !operands.into_iter().all(split) {
+                    return Err("only tf32 operands can be split into high and low terms".into());
+                }
+            }
+            Some(TermFormat::Bf16) => {
+                let scaled = spec
+                    .split_terms
+                    .as_ref()
+                    .is_some_and(|terms| terms.scale > 0);
+                if scaled && !matches!(arithmetic.step, Step::Fused(_)) {
+                    return Err(
+                        "only the fused dot-add of NVIDIA's units has a factor of the accumulator"
+                            .into(),
+                    );
+                }
+                let given = [problem.a, problem.b].map(|operand| operand.tensor().format());
+                if given != [Format::Fp32; 2] || operands != [Format::Bf16; 2] {
+                    return Err(
+                        "it multiplies bf16 terms of fp32 operands; give `dtype` fp32".into(),
+                    );
+                }
             }
         }
         whole_steps(spec, arithmetic.step.span())?;
@@ -223,6 +280,8 @@ fn whole_steps(spec: &ScheduleSpec, span: usize) -> Result<(), String> {
                     whole(&format!("{name}.parts.grain.narrow"), *narrow)?;
                 }
             },
+            // Leaves have instructions of their own.
+            Parts::Leaves { .. } => {}
             Parts::Blocks { length, first } => {
                 whole("inner.parts.length", *length)?;
                 first.map_or(Ok(()), |first| whole("inner.parts.first", first))?;

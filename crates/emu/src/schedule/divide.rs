@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Empty, Grain, Parts, SliceLength};
+use super::{Cut, Empty, Grain, Parts, SliceLength};
 
 /// A part, as ranges of the places that are divided.
 pub type Part = Vec<Range<usize>>;
@@ -56,6 +56,25 @@ pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec
             }
             Ok(blocks)
         }
+        Parts::Leaves {
+            length: longest,
+            cut,
+        } => {
+            let mut leaves = Vec::new();
+            match cut {
+                Cut::Halves => halves(0..length, *longest, &mut leaves),
+                Cut::Blocks if !length.is_multiple_of(*longest) => {
+                    return Err(format!(
+                        "K is {length}; it must be a multiple of a leaf of {longest} k"
+                    ));
+                }
+                Cut::Blocks => {
+                    let starts = (0..length).step_by(*longest);
+                    leaves.extend(starts.map(|start| part(start..start + longest)));
+                }
+            }
+            Ok(leaves)
+        }
         Parts::Ranges { parts } => {
             let last = parts.iter().flatten().map(|range| range[1]).max();
             if let Some(last) = last.filter(|&last| last > length) {
@@ -75,6 +94,17 @@ pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec
             unreachable!("resolved for a tile of D beforehand")
         }
     }
+}
+
+/// Halves of halves, none longer than this.
+fn halves(of: Range<usize>, longest: usize, leaves: &mut Vec<Part>) {
+    if of.len() <= longest {
+        leaves.push(part(of));
+        return;
+    }
+    let middle = of.start + of.len() / 2;
+    halves(of.start..middle, longest, leaves);
+    halves(middle..of.end, longest, leaves);
 }
 
 /// The ranges that no part has.

@@ -44,6 +44,8 @@ pub enum Observed<'t> {
         chain: &'t Chain,
         problem: &'t Problem<'t>,
         result: u64,
+        /// By how much the first step lowers the exponent of C, where no code can say it.
+        lowered: u32,
     },
     /// What the operations that follow are for.
     Stage(&'static str),

@@ -75,6 +75,22 @@ const FILES: &[&str] = &presets![
     "triton-kwidth8",
     "triton-fp8-block",
     "triton-tf32x3",
+    "triton-tf32x3-second",
+    "triton-tf32x3-third",
+    "triton-bf16x3",
+    "triton-bf16x6",
+    "xla-bf16x9",
+    "cutlass-bf16x9",
+    "cutlass-bf16x9-4-bands",
+    "cutlass-bf16x9-3-bands",
+    "cublas-bf16x9",
+    "cublasdx-fp64-slices",
+    "cublas-fp64-slices",
+    "rl-kernel-det-gemm",
+    "rl-kernel-det-gemm-scalar",
+    "sglang-tp-inv",
+    "sglang-tp-inv-fp16",
+    "sglang-tp-inv-fp32",
 ];
 
 /// The schedules that come with the tool.

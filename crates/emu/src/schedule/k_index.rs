@@ -25,6 +25,7 @@ impl Term {
     fn name(self) -> &'static str {
         match self {
             Term::Hi => "hi",
+            Term::Mid => "mid",
             Term::Lo => "lo",
         }
     }

@@ -47,6 +47,8 @@ pub enum Parts {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first: Option<usize>,
     },
+    /// Leaves of a tree, consecutive ones of at most this many k, however many.
+    Leaves { length: usize, cut: Cut },
     /// These k, part by part: from the first of each pair to before the second.
     Ranges { parts: Vec<Vec<[usize; 2]>> },
     /// Stream-K, for a group of tiles of D: this many workers share these tiles times their tiles of
@@ -92,6 +94,17 @@ pub struct Group {
 pub enum Raster {
     AlongRows,
     AlongColumns,
+}
+
+/// How K is cut into the leaves of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// In the middle (the first half is the shorter one), and its halves again, until none is longer than a leaf.
+    Halves,
+    /// Into whole leaves: K must be a multiple of one.
+    Blocks,
 }
 
 /// What the ends of parts are multiples of.
@@ -161,6 +174,9 @@ pub enum Merge {
         start: Start,
         #[serde(default, skip_serializing_if = "is_default")]
         partials: Partials,
+        /// What every sum of them is rounded to.
+        #[serde(default, skip_serializing_if = "is_default")]
+        sums: Partials,
     },
     /// The first goes through the epilogue into D; every later one is added to D as it was stored, in D's
     /// format.
@@ -181,6 +197,10 @@ pub enum Order {
     Pairwise,
     /// Neighbours: `(p0 + p1) + (p2 + p3)` and so on; one without a neighbour waits for the next round.
     Adjacent,
+    /// The sum of the first floor(n/2), itself so, plus that of the others.
+    Halved,
+    /// L is n halved while it is even and more than 2. Runs of L one after another, then neighbours.
+    RunsThenAdjacent,
     /// x_i + x_(i+n/2), then of those halves, down to one: of a power of two.
     Butterfly,
     /// One fold after the other, down to one sum.
@@ -255,7 +275,20 @@ impl Merge {
             order: Order::Serial,
             start,
             partials: Partials::F32,
+            sums: Partials::F32,
         }
+    }
+
+    /// Whether parts are kept, and added, in f32.
+    pub fn in_f32(&self) -> bool {
+        matches!(
+            self,
+            Merge::Sum {
+                partials: Partials::F32,
+                sums: Partials::F32,
+                ..
+            }
+        )
     }
 }
 

@@ -8,6 +8,7 @@
 //! * `overrides`: what takes the place of a schedule's own constants.
 //! * `values`: alpha, beta, bias and scales of one product.
 //! * `operands`: operands in a traversal's order.
+//! * `fixed_point`: FP64 products by slices of integers.
 //! * `bound`, `compatible`: a schedule at work on one product, and which products it can be about.
 //! * `shared`: chains that several schedules have in common.
 //! * `f32ops`, `loops`, `sums`, `finish`, `run`: the arithmetic between and after the chains.
@@ -19,6 +20,7 @@ mod divide;
 mod f32ops;
 mod file;
 mod finish;
+mod fixed_point;
 mod k_index;
 mod level;
 mod loops;
@@ -43,8 +45,8 @@ pub(crate) use f32ops::{to_bf16, to_fp16};
 pub use file::{SCHEMA, Schedule, UnknownSchedule, presets};
 pub use k_index::{KIndex, KIndices};
 pub use level::{
-    Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, Raster,
-    SliceLength, Start,
+    Cut, Empty, Fold, FoldKind, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts,
+    Raster, SliceLength, Start,
 };
 pub use operands::GatheredOperands;
 pub use order::Additions;
@@ -56,9 +58,9 @@ pub(crate) use run::Run;
 pub use run::element_with;
 pub use shared::SharedChains;
 pub use spec::{
-    AddendAt, BiasAdded, Combine, Epilogue, Function, Multiply, Per, Residue, ResultScale,
-    ScaledAt, Scaling, ScheduleSpec, SplitTerms, Term, TermRounding, WithoutC, WithoutProducts,
-    ZeroPoint,
+    AddendAt, BiasAdded, Combine, Epilogue, FixedPoint, Function, Multiply, NanBecomes, Per,
+    Residue, ResultScale, ScaledAt, Scaling, ScheduleSpec, SplitTerms, Term, TermFormat,
+    TermRounding, WithoutC, WithoutProducts, ZeroPoint,
 };
 pub use traversal::{Chain, KTraversal, Node, Role, Sum, TileOfD};
 pub use values::{Values, scale_shapes};

@@ -1,11 +1,13 @@
-//! Operands in the order of a list of k indices: copied, padded with zeros, taken apart into high and low
-//! terms.
+//! Operands in the order of a list of k indices: copied, padded with zeros, taken apart into terms.
 
-use super::f32ops::{Natively, Ops};
+use std::ops::Range;
+
+use super::f32ops::{Natively, Ops, to_bf16};
 use super::k_index::KIndex;
-use super::{SplitTerms, Term, TermRounding};
+use super::{SplitTerms, Term, TermFormat, TermRounding};
 use crate::Problem;
 use crate::num::Format;
+use crate::step::{Fused, Step};
 use crate::tensor::{Plane, Planes, Tensor, parallel};
 
 /// The operands of the products of some indices.
@@ -24,7 +26,11 @@ impl GatheredOperands {
         let side = |side: usize| move |index: &KIndex| index.terms.map(|terms| terms[side]);
         let a = problem.a.plane(0);
         let b = problem.b.plane(0);
-        let (of_a, of_b) = (problem.a.tensor().format(), problem.b.tensor().format());
+        let [of_a, of_b] = [problem.a, problem.b].map(|operand| match terms {
+            // TF32 is read from what XF32 is, too.
+            Some(terms) if terms.format != TermFormat::Tf32 => terms.format.format(),
+            _ => operand.tensor().format(),
+        });
         GatheredOperands {
             a: Tensor::from_payload(
                 of_a,
@@ -155,48 +161,161 @@ fn write_codes(width: usize, out: &mut [u8], codes: impl Iterator<Item = u32>) {
     }
 }
 
-/// An operand, or a term of it. What the high term leaves is exact in f32.
+/// An operand, or the code of a term of it.
 #[inline]
 fn term_of(code: u32, term: Option<Term>, terms: Option<&SplitTerms>) -> u32 {
     let (Some(term), Some(terms)) = (term, terms) else {
         return code;
     };
-    let hi = rounded(code, terms.hi);
-    match term {
-        Term::Hi => hi,
-        Term::Lo => {
-            let ops = Natively { nan: 0x7fff_ffff };
-            rounded(ops.add(code, hi ^ 0x8000_0000), terms.lo)
-        }
+    let of_f32 = terms.in_f32(code, term);
+    match terms.format {
+        TermFormat::Tf32 => of_f32,
+        TermFormat::Bf16 => of_f32 >> 16,
     }
 }
 
+impl SplitTerms {
+    /// The term of an FP32 number, as an f32. What a term leaves is exact, but for infinities.
+    #[inline]
+    fn in_f32(&self, code: u32, term: Term) -> u32 {
+        let ops = Natively { nan: 0x7fff_ffff };
+        let left = |of: u32, taken: u32| {
+            let left = ops.add(of, taken ^ 0x8000_0000);
+            match self.scale {
+                0 => left,
+                scale => ops.mul(left, power_of_two(scale as i32)),
+            }
+        };
+        let hi = rounded(code, self.hi);
+        if term == Term::Hi {
+            return hi;
+        }
+        let mut rest = left(code, hi);
+        if let Some(how) = self.mid {
+            let mid = rounded(rest, how);
+            if term == Term::Mid {
+                return mid;
+            }
+            rest = left(rest, mid);
+        }
+        rounded(rest, self.lo)
+    }
+
+    /// Terms with which one chain gives what accumulators that are scaled, and rid of NaNs, give for these k; none if
+    /// it is not certain. Powers of two move exponents alone where nothing overflows and nothing is subnormal.
+    pub(super) fn in_one_chain(
+        &self,
+        step: &Step,
+        problem: &Problem,
+        indices: &[KIndex],
+    ) -> Option<SplitTerms> {
+        let ks = || indices.iter().filter_map(|index| index.k);
+        let k = ks().min()?..ks().max()? + 1;
+        let a = exponents(problem.a.plane(0), 0..problem.m, k.clone())?;
+        let b = exponents(problem.b.plane(0), k, 0..problem.n)?;
+        let Range { start, end } = a.start + b.start..a.end + b.end;
+        // A term is at most twice its operand, and a chain has at most 2^20 products of terms.
+        let finite = a.end.max(b.end) < 127 && end + 22 < 127;
+        // Every term, and every sum that is not zero, is a multiple of the last bit of the smallest.
+        let scalable = |step: &Fused| {
+            let lowest = start - 2 * 23;
+            a.start.min(b.start) - 23 > -126
+                && lowest > step.zero_exponent
+                && lowest - step.fraction_bits as i32 > -126
+        };
+        let same = match step {
+            _ if !finite || self.every * self.products.len() > 1 << 20 => false,
+            _ if self.scale == 0 => true,
+            Step::Fused(step) => scalable(step),
+            _ => false,
+        };
+        same.then(|| SplitTerms {
+            scale: 0,
+            nan_before_last: None,
+            ..self.clone()
+        })
+    }
+}
+
+/// The exponents of the smallest and the largest number but zeros in a part of a matrix; none if one is no finite
+/// number.
+fn exponents(plane: Plane, rows: Range<usize>, columns: Range<usize>) -> Option<Range<i32>> {
+    let (plane, rows, columns) = if plane.has_rows_together() {
+        (plane, rows, columns)
+    } else {
+        (plane.transposed(), columns, rows)
+    };
+    const AT_ONCE: usize = 64;
+    let found = parallel::map(rows.len().div_ceil(AT_ONCE), |group| {
+        let first = rows.start + group * AT_ONCE;
+        let mut codes = vec![0; columns.len()];
+        let mut seen = (u32::MAX, 0);
+        for row in first..rows.end.min(first + AT_ONCE) {
+            plane.read_row(row, columns.start, &mut codes);
+            for &code in &codes {
+                let magnitude = code << 1;
+                // Zeros are taken for the largest there is.
+                seen.0 = seen.0.min(magnitude.wrapping_sub(1));
+                seen.1 = seen.1.max(magnitude);
+            }
+        }
+        seen
+    });
+    let least = found.iter().map(|seen| seen.0).min()?;
+    let most = found.iter().map(|seen| seen.1).max()?;
+    let exponent = |magnitude: u32| (magnitude >> 24) as i32 - 127;
+    if most >= 0xff00_0000 {
+        return None;
+    }
+    match most {
+        0 => Some(0..0),
+        _ => Some(exponent(least + 1)..exponent(most)),
+    }
+}
+
+/// Two to this power as an f32.
+pub(super) fn power_of_two(exponent: i32) -> u32 {
+    ((127 + exponent) as u32) << 23
+}
+
 /// [`crate::num::tf32_code`] in two operations: a carry out of the fraction belongs into the exponent, up to
-/// infinity.
+/// infinity. BF16 likewise.
 #[inline]
 fn rounded(code: u32, how: TermRounding) -> u32 {
     const LOW: u32 = 0x1fff;
-    if code << 1 >= 0xff00_0000 {
-        return code;
-    }
+    const LARGEST: u32 = 0x7f7f_0000;
+    let special = code << 1 >= 0xff00_0000;
     match how {
+        TermRounding::Rz | TermRounding::Rna if special => code,
         TermRounding::Rz => code & !LOW,
         TermRounding::Rna => (code + LOW.div_ceil(2)) & !LOW,
+        TermRounding::Rne => u32::from(to_bf16(code)) << 16,
+        TermRounding::RneSatfinite => match u32::from(to_bf16(code)) << 16 {
+            infinite if infinite << 1 == 0xff00_0000 => infinite & 0x8000_0000 | LARGEST,
+            code => code,
+        },
     }
 }
 
 #[cfg(test)]
 #[test]
-fn terms_are_rounded_as_tf32_is() {
+fn terms_are_rounded_as_their_formats_are() {
+    use crate::num::Rounding;
     let mut random = tcverify_num::random::SplitMix64(3);
     let lower = [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff];
     let uppers = 0..1u32 << 19;
     let edges = uppers.step_by(7).flat_map(|x| lower.map(|y| x << 13 | y));
     let any = (0..200_000).map(|_| random.word() as u32);
     for code in edges.chain(any) {
-        for how in [TermRounding::Rz, TermRounding::Rna] {
-            let want = crate::num::tf32_code(code.into(), how.rounding()) as u32;
+        for (how, rounding) in [
+            (TermRounding::Rz, Rounding::TowardZero),
+            (TermRounding::Rna, Rounding::NearestAway),
+        ] {
+            let want = crate::num::tf32_code(code.into(), rounding) as u32;
             assert_eq!(rounded(code, how), want, "{code:x}");
         }
+        let (from, to) = (Format::Fp32, Format::Bf16);
+        let want = crate::num::round_code(from, code.into(), to, Rounding::NearestEven, 0x7fff);
+        assert_eq!(rounded(code, TermRounding::Rne), (want as u32) << 16);
     }
 }

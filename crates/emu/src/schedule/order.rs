@@ -1,5 +1,7 @@
 //! Orders of addition as lists of single additions.
 
+use std::ops::Range;
+
 use super::{Fold, FoldKind, Order};
 
 /// Additions `x[into] = x[into] + x[from]` of sums, one after another.
@@ -44,6 +46,21 @@ impl Order {
                     apart *= 2;
                 }
             }
+            Order::Halved => halved(0..count, steps),
+            Order::RunsThenAdjacent => {
+                let mut run = count;
+                while run > 2 && run.is_multiple_of(2) {
+                    run /= 2;
+                }
+                let starts = (0..count).step_by(run);
+                steps.extend(starts.flat_map(|start| (1..run).map(move |i| [start, start + i])));
+                let mut apart = run;
+                while apart < count {
+                    let pairs = (0..count - apart).step_by(2 * apart);
+                    steps.extend(pairs.map(|i| [i, i + apart]));
+                    apart *= 2;
+                }
+            }
             Order::Butterfly => {
                 let (how, to) = (FoldKind::Halve, 1);
                 all.fold(count, Fold { how, to });
@@ -60,6 +77,16 @@ impl Order {
     /// Whether sums can be added as they come.
     pub fn is_serial(&self) -> bool {
         matches!(self, Order::Serial)
+    }
+}
+
+/// The additions of a tree of halves, whose sum is where its first one was.
+fn halved(of: Range<usize>, steps: &mut Vec<[usize; 2]>) {
+    if of.len() > 1 {
+        let middle = of.start + of.len() / 2;
+        halved(of.start..middle, steps);
+        halved(middle..of.end, steps);
+        steps.push([of.start, middle]);
     }
 }
 
@@ -124,6 +151,15 @@ mod tests {
             (Order::Serial, 4, "(((p0+p1)+p2)+p3)"),
             (Order::Reverse, 3, "((p2+p1)+p0)"),
             (Order::Adjacent, 5, "(((p0+p1)+(p2+p3))+p4)"),
+            (Order::Halved, 5, "((p0+p1)+(p2+(p3+p4)))"),
+            (Order::Halved, 6, "((p0+(p1+p2))+(p3+(p4+p5)))"),
+            (Order::RunsThenAdjacent, 3, "((p0+p1)+p2)"),
+            (Order::RunsThenAdjacent, 6, "(((p0+p1)+p2)+((p3+p4)+p5))"),
+            (
+                Order::RunsThenAdjacent,
+                8,
+                "(((p0+p1)+(p2+p3))+((p4+p5)+(p6+p7)))",
+            ),
             (Order::Butterfly, 4, "((p0+p2)+(p1+p3))"),
             // Missing ones are there, as zeros.
             (Order::Butterfly, 3, "((p0+p2)+(p1+p3))"),

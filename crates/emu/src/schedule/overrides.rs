@@ -12,7 +12,7 @@ use super::{
     SliceLength, Start,
 };
 use crate::common::words::{Word, words};
-use crate::num::F32;
+use crate::num::{F32, Factor};
 
 words! {
     /// Which tile of K is the partial one.
@@ -138,6 +138,8 @@ pub struct Overrides {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction_k: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub split_k: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitChoice>,
@@ -152,9 +154,9 @@ pub struct Overrides {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promote: Option<PromoteChoice>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub alpha: Option<F32>,
+    pub alpha: Option<Factor>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub beta: Option<F32>,
+    pub beta: Option<Factor>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_result: Option<F32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -257,8 +259,19 @@ impl Overrides {
         };
         let fail = |field, reason| Err(OverrideError { field, reason });
         if let Some(tile) = self.tile_k {
-            spec.tile_k = Some(tile);
+            let before = spec.tile_k.replace(tile);
             note("tile_k", "tile_k", &tile);
+            // Kernels that take the operands of a tile apart do so with every tile.
+            let terms = spec.split_terms.as_mut();
+            if let Some(terms) = terms.filter(|terms| Some(terms.every) == before) {
+                let whole = Level::promotion(terms.every).parts;
+                terms.every = tile;
+                note("split_terms.every", "tile_k", &tile);
+                for level in spec.inner.iter_mut().filter(|level| level.parts == whole) {
+                    level.parts = Level::promotion(tile).parts;
+                    note("inner", "tile_k", &tile);
+                }
+            }
         }
         if let Some(residue) = self.residue {
             if spec.tile_k.is_none() {
@@ -273,6 +286,17 @@ impl Overrides {
         if let Some(k) = self.instruction_k {
             spec.instruction_k = Some(k);
             note("instruction_k", "instruction_k", &k);
+        }
+        if let Some(slices) = self.slices {
+            let Some(fixed) = &mut spec.fixed_point else {
+                let reason = format!(
+                    "`slices`: schedule {name} takes no FP64 operands apart (cublas-fp64-slices does); `split_k` \
+                     gives slices of K"
+                );
+                return fail("slices", reason);
+            };
+            fixed.slices = Some(slices);
+            note("fixed_point.slices", "slices", &slices);
         }
         if let Some(kind) = self.split {
             spec.split = Some(kind.level());

@@ -1,13 +1,20 @@
 //! A part of D by a schedule: chains through whichever engine computes them, and the sums between them.
 
+use std::borrow::Cow;
+
 use super::f32ops::{Exactly, Natively, Observed, Ops};
 use super::finish::Finish;
 use super::k_index::{KIndex, KIndices};
 use super::loops::{Finished, Updated};
-use super::operands::GatheredOperands;
+use super::operands::{GatheredOperands, power_of_two};
 use super::traversal::{Chain, KTraversal, Node, Role, Sum};
-use super::{AddendAt, BoundSchedule, Merge, Place, ScheduleSpec, Start, WithoutProducts};
+use super::{
+    AddendAt, BoundSchedule, Merge, Place, ScheduleSpec, SplitTerms, Start, Term, WithoutProducts,
+};
 use crate::common::deadline;
+use crate::exact::{Gathered, gather};
+use crate::num::Format;
+use crate::step::{Products, Step};
 use crate::tensor::{Tensor, Wide, parallel};
 use crate::{Arithmetic, Block, Element, Engine, Problem, Progress, Replay, initial};
 
@@ -19,6 +26,9 @@ const COLUMNS: usize = 8192;
 /// Columns where sums come together inside of a part: both accumulators of a block then stay in a cache
 /// of the last level, and operands are packed and copied for many columns.
 const SUMMED_COLUMNS: usize = 1024;
+
+/// Bytes of the slices of a block's rows, and of its columns.
+const SLICED: usize = 128 << 20;
 
 /// Sums of a block that are kept at once, of all parts together.
 const KEPT: usize = 32 << 20;
@@ -42,6 +52,12 @@ pub fn element_with(replay: &Replay, at: Element, ops: impl Ops) -> u64 {
     };
     let mut run = Run::new(&bare, kernel, &deadline::unheard);
     run.block_with(ops, &kernel, &problem, &traversal)[0]
+}
+
+/// Whether a number divided by two to this power is none that an f32 holds.
+fn is_coarse(code: u32, power: u32) -> bool {
+    let exponent = code << 1 >> 24;
+    code << 1 != 0 && exponent <= power
 }
 
 /// A schedule at work on a product: what it needs, and what it has spent.
@@ -98,12 +114,15 @@ impl<'a, 'r> Run<'a, 'r> {
                 None => {
                     let kept = |uniform: &KTraversal| uniform.root.kept(early);
                     let kept = uniform.as_ref().map_or(1, kept);
-                    let columns = if self.kernel.spec.inner.is_empty() {
-                        COLUMNS
-                    } else {
-                        SUMMED_COLUMNS
+                    let spec = self.kernel.spec;
+                    let columns = match spec.fixed_point.and_then(|fixed| fixed.slices) {
+                        // All slices of a block's operands are kept.
+                        Some(slices) => (SLICED / (slices * k).max(1)).clamp(1, SUMMED_COLUMNS),
+                        None if spec.inner.is_empty() => COLUMNS,
+                        None => SUMMED_COLUMNS,
                     };
-                    ((KEPT / kept / columns.min(n)).clamp(1, ROWS), columns)
+                    let most = ROWS.min(columns);
+                    ((KEPT / kept / columns.min(n)).clamp(1, most), columns)
                 }
             };
             let count = rows.min(m - row).min(rest.len() / n);
@@ -143,6 +162,9 @@ impl<'a, 'r> Run<'a, 'r> {
         problem: &Problem,
         traversal: &KTraversal,
     ) -> Vec<u64> {
+        if let Some(slices) = kernel.spec.fixed_point.and_then(|fixed| fixed.slices) {
+            return self.fixed_point(kernel, problem, slices);
+        }
         let nan = kernel.spec.nan.0 as u32;
         match self.replay.engine {
             Engine::Exact => self.block_with(Exactly { nan }, kernel, problem, traversal),
@@ -299,18 +321,148 @@ impl<'a, 'r> Run<'a, 'r> {
         };
         let codes = match &chain.indices {
             KIndices::Range(k) if !k.is_empty() => self.codes(&problem.part_k(k.clone())),
-            KIndices::List(indices) if !indices.is_empty() => self.list(spec, problem, indices),
+            KIndices::List(indices) if !indices.is_empty() => {
+                match self.terms_of_chain(spec, problem, indices) {
+                    Ok(terms) => self.list(terms.as_deref(), problem, indices),
+                    Err(terms) => return self.interrupted(ops, terms, problem, indices),
+                }
+            }
             _ => initial(problem, &whole),
         };
         ops.observe(Observed::Chain {
             chain,
             problem,
             result: codes[0],
+            lowered: 0,
         });
         codes
     }
 
-    fn list(&mut self, spec: &ScheduleSpec, problem: &Problem, indices: &[KIndex]) -> Vec<u64> {
+    /// The terms of a list that one chain adds up; those that need something in between are an error.
+    pub(super) fn terms_of_chain<'s>(
+        &self,
+        spec: &'s ScheduleSpec,
+        problem: &Problem,
+        indices: &[KIndex],
+    ) -> Result<Option<Cow<'s, SplitTerms>>, &'s SplitTerms> {
+        let Some(terms) = &spec.split_terms else {
+            return Ok(None);
+        };
+        if !terms.interrupts() {
+            return Ok(Some(Cow::Borrowed(terms)));
+        }
+        // The exact engine does what the schedule says.
+        let in_one = match self.replay.engine {
+            Engine::Exact => None,
+            Engine::With(_) => terms.in_one_chain(&self.replay.arithmetic.step, problem, indices),
+        };
+        in_one.map(|terms| Some(Cow::Owned(terms))).ok_or(terms)
+    }
+
+    /// A chain whose accumulator is scaled, or rid of NaNs, between products of terms.
+    fn interrupted(
+        &mut self,
+        ops: impl Ops,
+        terms: &SplitTerms,
+        problem: &Problem,
+        indices: &[KIndex],
+    ) -> Vec<u64> {
+        let last = terms.products.last().copied();
+        let shape = vec![problem.m, problem.n];
+        let mut before: Option<(Tensor, Option<[Term; 2]>)> = None;
+        let mut codes = Vec::new();
+        for run in indices.chunk_by(|x, y| x.terms == y.terms) {
+            let pair = run[0].terms;
+            let mut lowered = 0;
+            if let Some((sums, previous)) = &mut before {
+                let band = |pair: Option<[Term; 2]>| pair.map_or(0, |pair| terms.band(pair));
+                let down = terms.scale * band(*previous).saturating_sub(band(pair));
+                let clear = terms.nan_before_last.is_some() && pair == last;
+                ops.observe(Observed::Stage("the accumulator's factor"));
+                if codes.iter().any(|&code| is_coarse(code as u32, down)) {
+                    lowered = down;
+                }
+                for code in &mut codes {
+                    if down > lowered {
+                        *code = ops.mul(*code as u32, power_of_two(-(down as i32))).into();
+                    }
+                    if clear && (*code as u32) << 1 > 0xff00_0000 {
+                        *code = 0;
+                    }
+                }
+                *sums = Tensor::from_codes(Format::Fp32, shape.clone(), &codes);
+            }
+            let c = before.as_ref().map(|(sums, _)| sums.planes());
+            let problem = Problem {
+                c: c.or(problem.c),
+                ..*problem
+            };
+            codes = match lowered {
+                0 => self.list(Some(terms), &problem, run),
+                _ => self.lowered(terms, &problem, run, lowered),
+            };
+            let indices = KIndices::List(run.to_vec());
+            ops.observe(Observed::Chain {
+                chain: &Chain { indices },
+                problem: &problem,
+                result: codes[0],
+                lowered,
+            });
+            before = Some((
+                Tensor::from_codes(Format::Fp32, shape.clone(), &codes),
+                pair,
+            ));
+        }
+        codes
+    }
+
+    /// A chain whose first step lowers the exponent of C.
+    fn lowered(
+        &mut self,
+        terms: &SplitTerms,
+        problem: &Problem,
+        indices: &[KIndex],
+        lowered: u32,
+    ) -> Vec<u64> {
+        let arithmetic = self.replay.arithmetic;
+        let Step::Fused(step) = &arithmetic.step else {
+            unreachable!("other units have no such factor");
+        };
+        let (first, rest) = indices.split_at(arithmetic.step.span().min(indices.len()));
+        let operands = GatheredOperands::gather(problem, first, Some(terms));
+        let gathered = operands.problem(problem.c);
+        let whole = Block {
+            batch: 0,
+            rows: 0..problem.m,
+            columns: 0..problem.n,
+        };
+        let Gathered { a, b, .. } = gather(&gathered, arithmetic, &whole, 0..first.len(), |x| x);
+        let mut sums = initial(problem, &whole);
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let [row, column] = [i / problem.n, i % problem.n].map(|at| at * first.len());
+            let products = Products {
+                formats: arithmetic.formats(),
+                a: &a[row..][..first.len()],
+                b: &b[column..][..first.len()],
+                scales: None,
+            };
+            *sum = step.add_lowered(products, (*sum, lowered), &mut ());
+        }
+        self.exact += (sums.len() * first.len()) as u64;
+        if rest.is_empty() {
+            return sums;
+        }
+        let sums = Tensor::from_codes(Format::Fp32, vec![problem.m, problem.n], &sums);
+        let c = Some(sums.planes());
+        self.list(Some(terms), &Problem { c, ..*problem }, rest)
+    }
+
+    fn list(
+        &mut self,
+        terms: Option<&SplitTerms>,
+        problem: &Problem,
+        indices: &[KIndex],
+    ) -> Vec<u64> {
         let Arithmetic {
             step,
             accumulator,
@@ -327,7 +479,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let mut before: Option<Tensor> = None;
         let mut codes = Vec::new();
         for indices in indices.chunks(panel) {
-            let operands = GatheredOperands::gather(problem, indices, spec.split_terms.as_ref());
+            let operands = GatheredOperands::gather(problem, indices, terms);
             let c = before.as_ref().map(Tensor::planes).or(problem.c);
             codes = self.codes(&operands.problem(c));
             let shape = vec![problem.m, problem.n];
@@ -351,7 +503,7 @@ impl<'a, 'r> Run<'a, 'r> {
     }
 
     /// The bare product of a part.
-    fn codes(&mut self, problem: &Problem) -> Vec<u64> {
+    pub(super) fn codes(&mut self, problem: &Problem) -> Vec<u64> {
         let bare = self.bare(*problem);
         let mut codes = vec![0; problem.m * problem.n];
         self.exact += bare.codes(0, &mut codes, self.progress);

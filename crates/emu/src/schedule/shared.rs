@@ -50,16 +50,21 @@ fn digest(indices: &KIndices, from_c: bool, terms: Option<&SplitTerms>) -> [u64;
                 let k = index.k.map_or(0, |k| k + 1);
                 let terms = index
                     .terms
-                    .map_or(0, |[a, b]| 1 + a as usize + 2 * b as usize);
-                k << 3 | terms
+                    .map_or(0, |[a, b]| 1 + a as usize + 3 * b as usize);
+                k << 4 | terms
             }));
         }
     }
-    let terms = terms.map(|terms| [terms.hi as u8, terms.lo as u8]);
+    let terms = terms.map(|terms| SplitTerms {
+        // The list has them.
+        products: Vec::new(),
+        every: 0,
+        ..terms.clone()
+    });
     let is_list = matches!(indices, KIndices::List(_));
     [0u64, 1].map(|salt| {
         let mut hasher = DefaultHasher::new();
-        (salt, is_list, from_c, terms, &words).hash(&mut hasher);
+        (salt, is_list, from_c, &terms, &words).hash(&mut hasher);
         hasher.finish()
     })
 }
@@ -68,7 +73,7 @@ fn digest(indices: &KIndices, from_c: bool, terms: Option<&SplitTerms>) -> [u64;
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::{KIndex, Term, TermRounding};
+    use super::super::{KIndex, Term, TermFormat, TermRounding};
     use super::*;
 
     /// Whatever decides a sum has a digest of its own.
@@ -81,9 +86,13 @@ mod tests {
         };
         let terms = |hi, lo| SplitTerms {
             every: 8,
+            format: TermFormat::Tf32,
             hi,
+            mid: None,
             lo,
+            scale: 0,
             products: vec![[Hi, Hi]],
+            nan_before_last: None,
         };
         let mut all = vec![
             digest(&KIndices::Range(0..8), false, None),

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::level::is_default;
 use super::{Level, Parts};
-use crate::num::Rounding;
+use crate::num::Format;
 use crate::step::{Code, Constant, constants_of};
 
 /// How a kernel chains an instruction over K, and what it does with the sums.
@@ -32,6 +32,9 @@ pub struct ScheduleSpec {
     /// Products of terms of wide operands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_terms: Option<SplitTerms>,
+    /// FP64 operands as slices of integers, and their products by diagonals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_point: Option<FixedPoint>,
     /// How K is divided among parts of the kernel that have main loops of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Level>,
@@ -67,19 +70,71 @@ pub enum Residue {
     Last,
 }
 
-/// Every operand as the sum of a high and a low term, and the products of terms that are added.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Every operand as a sum of terms in a narrower format, and the products of terms that are added.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SplitTerms {
     /// Consecutive k that go through all products before the next ones do.
     pub every: usize,
+    /// What terms are numbers of, and the instruction's operands: TF32 if absent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub format: TermFormat,
     /// How the high term is made of an operand.
     pub hi: TermRounding,
-    /// How the low term is made of what the high one leaves, exactly.
+    /// How the middle term, where there are three, is made of what the high one leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mid: Option<TermRounding>,
+    /// How the low term is made of what the others leave.
     pub lo: TermRounding,
+    /// What a term leaves is multiplied by two to this power. The accumulator of such products is divided by as much
+    /// where products of higher terms follow: its exponent is lowered before the step aligns it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scale: u32,
     /// Terms of A and B, in the order of their products.
     pub products: Vec<[Term; 2]>,
+    /// What a NaN of the products before the last becomes; absent, it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nan_before_last: Option<NanBecomes>,
+}
+
+/// What the terms of wide operands are numbers of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TermFormat {
+    #[default]
+    Tf32,
+    Bf16,
+}
+
+impl TermFormat {
+    pub fn format(self) -> Format {
+        match self {
+            TermFormat::Tf32 => Format::Tf32,
+            TermFormat::Bf16 => Format::Bf16,
+        }
+    }
+}
+
+/// FP64 operands as integers on a grid of their row of A or column of B, in slices of 8 bits: signed bytes, the most
+/// significant first. INT8 products of slices t and g - t are summed exactly for every diagonal g, from the last to 0,
+/// and each sum enters D by `fma(alpha, sum, D)` in FP64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FixedPoint {
+    /// How many; null leaves it to whoever runs it.
+    pub slices: Option<usize>,
+}
+
+/// What becomes of a NaN in an accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NanBecomes {
+    /// +0, so that an infinity times a low term of zero is forgotten.
+    Zero,
 }
 
 /// A term of an operand.
@@ -88,26 +143,43 @@ pub struct SplitTerms {
 #[serde(rename_all = "snake_case")]
 pub enum Term {
     Hi,
+    Mid,
     Lo,
 }
 
-/// How an FP32 number becomes a TF32 one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How an FP32 number becomes a narrower one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TermRounding {
-    /// Toward zero.
+    /// Toward zero, to TF32.
     Rz,
-    /// To nearest, ties away from zero.
+    /// To nearest, ties away from zero, to TF32.
     Rna,
+    /// To nearest even, to BF16.
+    Rne,
+    /// The same, but what is too large and infinities become the largest finite number.
+    RneSatfinite,
 }
 
-impl TermRounding {
-    pub fn rounding(self) -> Rounding {
-        match self {
-            TermRounding::Rz => Rounding::TowardZero,
-            TermRounding::Rna => Rounding::NearestAway,
+impl SplitTerms {
+    /// How far a term is below the high one, counted in terms.
+    pub fn depth(&self, term: Term) -> u32 {
+        match term {
+            Term::Hi => 0,
+            Term::Mid => 1,
+            Term::Lo => 1 + u32::from(self.mid.is_some()),
         }
+    }
+
+    /// Terms by which the accumulator of a product is below that of high terms.
+    pub fn band(&self, [a, b]: [Term; 2]) -> u32 {
+        self.depth(a) + self.depth(b)
+    }
+
+    /// Whether something happens to accumulators between products of terms.
+    pub fn interrupts(&self) -> bool {
+        self.scale != 0 || self.nan_before_last.is_some()
     }
 }
 
@@ -291,6 +363,7 @@ impl ScheduleSpec {
             instruction_k: None,
             order: None,
             split_terms: None,
+            fixed_point: None,
             split: None,
             inner: Vec::new(),
             scales: None,
@@ -305,6 +378,15 @@ impl ScheduleSpec {
             },
             without_products: None,
             nan: Code(0x7fff_ffff),
+        }
+    }
+
+    /// Where operands are taken apart: their format, and that of the terms, which the instruction multiplies.
+    pub fn emulates(&self) -> Option<[Format; 2]> {
+        match (&self.split_terms, self.fixed_point) {
+            (_, Some(_)) => Some([Format::Fp64, Format::Int8]),
+            (Some(terms), _) => Some([Format::Fp32, terms.format.format()]),
+            (None, None) => None,
         }
     }
 

@@ -1,17 +1,22 @@
 //! A spec in one line for people.
 
 use super::{
-    AddendAt, BiasAdded, Combine, Function, Grain, GrainByK, Group, Merge, Multiply, Order,
-    Partials, Parts, Per, Raster, Residue, ScaledAt, ScheduleSpec, SliceLength, Start, WithoutC,
-    ZeroPoint,
+    AddendAt, BiasAdded, Combine, Cut, Function, Grain, GrainByK, Group, Merge, Multiply,
+    NanBecomes, Order, Partials, Parts, Per, Raster, Residue, ScaledAt, ScheduleSpec, SliceLength,
+    Start, TermFormat, WithoutC, ZeroPoint,
 };
 
 impl ScheduleSpec {
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
-        parts.push(match &self.split {
-            None => "one chain over K".to_owned(),
-            Some(split) => format!("{}, {}", split.parts.describe(), split.merge.describe()),
+        parts.push(match (&self.split, self.fixed_point) {
+            (None, Some(fixed)) => format!(
+                "FP64 operands as {} slices of 8 bits on a grid per row and column; exact sums of INT8 products by \
+                 diagonals, the least significant first",
+                number(fixed.slices)
+            ),
+            (None, None) => "one chain over K".to_owned(),
+            (Some(split), _) => format!("{}, {}", split.parts.describe(), split.merge.describe()),
         });
         if let Some(tile) = self.tile_k {
             parts.push(match self.residue {
@@ -34,8 +39,20 @@ impl ScheduleSpec {
             ));
         }
         if let Some(terms) = &self.split_terms {
+            let format = match terms.format {
+                TermFormat::Tf32 => "",
+                TermFormat::Bf16 => "BF16 ",
+            };
+            let scaled = match terms.scale {
+                0 => String::new(),
+                scale => format!(" scaled by 2^{scale}, and the accumulator back"),
+            };
+            let nan = match terms.nan_before_last {
+                None => "",
+                Some(NanBecomes::Zero) => ", NaN of all but the last is 0",
+            };
             parts.push(format!(
-                "{} products of terms for every {} k",
+                "{} products of {format}terms{scaled} for every {} k{nan}",
                 terms.products.len(),
                 terms.every
             ));
@@ -167,6 +184,10 @@ impl Parts {
                 format!("{} parts take {grain} round-robin", number(*count))
             }
             Parts::Blocks { length, .. } => format!("blocks of {length} k"),
+            Parts::Leaves { length, cut } => match cut {
+                Cut::Halves => format!("halves of halves of K, to leaves of {length} k at most"),
+                Cut::Blocks => format!("leaves of {length} k"),
+            },
             Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
             Parts::Shared { workers } => format!("{} workers share tiles", number(*workers)),
             Parts::Tiles {
@@ -198,6 +219,7 @@ impl Merge {
             order,
             start,
             partials,
+            sums,
         } = self
         else {
             return "each added to D as it is stored".into();
@@ -217,11 +239,19 @@ impl Merge {
             Order::Reverse => ", last first",
             Order::Pairwise => " in pairs",
             Order::Adjacent => ", neighbours first",
+            Order::Halved => " as a tree of halves",
+            Order::RunsThenAdjacent => " in runs, then neighbours",
             Order::Butterfly => " by a butterfly",
             Order::Folds(_) => " in folds",
             Order::Listed(_) => " as listed",
         };
-        format!("{kept}added in f32{from}{order}")
+        let rounded = match sums {
+            Partials::F32 => "",
+            Partials::Result => ", every sum rounded to D's format",
+            Partials::Fp16 => ", every sum rounded to FP16",
+            Partials::Bf16 => ", every sum rounded to BF16",
+        };
+        format!("{kept}added in f32{from}{order}{rounded}")
     }
 }
 

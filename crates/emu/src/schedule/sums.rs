@@ -8,7 +8,7 @@ use super::loops::Promoted;
 use super::operands::GatheredOperands;
 use super::run::Run;
 use super::traversal::{Node, Role, Sum};
-use super::{BoundSchedule, Merge, Multiply, Partials, Per, Start};
+use super::{BoundSchedule, Merge, Multiply, Per, Start};
 use crate::Problem;
 use crate::engine::{Merging, Promotion};
 use crate::tensor::{Vectors, parallel};
@@ -30,6 +30,7 @@ impl Run<'_, '_> {
             order,
             start,
             partials,
+            sums: rounded,
         } = merge
         else {
             unreachable!("only a split is added in place");
@@ -56,10 +57,14 @@ impl Run<'_, '_> {
             }
             sums
         };
-        let add = |total: &u32, sum: u32| ops.add(*total, sum);
+        let rounded = rounded.rounded_to(finish.result);
+        let add = |total: &u32, sum: u32| {
+            let sum = ops.add(*total, sum);
+            rounded.map_or(sum, |format| finish.through(sum, format))
+        };
         let scaled = *role == (Role::Promotion { scaled: true });
         if order.is_serial()
-            && *partials == Partials::F32
+            && merge.in_f32()
             && let Some(sums) = {
                 let parts: Vec<&Node> = parts.iter().collect();
                 self.at_once(ops, kernel, problem, (*start, scaled), &parts)
@@ -92,11 +97,11 @@ impl Run<'_, '_> {
             return total;
         }
         let additions = order.additions(parts.len());
-        let chain = match *partials {
-            // Sums that are rounded are added one by one.
-            Partials::F32 if self.adds_early() => additions.critical_chain(parts.len()),
-            _ => None,
-        };
+        // Sums that are rounded are added one by one.
+        let early = merge.in_f32() && self.adds_early();
+        let chain = early
+            .then(|| additions.critical_chain(parts.len()))
+            .flatten();
         if let Some(chain) = chain {
             let mut total = self.critical_chain(ops, finish, problem, parts, &chain);
             self.from(*start, &mut total, n, add);
@@ -194,8 +199,8 @@ impl Run<'_, '_> {
                 if (problem.m + problem.n) * indices.len() > GATHERED {
                     return None;
                 }
-                let terms = kernel.spec.split_terms.as_ref();
-                gathered = GatheredOperands::gather(problem, &indices, terms);
+                let terms = self.terms_of_chain(kernel.spec, problem, &indices).ok()?;
+                gathered = GatheredOperands::gather(problem, &indices, terms.as_deref());
                 gathered.problem(problem.c)
             }
         };

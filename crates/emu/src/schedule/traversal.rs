@@ -104,12 +104,10 @@ impl Node {
         let inside = sum.parts.iter().map(|node| node.kept(early));
         let inside = inside.max().unwrap_or(1);
         match &sum.merge {
-            Merge::Sum {
-                order, partials, ..
-            } if !order.is_serial() => {
+            Merge::Sum { order, .. } if !order.is_serial() => {
                 let additions = order.additions(sum.parts.len());
                 let chain = additions.critical_chain(sum.parts.len());
-                let chain = chain.filter(|_| early && *partials == Partials::F32);
+                let chain = chain.filter(|_| early && sum.merge.in_f32());
                 inside + chain.map_or(additions.width, |chain| chain.kept())
             }
             _ => inside + 1,
@@ -205,11 +203,15 @@ fn brought_together(mut parts: Vec<Node>, role: Role, merge: &Merge) -> Node {
     let merge = match merge {
         // So that equal sums are equal.
         Merge::Sum {
-            start, partials, ..
+            start,
+            partials,
+            sums,
+            ..
         } if parts.len() == 1 => Merge::Sum {
             order: Order::Serial,
             start: *start,
             partials: *partials,
+            sums: *sums,
         },
         merge => merge.clone(),
     };

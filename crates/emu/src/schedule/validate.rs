@@ -1,8 +1,8 @@
 //! Which specs a kernel can follow at all.
 
 use super::{
-    BiasAdded, Combine, Function, Grain, Merge, Multiply, Parts, Per, Residue, ScaledAt,
-    ScheduleSpec, Start, WithoutC,
+    AddendAt, BiasAdded, Combine, Function, Grain, Level, Merge, Multiply, Parts, Per, Residue,
+    ScaledAt, ScheduleSpec, SplitTerms, Start, Term, TermFormat, TermRounding, WithoutC,
 };
 use crate::num::Format;
 
@@ -31,12 +31,34 @@ impl ScheduleSpec {
     /// # Errors
     /// A sentence naming the constant.
     pub fn validate(&self) -> Result<(), String> {
+        self.validate_fixed_point()?;
         self.validate_main_loop()?;
         self.validate_levels()?;
         self.validate_scales()?;
         self.validate_epilogue()?;
         if !Format::Fp32.unpack(self.nan.0).is_nan() || self.nan.0 > u32::MAX.into() {
             return Err(format!("nan {:x} is not a NaN of fp32", self.nan.0));
+        }
+        Ok(())
+    }
+
+    fn validate_fixed_point(&self) -> Result<(), String> {
+        let Some(fixed) = self.fixed_point else {
+            return Ok(());
+        };
+        if !fixed.slices.is_none_or(|slices| (2..=16).contains(&slices)) {
+            return refused("fixed_point.slices must be 2 to 16 (kernels have 5 to 10)");
+        }
+        let alone = ScheduleSpec {
+            fixed_point: None,
+            addend: AddendAt::Start,
+            ..self.clone()
+        };
+        if !alone.is_plain() || self.addend != AddendAt::Epilogue {
+            return refused(
+                "fixed_point adds integers exactly, in any order, and C at last: no tiles, parts, scales, zero points, \
+                 bias or functions, and addend epilogue",
+            );
         }
         Ok(())
     }
@@ -62,13 +84,19 @@ impl ScheduleSpec {
         }
         if let Some(terms) = &self.split_terms {
             sane("split_terms.every", terms.every)?;
-            if !(1..=4).contains(&terms.products.len()) {
-                return refused("split_terms.products must be 1 to 4 pairs");
-            }
+            validate_terms(terms)?;
             let tile = self.tiled("split_terms")?;
             multiple("tile_k", tile, "split_terms.every", terms.every)?;
             if let Some(of) = self.instruction_k {
                 multiple("split_terms.every", terms.every, "instruction_k", of)?;
+            }
+            let whole = Level::promotion(terms.every).parts;
+            let restarts = self.inner.last().is_some_and(|level| level.parts == whole);
+            if terms.interrupts() && (!restarts || self.instruction_k.is_some()) {
+                return refused(
+                    "split_terms.scale and nan_before_last need an accumulator that restarts `every` so many k \
+                     (inner blocks), and whole instructions",
+                );
             }
         }
         Ok(())
@@ -192,6 +220,37 @@ impl ScheduleSpec {
     pub(super) fn tiled(&self, what: &str) -> Result<usize, String> {
         self.tile_k.ok_or_else(|| format!("{what} needs tile_k"))
     }
+}
+
+/// Terms that are of their format, and accumulators that are scaled downward.
+fn validate_terms(terms: &SplitTerms) -> Result<(), String> {
+    let most = if terms.mid.is_some() { 9 } else { 4 };
+    if !(1..=most).contains(&terms.products.len()) {
+        return Err(format!("split_terms.products must be 1 to {most} pairs"));
+    }
+    let roundings = [Some(terms.hi), terms.mid, Some(terms.lo)];
+    let of_tf32 = |how: TermRounding| matches!(how, TermRounding::Rz | TermRounding::Rna);
+    let of_format = |how| of_tf32(how) == (terms.format == TermFormat::Tf32);
+    if !roundings.into_iter().flatten().all(of_format) {
+        return refused(
+            "split_terms: terms of tf32 are rounded by rz or rna, terms of bf16 by rne or rne_satfinite",
+        );
+    }
+    if terms.mid.is_none() && terms.products.as_flattened().contains(&Term::Mid) {
+        return refused("split_terms.products have mid, but no mid says how it is rounded");
+    }
+    if terms.scale > 16 {
+        return refused("split_terms.scale must be 0 to 16");
+    }
+    let bands: Vec<u32> = terms
+        .products
+        .iter()
+        .map(|&pair| terms.band(pair))
+        .collect();
+    if terms.scale > 0 && !bands.is_sorted_by(|x, y| x >= y) {
+        return refused("split_terms.scale needs products of the lowest terms first");
+    }
+    Ok(())
 }
 
 /// Whether parts begin and end where blocks of k do.

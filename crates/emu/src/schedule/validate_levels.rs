@@ -2,8 +2,8 @@
 
 use super::validate::{MAX_PARTS, multiple, refused, sane};
 use super::{
-    Empty, Fold, Grain, GrainByK, Group, Level, Merge, Order, Partials, Parts, ScheduleSpec,
-    SliceLength, Start,
+    Empty, Fold, Grain, GrainByK, Group, Level, Merge, Order, Parts, ScheduleSpec, SliceLength,
+    Start,
 };
 
 impl ScheduleSpec {
@@ -28,7 +28,7 @@ impl ScheduleSpec {
                 Merge::InPlace {} => {
                     return refused("inner: only a split is added to D in place");
                 }
-                Merge::Sum { partials, .. } if *partials != Partials::F32 => {
+                merge if !merge.in_f32() => {
                     return refused(
                         "inner: only a split can keep partial sums in a format other than f32",
                     );
@@ -81,6 +81,7 @@ impl ScheduleSpec {
                     Ok(())
                 }
             }
+            Parts::Leaves { length, .. } => sane("split.parts.length", *length),
             Parts::Ranges { parts } => validate_ranges(parts),
             Parts::Slices { count, grain, .. } | Parts::Interleaved { count, grain, .. } => {
                 self.validate_counted("split", *count, *grain)

@@ -12,6 +12,8 @@ use crate::{Problem, ShapeError, shape_text};
 pub struct Values {
     pub alpha: u32,
     pub beta: u32,
+    /// Alpha and beta as FP64 codes, of products of FP64 operands.
+    pub wide: Option<[u64; 2]>,
     /// The factor of results before they are converted, if the schedule has one.
     pub scale_result: Option<u32>,
     /// One for every column of D.
@@ -41,6 +43,7 @@ impl Default for Values {
         Values {
             alpha: ONE,
             beta: ONE,
+            wide: None,
             scale_result: None,
             bias: None,
             scales: None,

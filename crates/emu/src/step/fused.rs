@@ -55,38 +55,7 @@ impl StepKind for Fused {
     }
 
     fn add(&self, products: Products, c: u64, observer: &mut impl TraceObserver) -> u64 {
-        let Products { formats, a, b, .. } = products;
-        debug_assert!(a.len() == b.len() && a.len() <= self.group);
-        let c = formats.accumulator.unpack(c);
-        let accumulator = formats.accumulator;
-        if let Some(code) = special((a, b, c), |_, _| false, (accumulator, self.nan.0)) {
-            return code;
-        }
-
-        let c = Term::addend(accumulator, c).or_zero(self.zero_exponent);
-        let bits = fraction_bits(formats);
-        let product = |(a, b)| Term::product(a, b, bits).or_zero(self.zero_exponent);
-        let terms = || a.iter().zip(b).map(product);
-
-        let mut largest = terms().map(|t| t.exponent).fold(c.exponent, i32::max);
-        if a.len() < self.group {
-            // A group that is not full is filled up with zero products.
-            largest = largest.max(self.zero_exponent);
-        }
-
-        let grid = largest - self.fraction_bits as i32;
-        let align = |term: Term| term.align(grid, self.alignment);
-        let sum = align(c) + terms().map(align).sum::<i128>();
-        observer.aligned(largest, grid);
-        for (i, term) in terms().enumerate() {
-            observer.term(|| term.trace(Source::Product(i), grid, self.alignment));
-        }
-        observer.term(|| c.trace(Source::Addend, grid, self.alignment));
-        if a.len() < self.group {
-            observer.term(|| Term::missing(self.zero_exponent, grid));
-        }
-        observer.sum(sum, grid, false);
-        self.close(accumulator, sum, grid)
+        self.add_lowered(products, (c, 0), observer)
     }
 
     fn summary(&self) -> String {
@@ -155,6 +124,48 @@ impl StepKind for Fused {
 }
 
 impl Fused {
+    /// [`StepKind::add`] to an accumulator whose exponent is lowered before terms are aligned (PTX's scale-input-d).
+    pub fn add_lowered(
+        &self,
+        products: Products,
+        (c, lowered): (u64, u32),
+        observer: &mut impl TraceObserver,
+    ) -> u64 {
+        let Products { formats, a, b, .. } = products;
+        debug_assert!(a.len() == b.len() && a.len() <= self.group);
+        let mut c = formats.accumulator.unpack(c);
+        c.exponent -= lowered as i32;
+        let accumulator = formats.accumulator;
+        if let Some(code) = special((a, b, c), |_, _| false, (accumulator, self.nan.0)) {
+            return code;
+        }
+
+        let c = Term::addend(accumulator, c).or_zero(self.zero_exponent);
+        let bits = fraction_bits(formats);
+        let product = |(a, b)| Term::product(a, b, bits).or_zero(self.zero_exponent);
+        let terms = || a.iter().zip(b).map(product);
+
+        let mut largest = terms().map(|t| t.exponent).fold(c.exponent, i32::max);
+        if a.len() < self.group {
+            // A group that is not full is filled up with zero products.
+            largest = largest.max(self.zero_exponent);
+        }
+
+        let grid = largest - self.fraction_bits as i32;
+        let align = |term: Term| term.align(grid, self.alignment);
+        let sum = align(c) + terms().map(align).sum::<i128>();
+        observer.aligned(largest, grid);
+        for (i, term) in terms().enumerate() {
+            observer.term(|| term.trace(Source::Product(i), grid, self.alignment));
+        }
+        observer.term(|| c.trace(Source::Addend, grid, self.alignment));
+        if a.len() < self.group {
+            observer.term(|| Term::missing(self.zero_exponent, grid));
+        }
+        observer.sum(sum, grid, false);
+        self.close(accumulator, sum, grid)
+    }
+
     /// Rounds the sum `sum * 2^grid`.
     pub fn close(&self, accumulator: Format, sum: i128, grid: i32) -> u64 {
         let target = Target {

@@ -1,0 +1,104 @@
+//! Cases of products that emulate a wider format or fix their sums by trees, as collections of vectors describe them: by
+//! a kind and the numbers of the rule, which name a schedule here.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::case::text;
+
+/// Fields that describe where a case comes from, or that a kind's rule has used up.
+const USED: [&str; 13] = [
+    "bands",
+    "block_k",
+    "case",
+    "elements",
+    "fp32_accum",
+    "generation",
+    "kind",
+    "leaf",
+    "made_by",
+    "path",
+    "rule",
+    "terms",
+    "wrong_rules",
+];
+
+/// Puts a schedule in the place of what the case says of its rule; nothing of other kinds.
+///
+/// # Errors
+/// What the kind lacks, or which rule no schedule has.
+pub(super) fn schedule(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
+    let schedule = match text(fields, "kind") {
+        Some("bf16x9-scaled") => bands(fields)?,
+        Some("terms") => terms(fields)?,
+        Some("fp64-slices") => {
+            // Sums of integers are the same on all of them.
+            fields.insert("arch".to_owned(), "hopper".into());
+            fields.insert("acc".to_owned(), "int32".into());
+            if !fields.contains_key("c_dtype") {
+                fields.remove("beta");
+            }
+            for factor in ["alpha", "beta"] {
+                if let Some(Value::Number(number)) = fields.get(factor) {
+                    let text = number.to_string().into();
+                    fields.insert(factor.to_owned(), text);
+                }
+            }
+            "cublasdx-fp64-slices"
+        }
+        Some("det_gemm") => match text(fields, "path") {
+            Some("sm90") => "rl-kernel-det-gemm",
+            Some("scalar") => {
+                fields.insert("arch".to_owned(), "ieee-fma".into());
+                "rl-kernel-det-gemm-scalar"
+            }
+            _ => return Err("field \"path\": expected sm90 or scalar".into()),
+        },
+        Some("matmul_tp_inv") => {
+            let in_fp32 = fields.get("fp32_accum").and_then(Value::as_bool);
+            match (in_fp32, text(fields, "dtype")) {
+                (Some(true), _) => "sglang-tp-inv-fp32",
+                (Some(false), Some("fp16")) => "sglang-tp-inv-fp16",
+                (Some(false), _) => "sglang-tp-inv",
+                _ => return Err("field \"fp32_accum\": expected true or false".into()),
+            }
+        }
+        _ => return Ok(()),
+    };
+    // Sums are kept in D's format by the schedule, not by the instruction.
+    fields.entry("acc".to_owned()).or_insert("fp32".into());
+    fields.insert("schedule".to_owned(), schedule.into());
+    // In words, it is no name of an instruction.
+    let in_words = |instruction: &str| instruction.contains(' ');
+    if text(fields, "instruction").is_some_and(in_words) {
+        fields.remove("instruction");
+    }
+    fields.retain(|name, _| !USED.contains(&name.as_str()));
+    Ok(())
+}
+
+/// CUTLASS's scaled terms.
+fn bands(fields: &BTreeMap<String, Value>) -> Result<&'static str, String> {
+    match fields.get("bands").and_then(Value::as_u64) {
+        Some(5) => Ok("cutlass-bf16x9"),
+        Some(4) => Ok("cutlass-bf16x9-4-bands"),
+        Some(3) => Ok("cutlass-bf16x9-3-bands"),
+        _ => Err("field \"bands\": expected 3, 4 or 5".into()),
+    }
+}
+
+/// Terms of every tile, by Triton or XLA.
+fn terms(fields: &BTreeMap<String, Value>) -> Result<&'static str, String> {
+    let rule = text(fields, "rule").unwrap_or_default();
+    let of_generation = |word: &str| rule.contains(&format!("{word} generation"));
+    match text(fields, "terms") {
+        Some("tf32x3") if of_generation("first") => Ok("triton-tf32x3"),
+        Some("tf32x3") if of_generation("second") => Ok("triton-tf32x3-second"),
+        Some("tf32x3") => Ok("triton-tf32x3-third"),
+        Some("bf16x3") => Ok("triton-bf16x3"),
+        Some("bf16x6") => Ok("triton-bf16x6"),
+        Some("bf16x9") => Ok("xla-bf16x9"),
+        _ => Err("field \"terms\": expected tf32x3, bf16x3, bf16x6 or bf16x9".into()),
+    }
+}
