@@ -7,6 +7,7 @@ typedef _Float16 Halves4 __attribute__((ext_vector_type(4)));
 typedef short Shorts2 __attribute__((ext_vector_type(2)));
 typedef short Shorts4 __attribute__((ext_vector_type(4)));
 typedef float Floats2 __attribute__((ext_vector_type(2)));
+typedef int Ints4 __attribute__((ext_vector_type(4)));
 typedef float Floats4 __attribute__((ext_vector_type(4)));
 typedef double Doubles4 __attribute__((ext_vector_type(4)));
 

@@ -188,6 +188,12 @@
       __builtin_amdgcn_mfma_f64_16x16x4f64)                                                                \
     X(mfma_xf32, "mfma", XF32, XF32, FP32, LAYOUT(Blocks<8, 32, 32>), u32, Floats2, Floats2, Floats4,      \
       ONLY_GFX942, __builtin_amdgcn_mfma_f32_16x16x8_xf32)                                                 \
+    X(mfma_int8_old, "mfma", INT8, INT8, INT32, LAYOUT(Blocks<16, 8, 32>), u32, int, int, Ints4, ONLY_GFX908,  \
+      __builtin_amdgcn_mfma_i32_16x16x16i8)                                                                \
+    X(mfma_int8_16, "mfma", INT8, INT8, INT32, LAYOUT(Blocks<16, 8, 32>), u32, int, int, Ints4, ONLY_GFX90A,   \
+      __builtin_amdgcn_mfma_i32_16x16x16i8)                                                                \
+    X(mfma_int8_32, "mfma", INT8, INT8, INT32, LAYOUT(Blocks<32, 8, 32>), u32, long, long, Ints4, ONLY_GFX942, \
+      __builtin_amdgcn_mfma_i32_16x16x32_i8)                                                               \
     MFMA_FP8(X, E4M3FNUZ, E4M3FNUZ, fp8_fp8) MFMA_FP8(X, E4M3FNUZ, E5M2FNUZ, fp8_bf8)                      \
     MFMA_FP8(X, E5M2FNUZ, E4M3FNUZ, bf8_fp8) MFMA_FP8(X, E5M2FNUZ, E5M2FNUZ, bf8_bf8)
 

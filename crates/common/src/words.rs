@@ -70,10 +70,9 @@ pub fn from_json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Stri
 /// Where a text ceases to be JSON, if that is what is wrong.
 fn no_json(error: &serde_json::Error) -> Option<String> {
     use serde_json::error::Category;
-    let place = format!("line {}, column {}", error.line(), error.column());
     match error.classify() {
-        Category::Syntax => Some(format!("it is not JSON ({place})")),
-        Category::Eof => Some(format!("its JSON is cut off ({place})")),
+        Category::Syntax => Some(format!("it is not JSON: {error}")),
+        Category::Eof => Some(format!("its JSON is cut off: {error}")),
         Category::Data | Category::Io => None,
     }
 }

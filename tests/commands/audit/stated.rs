@@ -159,7 +159,7 @@ fn what_was_not_stated_is_refused() {
 #[test]
 fn every_field_is_stated_or_changes_nothing() {
     // By the model's SHA-256.
-    const MODEL: &str = "arch model instruction dtype dtype_b acc scale_dtype scale_block ttnn in0_block_w packer_l1_acc \
+    const MODEL: &str = "arch model instruction dtype dtype_b acc scale_dtype scale_block lscale osm ttnn in0_block_w packer_l1_acc \
                          reload";
     // By the schedule's SHA-256; `audit verify` takes no kernel texts.
     const SCHEDULE: &str = "schedule schedule_file kernel kernel_log kernel_table workspace reduction partition custom \

@@ -38,14 +38,14 @@ fn files_that_are_no_plain_array() {
         (
             "numbers",
             "1.0, 2.0\n3.0, 4.0\n".into(),
-            ["is not a .npy file", "NUMPY"],
+            ["is text; save its numbers", "numpy.loadtxt"],
         ),
         (
             "UTF-8",
             "\u{93}NUMPY".into(),
             ["is not a .npy file", "NUMPY"],
         ),
-        ("one letter", "N".into(), ["is not a .npy file", "NUMPY"]),
+        ("one letter", "N".into(), ["is text, not an array", ""]),
         ("nothing", vec![], ["is empty", ""]),
         (
             "no version",

@@ -80,7 +80,12 @@ fn d_of_another_shape() {
         (&[], "scalar"),
         (&[0, 2], "0x2"),
     ] {
-        let sentence = format!("d.npy: D is {text}, but A*B is 2x2\n");
+        // Of the same elements it is said how to give them their shape.
+        let hint = match text {
+            "1x2x2" => "; give it this shape: numpy.reshape",
+            _ => "",
+        };
+        let sentence = format!("d.npy: D is {text}, but A*B is 2x2{hint}\n");
         wrong(&[2, 3], &[3, 2], shape, &[&sentence]);
     }
 }
