@@ -108,9 +108,10 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
         }
         let own = names(operation);
         // A null takes a default away here, too.
-        let stated = match fields.contains_key(EXPECT) {
-            true => expect(&mut fields),
-            false => Ok(expected),
+        let stated = if fields.contains_key(EXPECT) {
+            expect(&mut fields)
+        } else {
+            Ok(expected)
         };
         let stated = stated.map_err(|reason| fail(format!("{place}: {reason}")))?;
         validate(&fields, &[own]).map_err(|reason| fail(format!("{place}: {reason}")))?;

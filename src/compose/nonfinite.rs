@@ -31,14 +31,12 @@ fn first(tensor: &Tensor, class: Class) -> Option<Vec<usize>> {
     let shape = tensor.shape();
     let planes = tensor.planes();
     let columns = planes.columns();
-    let all = (0..planes.batches()).flat_map(|batch| {
+    let mut all = (0..planes.batches()).flat_map(|batch| {
         let plane = planes.plane(batch);
         let rows = (0..plane.rows).flat_map(move |row| (0..plane.columns).map(move |c| (row, c)));
         rows.map(move |(row, column)| (batch, row, column, plane.code(row, column)))
     });
-    let (batch, row, column, _) = all
-        .filter(|(.., code)| format.unpack(*code).class == class)
-        .next()?;
+    let (batch, row, column, _) = all.find(|(.., code)| format.unpack(*code).class == class)?;
     let place = (batch * planes.rows() + row) * columns + column;
     Some(unravel(place, shape, Order::C))
 }

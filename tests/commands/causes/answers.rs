@@ -83,9 +83,10 @@ const KINDS: [(&str, Make); 23] = [
         let (down, right) = (16 * (1 + draw.below(M / 16 - 1)), 16 * draw.below(N / 16));
         of.moved(&["tile_moved", "row_moved"], |i, j| {
             let inside = (row..row + 16).contains(&i) && (column..column + 16).contains(&j);
-            match inside {
-                true => ((i + down) % M, (j + right) % N),
-                false => (i, j),
+            if inside {
+                ((i + down) % M, (j + right) % N)
+            } else {
+                (i, j)
             }
         })
     }),
@@ -318,8 +319,10 @@ fn random_damage_gets_the_true_cause_or_none() {
     assert!(found >= 100, "{found} found, {none} none");
 }
 
+type Damage = fn(&mut [u32]);
+
 /// What happens to a D after that: its name, the damage, and the causes that are true.
-const AFTERWARDS: [(&str, fn(&mut [u32]), &[&str]); 4] = [
+const AFTERWARDS: [(&str, Damage, &[&str]); 4] = [
     ("a bit", |d| d[37 * N + 71] ^= 1 << 27, &["bit_flipped"]),
     (
         "a tile not written",
