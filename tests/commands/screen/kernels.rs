@@ -20,6 +20,7 @@ fn digest(suite: &Suite, product: &str) -> tcverify::io::tree::Hash {
 
 /// Words are of the products that they fit, and D is that of the kernel's order; the others stay one chain.
 #[test]
+#[ignore = "long"]
 fn a_kernel_is_of_the_products_it_fits() {
     let folder = Folder::new();
     let chain = super::suite("h100", Level::Quick);

@@ -49,6 +49,7 @@ fn scales_decide_digests() {
 /// A bit of a scale that is stuck is found, named, and leaves other units right; both where scales move exponents
 /// and where they are multiplied.
 #[test]
+#[ignore = "long"]
 fn a_broken_scale_is_named() {
     for (arch, instruction, fault) in [
         (
