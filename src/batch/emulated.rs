@@ -33,8 +33,8 @@ pub(super) fn schedule(fields: &mut BTreeMap<String, Value>) -> Result<(), Strin
         Some("bf16x9-scaled") => bands(fields)?,
         Some("terms") => terms(fields)?,
         Some("fp64-slices") => {
-            // Sums of integers are the same on all of them.
-            fields.insert("arch".to_owned(), "hopper".into());
+            // Such a case need not say which unit: sums of integers are the same on all.
+            fields.entry("arch".to_owned()).or_insert("hopper".into());
             fields.insert("acc".to_owned(), "int32".into());
             if !fields.contains_key("c_dtype") {
                 fields.remove("beta");
@@ -50,7 +50,7 @@ pub(super) fn schedule(fields: &mut BTreeMap<String, Value>) -> Result<(), Strin
         Some("det_gemm") => match text(fields, "path") {
             Some("sm90") => "rl-kernel-det-gemm",
             Some("scalar") => {
-                fields.insert("arch".to_owned(), "ieee-fma".into());
+                fields.entry("arch".to_owned()).or_insert("ieee-fma".into());
                 "rl-kernel-det-gemm-scalar"
             }
             _ => return Err("field \"path\": expected sm90 or scalar".into()),
@@ -91,11 +91,16 @@ fn bands(fields: &BTreeMap<String, Value>) -> Result<&'static str, String> {
 /// Terms of every tile, by Triton or XLA.
 fn terms(fields: &BTreeMap<String, Value>) -> Result<&'static str, String> {
     let rule = text(fields, "rule").unwrap_or_default();
-    let of_generation = |word: &str| rule.contains(&format!("{word} generation"));
+    let says = |words: &str| rule.contains(words);
     match text(fields, "terms") {
-        Some("tf32x3") if of_generation("first") => Ok("triton-tf32x3"),
-        Some("tf32x3") if of_generation("second") => Ok("triton-tf32x3-second"),
-        Some("tf32x3") => Ok("triton-tf32x3-third"),
+        Some("tf32x3") if says("first generation") => Ok("triton-tf32x3"),
+        Some("tf32x3") if says("second generation") => Ok("triton-tf32x3-second"),
+        Some("tf32x3") if says("newest") || says("third generation") => Ok("triton-tf32x3-third"),
+        Some("tf32x3") => Err(
+            "field \"rule\": expected the generation of tf32x3: \"first generation\", \"second generation\" or \
+             \"newest\""
+                .into(),
+        ),
         Some("bf16x3") => Ok("triton-bf16x3"),
         Some("bf16x6") => Ok("triton-bf16x6"),
         Some("bf16x9") => Ok("xla-bf16x9"),

@@ -290,7 +290,9 @@ impl Prepared {
     pub fn conversion(&self) -> Option<Conversion> {
         let from = self.model.arithmetic.accumulator;
         let rounding = self.model.arithmetic.rounding_to(self.format);
-        (self.format != from).then_some(Conversion {
+        // Sums of slices are FP64 by the schedule: nothing is rounded to it.
+        let is_rounded = self.format != from && self.scheduling.wide_result().is_none();
+        is_rounded.then_some(Conversion {
             from,
             to: self.format,
             rounding,

@@ -157,7 +157,9 @@ impl BatchArgs {
         }
         self.report.forms.print(&view, to_stdout)?;
         match batch.verdict {
-            CaseVerdict::IdenticalInPart if batch.missed() > 0 => {
+            CaseVerdict::IdenticalInPart | CaseVerdict::Different
+                if batch.missed() > 0 && batch.surprises() == 0 =>
+            {
                 let missed = batch.missed();
                 bail!(
                     "{missed} products that ran were not recorded, so nothing is known about them"

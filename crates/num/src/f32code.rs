@@ -68,20 +68,29 @@ impl Serialize for F32 {
 
 impl<'de> Deserialize<'de> for F32 {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<F32, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(f64),
-            Text(String),
+        written(from)
+    }
+}
+
+/// What was written as a number that an f32 holds, or as a text.
+pub(crate) fn written<'de, D, T>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = String> + From<F32>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+    let wanted = "expected a number that is exact in f32, or text such as \"0.1\"";
+    match Written::deserialize(from).map_err(|_| D::Error::custom(wanted))? {
+        Written::Text(text) => text.parse().map_err(D::Error::custom),
+        Written::Number(value) if f64::from(value as f32) == value => {
+            Ok(F32((value as f32).to_bits()).into())
         }
-        let wanted = "expected a number that is exact in f32, or text such as \"0.1\"";
-        match Written::deserialize(from).map_err(|_| D::Error::custom(wanted))? {
-            Written::Text(text) => text.parse().map_err(D::Error::custom),
-            Written::Number(value) if f64::from(value as f32) == value => {
-                Ok(F32((value as f32).to_bits()))
-            }
-            Written::Number(_) => Err(D::Error::custom(wanted)),
-        }
+        Written::Number(_) => Err(D::Error::custom(wanted)),
     }
 }
 

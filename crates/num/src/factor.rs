@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::F32;
+use crate::f32code::written;
 
 /// A number as an f32, and as the f64 that was written, where that is another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,20 +72,7 @@ impl Serialize for Factor {
 
 impl<'de> Deserialize<'de> for Factor {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Factor, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(f64),
-            Text(String),
-        }
-        let wanted = "expected a number that is exact in f32, or text such as \"0.1\"";
-        match Written::deserialize(from).map_err(|_| D::Error::custom(wanted))? {
-            Written::Text(text) => text.parse().map_err(D::Error::custom),
-            Written::Number(value) if f64::from(value as f32) == value => {
-                Ok(F32((value as f32).to_bits()).into())
-            }
-            Written::Number(_) => Err(D::Error::custom(wanted)),
-        }
+        written(from)
     }
 }
 

@@ -17,6 +17,9 @@ impl Batch {
             (CaseVerdict::IdenticalInPart, _) if self.missed() > 0 => {
                 (Tone::Unsure, CaseVerdict::IdenticalInPart.title())
             }
+            (CaseVerdict::Different, _) if self.surprises() == 0 && self.missed() > 0 => {
+                (Tone::Unsure, CaseVerdict::Different.title())
+            }
             (CaseVerdict::Different, _) if self.surprises() == 0 => {
                 (Tone::Part, CaseVerdict::Different.title())
             }

@@ -197,3 +197,26 @@ fn what_is_no_baseline_is_refused() {
         assert!(!folder.path("now.json").exists());
     }
 }
+
+/// A difference that is expected does not hide products that nobody recorded.
+#[test]
+fn products_that_are_missing_stay_missing() {
+    let folder = given();
+    let why = "it may hold products that are not seen from outside";
+    let left_out = |on_request: bool| json!([{"op": "x", "module": "", "why": why, "calls": 1, "on_request": on_request}]);
+    let write = |on_request: bool| {
+        let manifest = json!({
+            "schema": "tcverify.manifest/1",
+            "defaults": usual(),
+            "coverage": {"seen": 2, "recorded": 1, "left_out": left_out(on_request)},
+            "cases": [{"name": "one", "d": "bad.npy", "expect": "different"}],
+        });
+        folder.write("cases.json", manifest.to_string());
+    };
+    write(false);
+    batch(&folder, "")
+        .expect(2)
+        .mentions(&["1 products that ran were not recorded"]);
+    write(true);
+    batch(&folder, "").expect(0);
+}

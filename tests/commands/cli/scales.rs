@@ -198,3 +198,34 @@ fn c_and_d_of_two_formats() {
         .tcverify(&format!("{check} --c-dtype f32 a.npy b.npy d.npy"))
         .refuses(&["K=17 needs chaining", "takes 16 k", "cannot feed its C"]);
 }
+
+/// Checkpoints store scales without a sign as E4M3: the same numbers are read, and a negative one is none of them.
+#[test]
+fn scales_without_a_sign_may_be_stored_as_e4m3() {
+    let folder = Folder::new();
+    let generate = |what: &str| {
+        folder
+            .tcverify(&format!("generate generate:{what} --quiet"))
+            .expect(0);
+    };
+    generate("1:normal:16x64 --dtype e2m1 --role a -o a.npy");
+    generate("2:normal:64x8 --dtype e2m1 --role b -o b.npy");
+    generate("3:normal:16x4 --dtype ue4m3 --role scale-a -o sa.npy");
+    generate("4:normal:4x8 --dtype ue4m3 --role scale-b -o sb.npy");
+    let format = "--arch b200 --dtype e2m1 --scale-dtype ue4m3 --scale-b sb.npy";
+    let replay = format!("replay {format} --scale-a sa.npy a.npy b.npy -q -o d.npy");
+    folder.tcverify(&replay).expect(0);
+    let mut scales = folder.read("sa.npy");
+    let start = scales.len() - 16 * 4;
+    let check = format!("check {format} --scale-a sa.bin#16x4:e4m3 a.npy b.npy d.npy");
+    folder.write("sa.bin", &scales[start..]);
+    let run = folder.tcverify(&check).expect(0);
+    assert!(run.stdout.starts_with("IDENTICAL"), "{}", run.stdout);
+    scales[start + 5] = 0xb8;
+    folder.write("sa.bin", &scales[start..]);
+    let run = folder.tcverify(&check).expect(2);
+    run.mentions(&["[1, 1] is -1", "ue4m3 cannot represent"]);
+    scales[start + 5] = 0x7e;
+    folder.write("sa.bin", &scales[start..]);
+    folder.tcverify(&check).expect(1);
+}
