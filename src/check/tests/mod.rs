@@ -190,7 +190,7 @@ fn units_of_a_tile() {
 fn a_model_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("own.json");
-    let text = include_str!("../../../crates/emu/src/catalogue/ampere.json");
+    let text = include_str!("../../emu/catalogue/ampere.json");
     std::fs::write(&path, text).expect("a file");
     let mut check = Check::in_memory("a100", Format::Fp16);
     let report = run(&check, product(Format::Fp16, [2, 2, 8]));

@@ -62,7 +62,7 @@ fn each_way_to_weaken_a_check_is_refused() {
     let folder = pushed();
     let hopper = folder.tcverify("archs h100 --json").expect(0).stdout;
     folder.write("pushed/model.json", hopper);
-    let plain = include_str!("../../../crates/emu/src/schedule/presets/plain.json");
+    let plain = include_str!("../../../src/emu/schedule/presets/plain.json");
     folder.write("pushed/schedule.json", plain);
     let models = |says: Value| json!({"models": says});
     let schedules = |says: Value| json!({"schedules": says});

@@ -10,7 +10,7 @@ use tcverify::num::Format::{self, *};
 use super::{escape, in_repository, keep};
 
 const NOTICE: &str = "\
-Written by `tests/commands/docs/architectures.rs` from the files in `crates/emu/src/catalogue/`; do not edit.
+Written by `tests/commands/docs/architectures.rs` from the files in `src/emu/catalogue/`; do not edit.
 `TCVERIFY_BLESS=1 cargo test --test commands docs` rewrites it.
 ";
 

@@ -8,7 +8,7 @@ const CRATES: [&str; 7] = [
     "crates/num",
     "crates/tensor",
     "crates/float32",
-    "crates/emu",
+    "src/emu",
     "src/io",
     "src/report",
 ];

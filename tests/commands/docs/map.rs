@@ -115,7 +115,7 @@ fn the_map_has_every_crate() {
 /// Fast engines are handed over: what decides a verdict names none.
 #[test]
 fn only_the_composition_names_engines() {
-    let manifest = read("crates/emu/Cargo.toml");
+    let manifest = read("src/emu/Cargo.toml");
     assert!(manifest.contains("tcverify-num"));
     let engines = ["kernels", "gpu"];
     assert!(

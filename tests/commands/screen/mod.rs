@@ -168,7 +168,7 @@ fn faults_stay_in_screening() {
         }
     }
     assert!(inside > 5 && elsewhere.is_empty(), "{inside} {elsewhere:?}");
-    let trace = std::fs::read_to_string(root.join("crates/emu/src/step/trace.rs")).unwrap();
+    let trace = std::fs::read_to_string(root.join("src/emu/step/trace.rs")).unwrap();
     let observer = trace.split("pub trait TraceObserver {").nth(1).unwrap();
     let observer = observer.split("\n}").next().unwrap();
     let methods: Vec<&str> = observer
