@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use tcverify::check::{Check, Expected, Prepared, Progress, ScheduleRequest, Source, Tensors};
 use tcverify::emu::schedule::Overrides;
+use tcverify::engines::resources;
 use tcverify::generate::Spec;
 use tcverify::identify::{Formats, Identify};
 use tcverify::io;
@@ -84,7 +85,7 @@ fn search([m, n, k]: [usize; 3], result: Format, schedule: Schedule) -> String {
         check.schedule = ScheduleRequest::preset(preset, &overrides);
     }
     let tensors = Tensors::from_iter([(Role::A, a.clone()), (Role::B, b.clone())]);
-    let made = Prepared::from_tensors(&check, tensors).expect("a product");
+    let made = Prepared::from_tensors(&check, &resources(), tensors).expect("a product");
     let d = made.replay().collect(&|_| {});
     let mut request = Identify::new([Source::Memory, Source::Memory, Source::Memory]);
     request.formats = Formats {

@@ -5,6 +5,7 @@
 use half::f16;
 use ndarray::Array2;
 use tcverify::check::{Check, Prepared, Tensors};
+use tcverify::engines::resources;
 use tcverify::num::Format;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +16,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let d = a.mapv(f32::from).dot(&b.mapv(f32::from));
 
     let check = Check::in_memory("h100", Format::Fp16);
-    let prepared = Prepared::from_tensors(&check, Tensors::of(a.into(), b.into(), d.into()))?;
+    let prepared = Prepared::from_tensors(
+        &check,
+        &resources(),
+        Tensors::of(a.into(), b.into(), d.into()),
+    )?;
     let report = prepared.run(&())?;
     println!("{}", report.text());
     Ok(())

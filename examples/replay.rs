@@ -3,6 +3,7 @@
 use half::bf16;
 use ndarray::Array2;
 use tcverify::check::{Check, Expected, Prepared, Tensors};
+use tcverify::engines::resources;
 use tcverify::num::Format;
 use tcverify::role::Role;
 
@@ -16,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         check.expected = Expected::Nothing;
         let operands = [(Role::A, a.clone().into()), (Role::B, b.clone().into())];
         let tensors = Tensors::from_iter(operands);
-        let d = Prepared::from_tensors(&check, tensors)?
+        let d = Prepared::from_tensors(&check, &resources(), tensors)?
             .replay()
             .collect(&|_| {});
         println!("{arch:<7} {:?}", d.view::<f32>().ok_or("D is FP32")?);

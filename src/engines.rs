@@ -1,15 +1,15 @@
-//! Who computes for this library: vector kernels and GPUs. Checks and searches know neither; what calls them without naming
-//! engines gets these.
+//! What checks of this machine run with: vector kernels and GPUs, and who reads texts of kernels. Checks know none of these;
+//! they get them as [`Resources`].
 
 use tcverify_gpu::Gpu;
 use tcverify_kernels::{self as kernels, Platform};
 
-use crate::check::{Check, CheckError, Prepared, Resources, Tensors};
+use crate::check::Resources;
 use crate::emu::engine::OpenedDevice;
 use crate::emu::{Arithmetic, Engine, Engines};
+use crate::gemm_library;
 use crate::identify::{self, Identify, IdentifyError};
 use crate::io::{self, Files};
-use crate::operation::{Operation, PreparedOperation};
 
 /// The engines of this machine.
 pub fn here() -> &'static dyn Engines {
@@ -34,44 +34,18 @@ impl Engines for Here {
     }
 }
 
-impl From<Files> for Resources {
-    /// These files, and the engines of this machine.
-    fn from(files: Files) -> Resources {
-        Resources {
-            files,
-            engines: here(),
-        }
-    }
+/// What checks share on this machine: files under the default limits, its engines, and the texts of kernels that this
+/// library reads.
+pub fn resources() -> Resources {
+    resources_of(Files::default())
 }
 
-impl Default for Resources {
-    /// Files under the default limits, and the engines of this machine.
-    fn default() -> Resources {
-        Files::default().into()
-    }
-}
-
-impl Check {
-    /// Reads and chooses everything that the check needs; nothing is computed.
-    pub fn prepare(&self) -> Result<Prepared, CheckError> {
-        self.prepare_in(&Resources::default())
-    }
-}
-
-impl Prepared {
-    /// A check of tensors in memory.
-    ///
-    /// # Errors
-    /// As of [`Check::prepare`]; or a tensor is missing.
-    pub fn from_tensors(check: &Check, tensors: Tensors) -> Result<Prepared, CheckError> {
-        Prepared::from_tensors_in(check, &Resources::default(), tensors)
-    }
-}
-
-impl Operation {
-    /// Reads and chooses everything that it needs; nothing is computed.
-    pub fn prepare(&self) -> Result<PreparedOperation, CheckError> {
-        self.prepare_in(&Resources::default())
+/// The same, of these files.
+pub fn resources_of(files: Files) -> Resources {
+    Resources {
+        files,
+        engines: here(),
+        texts: gemm_library::texts(),
     }
 }
 

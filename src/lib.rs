@@ -38,6 +38,7 @@
 //! # A check
 //!
 //! ```
+//! use tcverify::engines::resources;
 //! use tcverify::check::{Check, Prepared, Tensors};
 //! use tcverify::num::Format;
 //! use tcverify::report::Verdict;
@@ -48,7 +49,7 @@
 //! let b = Tensor::from_codes(Format::Fp16, vec![2, 1], &[0x3c00, 0x0c00]);
 //! let d = Tensor::from_codes(Format::Fp32, vec![1, 1], &[0x3f80_0000]);
 //! let check = Check::in_memory("h100", Format::Fp16);
-//! let report = Prepared::from_tensors(&check, Tensors::of(a, b, d))?.run(&())?;
+//! let report = Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d))?.run(&())?;
 //! assert_eq!(report.verdict, Verdict::Identical);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

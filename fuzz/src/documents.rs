@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use tcverify::audit::{Challenge, Opening, OwnCopies, Proven};
 use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::commit::{Commitment, Proof};
+use tcverify::engines::resources;
 
 use tcverify::emu::schedule::Schedule;
 use tcverify::emu::{Architecture, Arithmetic};
@@ -108,7 +109,7 @@ static KNOWN: LazyLock<(Commitment, Challenge, Vec<u8>)> = LazyLock::new(|| {
     let d = Tensor::from_codes(Format::Fp32, vec![5, 5], &[7; 25]);
     let check = Check::in_memory("a100", Format::Fp16);
     let tensors = Tensors::of(tensor(&[5, 3]), tensor(&[3, 5]), d);
-    let prepared = Prepared::from_tensors(&check, tensors).expect("a product");
+    let prepared = Prepared::from_tensors(&check, &resources(), tensors).expect("a product");
     let commitment = tcverify::compose::commitment(&prepared, Some(2)).expect("of a product");
     let digest = Hash([0; 32]);
     let challenge = Challenge::new((&commitment, digest), "1", 4).expect("of 25 elements");

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tcverify::batch::{AdmissionPolicy, Beginning, Entry, STATE};
 use tcverify::check::{Check, Prepared, Tensors};
 use tcverify::compose::verify;
+use tcverify::engines::resources;
 use tcverify::envelope;
 use tcverify::forms;
 use tcverify::gemm_library::{self, KernelTable};
@@ -74,7 +75,8 @@ fn planned() -> &'static (Prepared, Plan) {
         let d = Tensor::from_codes(Format::Fp32, vec![4, 4], &d);
         let mut check = Check::in_memory("a100", Format::Fp16);
         check.causes = false;
-        let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).expect("a product");
+        let prepared =
+            Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d)).expect("a product");
         let plan = Plan::make(&prepared, 1, &()).expect("a plan");
         (prepared, plan)
     })

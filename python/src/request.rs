@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tcverify::check::{Check, CheckError, Prepared, RequestFields, Source, Tensors};
+use tcverify::engines::resources;
+use tcverify::gemm_library::complete_by_text;
 use tcverify::io;
 use tcverify::num::{Format, Kind};
 use tcverify::role::{ByRole, Role};
@@ -37,7 +39,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<RequestFields> {
     }
     let read: Result<RequestFields, _> =
         serde_path_to_error::deserialize(serde_json::Value::Object(fields));
-    read.map_err(|error| {
+    let mut read = read.map_err(|error| {
         let argument = error.path().to_string();
         let reason = error.into_inner().to_string();
         // As people say it.
@@ -48,7 +50,9 @@ fn read(py: Python<'_>, text: &str) -> PyResult<RequestFields> {
             None => reason,
         };
         error::request(py, &argument, format!("`{argument}`: {reason}"))
-    })
+    })?;
+    complete_by_text(&mut read).map_err(|error| error::check(py, &error))?;
+    Ok(read)
 }
 
 /// A request and the arrays that it is about.
@@ -123,6 +127,6 @@ impl Request {
             arrays: self.arrays,
             ..Tensors::default()
         };
-        Prepared::from_tensors(&check, tensors)
+        Prepared::from_tensors(&check, &resources(), tensors)
     }
 }

@@ -284,7 +284,7 @@ fn judge(
     terms: Terms,
     progress: &dyn Progress,
 ) -> Result<(BatchCase, Option<Entry>), String> {
-    let prepared = case.request.prepare_in(resources).map_err(describe)?;
+    let prepared = case.request.prepare(resources).map_err(describe)?;
     if let (Some(stated), Rule::Product(rule)) = (case.k, prepared.rule()) {
         let k = rule.product.k as u64;
         if stated != k {

@@ -4,16 +4,15 @@ use super::choices::{EngineChoice, Strictness, Tf32Input};
 use super::error::CheckError;
 use super::fields::RequestFields;
 use super::fpmr::FpmrRequest;
+use super::kernel_answers::KernelAnswers;
 use super::product::{
-    Check, Draw, Expected, KernelAnswers, KernelRequest, KernelSource, MAX_MISMATCHES,
-    ModelRequest, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection,
+    Check, Draw, Expected, KernelRequest, KernelSource, MAX_MISMATCHES, ModelRequest, ModelSource,
+    Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection,
 };
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use crate::emu::SparseLayout;
 use crate::emu::schedule::Overrides;
-use crate::gemm_library::IfKnown as _;
-use crate::num::Format;
 use crate::report::Tolerance;
 use crate::role::Role;
 
@@ -54,26 +53,6 @@ impl RequestFields {
             overrides: taken!(Overrides of self: tile_k residue instruction_k slices split_k split grain partials sum_order workers
                 promote alpha beta scale_result activation;),
         }
-    }
-
-    /// GPU and formats of A and B: from the fields, or else from a kernel text.
-    fn named(&self) -> Result<(Option<String>, [Option<Format>; 2]), CheckError> {
-        let (arch, formats) = (self.arch.clone(), [self.dtype, self.dtype_b]);
-        let open = self.dtype.is_none() || self.arch.is_none() && self.model.is_none();
-        let Some(text) = self.kernel.as_ref().filter(|_| open) else {
-            return Ok((arch, formats));
-        };
-        let reading = crate::gemm_library::read(text);
-        let reading = reading.map_err(CheckError::in_field("kernel"))?;
-        let settings = &reading.settings;
-        let formats = match (self.dtype, settings.operands.value()) {
-            (None, Some([a, b])) => [Some(a), self.dtype_b.or((a != b).then_some(b))],
-            _ => formats,
-        };
-        let capability = settings.capability.value();
-        let capability = capability.filter(|_| self.model.is_none());
-        let arch = arch.or_else(|| Some(capability?.to_string()));
-        Ok((arch, formats))
     }
 
     fn draw(&self) -> Result<Seed, CheckError> {
@@ -170,12 +149,11 @@ impl TryFrom<RequestFields> for Check {
 
     fn try_from(fields: RequestFields) -> Result<Check, CheckError> {
         fields.validate()?;
-        let (arch, [dtype, dtype_b]) = fields.named()?;
         let operands = fields.operands();
         let selection = fields.selection()?;
         let schedule = fields.schedule_request();
         let (tolerance, naming) = (fields.tolerance(), fields.naming());
-        let from = match (fields.model, arch) {
+        let from = match (fields.model, fields.arch) {
             (Some(path), _) => ModelSource::File(path),
             (None, Some(name)) => ModelSource::Catalogue(name),
             (None, None) => {
@@ -200,10 +178,9 @@ impl TryFrom<RequestFields> for Check {
         }
         Ok(Check {
             operands: operands?,
-            model: taken!(ModelRequest of fields: acc c_dtype scale_dtype instruction scale_block;
+            model: taken!(ModelRequest of fields: dtype_b acc c_dtype scale_dtype instruction scale_block;
             from,
-            dtype: dtype.ok_or_else(|| CheckError::missing("dtype"))?,
-            dtype_b,
+            dtype: fields.dtype.ok_or_else(|| CheckError::missing("dtype"))?,
             ttnn: TtnnRequest {
                 text: fields.ttnn,
                 in0_block_w: fields.in0_block_w,

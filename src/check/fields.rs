@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::choices::{EngineChoice, Strictness, Tf32Input};
 use super::declaration::product_fields;
 use super::error::CheckError;
+use super::kernel_answers::{Accumulation, Partition, Scheme};
 use super::source::Source;
 use super::span::Span;
 use crate::emu::SparseLayout;
@@ -16,7 +17,6 @@ use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::emu::step::Reload;
-use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Factor, Format};
 use crate::ops::Layout;
 use crate::role::Role;

@@ -23,17 +23,13 @@ impl FormatsFrom for () {
 }
 
 impl RequestFields {
-    /// Sets A's and B's formats where neither the fields nor a kernel's text state them: as the files name them
-    /// (`.safetensors`, `ml_dtypes`, NumPy's own FP16). FP32 and FP64 arrays may hold values of any narrower
+    /// Sets A's and B's formats where the fields do not state them: as the files name them (`.safetensors`, `ml_dtypes`, NumPy's own FP16). FP32 and FP64 arrays may hold values of any narrower
     /// format, so theirs are to be given.
     ///
     /// # Errors
     /// If a file cannot be read, or does not name its format.
     pub fn formats_of_files(&mut self, from: &dyn FormatsFrom) -> Result<(), CheckError> {
-        let stated = self.kernel.as_ref().is_some_and(|text| {
-            crate::gemm_library::read(text).is_ok_and(|text| text.settings.operands.is_some())
-        });
-        if self.dtype.is_some() || stated {
+        if self.dtype.is_some() {
             return Ok(());
         }
         let (Some(a), Some(b)) = (&self.a, &self.b) else {

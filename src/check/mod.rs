@@ -27,6 +27,7 @@ mod formats;
 mod fpmr;
 mod judge;
 mod kernel;
+mod kernel_answers;
 pub mod model;
 mod part;
 mod prepare;
@@ -57,14 +58,14 @@ pub use fields::{FieldAbout, RequestFields};
 pub use formats::FormatsFrom;
 pub use fpmr::FpmrRequest;
 pub use judge::{Attention, Judge, Judged, Trace};
-pub(crate) use kernel::{Product as KernelProduct, field_error as kernel_fault, kernel_words};
+pub use kernel::{KernelTexts, PlannedKernel, StoredShapes};
+pub use kernel_answers::{Accumulation, KernelAnswers, Partition, Scheme};
 pub use model::Model;
 pub use part::Part;
 pub use prepare::Prepared;
 pub use product::{
-    Check, Draw, Expected, KernelAnswers, KernelRequest, KernelSource, MAX_MISMATCHES,
-    ModelRequest, ModelSource, Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection,
-    protect,
+    Check, Draw, Expected, KernelRequest, KernelSource, MAX_MISMATCHES, ModelRequest, ModelSource,
+    Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection, protect,
 };
 #[cfg(test)]
 pub(crate) use progress::Counted;

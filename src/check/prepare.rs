@@ -55,7 +55,7 @@ impl Check {
     }
 
     /// Reads and chooses everything that the check needs; nothing is computed.
-    pub fn prepare_in(&self, resources: &Resources) -> Result<Prepared, CheckError> {
+    pub fn prepare(&self, resources: &Resources) -> Result<Prepared, CheckError> {
         Prepared::new(self, &None, resources, Tensors::default())
     }
 
@@ -74,8 +74,8 @@ impl Prepared {
     /// A check of which some arrays, or all, are tensors in memory.
     ///
     /// # Errors
-    /// As of [`Check::prepare_in`]; or a tensor is missing.
-    pub fn from_tensors_in(
+    /// As of [`Check::prepare`]; or a tensor is missing.
+    pub fn from_tensors(
         check: &Check,
         resources: &Resources,
         tensors: Tensors,
@@ -90,7 +90,7 @@ impl Prepared {
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
         let mut from = Reader::new(&resources.files, memory);
-        let scheduling = Scheduling::of(check, &mut from)?;
+        let scheduling = Scheduling::of(check, &mut from, resources.texts)?;
         scheduling.check_added(check.operands.has(Role::Bias), check.operands.has(Role::C))?;
         let mut wanted = check.model.clone();
         if wanted.instruction.is_none() {

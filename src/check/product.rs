@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::choices::{EngineChoice, Tf32Input};
 use super::fields::RequestFields;
 use super::fpmr::FpmrRequest;
+use super::kernel_answers::KernelAnswers;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
 use crate::emu::schedule::Overrides;
 use crate::emu::{Arithmetic, SparseLayout};
-use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::io::Outputs;
 use crate::num::Format;
 use crate::report::Tolerance;
@@ -169,7 +169,7 @@ pub struct KernelRequest {
 /// Where the text is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelSource {
-    /// A log line, a configuration, a kernel's name ...: what [`crate::gemm_library::read`] reads.
+    /// A log line, a configuration, a kernel's name ...: what [`KernelTexts`](super::KernelTexts) read.
     Text(String),
     /// A log of cuBLASLt, one of whose lines is about this product.
     Log(PathBuf),
@@ -179,20 +179,6 @@ pub enum KernelSource {
         /// Bytes that the library was allowed.
         workspace: Option<u64>,
     },
-}
-
-/// Answers to what the text leaves open, beside those of a schedule's own fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KernelAnswers {
-    pub reduction: Option<Scheme>,
-    pub partition: Option<Partition>,
-    pub custom: Option<u32>,
-    pub accumulation: Option<Accumulation>,
-    pub multiprocessors: Option<u32>,
-    /// Turns by which a workgroup's loop over K is rotated (AMD).
-    pub rotation: Option<usize>,
-    /// Slices reach the end of K, as a library without the defect of the dropped remainder cuts them.
-    pub whole_remainder: bool,
 }
 
 impl KernelSource {

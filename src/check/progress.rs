@@ -60,6 +60,7 @@ impl Progress for Counted {
 mod tests {
     use super::*;
     use crate::check::{Check, CheckError, Prepared, Tensors};
+    use crate::engines::resources;
     use crate::num::Format;
     use crate::tensor::Tensor;
 
@@ -88,7 +89,7 @@ mod tests {
         let (a, b) = (ones(vec![256, 64], 0x3c00), ones(vec![64, 128], 0x3c00));
         let d = Tensor::from_codes(Format::Fp32, vec![256, 128], &[0x4280_0000; 256 * 128]);
         let check = Check::in_memory("h100", Format::Fp16);
-        let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap();
+        let prepared = Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d)).unwrap();
         for patience in [1, 300_000] {
             let ended = prepared.run(&Impatient(patience.into()));
             assert!(matches!(ended, Err(CheckError::Interrupted)));

@@ -1,5 +1,6 @@
 //! What the checks of a run share.
 
+use super::kernel::KernelTexts;
 use crate::emu::Engines;
 use crate::io::Files;
 
@@ -10,4 +11,6 @@ pub struct Resources {
     pub files: Files,
     /// Who computes besides the exact engine.
     pub engines: &'static dyn Engines,
+    /// Who reads what libraries state of their kernels.
+    pub texts: &'static dyn KernelTexts,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::CheckError;
-use super::kernel::PlannedKernel;
+use super::kernel::{KernelTexts, PlannedKernel, StoredShapes};
 use super::product::{Check, Operands, ScheduleRequest, ScheduleSource};
 use super::reader::Reader;
 use crate::emu::schedule::{
@@ -31,11 +31,16 @@ pub struct Scheduling {
 
 impl Scheduling {
     /// The schedule of a check. A kernel text needs the shapes of its operands, and may state how those are stored.
-    pub(super) fn of(check: &Check, from: &mut Reader) -> Result<Scheduling, CheckError> {
+    pub(super) fn of(
+        check: &Check,
+        from: &mut Reader,
+        texts: &dyn KernelTexts,
+    ) -> Result<Scheduling, CheckError> {
         let ScheduleSource::Kernel(kernel) = &check.schedule.from else {
             return check.schedule.resolve();
         };
-        let (schedule, planned) = kernel.plan(check, from)?;
+        let shapes = StoredShapes::of(check, from)?;
+        let (schedule, planned) = texts.plan(kernel, check, &shapes)?;
         let given = &check.schedule.overrides;
         let [alpha, beta] = planned.factors.map(|factor| factor.map(Factor::from));
         let factors = Overrides {

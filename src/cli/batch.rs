@@ -13,6 +13,7 @@ use crate::batch::report::{CaseVerdict, Known};
 use crate::batch::{self, AdmissionPolicy, Pages, State};
 use crate::check::Attention;
 use crate::deadline::{Deadline, interruptible};
+use crate::engines::resources_of;
 use crate::io::{Outputs, printable};
 
 /// Run many checks from a manifest or a folder of cases
@@ -123,7 +124,7 @@ impl BatchArgs {
         let state = State::open(self.resume.as_deref(), &self.cases, &cases)?;
         // No other output is opened, and a hundred thousand cases name many files.
         drop((outputs, own));
-        let resources = self.memory.files_under(terms).into();
+        let resources = resources_of(self.memory.files_under(terms));
         // Coverage and a state need digests of what a case was judged from.
         let attention = if self.report.is_unread() && coverage.is_none() && self.resume.is_none() {
             Attention::Verdict

@@ -178,7 +178,7 @@ impl<A: ExplainArgs> Explain<A> {
 
     /// Prepares a request, which must have this element and these steps.
     fn prepare(&self, request: &Request, resources: &Resources) -> Result<Box<dyn Examined>> {
-        let prepared = in_options_of(request, request.prepare_in(resources))?;
+        let prepared = in_options_of(request, request.prepare(resources))?;
         check_index(&self.at.0, request.called(), &prepared.shape())?;
         if let (Wish::These(steps), Rule::Product(rule)) = (self.args.wish(), prepared.rule())
             && let Some(&last) = steps.last()

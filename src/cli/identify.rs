@@ -201,10 +201,10 @@ impl Variants {
         };
         let resources = self.memory.resources();
         // The first variant that takes these arrays; if none does, the error is the default's.
-        let prepared = request.prepare_in(&resources).or_else(|error| {
+        let prepared = request.prepare(&resources).or_else(|error| {
             let all = ops::of(request.operation.as_deref().unwrap_or_default());
             let mut all = all.unwrap_or_default().into_iter();
-            all.find_map(|variant| of_variant(variant, &request).prepare_in(&resources).ok())
+            all.find_map(|variant| of_variant(variant, &request).prepare(&resources).ok())
                 .ok_or(error)
         });
         let prepared = in_operation_options(prepared)?;

@@ -162,7 +162,7 @@ impl MakePlan {
         // A plan names D by its tree, whatever the options are.
         fields.tree = Some(true);
         let check = in_options(Check::try_from(fields))?;
-        let prepared = in_options(check.prepare_in(&self.memory.resources()))?;
+        let prepared = in_options(check.prepare(&self.memory.resources()))?;
         let signers = self.signer.iter().map(|path| PublicKey::read(path));
         let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let mut outputs = Outputs::new();

@@ -13,6 +13,7 @@ use crate::check::CheckError;
 use crate::compose::verify;
 use crate::compose::verify::Unconfirmed;
 use crate::deadline::{Deadline, interruptible};
+use crate::engines::resources_of;
 use crate::io::{MappedFile, escaped, escaped_path};
 
 /// Confirm another person's report by repeating its check
@@ -91,7 +92,7 @@ impl VerifyReport {
             in_options(policy.admit_report(&report)).with_context(|| name.clone())?;
         }
         let limits = policy.clone().unwrap_or_default();
-        let resources = self.memory.files_under(policy.as_ref()).into();
+        let resources = resources_of(self.memory.files_under(policy.as_ref()));
         let (most, bar) = (limits.limits.products, Bar::new());
         let verify = || interruptible(|| verify::verify(&report, &resources, most, &bar));
         let deadline = Deadline::after(limits.time());

@@ -1,10 +1,11 @@
 //! What gives one of the two results, and what separates two such findings.
 
 use super::request::{Compare, Held};
-use crate::check::{Check, CheckError, Expected, Prepared, Progress, Resources, Source, Tensors};
+use crate::check::{Check, CheckError, Expected, Prepared, Progress, Source, Tensors};
 use crate::compare::document::{By, Relation, ResultFound, Searched};
 use crate::compose::Examined;
 use crate::diagnose::is_fault;
+use crate::engines::resources;
 use crate::identify::IdentifyError;
 use crate::identify::document::{Fit, Identification, Identified};
 use crate::io;
@@ -105,7 +106,7 @@ pub fn prepared(check: &Check, arrays: ByRole<io::Source>) -> Result<Prepared, C
         arrays,
         ..Tensors::default()
     };
-    Prepared::from_tensors_in(&check, &Resources::default(), held)
+    Prepared::from_tensors(&check, &resources(), held)
 }
 
 /// Judges one side's result by the other side's rule.

@@ -196,10 +196,10 @@ pub trait Examined: Subject {
 
 impl Request {
     /// Reads and chooses everything that it needs, with what the checks of a run share; nothing is computed.
-    pub fn prepare_in(&self, resources: &Resources) -> Result<Box<dyn Examined>, CheckError> {
+    pub fn prepare(&self, resources: &Resources) -> Result<Box<dyn Examined>, CheckError> {
         Ok(match self {
-            Request::Product(check) => Box::new(check.prepare_in(resources)?),
-            Request::Operation(operation) => Box::new(operation.prepare_in(resources)?),
+            Request::Product(check) => Box::new(check.prepare(resources)?),
+            Request::Operation(operation) => Box::new(operation.prepare(resources)?),
         })
     }
 

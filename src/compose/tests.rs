@@ -4,11 +4,12 @@ use super::*;
 use crate::check::tests::{product, sum, tensor};
 use crate::check::{Check, Prepared, ScheduleRequest, Source, Tensors};
 use crate::emu::schedule::Overrides;
+use crate::engines::resources;
 use crate::num::Format;
 use crate::tensor::Tensor;
 
 fn run(check: &Check, tensors: Tensors) -> Report {
-    let prepared = Prepared::from_tensors(check, tensors).expect("a check");
+    let prepared = Prepared::from_tensors(check, &resources(), tensors).expect("a check");
     prepared.reported(&()).expect("a verdict")
 }
 
@@ -103,7 +104,7 @@ fn who_reads_nothing_is_told_the_verdict_alone() {
     let zeros = tensor(Format::Fp32, [4, 4], |_, _| 0);
     let wrong = product(Format::Fp16, [4, 4, 16]).with(Role::D, zeros);
     for (tensors, verdict) in [(right, Verdict::Identical), (wrong, Verdict::Different)] {
-        let prepared = Prepared::from_tensors(&check, tensors).unwrap();
+        let prepared = Prepared::from_tensors(&check, &resources(), tensors).unwrap();
         let [quiet, read] = [Attention::Verdict, Attention::Report]
             .map(|attention| prepared.judge(attention, &()).unwrap().report);
         assert_eq!([quiet.verdict, read.verdict], [verdict; 2]);

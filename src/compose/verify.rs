@@ -147,7 +147,7 @@ pub fn verify(
         admit("a", work, most)?;
     }
     // By the CPU, whichever engine computed for the report.
-    let prepared = request.clone().on_cpu().prepare_in(resources)?;
+    let prepared = request.clone().on_cpu().prepare(resources)?;
     admit(main_field(report), prepared.cost(), most)?;
     let mut found = misshapen(report, &*prepared);
     let merged = report.merged.as_ref();

@@ -2,60 +2,7 @@
 
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
-
-/// How the sums of slices meet: `cublasLtReductionScheme_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Scheme {
-    /// With slices, as `Inplace`.
-    None = 0,
-    /// Through D, in D's format, one slice after the other.
-    Inplace = 1,
-    /// Through a workspace in f32.
-    ComputeType = 2,
-    /// Through a workspace in D's format.
-    OutputType = 4,
-}
-
-impl Scheme {
-    pub const ALL: [Scheme; 4] = [
-        Scheme::None,
-        Scheme::Inplace,
-        Scheme::ComputeType,
-        Scheme::OutputType,
-    ];
-
-    pub fn id(self) -> u32 {
-        self as u32
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheme::None => "NONE",
-            Scheme::Inplace => "INPLACE",
-            Scheme::ComputeType => "COMPUTE_TYPE",
-            Scheme::OutputType => "OUTPUT_TYPE",
-        }
-    }
-
-    /// Of an id, or of a name with or without its prefix.
-    pub fn parse(text: &str) -> Option<Scheme> {
-        let short = without_prefix(text, &["CUBLASLT_", "REDUCTION_SCHEME_"]);
-        let mut all = Scheme::ALL.into_iter();
-        match text.parse::<u32>() {
-            Ok(id) => all.find(|scheme| scheme.id() == id),
-            Err(_) => all.find(|scheme| scheme.name().eq_ignore_ascii_case(short)),
-        }
-    }
-}
-
-impl std::fmt::Display for Scheme {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use serde::Serialize;
 
 /// K of a tile and how many tiles are under way: `cublasLtMatmulStages_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -237,6 +184,7 @@ fn without_prefix<'t>(text: &'t str, prefixes: &[&str]) -> &'t str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::Scheme;
 
     #[test]
     fn tiles_follow_the_rules_of_the_header() {

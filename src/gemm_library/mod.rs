@@ -20,6 +20,7 @@ mod options;
 mod plan;
 mod planning;
 mod reading;
+mod request;
 mod schedule;
 mod search;
 mod settings;
@@ -30,8 +31,9 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use crate::check::{Accumulation, Partition, Scheme};
 pub use compare::differing;
-pub use cublaslt::{Scheme, Stages, tile_of_id};
+pub use cublaslt::{Stages, tile_of_id};
 pub use error::KernelError;
 pub use facts::{Fact, SOURCES, citation};
 pub(crate) use family::unnamed;
@@ -42,10 +44,11 @@ pub use plan::{
     Slice, Span, Start, Sum, Tile, Traversal,
 };
 pub use reading::{KernelReading, Status, TextKind, Token};
+pub(crate) use request::{Product, field_error, kernel_words};
+pub use request::{check_of, complete, complete_by_text, options_of, texts};
 pub use schedule::Model;
 pub use settings::{
-    Accumulation, Algorithm, Capability, Compute, Dealt, KCut, Kept, Partition, Settings, Shape,
-    Tensile, Transposed,
+    Algorithm, Capability, Compute, Dealt, KCut, Kept, Settings, Shape, Tensile, Transposed,
 };
 pub use sourced::{How, IfKnown, Sourced};
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::cublaslt::is_digits;
-use super::{Scheme, Sourced};
+use super::{Partition, Scheme, Sourced};
 use crate::num::Format;
 use crate::words::words;
 
@@ -92,56 +92,6 @@ impl Compute {
             Format::Fp64 => Compute::F64,
             Format::Int32 => Compute::I32,
             _ => return None,
-        })
-    }
-}
-
-words! {
-    /// How FP8 products accumulate on Hopper and Ada.
-    pub enum Accumulation {
-        /// One chain (torch's use_fast_accum, cublasLt's FAST_ACCUM)
-        Fast = "fast",
-        /// Sums are added to one in f32 every so many k; the default of cublasLt and torch
-        Slow = "slow",
-    }
-}
-
-/// How K is cut into slices: CUTLASS has three ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Partition {
-    /// `GemmUniversal`, and what cuBLAS runs: even slices of whole alignments.
-    Universal,
-    /// `device::Gemm` with SplitKSerial: even slices of whole tiles.
-    SerialTiles,
-    /// `device::GemmSplitKParallel`: the whole tiles divided and rounded down, the last slice takes the
-    /// rest.
-    ParallelTiles,
-}
-
-impl Partition {
-    pub fn parse(text: &str) -> Option<Partition> {
-        let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
-        Some(match plain.to_ascii_lowercase().as_str() {
-            "universal" | "gemmuniversal" => Partition::Universal,
-            "serial" | "serialtiles" | "gemmsplitkserial" | "splitkserial" => {
-                Partition::SerialTiles
-            }
-            "parallel" | "paralleltiles" | "gemmsplitkparallel" | "splitkparallel" => {
-                Partition::ParallelTiles
-            }
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Partition::Universal => "universal",
-            Partition::SerialTiles => "serial-tiles",
-            Partition::ParallelTiles => "parallel-tiles",
         })
     }
 }

@@ -8,13 +8,13 @@ use super::request::Formats;
 use super::schedules::{RESULTS, ScheduleContext};
 use crate::candidates::{self, Candidate, Guess};
 use crate::check::{
-    CheckError, KernelAnswers, KernelProduct, KernelRequest, KernelSource, ScheduleRequest,
-    ScheduleSource, kernel_fault, kernel_words,
+    CheckError, KernelAnswers, KernelRequest, KernelSource, ScheduleRequest, ScheduleSource,
 };
 use crate::emu::Catalogue;
 use crate::emu::schedule::{BoundSchedule, KTraversal, Overrides, Schedule, TileOfD};
 use crate::gemm_library::{
-    self, Accumulation, How, IfKnown, KernelError, KernelReading, Options, Plan, Shape, Sourced,
+    self, Accumulation, How, IfKnown, KernelError, KernelReading, Options, Plan, Product, Shape,
+    Sourced, field_error, kernel_words,
 };
 use crate::num::Format;
 use crate::report::KernelDescription;
@@ -45,12 +45,12 @@ impl Kernels {
         captured: &Captured,
         only: &[String],
     ) -> Result<Kernels, CheckError> {
-        let fault = |error| kernel_fault("kernel", &None, error);
+        let fault = |error| field_error("kernel", &None, error);
         let reading = gemm_library::read(stated.text()).map_err(fault)?;
         let problem = captured.problem(captured.any(), None);
         let problem = problem.expect("shapes were checked");
         let dimensions = |readings: &Readings| readings.source.header().shape.len();
-        let product = KernelProduct {
+        let product = Product {
             shape: Shape {
                 m: problem.m,
                 n: problem.n,

@@ -41,7 +41,7 @@ fn of_array(error: OpError, arrays: &ByRole<Array>) -> CheckError {
 
 impl Operation {
     /// Reads and chooses everything that it needs; nothing is computed.
-    pub fn prepare_in(&self, resources: &Resources) -> Result<PreparedOperation, CheckError> {
+    pub fn prepare(&self, resources: &Resources) -> Result<PreparedOperation, CheckError> {
         PreparedOperation::new(self, resources, OperationTensors::new())
     }
 }

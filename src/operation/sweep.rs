@@ -140,7 +140,8 @@ fn digest(rule: &Rule, engine: Engine<'static>, block: u8, progress: &dyn Progre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Counted, Resources};
+    use crate::check::Counted;
+    use crate::engines;
 
     /// One block against the specification, pattern by pattern.
     #[test]
@@ -153,9 +154,7 @@ mod tests {
         };
         // From -2^-1 down to -2^1, where the table shows.
         let counted = Counted::default();
-        let found = request
-            .sweep(Resources::default().engines, [0xbf], &counted)
-            .unwrap();
+        let found = request.sweep(engines::here(), [0xbf], &counted).unwrap();
         let counted = counted.counts();
         assert_eq!(counted, [1 << 24; 2]);
         let digest_of = |result: &dyn Fn(u32) -> u32| {

@@ -4,10 +4,11 @@ use std::fs::File;
 use tempfile::TempDir;
 
 use super::*;
+use crate::check::Counted;
 use crate::check::{Attention, Verb};
-use crate::check::{Counted, Resources};
 use crate::compose::Examined;
 use crate::compose::verify::verify;
+use crate::engines::resources;
 use crate::io::npy::write_npy;
 use crate::report::Verdict;
 use crate::role::Role;
@@ -37,7 +38,7 @@ fn request_of(folder: &TempDir, x: [f32; 6], [variant, of]: [&str; 2]) -> Operat
         x: Some(write(folder, "x.npy", [2, 3], &x)),
         ..Operation::default()
     };
-    let other = request.prepare().expect("an operation");
+    let other = request.prepare(&resources()).expect("an operation");
     let y: Vec<u64> = (0..6)
         .map(|i| {
             let explained = other.explain(&[i / 3, i % 3]).expect("an element");
@@ -58,7 +59,7 @@ fn folder() -> TempDir {
 fn one_variant_and_another() {
     let folder = folder();
     let same = request(&folder, "ptx", "ptx")
-        .prepare()
+        .prepare(&resources())
         .expect("an operation");
     assert_eq!(
         same.run(&()).expect("a verdict").verdict,
@@ -74,7 +75,7 @@ fn one_variant_and_another() {
     )
     .expect("a file");
     (request.variant, request.variant_file) = (None, Some(file));
-    let prepared = request.prepare().expect("an operation");
+    let prepared = request.prepare(&resources()).expect("an operation");
     let judged = prepared.judge(Attention::Map, &()).expect("a verdict");
     let report = &judged.report;
     assert_eq!(report.verdict, Verdict::Different);
@@ -117,7 +118,7 @@ fn one_variant_and_another() {
     assert!(text_of(&deviation).contains("5 later operations were not tried"));
     assert!(prepared.explain(&[2, 0]).is_err() && prepared.explain(&[0]).is_err());
 
-    let verified = verify(report, &Resources::default(), None, &()).expect("a report");
+    let verified = verify(report, &resources(), None, &()).expect("a report");
     assert_eq!(verified.differences, [""; 0]);
 }
 
@@ -128,7 +129,7 @@ fn what_is_forgiven() {
     let mut x = X;
     x[0] = f32::NAN;
     let mut request = request_of(&folder, x, ["ptx", "ptx"]);
-    let prepared = request.prepare().expect("an operation");
+    let prepared = request.prepare(&resources()).expect("an operation");
     let reproduced = (0..6).map(|i| {
         prepared
             .explain(&[i / 3, i % 3])
@@ -141,7 +142,7 @@ fn what_is_forgiven() {
     y[0] ^= 1;
     request.y = Some(write(&folder, "other.npy", [2, 3], &y));
     let verdict = |request: &Operation| {
-        let prepared = request.prepare().expect("an operation");
+        let prepared = request.prepare(&resources()).expect("an operation");
         prepared.run(&()).expect("a verdict").verdict
     };
     assert_eq!(verdict(&request), Verdict::Different);
@@ -160,7 +161,7 @@ fn rows_of_a_part() {
         let mut request = whole.clone();
         change(&mut request);
         let counted = Counted::default();
-        let prepared = request.prepare().expect("an operation");
+        let prepared = request.prepare(&resources()).expect("an operation");
         prepared.run(&counted).expect("a verdict");
         counted.counts()
     };
@@ -189,8 +190,7 @@ fn no_command_of_tensors_in_memory() {
     let x: Vec<u64> = X.iter().map(|x| x.to_bits().into()).collect();
     let tensors =
         OperationTensors::from([(Role::X, Tensor::from_codes(Format::Fp32, vec![2, 3], &x))]);
-    let prepared =
-        PreparedOperation::new(&request, &Resources::default(), tensors).expect("an operation");
+    let prepared = PreparedOperation::new(&request, &resources(), tensors).expect("an operation");
     let report = prepared.run(&()).expect("a verdict");
     assert_eq!((report.verdict, report.command), (Verdict::Identical, None));
 }
@@ -216,7 +216,7 @@ fn words_of_a_norm() {
     let eps = format!("--eps={}", request.eps.expect("it was given"));
     assert!(words.contains(&eps) && eps.len() < 16, "{words:?}");
     let refused = request
-        .prepare()
+        .prepare(&resources())
         .and_then(|prepared| prepared.run(&()).map(drop));
     let refused = refused.expect_err("a weight for every column").to_string();
     assert!(refused.contains("weight.npy"), "{refused}");

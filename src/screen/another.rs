@@ -5,6 +5,7 @@ use super::kernel_of;
 use super::make::payload;
 use super::results::{Failure, Results};
 use super::suite::{Placement, Product};
+use crate::engines::resources;
 use crate::io::tree::Hash;
 
 impl Judgement<'_> {
@@ -66,7 +67,7 @@ impl Judgement<'_> {
                 let prepared = other
                     .of(&self.suite.check(product).ok()?)
                     .check
-                    .prepare()
+                    .prepare(&resources())
                     .ok()?;
                 Some(Hash::of([&payload(&prepared, &())[..]]))
             };

@@ -7,6 +7,7 @@ use crate::check::{Check, Prepared, ScheduleRequest};
 use crate::deadline;
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
+use crate::engines::resources;
 use crate::io::tree::Hash;
 use crate::num::Format;
 
@@ -142,7 +143,7 @@ pub fn other(
 
 /// Whether a computation gives this tile, and the whole D.
 pub fn fits(other: &Other, tiles: &Tiles, (index, tile): (usize, &[u8]), digest: Hash) -> bool {
-    let Ok(prepared) = other.check.prepare() else {
+    let Ok(prepared) = other.check.prepare(&resources()) else {
         return false;
     };
     let replay = prepared.replay();

@@ -4,7 +4,8 @@ use super::ScreenError;
 use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
 use crate::check::{Check, CheckError, Prepared, RequestFields, Source};
-use crate::gemm_library;
+use crate::engines::resources;
+use crate::gemm_library::{self, check_of};
 use crate::generate::{Class, Spec};
 use crate::io::printable;
 use crate::io::tree::Hash;
@@ -143,7 +144,7 @@ fn differ(one: &Prepared, other: &Prepared) -> bool {
 
 /// The order of sums that a library's product has, in plain words.
 pub fn order(product: &Product) -> String {
-    let check: Result<Check, _> = Check::try_from(product.check.clone());
+    let check: Result<Check, _> = check_of(product.check.clone());
     let fields = &product.check;
     if let Some(text) = &fields.ttnn {
         return printable(text);
@@ -181,7 +182,7 @@ pub(super) fn fields(
 
 /// A product with all that its check needs.
 pub(super) fn prepared(product: Product) -> Result<(Product, Prepared), CheckError> {
-    let prepared = Check::try_from(product.check.clone())?.prepare()?;
+    let prepared = check_of(product.check.clone())?.prepare(&resources())?;
     Ok((product, prepared))
 }
 

@@ -9,6 +9,7 @@ use super::library::{self, Library, fields, spec, wanted};
 use super::suite::{Product, Route, Suite};
 use crate::check::{Check, EngineChoice, Prepared, Progress, RequestFields};
 use crate::emu::{Catalogue, Rule};
+use crate::engines::resources;
 use crate::generate::Class;
 use crate::io::tree::Hash;
 use crate::num::Format;
@@ -202,7 +203,7 @@ pub(super) fn finished(
             engine: EngineChoice::Exact,
             ..prepared.spelled_out()
         };
-        if payload(&exact.prepare()?, &()) != d {
+        if payload(&exact.prepare(&resources())?, &()) != d {
             let name = &product.name;
             return Err(format!(
                 "{name}: two engines on this machine give different results; it cannot make a suite"

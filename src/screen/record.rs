@@ -10,6 +10,7 @@ use super::make::finished;
 use super::suite::{Product, Route, Suite};
 use crate::check::{Check, Expected, ModelSource, Prepared, Progress, RequestFields, Source};
 use crate::emu::Catalogue;
+use crate::engines::resources;
 use crate::io::tree::Hash;
 use crate::io::{npy, payload_sha256};
 use crate::num::Format;
@@ -141,7 +142,7 @@ impl Recording {
         mut keep: impl FnMut(Hash, &[u8]) -> Result<PathBuf, E>,
     ) -> Result<Suite, E> {
         for (product, request) in self.suite.products.iter_mut().zip(&self.requests) {
-            let prepared = request.prepare().map_err(ScreenError::from)?;
+            let prepared = request.prepare(&resources()).map_err(ScreenError::from)?;
             for (role, array) in prepared
                 .arrays()
                 .iter()
@@ -180,7 +181,9 @@ fn prepared(check: &Check) -> Result<Fit, String> {
     let Expected::Tensor(_) = check.expected else {
         return Err("its D is not stored".into());
     };
-    let prepared = check.prepare().map_err(|error| error.to_string())?;
+    let prepared = check
+        .prepare(&resources())
+        .map_err(|error| error.to_string())?;
     let problem = prepared.problem();
     if problem.d_shape().len() != 2 {
         return Err("it is a batch of products; a suite's are single".into());

@@ -17,6 +17,7 @@ use super::tiles::Tiles;
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};
 use crate::emu::Catalogue;
 use crate::emu::schedule::Overrides;
+use crate::engines::resources;
 use crate::io::tree::Hash;
 use crate::random::mix;
 
@@ -316,7 +317,7 @@ impl Run<'_> {
     /// Another computation, with the same D on all SMs.
     fn other(&self, check: Check, right: &[u8], log: &mut Log) -> Result<(), ScreenError> {
         // A product that the other cannot compute cannot differ.
-        let Ok(prepared) = check.prepare() else {
+        let Ok(prepared) = check.prepare(&resources()) else {
             return Ok(());
         };
         let d = payload(&prepared, &());

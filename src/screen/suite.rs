@@ -9,7 +9,9 @@ use super::ScreenError;
 use super::families::Level;
 use super::tiles::Tiles;
 use crate::check::{Check, Prepared, RequestFields, Source};
+use crate::engines::resources;
 use crate::envelope;
+use crate::gemm_library::check_of;
 use crate::io::tree::Hash;
 use crate::io::{Fault, MappedFile, escaped_path, printable};
 use crate::num::Format;
@@ -138,7 +140,7 @@ impl Product {
         if elements.iter().any(|&count| count > MOST_ELEMENTS) {
             return Err(format!("matrices must have up to {MOST_ELEMENTS} elements"));
         }
-        let check = Check::try_from(self.check.clone()).map_err(|error| error.to_string())?;
+        let check = check_of(self.check.clone()).map_err(|error| error.to_string())?;
         let plain = |(_, source): (Role, &Source)| match source {
             Source::Generated(_) => true,
             Source::File(path) => named_digest(path).is_some(),
@@ -192,7 +194,7 @@ impl Suite {
     pub fn check(&self, product: &Product) -> Result<Check, ScreenError> {
         let mut fields = product.check.clone();
         fields.in_folder(&self.folder);
-        Ok(Check::try_from(fields)?)
+        Ok(check_of(fields)?)
     }
 
     /// The check with everything that it needs.
@@ -200,7 +202,7 @@ impl Suite {
     /// # Errors
     /// If it cannot be prepared, or its operands have other sizes than the product says.
     pub(super) fn prepare(&self, product: &Product) -> Result<Prepared, ScreenError> {
-        let prepared = self.check(product)?.prepare()?;
+        let prepared = self.check(product)?.prepare(&resources())?;
         if prepared.problem().d_shape() == product.shape() {
             Ok(prepared)
         } else {

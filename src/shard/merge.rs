@@ -21,7 +21,7 @@ impl Plan {
         let differs = parts.iter().any(|part| part.found.mismatches() > 0);
         let causes = differs && self.check.causes;
         let prepared = if causes {
-            self.check.prepare_in(resources)?
+            self.check.prepare(resources)?
         } else {
             self.check.prepare_rows(0..0, resources)?
         };

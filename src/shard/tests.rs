@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::check::{Check, Counted, Naming, Prepared, Tensors};
+use crate::engines::resources;
 use crate::num::Format;
 use crate::report::Verdict;
 use crate::tensor::Tensor;
@@ -24,7 +25,8 @@ fn planned(parts: u64) -> (Prepared, Plan) {
     check.naming = Naming::Tree {
         block_rows: Some(2),
     };
-    let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).expect("a product");
+    let prepared =
+        Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d)).expect("a product");
     let plan = Plan::make(&prepared, parts, &()).expect("a plan");
     (prepared, plan)
 }

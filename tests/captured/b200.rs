@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tcverify::check::{Check, Prepared, Source, Tensors};
 use tcverify::emu::step::Step;
 use tcverify::emu::{Arithmetic, Engine, Evidence};
+use tcverify::engines::resources;
 use tcverify::num::Format;
 use tcverify::report::Verdict;
 use tcverify::role::Role;
@@ -161,7 +162,8 @@ fn sparse_words_as_a_check() {
                 tensors: held.tensors.clone(),
                 ..Tensors::default()
             };
-            let prepared = Prepared::from_tensors(&check, held.with(Role::SparseA, words));
+            let prepared =
+                Prepared::from_tensors(&check, &resources(), held.with(Role::SparseA, words));
             let report = prepared.expect("a product").run(&()).expect("a report");
             assert_eq!(report.rule.evidence(), Evidence::Published, "{}", case.name);
             match report.verdict {

@@ -9,6 +9,7 @@ use tcverify::check::Check;
 use tcverify::compose::Request;
 use tcverify::emu::step::{Reload, added_in_memory, packed};
 use tcverify::emu::{Arithmetic, Catalogue, Engine, Problem, Replay};
+use tcverify::engines::resources;
 use tcverify::io::npy::NpyFile;
 use tcverify::num::{Format, Rounding, round_code};
 use tcverify::ops::{BoundOp, ExecContext, Inputs, Parameters};
@@ -279,7 +280,7 @@ fn blocks_of_k_decide_bits() {
         for (change, wrong) in changes.into_iter().zip(&mut wrong) {
             let mut check = (*check).clone();
             change(&mut check);
-            let Ok(prepared) = check.prepare() else {
+            let Ok(prepared) = check.prepare(&resources()) else {
                 // A BF16 Dst is read again as it is.
                 assert_eq!(check.model.acc, Some(Format::Bf16));
                 continue;

@@ -24,6 +24,7 @@ use tcverify::check::RequestFields;
 use tcverify::emu::model::{Architecture, Instruction, Rule};
 use tcverify::emu::schedule::presets;
 use tcverify::emu::{Catalogue, Evidence};
+use tcverify::engines::resources;
 use tcverify::num::Format::{self, *};
 
 const BEGIN: &str = "<!-- begin: written by tests/commands/docs.rs -->\n";
@@ -173,7 +174,7 @@ fn the_example_of_requests_compiles() {
         let files = ["a.npy".into(), "b.npy".into(), "d.npy".into()];
         let mut check = Check::new("h100", Format::Bf16, files);
         check.operands.transpose_b = true;
-        let report = check.prepare()?.run(&())?;
+        let report = check.prepare(&resources())?.run(&())?;
         report
             .view()
             .text(Layout::default(), &mut std::io::stdout())?;

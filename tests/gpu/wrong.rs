@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tcverify::check::{Check, CheckError, Subject};
 use tcverify::emu::{Problem, Progress};
+use tcverify::engines::resources;
 use tcverify::gpu::{Device, DeviceInfo, FusedUnit, Gpu, ShaderPlan, Unit, Vetted};
 use tcverify::num::Rounding;
 
@@ -44,7 +45,10 @@ fn run(arch: &str, words: [&str; 2], change: fn(&mut FusedUnit)) -> Option<Resul
     }))
     .unwrap();
     let device = Vetted::new(Box::new(Mistaken { sound, change }));
-    let prepared = check.prepare().unwrap().on(Gpu::ready(Arc::new(device)));
+    let prepared = check
+        .prepare(&resources())
+        .unwrap()
+        .on(Gpu::ready(Arc::new(device)));
     Some(prepared.stream(&(), &mut |_| {}))
 }
 

@@ -4,6 +4,7 @@ mod fields;
 
 use super::*;
 use crate::emu::schedule::Overrides;
+use crate::engines::resources;
 use crate::num::{F32, Format, Rounding, round_code};
 use crate::report::{Outcome, Report, Verdict};
 use crate::role::Role;
@@ -54,7 +55,7 @@ pub(crate) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
 }
 
 fn run(check: &Check, tensors: Tensors) -> Report {
-    let prepared = Prepared::from_tensors(check, tensors).expect("a check");
+    let prepared = Prepared::from_tensors(check, &resources(), tensors).expect("a check");
     prepared.run(&()).expect("a verdict")
 }
 
@@ -87,7 +88,7 @@ fn as_much_is_done_as_was_promised() {
             let all = selection.is_all();
             (check.engine, check.selection) = (engine, selection);
             let tensors = product(Format::Fp16, shape);
-            let prepared = Prepared::from_tensors(&check, tensors).expect("a check");
+            let prepared = Prepared::from_tensors(&check, &resources(), tensors).expect("a check");
             let counted = Counted::default();
             prepared.run(&counted).expect("a verdict");
             let counted = counted.counts();
@@ -95,7 +96,8 @@ fn as_much_is_done_as_was_promised() {
             if all {
                 // A tile of 64 is padded with zeros, which are multiplied, too.
                 check.schedule = ScheduleRequest::preset("cutlass-sm90", &Overrides::default());
-                let prepared = Prepared::from_tensors(&check, product(Format::Fp16, shape));
+                let prepared =
+                    Prepared::from_tensors(&check, &resources(), product(Format::Fp16, shape));
                 let counted = Counted::default();
                 prepared.expect("a check").run(&counted).expect("a verdict");
                 let counted = counted.counts();
@@ -196,7 +198,7 @@ fn a_model_of_a_file() {
     let report = run(&check, product(Format::Fp16, [2, 2, 8]));
     assert_eq!(model_of(&report).file, None);
     check.model.from = ModelSource::File(path.clone());
-    let prepared = Prepared::from_tensors(&check, product(Format::Fp16, [2, 2, 8]));
+    let prepared = Prepared::from_tensors(&check, &resources(), product(Format::Fp16, [2, 2, 8]));
     let prepared = prepared.expect("a check");
     let (file, sha256) = prepared.model().file().expect("a file");
     assert_eq!(file, path.display().to_string());

@@ -20,6 +20,7 @@ use crate::batch::AdmissionPolicy;
 use crate::check::{CheckError, Resources, Source, option};
 use crate::cli::show;
 use crate::compose::{Examined, Request, describe};
+use crate::engines::resources_of;
 use crate::identify::IdentifyError;
 use crate::io::{Files, Outputs, Privacy, escaped_path};
 use crate::memory::Limits;
@@ -60,12 +61,12 @@ impl MemoryArgs {
 
     /// What the checks of this run share.
     pub fn resources(&self) -> Resources {
-        self.files().into()
+        resources_of(self.files())
     }
 
     /// A request with its files read.
     pub fn prepare(&self, request: &Request) -> Result<Box<dyn Examined>> {
-        in_options_of(request, request.prepare_in(&self.resources()))
+        in_options_of(request, request.prepare(&self.resources()))
     }
 }
 

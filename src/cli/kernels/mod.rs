@@ -14,6 +14,7 @@ use super::{Ending, show};
 use crate::check::RequestFields;
 use crate::gemm_library::{
     self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
+    options_of,
 };
 use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
 use crate::num::Format;
@@ -375,7 +376,7 @@ impl OpenArgs {
             ..RequestFields::default()
         };
         let options = self.unsaid.fill(&mut fields);
-        in_options(options.and_then(|()| fields.kernel_options()))
+        in_options(options.and_then(|()| options_of(&fields)))
     }
 }
 

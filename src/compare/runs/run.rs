@@ -14,6 +14,7 @@ use crate::compare::runs::document::{
 };
 use crate::compare::{Compare, Held, Hints};
 use crate::compose::{Request, identify};
+use crate::engines::resources;
 use crate::identify::IdentifyError;
 use crate::io::Outputs;
 use crate::operation::Operation;
@@ -273,7 +274,7 @@ fn variants(operation: &Operation) -> Result<Vec<String>, CheckError> {
     if operation.y.is_none() {
         return Ok(Vec::new());
     }
-    let found = identify(&operation.prepare()?)?;
+    let found = identify(&operation.prepare(&resources())?)?;
     let whole = found.into_iter().filter(|(_, fit)| fit.is_whole());
     Ok(whole.map(|(variant, _)| variant.name.clone()).collect())
 }

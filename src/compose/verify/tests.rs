@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::check::tests::{product, sum, tensor};
 use crate::check::{Counted, Prepared};
+use crate::engines::resources;
 use crate::num::Format;
 use crate::role::Role;
 
@@ -19,12 +20,12 @@ fn report() -> Report {
         "d_digest": "7".repeat(64),
     }))
     .expect("a check");
-    let prepared = check.prepare().expect("generated operands");
+    let prepared = check.prepare(&resources()).expect("generated operands");
     prepared.reported(&()).expect("a verdict")
 }
 
 fn verified(report: &Report, progress: &dyn Progress) -> Vec<String> {
-    let verified = verify(report, &Resources::default(), None, progress);
+    let verified = verify(report, &resources(), None, progress);
     verified.expect("an answer").differences
 }
 
@@ -52,7 +53,7 @@ fn the_report_that_comes_out_and_others() {
     );
     let mut forged = honest;
     forged.request = None;
-    assert!(verify(&forged, &Resources::default(), None, &()).is_err());
+    assert!(verify(&forged, &resources(), None, &()).is_err());
 }
 
 /// No replay shows which GPU computed, so the field is named as unconfirmed; what no GPU can have done is refuted.
@@ -78,7 +79,7 @@ fn an_invented_engine_is_not_confirmed() {
     ] {
         let mut invented = honest.clone();
         invented.engine = Some(engine);
-        let found = verify(&invented, &Resources::default(), None, &()).expect("an answer");
+        let found = verify(&invented, &resources(), None, &()).expect("an answer");
         let unconfirmed: Vec<_> = found.unconfirmed.iter().map(|one| one.field).collect();
         assert_eq!(unconfirmed, ["engine"]);
         match found.differences.as_slice() {
@@ -87,7 +88,7 @@ fn an_invented_engine_is_not_confirmed() {
             more => panic!("{more:?}"),
         }
     }
-    let found = verify(&honest, &Resources::default(), None, &()).expect("an answer");
+    let found = verify(&honest, &resources(), None, &()).expect("an answer");
     assert_eq!(found.unconfirmed, []);
 }
 
@@ -136,7 +137,7 @@ fn figures_that_contradict_each_other() {
     let d = tensor(Format::Fp32, [m, n], number);
     let tensors = product(Format::Fp16, [m, n, k]).with(Role::D, d);
     let check = Check::in_memory("a100", Format::Fp16);
-    let prepared = Prepared::from_tensors(&check, tensors).expect("a check");
+    let prepared = Prepared::from_tensors(&check, &resources(), tensors).expect("a check");
     let report = prepared.reported(&()).expect("a verdict");
     assert_eq!(report.contradictions(), [""; 0]);
     let written = json(&report);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use tcverify::check::{Check, CheckError, Prepared, Subject};
 use tcverify::emu::{Arithmetic, Catalogue, Problem, Progress, Replay};
+use tcverify::engines::resources;
 use tcverify::gpu::{Device, DeviceInfo, Gpu, ShaderPlan, Vetted, shader};
 use tcverify::kernels::Platform;
 use tcverify::report::Report;
@@ -55,7 +56,7 @@ fn prepared(d: Option<&str>) -> Prepared {
         check["d_digest"] = json!(digest);
     }
     let check: Check = serde_json::from_value(check).unwrap();
-    check.prepare().unwrap()
+    check.prepare(&resources()).unwrap()
 }
 
 fn on(d: Option<&str>, fault: Fault) -> Prepared {

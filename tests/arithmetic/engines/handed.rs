@@ -6,6 +6,7 @@ use serde_json::json;
 use tcverify::check::{Check, Prepared, Resources};
 use tcverify::emu::engine::{ExactAlone, OpenedDevice, Work};
 use tcverify::emu::{Arithmetic, Engine, Engines, FastEngine};
+use tcverify::engines::resources;
 use tcverify::report::Verdict;
 
 /// Computes as the exact engine does, but for the bits of the first element that are set here.
@@ -63,7 +64,7 @@ fn check(engine: &str, digest: Option<&str>) -> Check {
 }
 
 fn digest() -> String {
-    let prepared = check("fast", None).prepare().unwrap();
+    let prepared = check("fast", None).prepare(&resources()).unwrap();
     let d = prepared.replay().collect(&|_| {});
     crate::support::sha256(d.as_payload().unwrap())
 }
@@ -71,7 +72,13 @@ fn digest() -> String {
 fn handed(engines: &'static dyn Engines, engine: &str) -> Prepared {
     let files = Default::default();
     let check = check(engine, Some(&digest()));
-    check.prepare_in(&Resources { files, engines }).unwrap()
+    check
+        .prepare(&Resources {
+            files,
+            engines,
+            ..resources()
+        })
+        .unwrap()
 }
 
 #[test]
@@ -102,7 +109,11 @@ fn the_exact_engine_alone_judges_too() {
     assert_eq!(report.verdict, Verdict::Identical);
     let files = Default::default();
     let engines: &dyn Engines = &ExactAlone;
-    let error = check("gpu", None).prepare_in(&Resources { files, engines });
+    let error = check("gpu", None).prepare(&Resources {
+        files,
+        engines,
+        ..resources()
+    });
     let error = error.unwrap_err().to_string();
     assert!(error.contains("the exact engine alone"), "{error}");
 }

@@ -10,6 +10,7 @@ use tcverify::check::{Attention, Resources};
 use tcverify::emu::engine::{FastEngine, OpenedDevice, Work};
 use tcverify::emu::{Arithmetic, Engine, Engines};
 use tcverify::engines::here;
+use tcverify::engines::resources;
 use tcverify::io::Files;
 
 use crate::support::{Folder, Npy};
@@ -94,6 +95,7 @@ fn work(folder: &Folder, d: &str, attention: Attention) -> u64 {
     let resources = Resources {
         files: Files::default(),
         engines: &Counting,
+        ..resources()
     };
     let cases = (read.cases, read.refused);
     let judged = batch::run(

@@ -1,6 +1,7 @@
 //! A fleet of 64 with three faulty ones, and what else can be wrong.
 
 use tcverify::check::RequestFields;
+use tcverify::engines::resources;
 use tcverify::random::SplitMix64;
 use tcverify::report::Layout;
 use tcverify::screen::{
@@ -485,7 +486,7 @@ fn published_faults_are_named() {
         product.check.acc == Some(tcverify::num::Format::Fp32) && product.family != "load"
     });
     let check = suite.check(&suite.products[0]).unwrap();
-    let prepared = check.prepare().unwrap();
+    let prepared = check.prepare(&resources()).unwrap();
     let arithmetic = &prepared.model().arithmetic;
     let mut random = SplitMix64(36);
     let mut injected = Vec::new();

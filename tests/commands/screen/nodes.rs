@@ -1,6 +1,7 @@
 //! The programs for nodes, without a GPU: the CUDA program's host part, and the module for PyTorch.
 
 use std::process::Command;
+use tcverify::engines::resources;
 
 use tcverify::screen::{Route, Suite};
 
@@ -30,7 +31,7 @@ fn write_results_of(folder: &Folder, suite: &str, right: &str, route: Route) {
         .iter()
         .filter(|product| product.route == route)
     {
-        let prepared = suite.check(product).unwrap().prepare().unwrap();
+        let prepared = suite.check(product).unwrap().prepare(&resources()).unwrap();
         let d = prepared.replay().collect(&|_| {});
         folder.write(
             &format!("{right}/{}.bin", product.name),

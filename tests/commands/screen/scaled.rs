@@ -1,6 +1,7 @@
 //! Block-scaled formats: suites, faults in scales, and what is no suite.
 
 use tcverify::check::{RequestFields, Source};
+use tcverify::engines::resources;
 use tcverify::generate::Spec;
 use tcverify::screen::{
     Condition, Injection, Kind, Level, Place, Simulated, Suite, judge, measure, simulate,
@@ -31,7 +32,11 @@ fn scales_decide_digests() {
     named("mma-mxf4nvf4.e2m1.e2m1.ue8m0x32.fp32.random.1");
     let digest = |fields: &RequestFields| {
         let check = tcverify::check::Check::try_from(fields.clone()).unwrap();
-        let d = check.prepare().unwrap().replay().collect(&|_| {});
+        let d = check
+            .prepare(&resources())
+            .unwrap()
+            .replay()
+            .collect(&|_| {});
         tcverify::io::tree::Hash::of([d.as_payload().unwrap()])
     };
     assert_eq!(digest(&nv.check), nv.sha256);

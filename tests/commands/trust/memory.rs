@@ -1,7 +1,8 @@
 //! Files of one run: one account of memory, private copies, tensors of a program's own.
 
-use tcverify::check::{Check, CheckError, Prepared, Resources, Subject, Tensors, Trace};
+use tcverify::check::{Check, CheckError, Prepared, Subject, Tensors, Trace};
 use tcverify::compose::Examined;
+use tcverify::engines::resources;
 use tcverify::io::{hex, npy::write_npy};
 use tcverify::num::Format;
 use tcverify::report::Verdict;
@@ -141,7 +142,7 @@ fn tensors_of_a_program_are_taken_over() {
     };
     let expected = [&a, &b, &d].map(file);
     let check = Check::in_memory("a100", Format::Fp16);
-    let prepared = Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap();
+    let prepared = Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d)).unwrap();
     let held = prepared.arrays()[Role::A]
         .tensor
         .as_payload()
@@ -165,7 +166,7 @@ fn a_tensor_of_a_program_is_checked() {
     check.operands.transpose_b = true;
     let d = Tensor::from_codes(Format::Fp32, vec![1, 1], &[0]);
     let tensors = Tensors::of(e2m1(0x1f), e2m1(1), d);
-    let error = Prepared::from_tensors(&check, tensors)
+    let error = Prepared::from_tensors(&check, &resources(), tensors)
         .unwrap_err()
         .to_string();
     assert!(
@@ -184,7 +185,7 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
         } else {
             d
         };
-        Prepared::from_tensors(&check, Tensors::of(a, b, d)).unwrap()
+        Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d)).unwrap()
     };
     for wrong in [false, true] {
         let prepared = prepare(wrong);
@@ -221,10 +222,10 @@ fn digests_and_comparison_agree_or_there_is_no_verdict() {
 #[test]
 fn files_are_shared_between_checks() {
     let folder = good();
-    let resources = Resources::default();
+    let resources = resources();
     let path = |name: &str| folder.path(name).as_path().into();
     let check = Check::new("a100", Format::Fp16, ["a.npy", "b.npy", "d.npy"].map(path));
-    let [one, two] = [(); 2].map(|()| check.prepare_in(&resources).unwrap());
+    let [one, two] = [(); 2].map(|()| check.prepare(&resources).unwrap());
     let bytes = |prepared: &Prepared| {
         let arrays = prepared.arrays();
         arrays

@@ -7,8 +7,8 @@ mod operations;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tcverify::check::Resources;
 use tcverify::compose::verify;
+use tcverify::engines::resources;
 
 use crate::support::{Folder, Run};
 
@@ -95,7 +95,7 @@ fn is_refused(report: &Value) -> bool {
     match verify::parse(&report.to_string()) {
         Err(_) => true,
         Ok(report) => {
-            let verified = verify::verify(&report, &Resources::default(), None, &());
+            let verified = verify::verify(&report, &resources(), None, &());
             verified.map_or(true, |verified| !verified.differences.is_empty())
         }
     }

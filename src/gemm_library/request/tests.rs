@@ -1,9 +1,12 @@
 //! Lines about a product, however its operands are stored, and lines that are about another.
 
 use super::*;
-use crate::check::product::ModelSource;
-use crate::check::{KernelAnswers, Prepared, ScheduleRequest, ScheduleSource, Tensors};
+use crate::check::{
+    KernelAnswers, ModelSource, Prepared, ScheduleRequest, ScheduleSource, Tensors,
+};
 use crate::emu::schedule::Overrides;
+use crate::engines::resources;
+use crate::num::Format;
 use crate::tensor::Tensor;
 
 /// The call of a product of M = 6, N = 10 and K = 128 in BF16: the library's A is the row-major B, stored NxK.
@@ -22,15 +25,15 @@ fn good() -> String {
     line(10, "R_16BF", 3)
 }
 
-fn shapes(a: &[usize], b: &[usize], transposed: [bool; 2]) -> Shapes {
-    Shapes {
+fn shapes(a: &[usize], b: &[usize], transposed: [bool; 2]) -> StoredShapes {
+    StoredShapes {
         a: a.to_vec(),
         b: b.to_vec(),
         transposed,
     }
 }
 
-fn requested() -> Shapes {
+fn requested() -> StoredShapes {
     shapes(&[6, 128], &[10, 128], [false; 2])
 }
 
@@ -40,8 +43,9 @@ const B: [bool; 2] = [false, true];
 /// As the request states; or in any way in which they multiply.
 #[test]
 fn ways_to_store_operands() {
-    let layouts =
-        |a: [usize; 2], b: [usize; 2], transposed| shapes(&a, &b, transposed).possible_layouts();
+    let layouts = |a: [usize; 2], b: [usize; 2], transposed| {
+        Shapes(&shapes(&a, &b, transposed)).possible_layouts()
+    };
     assert_eq!(layouts([6, 8], [8, 10], NONE), [NONE]);
     assert_eq!(layouts([6, 8], [10, 8], NONE), [NONE, B]);
     assert_eq!(layouts([8, 6], [8, 10], NONE), [NONE, [true, false]]);
@@ -49,14 +53,14 @@ fn ways_to_store_operands() {
     assert_eq!(layouts([6, 8], [10, 9], NONE), [NONE]);
     // What the request states is not guessed.
     assert_eq!(layouts([6, 8], [8, 10], B), [B]);
-    let batch = shapes(&[3, 6, 8], &[8, 10], NONE).product(NONE);
+    let batch = Shapes(&shapes(&[3, 6, 8], &[8, 10], NONE)).product(NONE);
     let shape = |m| Shape { m, n: 10, k: 8 };
     assert_eq!(
         (batch.shape, batch.batches, batch.shared),
         (shape(6), 3, true)
     );
     assert_eq!(batch.possible_calls(), [(shape(6), 3), (shape(18), 1)]);
-    let own = shapes(&[3, 6, 8], &[3, 8, 10], NONE).product(NONE);
+    let own = Shapes(&shapes(&[3, 6, 8], &[3, 8, 10], NONE)).product(NONE);
     assert_eq!(own.possible_calls(), [(shape(6), 3)]);
 }
 
@@ -67,10 +71,11 @@ fn the_line_of_a_log() {
         ..Options::default()
     };
     let asked_for = check(KernelSource::Text(String::new()));
-    let found = |log: &str, shapes: &Shapes| of_log(log, shapes, &options, &asked_for);
+    let found =
+        |log: &str, shapes: &StoredShapes| of_log(log, &Shapes(shapes), &options, &asked_for);
     let (number, reading) = found(&good(), &requested()).expect("its line");
     assert_eq!(number, 1);
-    assert_eq!(requested().under(&reading), B);
+    assert_eq!(Shapes(&requested()).under(&reading), B);
     // The text is about this product under no other way.
     let stored = stored(B, &reading);
     assert!(
@@ -133,7 +138,11 @@ fn prepared(check: &Check) -> Result<Prepared, CheckError> {
         zeros(Format::Bf16, [6, 128]),
         zeros(Format::Bf16, [10, 128]),
     );
-    Prepared::from_tensors(check, Tensors::of(a, b, zeros(Format::Bf16, [6, 10])))
+    Prepared::from_tensors(
+        check,
+        &resources(),
+        Tensors::of(a, b, zeros(Format::Bf16, [6, 10])),
+    )
 }
 
 /// The order of the sums, D's format and how B is stored are the text's, and the report says so.
@@ -226,7 +235,7 @@ fn answers_are_options() {
     };
     let mut check = Check::in_memory("h100", Format::E4m3);
     check.schedule.from = ScheduleSource::Kernel(Box::new(request));
-    let options_of = |check: &Check| RequestFields::from(check.clone()).kernel_options();
+    let options_of = |check: &Check| super::options_of(&RequestFields::from(check.clone()));
     check.model.dtype_b = Some(Format::E5m2);
     check.d_dtype = Some(Format::Fp16);
     check.schedule.overrides.split_k = Some(3);
