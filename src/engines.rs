@@ -8,8 +8,7 @@ use crate::check::Resources;
 use crate::emu::engine::OpenedDevice;
 use crate::emu::{Arithmetic, Engine, Engines};
 use crate::gemm_library;
-use crate::identify::{self, Identify, IdentifyError};
-use crate::io::{self, Files};
+use crate::io::Files;
 
 /// The engines of this machine.
 pub fn here() -> &'static dyn Engines {
@@ -46,23 +45,5 @@ pub fn resources_of(files: Files) -> Resources {
         files,
         engines: here(),
         texts: gemm_library::texts(),
-    }
-}
-
-impl Identify {
-    /// Reads the files.
-    pub fn prepare(&self) -> Result<identify::Prepared, IdentifyError> {
-        self.prepare_with(&mut |_| None)
-    }
-
-    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
-    ///
-    /// # Errors
-    /// As of [`Identify::prepare`]; or an array is missing.
-    pub fn prepare_with(
-        &self,
-        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
-    ) -> Result<identify::Prepared, IdentifyError> {
-        self.prepare_by(here(), memory)
     }
 }

@@ -38,8 +38,8 @@
 //! # A check
 //!
 //! ```
-//! use tcverify::engines::resources;
 //! use tcverify::check::{Check, Prepared, Tensors};
+//! use tcverify::engines::resources;
 //! use tcverify::num::Format;
 //! use tcverify::report::Verdict;
 //! use tcverify::tensor::Tensor;
@@ -78,7 +78,6 @@ pub mod attest;
 pub mod audit;
 pub mod batch;
 pub mod candidates;
-pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod commit;
@@ -97,6 +96,7 @@ pub mod screen;
 pub mod shard;
 pub mod tlog;
 
+pub use tcverify_check::{self as check};
 pub use tcverify_common::{deadline, role, words};
 pub use tcverify_emu::{self as emu};
 pub use tcverify_forms::{self as forms};

@@ -1,16 +1,13 @@
 //! JSON Schemas of all documents, made of their types. `docs/schemas/` has them as files.
 
-use std::borrow::Cow;
-
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use tcverify_num::as_json;
+use schemars::{JsonSchema, Schema};
 
 use crate::attest::{Statement, Svr, TestResult};
 use crate::audit::{AUDIT, AuditReport, CHALLENGE, Challenge};
 use crate::batch::report::Batch;
 use crate::batch::{AdmissionPolicy, Beginning, Entry, MANIFEST, POLICY, STATE};
-use crate::check::{RequestFields, Source, Span};
+use crate::check::RequestFields;
 use crate::commit::{COMMITMENT, Commitment, PROOF, Proof};
 use crate::compare::document::Compared;
 use crate::compare::runs::document::ComparedRuns;
@@ -32,11 +29,6 @@ use crate::screen::{
 };
 use crate::shard::{PART, PLAN, Part, Plan};
 use crate::sign::Signature;
-
-as_json! {
-    Source, "Source": { "type": "string", "minLength": 1 };
-    Span, "Span": { "type": "string" };
-}
 
 /// A manifest, whose cases are read field by field.
 #[derive(JsonSchema)]

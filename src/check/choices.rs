@@ -55,11 +55,11 @@ words! {
 
 impl EngineChoice {
     /// The message of searches and operations about GPUs.
-    pub(crate) const ON_CPU: &'static str =
+    pub const ON_CPU: &'static str =
         "`engine` gpu computes products of `check` and `replay` alone; use fast or exact here";
 
     /// The number of a GPU that is named; none if this is no GPU.
-    pub(crate) fn adapter(self) -> Option<Option<u8>> {
+    pub fn adapter(self) -> Option<Option<u8>> {
         let word = self.word().strip_prefix("gpu")?;
         Some(
             word.strip_prefix(':')
@@ -68,7 +68,7 @@ impl EngineChoice {
     }
 
     /// Whether a list of engines has it; `gpu` stands for every GPU.
-    pub(crate) fn is_among(self, engines: &[EngineChoice]) -> bool {
+    pub fn is_among(self, engines: &[EngineChoice]) -> bool {
         engines.contains(&self) || self.adapter().is_some() && engines.contains(&EngineChoice::Gpu)
     }
 }

@@ -90,7 +90,7 @@ impl RequestFields {
     }
 
     /// Refuses fields that contradict each other.
-    pub(crate) fn validate(&self) -> Result<(), CheckError> {
+    pub fn validate(&self) -> Result<(), CheckError> {
         for [one, other] in EXCLUSIVE {
             if self.gives(one) && self.gives(other) {
                 return Err(CheckError::exclusive(one, other));

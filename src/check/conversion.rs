@@ -25,7 +25,7 @@ macro_rules! taken {
 
 impl RequestFields {
     /// The request for a schedule.
-    pub(crate) fn schedule_request(&self) -> ScheduleRequest {
+    pub fn schedule_request(&self) -> ScheduleRequest {
         let said = match (&self.kernel, &self.kernel_log, &self.kernel_table) {
             (Some(text), ..) => Some(KernelSource::Text(text.clone())),
             (_, Some(path), _) => Some(KernelSource::Log(path.clone())),
@@ -76,7 +76,7 @@ impl RequestFields {
     }
 
     /// How bits are compared.
-    pub(crate) fn tolerance(&self) -> Tolerance {
+    pub fn tolerance(&self) -> Tolerance {
         Tolerance {
             any_nan: self.nan == Some(Strictness::Any),
             any_zero: self.zero == Some(Strictness::Any),
@@ -84,7 +84,7 @@ impl RequestFields {
     }
 
     /// Which digest names the reproduced result.
-    pub(crate) fn naming(&self) -> Naming {
+    pub fn naming(&self) -> Naming {
         match self.tree {
             Some(true) => Naming::Tree {
                 block_rows: self.block_rows,
@@ -94,7 +94,7 @@ impl RequestFields {
     }
 
     /// Which part of the result is compared.
-    pub(crate) fn selection(&self) -> Result<Selection, CheckError> {
+    pub fn selection(&self) -> Result<Selection, CheckError> {
         let (rows, columns) = match &self.region {
             None => (self.rows.unwrap_or_default(), self.cols.unwrap_or_default()),
             Some(text) => {

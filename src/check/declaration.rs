@@ -7,6 +7,7 @@
 //! the program reads it.
 
 /// Puts the group that products and operations share between a request's own groups, and hands all to a macro.
+#[macro_export]
 macro_rules! with_judging {
     ($make:ident, $request:ident, $judge:ident, [$($before:tt)*], [$($after:tt)*]) => {
         $make! {
@@ -85,9 +86,10 @@ macro_rules! with_judging {
 }
 
 /// Hands all groups of a product's fields to a macro.
+#[macro_export]
 macro_rules! product_fields {
     ($make:ident) => {
-        $crate::check::with_judging! { $make, RequestFields, JudgeArgs, [
+        $crate::with_judging! { $make, RequestFields, JudgeArgs, [
             /// Which arithmetic.
             #[command(next_help_heading = "Model")]
             ModelArgs {
@@ -372,72 +374,3 @@ macro_rules! product_fields {
         ] }
     };
 }
-
-/// Hands all groups of an operation's fields to a macro; arrays are named by their roles.
-macro_rules! operation_fields {
-    ($make:ident) => {
-        $crate::check::with_judging! { $make, Operation, OperationJudgeArgs, [
-            /// Which operation.
-            #[command()]
-            ParameterArgs {
-                /// Operation: rms_norm, softmax, silu, attention ... ('tcverify ops')
-                #[arg(long = "op", value_name = "NAME", required = true, help_heading = "Operation")]
-                operation: String,
-                /// GPU or architecture whose tensor core multiplies (attention)
-                #[arg(long, value_name = "NAME", help_heading = "Operation")]
-                arch: String,
-                /// Format of the arrays, if their files do not state it
-                #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_format())]
-                dtype: Format,
-                /// Epsilon, added to the variance (norms)
-                #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Parameters")]
-                eps: F32,
-                /// Factor of scores (attention); by default 1/sqrt(d)
-                #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = "Parameters")]
-                softmax_scale: F32,
-                /// Causal mask: a query sees only keys up to its own position (attention)
-                #[arg(long, action = ArgAction::SetTrue, help_heading = "Parameters")]
-                causal: bool,
-                /// Axes: bshd (batch, tokens, heads, elements) or bhsd; by default the variant's (attention, rope)
-                #[arg(long, value_name = "AXES", value_parser = word::<Layout>(), help_heading = "Parameters")]
-                layout: Layout,
-                /// Rotate neighbouring elements instead of halves (rope)
-                #[arg(long, action = ArgAction::SetTrue, help_heading = "Parameters")]
-                interleaved: bool,
-                /// Number of elements that share a scale (quantize_fp8); by default 128
-                #[arg(long, value_name = "N", help_heading = "Parameters")]
-                group: usize,
-                /// Rows of Q and keys of a block, such as 128x64, instead of the variant's (attention)
-                #[arg(long, value_name = "MxN", help_heading = "Parameters")]
-                tile: String,
-                /// Result to judge, not a file: residual (fused rms_norm), scale (quantize_fp8); by default y
-                #[arg(long, value_name = "NAME", help_heading = "Parameters")]
-                output: String,
-                /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here
-                #[arg(long, value_name = "ENGINE", default_value = "fast", value_parser = word::<EngineChoice>())]
-                engine: EngineChoice,
-            }
-
-            /// The variant.
-            #[command(next_help_heading = "Operation")]
-            RuleArgs {
-                /// Variant; by default the operation's first one
-                #[arg(long, value_name = "NAME")]
-                variant: String,
-                /// Your own variant file instead (docs/layers.md)
-                #[arg(long, value_name = "FILE.json", conflicts_with = "variant")]
-                variant_file: PathBuf,
-            }
-
-            /// What the result should be.
-            #[command()]
-            DigestArgs {
-                /// SHA-256 of the result's canonical payload, instead of the result
-                #[arg(long, value_name = "HEX", help_heading = "Comparison")]
-                y_digest: String,
-            }
-        ], [] }
-    };
-}
-
-pub(crate) use {operation_fields, product_fields, with_judging};

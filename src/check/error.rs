@@ -60,14 +60,14 @@ pub enum CheckError {
 
 impl CheckError {
     /// Why work ended.
-    pub(crate) fn ended(ended: Ended) -> CheckError {
+    pub fn ended(ended: Ended) -> CheckError {
         match ended {
             Ended::Interrupted => CheckError::Interrupted,
             Ended::Failed(reason) => CheckError::Engine { reason },
         }
     }
 
-    pub(crate) fn request(field: &'static str, reason: impl Into<String>) -> CheckError {
+    pub fn request(field: &'static str, reason: impl Into<String>) -> CheckError {
         CheckError::Request {
             field,
             reason: reason.into(),
@@ -93,20 +93,20 @@ impl CheckError {
     }
 
     /// What is wrong with a field, as another error states it.
-    pub(crate) fn of<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
+    pub fn of<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
         move |reason| CheckError::request(field, reason.to_string())
     }
 
     /// The same, after the field's name.
-    pub(crate) fn in_field<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
+    pub fn in_field<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
         move |reason| CheckError::request(field, format!("`{field}`: {reason}"))
     }
 
-    pub(crate) fn file(field: &'static str) -> impl FnOnce(FileError) -> CheckError {
+    pub fn file(field: &'static str) -> impl FnOnce(FileError) -> CheckError {
         move |error| CheckError::File { field, error }
     }
 
-    pub(crate) fn array(
+    pub fn array(
         field: &'static str,
         name: impl std::fmt::Display,
         reason: impl Into<String>,

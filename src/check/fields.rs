@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::choices::{EngineChoice, Strictness, Tf32Input};
-use super::declaration::product_fields;
 use super::error::CheckError;
 use super::kernel_answers::{Accumulation, Partition, Scheme};
 use super::source::Source;
@@ -18,12 +17,12 @@ use crate::emu::schedule::{
 };
 use crate::emu::step::Reload;
 use crate::num::{F32, Factor, Format};
-use crate::ops::Layout;
+use crate::role::Layout;
 use crate::role::Role;
 use crate::words::Word;
 
 /// A field's value as one word of a command line.
-pub(crate) enum Argument {
+pub enum Argument {
     /// An option without a value.
     Flag,
     Value(OsString),
@@ -42,8 +41,7 @@ pub struct FieldAbout {
 }
 
 /// What a field may hold.
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
-pub(crate) trait Field: Sized {
+pub trait Field: Sized {
     /// What the parser of command lines yields.
     type Word;
 
@@ -253,6 +251,7 @@ worded!(
 ///
 /// They are the rows of the groups of `declaration.rs`, of which the program alone reads how a command line takes
 /// them, and further rows.
+#[macro_export]
 macro_rules! fields {
     ($(#[$about:meta])* pub struct $all:ident, roles: $roles:expr;
      groups {$(
@@ -289,30 +288,30 @@ macro_rules! fields {
             pub const NAMES: &[&str] = &[$(stringify!($name)),*];
 
             /// What each field is, for pages and for other languages.
-            pub fn about() -> Vec<$crate::check::FieldAbout> {
-                vec![$($crate::check::FieldAbout {
+            pub fn about() -> Vec<$crate::FieldAbout> {
+                vec![$($crate::FieldAbout {
                     name: stringify!($name),
-                    value: <$kind as $crate::check::fields::Field>::value(),
-                    python: <$kind as $crate::check::fields::Field>::python(),
+                    value: <$kind as $crate::Field>::value(),
+                    python: <$kind as $crate::Field>::python(),
                     about: concat!($($doc),+).trim(),
                 }),*]
             }
 
             /// Whether a field is given; a flag that is not set is not.
-            pub(crate) fn says(&self, field: &str) -> bool {
+            pub fn says(&self, field: &str) -> bool {
                 match field {
                     $(stringify!($name) => {
-                        self.$name.as_ref().is_some_and($crate::check::fields::Field::says)
+                        self.$name.as_ref().is_some_and($crate::Field::says)
                     })*
                     _ => false,
                 }
             }
 
             /// Those that are given, as arguments of a command line.
-            pub(crate) fn arguments(&self) -> Vec<(&'static str, $crate::check::fields::Argument)> {
+            pub fn arguments(&self) -> Vec<(&'static str, $crate::Argument)> {
                 let mut all = Vec::new();
                 $(
-                    let argument = self.$name.as_ref().and_then($crate::check::fields::Field::argument);
+                    let argument = self.$name.as_ref().and_then($crate::Field::argument);
                     all.extend(argument.map(|argument| (stringify!($name), argument)));
                 )*
                 all
@@ -322,21 +321,21 @@ macro_rules! fields {
             pub fn in_folder(&mut self, folder: &std::path::Path) {
                 $(
                     if let Some(value) = &mut self.$name {
-                        $crate::check::fields::Field::in_folder(value, folder);
+                        $crate::Field::in_folder(value, folder);
                     }
                 )*
             }
 
             /// The field of an array; none of a role that is not one of them.
-            pub fn array(&mut self, role: $crate::role::Role) -> Option<&mut Option<$crate::check::Source>> {
+            pub fn array(&mut self, role: $crate::role::Role) -> Option<&mut Option<$crate::Source>> {
                 match role.field() {
-                    $(stringify!($name) => $crate::check::fields::Field::as_array(&mut self.$name),)*
+                    $(stringify!($name) => $crate::Field::as_array(&mut self.$name),)*
                     _ => None,
                 }
             }
 
             /// Every array that is named.
-            pub fn arrays(&self) -> $crate::role::ByRole<$crate::check::Source> {
+            pub fn arrays(&self) -> $crate::role::ByRole<$crate::Source> {
                 let mut all = self.clone();
                 let named = $roles.iter().filter_map(|role| {
                     let source = all.array(*role)?.take()?;
@@ -348,8 +347,6 @@ macro_rules! fields {
     };
 }
 
-pub(crate) use fields;
-
 macro_rules! of_product {
     ($request:ident; $($groups:tt)*) => {
         fields! {
@@ -360,7 +357,7 @@ macro_rules! of_product {
     };
 }
 
-product_fields!(of_product);
+crate::product_fields!(of_product);
 
 impl RequestFields {
     /// Replaces any name of a format, as the command line takes them, by the one that documents have.

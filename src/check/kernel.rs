@@ -25,6 +25,20 @@ pub trait KernelTexts: std::fmt::Debug + Sync {
     ) -> Result<(Schedule, PlannedKernel), CheckError>;
 }
 
+/// Nobody reads any.
+impl KernelTexts for () {
+    fn plan(
+        &self,
+        request: &KernelRequest,
+        _: &Check,
+        _: &StoredShapes,
+    ) -> Result<(Schedule, PlannedKernel), CheckError> {
+        let field = request.source.field();
+        let reason = format!("`{field}`: this program reads no texts of kernels");
+        Err(CheckError::request(field, reason))
+    }
+}
+
 /// What a text determines beside the order.
 #[derive(Clone, Debug)]
 pub struct PlannedKernel {

@@ -156,7 +156,7 @@ impl ModelRequest {
     }
 
     /// The same rule with what happens between blocks of this K.
-    pub(crate) fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
+    pub fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
         model.check_k(k)?;
         let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;
         Ok(Model {

@@ -1,6 +1,5 @@
 //! How far a check is, and how it is interrupted.
 
-#[cfg(test)]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::deadline;
@@ -24,7 +23,7 @@ impl Progress for () {}
 
 impl dyn Progress + '_ {
     /// Reports more work; unwinds to [`interruptible`](crate::deadline::interruptible) if nobody waits.
-    pub(crate) fn step(&self, work: u64) {
+    pub fn step(&self, work: u64) {
         self.advance(work);
         deadline::poll();
         if self.interrupted() {
@@ -33,19 +32,16 @@ impl dyn Progress + '_ {
     }
 }
 
-/// Of work in tests: what was promised, and what was done.
-#[cfg(test)]
-#[derive(Default)]
-pub(crate) struct Counted([AtomicU64; 2]);
+/// Counts multiply-adds: those that were promised, and those that were done.
+#[derive(Debug, Default)]
+pub struct Counted([AtomicU64; 2]);
 
-#[cfg(test)]
 impl Counted {
     pub fn counts(self) -> [u64; 2] {
         self.0.map(AtomicU64::into_inner)
     }
 }
 
-#[cfg(test)]
 impl Progress for Counted {
     fn begin(&self, work: u64) {
         self.0[0].fetch_add(work, Ordering::Relaxed);
@@ -59,10 +55,9 @@ impl Progress for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Check, CheckError, Prepared, Tensors};
-    use crate::engines::resources;
     use crate::num::Format;
     use crate::tensor::Tensor;
+    use crate::{Check, CheckError, Prepared, Resources, Tensors};
 
     /// Waits for so many multiply-adds and no more.
     struct Impatient(AtomicU64);
@@ -80,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_replay_that_nobody_waits_for_ends() {
-        use crate::check::Subject;
+        use crate::Subject;
 
         let ones = |shape: Vec<usize>, code| {
             let count = shape.iter().product();
@@ -89,7 +84,8 @@ mod tests {
         let (a, b) = (ones(vec![256, 64], 0x3c00), ones(vec![64, 128], 0x3c00));
         let d = Tensor::from_codes(Format::Fp32, vec![256, 128], &[0x4280_0000; 256 * 128]);
         let check = Check::in_memory("h100", Format::Fp16);
-        let prepared = Prepared::from_tensors(&check, &resources(), Tensors::of(a, b, d)).unwrap();
+        let prepared =
+            Prepared::from_tensors(&check, &Resources::default(), Tensors::of(a, b, d)).unwrap();
         for patience in [1, 300_000] {
             let ended = prepared.run(&Impatient(patience.into()));
             assert!(matches!(ended, Err(CheckError::Interrupted)));

@@ -21,11 +21,11 @@ pub type RowRange = Option<Range<usize>>;
 pub struct Array {
     pub source: io::Source,
     pub tensor: Tensor,
-    pub(crate) low_bits: Option<LowBits>,
+    pub low_bits: Option<LowBits>,
 }
 
 impl Array {
-    pub(crate) fn read(
+    pub fn read(
         role: Role,
         source: io::Source,
         format: Format,
@@ -72,7 +72,7 @@ impl Array {
         }
     }
 
-    pub(crate) fn planes(&self, transpose: bool) -> Planes<'_> {
+    pub fn planes(&self, transpose: bool) -> Planes<'_> {
         let planes = self.tensor.planes();
         if transpose {
             planes.transposed()
@@ -82,7 +82,7 @@ impl Array {
     }
 
     /// `parts`: the kernel multiplies high and low parts of the operands, which together have all bits.
-    pub(crate) fn treat_tf32(
+    pub fn treat_tf32(
         mut self,
         role: Role,
         how: Tf32Input,
@@ -148,11 +148,7 @@ impl Tensors {
     }
 
     /// The tensor of a role; of an array, its elements in that format.
-    pub(crate) fn take(
-        &mut self,
-        role: Role,
-        format: Format,
-    ) -> Result<Option<Tensor>, io::FileError> {
+    pub fn take(&mut self, role: Role, format: Format) -> Result<Option<Tensor>, io::FileError> {
         if let Some(tensor) = self.tensors.remove(&role) {
             return Ok(Some(tensor));
         }
@@ -161,12 +157,12 @@ impl Tensors {
     }
 
     /// The format of a tensor.
-    pub(crate) fn format(&self, role: Role) -> Option<Format> {
+    pub fn format(&self, role: Role) -> Option<Format> {
         self.tensors.get(&role).map(Tensor::format)
     }
 
     /// The type of an array, which may not determine its format.
-    pub(crate) fn descr(&self, role: Role) -> Option<Descr> {
+    pub fn descr(&self, role: Role) -> Option<Descr> {
         let array = self.arrays.get(&role)?;
         Some(array.header().descr.clone())
     }
@@ -182,7 +178,7 @@ impl FromIterator<(Role, Tensor)> for Tensors {
 }
 
 /// Where arrays come from.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     pub files: &'a io::Files,
     pub memory: Tensors,
     /// Arrays that were opened for their shape, until they are read.
@@ -213,7 +209,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Opens a file, makes the operand that is generated, or takes it from memory.
-pub(crate) fn open(
+pub fn open(
     role: Role,
     source: &Source,
     format: Format,
@@ -248,7 +244,7 @@ pub(crate) fn open(
 }
 
 /// Numbers that an epilogue or an operation reads as f32: of the format that the file names, or that is given.
-pub(crate) fn read_float(
+pub fn read_float(
     (role, source): (Role, &Source),
     (stated_by, stated): (&'static str, Option<Format>),
     generated: Format,
@@ -273,7 +269,7 @@ pub(crate) fn read_float(
 }
 
 /// The format of numbers that are read as f32, where their file states it.
-pub(crate) fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
+pub fn float_format(descr: &Descr, stated_by: &str) -> Result<Format, String> {
     match descr.own_format() {
         // FP64 holding values of FP32 is taken if every element is one.
         Some(Format::Fp32 | Format::Fp64) => Ok(Format::Fp32),

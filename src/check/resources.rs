@@ -2,6 +2,7 @@
 
 use super::kernel::KernelTexts;
 use crate::emu::Engines;
+use crate::emu::engine::ExactAlone;
 use crate::io::Files;
 
 /// What the checks of a run share, handed over by whoever runs them.
@@ -13,4 +14,15 @@ pub struct Resources {
     pub engines: &'static dyn Engines,
     /// Who reads what libraries state of their kernels.
     pub texts: &'static dyn KernelTexts,
+}
+
+impl Default for Resources {
+    /// Files under the default limits, the exact engine alone, and nobody who reads texts of kernels.
+    fn default() -> Resources {
+        Resources {
+            files: Files::default(),
+            engines: &ExactAlone,
+            texts: &(),
+        }
+    }
 }

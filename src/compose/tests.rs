@@ -1,12 +1,55 @@
 //! What stands around verdicts on small products in memory.
 
 use super::*;
-use crate::check::tests::{product, sum, tensor};
 use crate::check::{Check, Prepared, ScheduleRequest, Source, Tensors};
 use crate::emu::schedule::Overrides;
 use crate::engines::resources;
-use crate::num::Format;
+use crate::num::{Format, Rounding, round_code};
 use crate::tensor::Tensor;
+
+fn coded(format: Format, x: i64) -> u64 {
+    let int32 = u64::from(x as i32 as u32);
+    if format.is_integer() {
+        return int32 & format.max_code();
+    }
+    round_code(Format::Int32, int32, format, Rounding::NearestEven, 0)
+}
+
+/// Integers in a format, of any shape of two axes.
+pub(crate) fn tensor(
+    format: Format,
+    [rows, columns]: [usize; 2],
+    number: impl Fn(usize, usize) -> i64,
+) -> Tensor {
+    let codes = (0..rows * columns).map(|i| coded(format, number(i / columns, i % columns)));
+    Tensor::from_codes(format, vec![rows, columns], &codes.collect::<Vec<_>>())
+}
+
+fn a(row: usize, k: usize) -> i64 {
+    ((row * 3 + k * 2 + row * k) % 5) as i64 - 2
+}
+
+fn b(k: usize, column: usize) -> i64 {
+    ((k * 4 + column * 5 + k * column) % 7) as i64 - 3
+}
+
+pub(crate) fn sum([row, column]: [usize; 2], k: usize) -> i64 {
+    (0..k).map(|k| a(row, k) * b(k, column)).sum()
+}
+
+/// A, B and the D that they make in FP32, or in INT32 of integers.
+pub(crate) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
+    let accumulator = if format.is_integer() {
+        Format::Int32
+    } else {
+        Format::Fp32
+    };
+    Tensors::of(
+        tensor(format, [m, k], a),
+        tensor(format, [k, n], b),
+        tensor(accumulator, [m, n], |row, column| sum([row, column], k)),
+    )
+}
 
 fn run(check: &Check, tensors: Tensors) -> Report {
     let prepared = Prepared::from_tensors(check, &resources(), tensors).expect("a check");

@@ -12,6 +12,7 @@ use crate::check::{Check, CheckError, EngineChoice, KernelSource, Progress};
 use crate::deadline::interruptible;
 use crate::emu::schedule::Values;
 use crate::emu::{Catalogue, Engine, Engines, Problem, Replay, Scale};
+use crate::engines;
 use crate::identify::document::{Identification, SchedulesSearched};
 use crate::io;
 use crate::num::Format;
@@ -41,6 +42,22 @@ pub struct Prepared {
 }
 
 impl Identify {
+    /// Reads the files.
+    pub fn prepare(&self) -> Result<Prepared, IdentifyError> {
+        self.prepare_with(&mut |_| None)
+    }
+
+    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
+    ///
+    /// # Errors
+    /// As of [`Identify::prepare`]; or an array is missing.
+    pub fn prepare_with(
+        &self,
+        memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+    ) -> Result<Prepared, IdentifyError> {
+        self.prepare_by(engines::here(), memory)
+    }
+
     /// Reads the files; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their
     /// fields.
     ///

@@ -2,6 +2,7 @@
 //! ([`PreparedOperation`]), and the verdict on it.
 
 mod bound;
+mod declaration;
 mod deviation;
 mod explain;
 mod part;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use bound::BoundOperation;
+pub(crate) use declaration::operation_fields;
 pub use explain::OperationExplanation;
 pub(crate) use part::compute;
 pub use prepare::{OperationTensors, PreparedOperation};
@@ -25,7 +27,7 @@ pub use sweep::{SWEEP, Sweep};
 
 use crate::check::{
     Argument, CheckError, EngineChoice, Expected, MAX_MISMATCHES, RequestFields, Source, Span,
-    Strictness, Verb, fields, operation_fields, option, shell_line,
+    Strictness, Verb, fields, option, shell_line,
 };
 use crate::num::{F32, Format};
 use crate::ops::Layout;

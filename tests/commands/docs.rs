@@ -24,7 +24,6 @@ use tcverify::check::RequestFields;
 use tcverify::emu::model::{Architecture, Instruction, Rule};
 use tcverify::emu::schedule::presets;
 use tcverify::emu::{Catalogue, Evidence};
-use tcverify::engines::resources;
 use tcverify::num::Format::{self, *};
 
 const BEGIN: &str = "<!-- begin: written by tests/commands/docs.rs -->\n";
@@ -168,6 +167,7 @@ fn the_example_of_requests_compiles() {
     #[allow(dead_code)]
     fn example() -> Result<(), Box<dyn std::error::Error>> {
         use tcverify::check::Check;
+        use tcverify::engines::resources;
         use tcverify::num::Format;
         use tcverify::report::Layout;
 

@@ -9,6 +9,18 @@ use std::collections::BTreeMap;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::words;
+
+words! {
+    /// Axes of an array of attention heads, before the head's elements.
+    pub enum Layout {
+        /// Batch, heads, tokens.
+        Bhsd = "bhsd",
+        /// Batch, tokens, heads.
+        Bshd = "bshd",
+    }
+}
+
 /// What belongs to arrays, in the order in which roles are declared.
 pub type ByRole<T> = BTreeMap<Role, T>;
 

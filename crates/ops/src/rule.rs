@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::float32::{Divide, Exponential};
-use crate::common::words::words;
+
+pub use crate::common::role::Layout;
 
 macro_rules! rule {
     ($($(#[$doc:meta])* $name:ident($kind:ty) = $word:literal,)*) => {
@@ -85,16 +86,6 @@ impl Rule {
             },
             _ => true,
         }
-    }
-}
-
-words! {
-    /// Axes before the head's elements.
-    pub enum Layout {
-        /// Batch, heads, tokens.
-        Bhsd = "bhsd",
-        /// Batch, tokens, heads.
-        Bshd = "bshd",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which format an array is read in.
 
 use super::*;
-use crate::check::reader::float_format;
+use crate::reader::float_format;
 
 fn descr(text: &str) -> Descr {
     Descr::parse(text).expect("a descr")

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::check::{Check, Verb, command_line};
 use crate::io::Outputs;
+use crate::{Check, Verb, command_line};
 
 /// The fields of a check, with these.
 fn fields_with(more: &Value) -> Value {

@@ -4,13 +4,12 @@ mod fields;
 
 use super::*;
 use crate::emu::schedule::Overrides;
-use crate::engines::resources;
 use crate::num::{F32, Format, Rounding, round_code};
 use crate::report::{Outcome, Report, Verdict};
 use crate::role::Role;
 use crate::tensor::Tensor;
 
-pub(crate) fn coded(format: Format, x: i64) -> u64 {
+pub fn coded(format: Format, x: i64) -> u64 {
     let int32 = u64::from(x as i32 as u32);
     if format.is_integer() {
         return int32 & format.max_code();
@@ -19,7 +18,7 @@ pub(crate) fn coded(format: Format, x: i64) -> u64 {
 }
 
 /// Integers in a format, of any shape of two axes.
-pub(crate) fn tensor(
+pub fn tensor(
     format: Format,
     [rows, columns]: [usize; 2],
     number: impl Fn(usize, usize) -> i64,
@@ -36,12 +35,12 @@ fn b(k: usize, column: usize) -> i64 {
     ((k * 4 + column * 5 + k * column) % 7) as i64 - 3
 }
 
-pub(crate) fn sum([row, column]: [usize; 2], k: usize) -> i64 {
+pub fn sum([row, column]: [usize; 2], k: usize) -> i64 {
     (0..k).map(|k| a(row, k) * b(k, column)).sum()
 }
 
 /// A, B and the D that they make in FP32, or in INT32 of integers.
-pub(crate) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
+pub fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
     let accumulator = if format.is_integer() {
         Format::Int32
     } else {
@@ -55,7 +54,7 @@ pub(crate) fn product(format: Format, [m, n, k]: [usize; 3]) -> Tensors {
 }
 
 fn run(check: &Check, tensors: Tensors) -> Report {
-    let prepared = Prepared::from_tensors(check, &resources(), tensors).expect("a check");
+    let prepared = Prepared::from_tensors(check, &Resources::default(), tensors).expect("a check");
     prepared.run(&()).expect("a verdict")
 }
 
@@ -88,7 +87,8 @@ fn as_much_is_done_as_was_promised() {
             let all = selection.is_all();
             (check.engine, check.selection) = (engine, selection);
             let tensors = product(Format::Fp16, shape);
-            let prepared = Prepared::from_tensors(&check, &resources(), tensors).expect("a check");
+            let prepared =
+                Prepared::from_tensors(&check, &Resources::default(), tensors).expect("a check");
             let counted = Counted::default();
             prepared.run(&counted).expect("a verdict");
             let counted = counted.counts();
@@ -96,8 +96,11 @@ fn as_much_is_done_as_was_promised() {
             if all {
                 // A tile of 64 is padded with zeros, which are multiplied, too.
                 check.schedule = ScheduleRequest::preset("cutlass-sm90", &Overrides::default());
-                let prepared =
-                    Prepared::from_tensors(&check, &resources(), product(Format::Fp16, shape));
+                let prepared = Prepared::from_tensors(
+                    &check,
+                    &Resources::default(),
+                    product(Format::Fp16, shape),
+                );
                 let counted = Counted::default();
                 prepared.expect("a check").run(&counted).expect("a verdict");
                 let counted = counted.counts();
@@ -198,7 +201,11 @@ fn a_model_of_a_file() {
     let report = run(&check, product(Format::Fp16, [2, 2, 8]));
     assert_eq!(model_of(&report).file, None);
     check.model.from = ModelSource::File(path.clone());
-    let prepared = Prepared::from_tensors(&check, &resources(), product(Format::Fp16, [2, 2, 8]));
+    let prepared = Prepared::from_tensors(
+        &check,
+        &Resources::default(),
+        product(Format::Fp16, [2, 2, 8]),
+    );
     let prepared = prepared.expect("a check");
     let (file, sha256) = prepared.model().file().expect("a file");
     assert_eq!(file, path.display().to_string());

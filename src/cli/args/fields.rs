@@ -6,7 +6,7 @@ use clap::{ArgAction, Args};
 
 use crate::check::{
     CheckError, EngineChoice, Field, RequestFields, Source, Span, Strictness, Tf32Input,
-    operation_fields, product_fields,
+    product_fields,
 };
 use crate::cli::values::{
     accumulator_format, any_float, any_format, arch_names, instruction_names, operand_format,
@@ -19,7 +19,7 @@ use crate::emu::schedule::{
 use crate::emu::step::Reload;
 use crate::gemm_library::{Accumulation, Partition, Scheme};
 use crate::num::{F32, Factor, Format};
-use crate::operation::Operation;
+use crate::operation::{Operation, operation_fields};
 use crate::ops::Layout;
 
 /// A struct of options for every group of fields.

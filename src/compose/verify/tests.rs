@@ -4,8 +4,8 @@ use crate::compose::Examined;
 use serde_json::json;
 
 use super::*;
-use crate::check::tests::{product, sum, tensor};
 use crate::check::{Counted, Prepared};
+use crate::compose::tests::{product, sum, tensor};
 use crate::engines::resources;
 use crate::num::Format;
 use crate::role::Role;

@@ -3,21 +3,19 @@
 use super::{in_repository, read};
 
 /// The crates of the core, by their folders.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "crates/common",
     "crates/num",
     "crates/tensor",
     "crates/float32",
+    "src/check",
     "src/emu",
     "src/io",
     "src/report",
 ];
 
-/// The room that is to become a crate of it.
-const ROOMS: [&str; 1] = ["src/check"];
-
 /// Lines of code, without blanks, comments and files of tests. The aim is 25,000.
-const MOST_LINES: usize = 30_000;
+const MOST_LINES: usize = 29_500;
 
 #[test]
 fn the_crates_of_the_core_depend_on_each_other_alone() {
@@ -42,8 +40,10 @@ fn the_crates_of_the_core_depend_on_each_other_alone() {
 
 #[test]
 fn the_core_only_shrinks() {
-    let rooms = CRATES.iter().chain(&ROOMS);
-    let lines: usize = rooms.map(|folder| lines_in(&in_repository(folder))).sum();
+    let lines: usize = CRATES
+        .iter()
+        .map(|folder| lines_in(&in_repository(folder)))
+        .sum();
     assert!(
         lines <= MOST_LINES,
         "the core has {lines} lines, {MOST_LINES} at most: what judges nothing belongs elsewhere"

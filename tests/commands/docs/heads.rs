@@ -29,9 +29,9 @@ fn what_heads_name_exists() {
 #[test]
 fn a_stale_head_is_found() {
     let (_, words) = house();
-    let source = "//! Made by `Check::prepare_in`, not by\n//! `Czeck`; see `judge.rs` and `gone.rs`, `--arch` and `--arsch`.\nfn f() {}\n";
+    let source = "//! Made by `Check::prepare`, not by\n//! `Czeck`; see `judge.rs` and `gone.rs`, `--arch` and `--arsch`.\nfn f() {}\n";
     let names = names(&head(source));
-    let path = Path::new("src/check/mod.rs");
+    let path = Path::new("src/check/lib.rs");
     let gone: Vec<_> = names
         .iter()
         .filter(|name| !exists(name, path, &words))

@@ -22,7 +22,7 @@ mod contradictions;
 mod conversion;
 mod declaration;
 mod error;
-pub(crate) mod fields;
+pub mod fields;
 mod formats;
 mod fpmr;
 mod judge;
@@ -37,24 +37,30 @@ mod reader;
 mod resources;
 mod run;
 pub mod schedule;
+#[cfg(feature = "schemars")]
+mod schemas;
 mod source;
 mod span;
 mod subject;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod ttnn;
+
+use tcverify_common::{deadline, words};
+use tcverify_emu as emu;
+use tcverify_io::{self as io, generate};
+use tcverify_num::{self as num, random};
+use tcverify_report::{self as report, sample};
+use tcverify_tensor as tensor;
+
+#[doc(hidden)]
+pub use tcverify_common::role;
 
 pub use arrays::Arrays;
 pub use choices::{EngineChoice, Strictness, Tf32Input};
 pub use command_line::{Verb, command_line, option, shell_line};
-#[cfg(feature = "cli")]
-pub(crate) use declaration::product_fields;
-pub(crate) use declaration::{operation_fields, with_judging};
 pub use error::CheckError;
-#[cfg(feature = "cli")]
-pub(crate) use fields::Field;
-pub(crate) use fields::{Argument, fields};
-pub use fields::{FieldAbout, RequestFields};
+pub use fields::{Argument, Field, FieldAbout, RequestFields};
 pub use formats::FormatsFrom;
 pub use fpmr::FpmrRequest;
 pub use judge::{Attention, Judge, Judged, Trace};
@@ -67,11 +73,9 @@ pub use product::{
     Check, Draw, Expected, KernelRequest, KernelSource, MAX_MISMATCHES, ModelRequest, ModelSource,
     Naming, Operands, ScheduleRequest, ScheduleSource, Seed, Selection, protect,
 };
-#[cfg(test)]
-pub(crate) use progress::Counted;
-pub use progress::Progress;
+pub use progress::{Counted, Progress};
 pub use reader::{Array, Tensors};
-pub(crate) use reader::{Reader, read_float};
+pub use reader::{Reader, read_float};
 pub use resources::Resources;
 pub use schedule::Scheduling;
 pub use source::Source;
