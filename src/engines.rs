@@ -7,8 +7,8 @@ use tcverify_kernels::{self as kernels, Platform};
 use crate::check::Resources;
 use crate::emu::engine::OpenedDevice;
 use crate::emu::{Arithmetic, Engine, Engines};
-use crate::gemm_library;
 use crate::io::Files;
+use crate::libraries;
 
 /// The engines of this machine.
 pub fn here() -> &'static dyn Engines {
@@ -44,6 +44,6 @@ pub fn resources_of(files: Files) -> Resources {
     Resources {
         files,
         engines: here(),
-        texts: gemm_library::texts(),
+        texts: libraries::texts(),
     }
 }

@@ -14,8 +14,8 @@ use tcverify::compose::verify;
 use tcverify::engines::resources;
 use tcverify::envelope;
 use tcverify::forms;
-use tcverify::gemm_library::{self, KernelTable};
 use tcverify::io::tree::Hash;
+use tcverify::libraries::{self, KernelTable};
 use tcverify::num::Format;
 use tcverify::probe::Suite;
 use tcverify::probe::folder::Manifest;
@@ -191,11 +191,11 @@ pub fn kernel_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    if let Err(error) = gemm_library::read(text) {
+    if let Err(error) = libraries::read(text) {
         sentence(&error.to_string());
     }
-    for (_, launch) in gemm_library::launches(text).take(16) {
-        let _ = gemm_library::read(launch);
+    for (_, launch) in libraries::launches(text).take(16) {
+        let _ = libraries::read(launch);
     }
     match KernelTable::from_json(text) {
         Err(error) => sentence(&error.to_string()),

@@ -6,8 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tcverify::check::{Check, CheckError, Prepared, RequestFields, Source, Tensors};
 use tcverify::engines::resources;
-use tcverify::gemm_library::complete_by_text;
 use tcverify::io;
+use tcverify::libraries::complete_by_text;
 use tcverify::num::{Format, Kind};
 use tcverify::role::{ByRole, Role};
 

@@ -13,8 +13,8 @@ use super::policy::AdmissionPolicy;
 use crate::batch::report::{CaseVerdict, Coverage};
 use crate::check::{Check, CheckError, Expected, RequestFields};
 use crate::compose::Request;
-use crate::gemm_library;
 use crate::io::printable;
+use crate::libraries;
 use crate::operation::Operation;
 
 /// One check.
@@ -170,7 +170,7 @@ pub(super) fn case(
     } else {
         let mut fields: RequestFields = read(object, false)?;
         fields.in_folder(folder);
-        gemm_library::complete(&mut fields, lookup)?;
+        libraries::complete(&mut fields, lookup)?;
         let check = Check::try_from(fields)?;
         (
             Request::from(check),

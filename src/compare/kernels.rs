@@ -4,8 +4,8 @@ use super::request::Compare;
 use super::results::Pair;
 use crate::check::{CheckError, Source};
 use crate::compare::document::KernelsCompared;
-use crate::gemm_library::{self, KernelError, Options, Shape};
 use crate::io;
+use crate::libraries::{self, KernelError, Options, Shape};
 use crate::role::{ByRole, Role};
 
 /// How two texts differ; none unless there are two.
@@ -45,13 +45,13 @@ pub fn compared(
                 format!("{}: {error}", super::results::FIELDS[side]),
             )
         };
-        let reading = gemm_library::read(text).map_err(said)?;
+        let reading = libraries::read(text).map_err(said)?;
         let plan = reading.plan(&shape, &options);
         Ok::<_, CheckError>((reading, plan))
     };
     let ((left, one), (right, other)) = (plan(0, left)?, plan(1, right)?);
     let found = match (one, other) {
-        (Ok(one), Ok(other)) => gemm_library::differing(&[left, right], &[one, other], None),
+        (Ok(one), Ok(other)) => libraries::differing(&[left, right], &[one, other], None),
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
     let (differing, undecided) = match found {

@@ -12,7 +12,7 @@ use crate::check::{
 };
 use crate::emu::Catalogue;
 use crate::emu::schedule::{BoundSchedule, KTraversal, Overrides, Schedule, TileOfD};
-use crate::gemm_library::{
+use crate::libraries::{
     self, Accumulation, How, IfKnown, KernelError, KernelReading, Options, Plan, Product, Shape,
     Sourced, field_error, kernel_words,
 };
@@ -46,7 +46,7 @@ impl Kernels {
         only: &[String],
     ) -> Result<Kernels, CheckError> {
         let fault = |error| field_error("kernel", &None, error);
-        let reading = gemm_library::read(stated.text()).map_err(fault)?;
+        let reading = libraries::read(stated.text()).map_err(fault)?;
         let problem = captured.problem(captured.any(), None);
         let problem = problem.expect("shapes were checked");
         let dimensions = |readings: &Readings| readings.source.header().shape.len();
@@ -97,8 +97,8 @@ impl Kernels {
             .into_iter()
             .filter(|&format| captured.a.has(format) && captured.b.has(format));
         for format in readable {
-            for text in gemm_library::unnamed() {
-                let reading = gemm_library::read(text).expect("a name");
+            for text in libraries::unnamed() {
+                let reading = libraries::read(text).expect("a name");
                 let options = Options {
                     operands: Some([format; 2]),
                     result: formats.d,

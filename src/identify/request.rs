@@ -26,7 +26,7 @@ pub struct Identify {
     /// The captured D.
     pub d: Source,
     pub formats: Formats,
-    /// What a library says of its kernel ([`crate::gemm_library::read`]): what it says stands, and what it leaves
+    /// What a library says of its kernel ([`crate::libraries::read`]): what it says stands, and what it leaves
     /// open is searched, nothing else.
     pub kernel: Option<String>,
     /// What FP8 results were multiplied by. Only kernels that have such a scale are then searched; they

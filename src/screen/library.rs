@@ -5,10 +5,10 @@ use super::families::LIBRARY;
 use super::suite::{Placement, Product, Route};
 use crate::check::{Check, CheckError, Prepared, RequestFields, Source};
 use crate::engines::resources;
-use crate::gemm_library::{self, check_of};
 use crate::generate::{Class, Spec};
 use crate::io::printable;
 use crate::io::tree::Hash;
+use crate::libraries::{self, check_of};
 use crate::num::Format;
 
 /// How the libraries of the fleet compute.
@@ -77,7 +77,7 @@ pub fn products(
             match (tried, &found) {
                 (Err(error), _) => {
                     // The reason of the product that the text is about, if it names one.
-                    let named = gemm_library::read(text)
+                    let named = libraries::read(text)
                         .ok()
                         .and_then(|text| text.settings.operands);
                     let its = named.is_some_and(|named| named.value == [format; 2]);

@@ -182,13 +182,13 @@ mod generated {
         let policy = serde_json::to_value(tcverify::batch::AdmissionPolicy::default()).unwrap();
         written.insert("policy", vec![policy]);
         let table = serde_json::json!({
-            "schema": tcverify::gemm_library::TABLE_SCHEMA, "gpu": "NVIDIA H100", "capability": "9.0",
+            "schema": tcverify::libraries::TABLE_SCHEMA, "gpu": "NVIDIA H100", "capability": "9.0",
             "library": {"name": "cublasLt", "version": "12.8"},
             "entries": [{"m": 64, "n": 64, "k": 64, "a": "bf16", "b": "bf16", "d": "bf16", "workspace": 0,
                 "configuration": {"algo": 66, "tile": 20, "stages": 35, "split_k": 1, "reduction": 0,
                                   "swizzle": 0, "custom": 0, "inner_shape": 0, "cluster_shape": 0}}],
         });
-        let read: tcverify::gemm_library::KernelTable = serde_json::from_value(table).unwrap();
+        let read: tcverify::libraries::KernelTable = serde_json::from_value(table).unwrap();
         written.insert("kernel-table", vec![serde_json::to_value(read).unwrap()]);
         let data = |value: Result<Value, serde_json::Error>| value.unwrap();
         let architectures = tcverify::emu::Catalogue::builtin().architectures();

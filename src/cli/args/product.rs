@@ -11,7 +11,7 @@ use super::fields::{
 };
 use super::{in_options, source};
 use crate::check::{Check, CheckError, Operands, RequestFields};
-use crate::gemm_library;
+use crate::libraries;
 use crate::num::Format;
 
 /// A struct of groups that are filled one after another.
@@ -90,7 +90,7 @@ impl ProductArgs {
     pub fn fields(&self) -> Result<RequestFields, CheckError> {
         let mut fields = RequestFields::default();
         self.fill(&mut fields)?;
-        gemm_library::complete(&mut fields, &())?;
+        libraries::complete(&mut fields, &())?;
         Ok(fields)
     }
 
@@ -117,7 +117,7 @@ impl CheckArgs {
         }
         let mut fields = RequestFields::default();
         self.fill(&mut fields)?;
-        gemm_library::complete(&mut fields, &())?;
+        libraries::complete(&mut fields, &())?;
         Ok(fields)
     }
 

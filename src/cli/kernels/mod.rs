@@ -12,11 +12,11 @@ use super::args::{KernelHints, in_options};
 use super::values::{arch_names, operand_format, result_format};
 use super::{Ending, show};
 use crate::check::RequestFields;
-use crate::gemm_library::{
+use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
+use crate::libraries::{
     self, FAMILIES, KernelError, KernelReading, KernelTable, Options, Plan, Shape, TableQuery,
     options_of,
 };
-use crate::io::{MAX_DOCUMENT, MAX_LOG, Outputs, escaped_path, read_bytes, read_text};
 use crate::num::Format;
 
 commands! {
@@ -121,7 +121,7 @@ impl Explain {
         if let Some(path) = &self.log {
             return self.log(path);
         }
-        let reading = gemm_library::read(self.text.as_deref().expect("clap asks for one"))?;
+        let reading = libraries::read(self.text.as_deref().expect("clap asks for one"))?;
         show::either(self.json, &reading, |out| text::explained(&reading, out))
     }
 
@@ -131,8 +131,8 @@ impl Explain {
         let text = String::from_utf8_lossy(&bytes);
         let options = Options::default();
         let mut rows = Vec::new();
-        for (line, launch) in gemm_library::launches(&text) {
-            let reading = gemm_library::read(launch);
+        for (line, launch) in libraries::launches(&text) {
+            let reading = libraries::read(launch);
             let plan = match reading.as_ref().map(|reading| (reading, reading.product)) {
                 Err(error) => Err(error.to_string()),
                 Ok((_, None)) => Err("the line does not state the product's shape".into()),
@@ -223,7 +223,7 @@ impl PlanArgs {
 
     fn reading(&self, options: &mut Options) -> Result<KernelReading> {
         let Some(path) = &self.kernel_table else {
-            return Ok(gemm_library::read(
+            return Ok(libraries::read(
                 self.text.as_deref().expect("clap asks for one"),
             )?);
         };
@@ -293,10 +293,7 @@ pub struct Same {
 impl Same {
     pub fn run(self) -> Result<Ending> {
         let options = self.open.options()?;
-        let readings = [
-            gemm_library::read(&self.one)?,
-            gemm_library::read(&self.other)?,
-        ];
+        let readings = [libraries::read(&self.one)?, libraries::read(&self.other)?];
         let stated = readings.iter().find_map(|reading| reading.product);
         let Some(shape) = self.shape.or(stated) else {
             bail!("neither text states the product's shape; give --shape MxNxK");
@@ -305,7 +302,7 @@ impl Same {
             .each_ref()
             .map(|reading| reading.plan(&shape, &options));
         let plans = [one.map_err(kernel_error)?, other.map_err(kernel_error)?];
-        let differing = gemm_library::differing(&readings, &plans, self.open.gpu())?;
+        let differing = libraries::differing(&readings, &plans, self.open.gpu())?;
         let same = differing.is_empty();
         let document = json!({ "same_bits": same, "differing": differing });
         show::either(self.json, &document, |out| {

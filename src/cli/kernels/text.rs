@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::emu::Evidence;
-use crate::gemm_library::{self, Family, KernelReading, Options, Plan, Settings, citation};
 use crate::io::printable;
+use crate::libraries::{self, Family, KernelReading, Options, Plan, Settings, citation};
 
 pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", family.id, family.title)?;
@@ -28,7 +28,7 @@ pub fn listed(family: &Family, out: &mut dyn Write) -> io::Result<()> {
 
 pub fn explained(reading: &KernelReading, out: &mut dyn Write) -> io::Result<()> {
     head(reading, out)?;
-    let words = reading.tokens.iter().map(gemm_library::Token::text);
+    let words = reading.tokens.iter().map(libraries::Token::text);
     let width = words.map(|word| word.chars().count());
     let width = width.max().unwrap_or(0).clamp(8, 44);
     writeln!(out)?;
@@ -99,7 +99,7 @@ fn settings(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn facts(facts: &[gemm_library::Fact], out: &mut dyn Write) -> io::Result<()> {
+fn facts(facts: &[libraries::Fact], out: &mut dyn Write) -> io::Result<()> {
     if facts.is_empty() {
         return Ok(());
     }
@@ -159,7 +159,7 @@ pub fn document(reading: &KernelReading, plan: &Plan) -> serde_json::Value {
         "reading": reading,
         "plan": plan,
         "summary": plan.summary(),
-        "warning": plan.lost.map(gemm_library::DroppedRemainder::sentence),
+        "warning": plan.lost.map(libraries::DroppedRemainder::sentence),
         "model": { "architecture": model.architecture, "instruction": model.instruction },
         "schedule": plan.schedule().ok(),
         "schedule_error": plan.spec().err().map(|error| printable(&error.to_string())),

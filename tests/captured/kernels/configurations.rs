@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use tcverify::emu::schedule::{BoundSchedule, Schedule, Values};
 use tcverify::emu::{Catalogue, Engine, Problem, Replay};
-use tcverify::gemm_library::{self, Options, Shape};
 use tcverify::io::Source;
+use tcverify::libraries::{self, Options, Shape};
 use tcverify::num::Format;
 use tcverify::tensor::Tensor;
 
@@ -194,7 +194,7 @@ fn the_list_says_how_much_is_known() {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     let json = folder.tcverify("kernels list --json").expect(0).json();
-    assert_eq!(json.as_array().unwrap().len(), gemm_library::FAMILIES.len());
+    assert_eq!(json.as_array().unwrap().len(), libraries::FAMILIES.len());
 }
 
 #[test]
@@ -250,7 +250,7 @@ impl Product {
             operands: Some([self.a.format(), self.b.format()]),
             ..Options::default()
         };
-        let reading = gemm_library::read(text).expect("a configuration");
+        let reading = libraries::read(text).expect("a configuration");
         let plan = reading.plan(&self.shape, &options).expect("a known family");
         let schedule: Schedule = plan.schedule().expect("a schedule");
         let model = plan.model();

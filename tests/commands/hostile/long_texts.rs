@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tcverify::gemm_library::{self, MAX_TEXT};
+use tcverify::libraries::{self, MAX_TEXT};
 
 use crate::support::{Folder, good};
 
@@ -194,7 +194,7 @@ fn texts_about_kernels() {
             let room = length - first.len() - last.len();
             let text = format!("{first}{}{last}", piece.repeat(room / piece.len()));
             let started = Instant::now();
-            let _ = gemm_library::read(&text);
+            let _ = libraries::read(&text);
             started.elapsed()
         };
         let (short, long) = (of(MAX_TEXT / 4), of(MAX_TEXT));
@@ -209,8 +209,8 @@ fn texts_about_kernels() {
         while text.len() < MAX_TEXT - 20 {
             text += &next.next().expect("numbers go on");
         }
-        let _ = soon("keys", || gemm_library::read(&text));
+        let _ = soon("keys", || libraries::read(&text));
     }
-    let error = gemm_library::read(&"n".repeat(MAX_TEXT + 1)).unwrap_err();
+    let error = libraries::read(&"n".repeat(MAX_TEXT + 1)).unwrap_err();
     assert!(error.to_string().contains("limit"), "{error}");
 }
