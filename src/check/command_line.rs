@@ -44,10 +44,12 @@ impl Verb {
 }
 
 /// What a search for model and schedule takes of a check.
-const SEARCHED: [&str; 12] = [
+const SEARCHED: [&str; 14] = [
     "a",
     "b",
     "c",
+    "bias",
+    "bias_dtype",
     "d",
     "scale_a",
     "scale_b",

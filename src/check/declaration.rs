@@ -253,12 +253,6 @@ macro_rules! product_fields {
                 /// Function of each element, in f32 before the result is rounded
                 #[arg(long, value_name = "NAME", value_parser = word::<ActivationChoice>())]
                 activation: ActivationChoice,
-                /// One number per column of D, added in f32 before the result is rounded
-                #[arg(long, value_name = "BIAS.npy")]
-                bias: Source,
-                /// Format of the bias, if its file does not state it
-                #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_float())]
-                bias_dtype: Format,
                 /// Zero points of A's rows (int8 operands): one int32 per row of D, multiplied by those of
                 /// --azp-adj (vLLM's azp)
                 #[arg(long, value_name = "AZP.npy", requires = "azp_adj")]
@@ -311,6 +305,12 @@ macro_rules! product_fields {
                 /// C, of D's shape and the accumulator's format (or --c-dtype); without it C is +0
                 #[arg(long, value_name = "C.npy", help_heading = "Operands")]
                 c: Source,
+                /// One number per column of D, added in f32 before the result is rounded
+                #[arg(long, value_name = "BIAS.npy", help_heading = "Operands")]
+                bias: Source,
+                /// Format of the bias, if its file does not state it
+                #[arg(long, value_name = "FORMAT", ignore_case = true, value_parser = any_float(), help_heading = "Operands")]
+                bias_dtype: Format,
                 /// Scales of A, Mx(K/block), stored like A: (K/block)xM with --transpose-a. With a schedule that
                 /// scales: f32, one per row, or one for all if the kernel repeats it (vLLM's)
                 #[arg(long, value_name = "SA.npy", help_heading = "Operands")]

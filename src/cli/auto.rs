@@ -45,7 +45,6 @@ pub fn choose(check: &Check) -> Result<Auto> {
             && model.ttnn == TtnnRequest::default()
             && model.fpmr == FpmrRequest::default()
             && check.schedule == Default::default()
-            && !check.operands.has(Role::Bias)
             && !check.operands.has(Role::AzpAdj),
         "--arch auto chooses the instruction, accumulator and schedule; omit their options, or name the GPU"
     );

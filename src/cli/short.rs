@@ -48,7 +48,7 @@ const FEW: [(&str, &str); 23] = [
     ),
     (
         "compare",
-        "a2 b2 dtype d_dtype kernel1 kernel2 c transpose_b accept policy max_mismatches json html quiet",
+        "a2 b2 dtype d_dtype kernel1 kernel2 c bias transpose_b accept policy max_mismatches json html quiet",
     ),
     (
         "batch",

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::request::Identify;
-use crate::check::{CheckError, Source, Tf32Input};
+use crate::check::{CheckError, Operands, Source, Tf32Input};
+use crate::emu::schedule::Values;
 use crate::emu::{Problem, Scale, ShapeError, shape_text};
 use crate::io;
 use crate::num::Format;
@@ -120,6 +121,7 @@ pub struct Captured {
     pub a: Readings,
     pub b: Readings,
     pub c: Option<Readings>,
+    pub bias: Option<Readings>,
     pub scales: Option<[Readings; 2]>,
     pub d: Readings,
     transpose: [bool; 2],
@@ -145,10 +147,16 @@ impl Captured {
         };
         let sources = &operands.arrays;
         let c = operands.get(Role::C);
+        let bias = operands.get(Role::Bias).map(|source| {
+            // What is generated are numbers of a format.
+            let generated = matches!(source, Source::Generated(_)).then_some(Format::Fp32);
+            read(Role::Bias, source, operands.bias_dtype.or(generated))
+        });
         let captured = Captured {
             a: read(Role::A, &sources[&Role::A], formats.a)?,
             b: read(Role::B, &sources[&Role::B], formats.b.or(formats.a))?,
             c: c.map(|c| read(Role::C, c, None)).transpose()?,
+            bias: bias.transpose()?,
             scales,
             d: read(Role::D, &request.d, formats.d)?,
             transpose: [operands.transpose_a, operands.transpose_b],
@@ -168,7 +176,35 @@ impl Captured {
             );
             return Err(CheckError::array("d", &request.d, reason));
         }
+        captured.check_bias(&problem, operands)?;
         Ok(captured)
+    }
+
+    /// Refuses a bias that has no one format, or another shape.
+    fn check_bias(&self, problem: &Problem, operands: &Operands) -> Result<(), CheckError> {
+        let Some(bias) = &self.bias else {
+            return Ok(());
+        };
+        let fail = |reason| CheckError::array("bias", &operands.arrays[&Role::Bias], reason);
+        let tensor = self.bias().ok_or_else(|| {
+            let descr = bias.source.header().descr.text();
+            fail(format!(
+                "its elements (descr {descr:?}) may have several formats; give `bias_dtype`"
+            ))
+        })?;
+        let values = Values::default().with_bias(tensor, problem);
+        values.map(drop).map_err(|error| fail(error.0))
+    }
+
+    /// The bias in its format: FP32 where it can be, since that keeps every narrower number; none if it may be of
+    /// several others.
+    pub fn bias(&self) -> Option<&Tensor> {
+        let bias = self.bias.as_ref()?;
+        let formats = [Format::Fp32, Format::Fp16, Format::Bf16];
+        let mut possible = formats.into_iter().filter(|format| bias.has(*format));
+        let first = possible.next()?;
+        let one = first == Format::Fp32 || possible.next().is_none();
+        one.then(|| bias.tensor(first))
     }
 
     fn names(&self) -> String {
@@ -252,7 +288,7 @@ impl Captured {
 
     pub fn all(&self) -> impl Iterator<Item = &Readings> {
         let scales = self.scales.iter().flatten();
-        let all = [&self.a, &self.b, &self.d].into_iter().chain(&self.c);
-        all.chain(scales)
+        let all = [&self.a, &self.b, &self.d].into_iter();
+        all.chain(&self.c).chain(&self.bias).chain(scales)
     }
 }

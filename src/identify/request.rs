@@ -21,7 +21,7 @@ words! {
 /// A search as a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identify {
-    /// A bias is not searched.
+    /// A bias is added by every candidate.
     pub operands: Operands,
     /// The captured D.
     pub d: Source,

@@ -76,6 +76,7 @@ impl Identify {
         let kernels = [
             ("kernel", self.kernel.is_some()),
             ("scale_result", self.scale_result.is_some()),
+            ("bias", self.operands.has(Role::Bias)),
         ];
         let kernels = kernels.iter().find(|(_, given)| *given);
         if let Some((field, _)) = kernels.filter(|_| self.schedules == Schedules::Never) {
@@ -159,8 +160,8 @@ impl Prepared {
         };
         let given = |candidate: &Candidate| self.given(candidate);
         let sample = self.sample(&plain, &mut budget, progress);
-        // A kernel text fixes the kernel, and only schedules scale results.
-        let is_fixed = self.kernels.is_some() || self.request.scale_result.is_some();
+        // A kernel text fixes the kernel, and only schedules scale results and add a bias.
+        let is_fixed = self.is_of_kernels();
         let plain = if is_fixed { Vec::new() } else { plain };
         let mut kernels = self.kernels.clone().unwrap_or_default();
         let alone = Search {
@@ -363,12 +364,18 @@ impl Prepared {
         pool.telling(&codes, formats, limits.sample)
     }
 
+    /// Whether no model alone can give D: a kernel is named, or does what is asked of it.
+    fn is_of_kernels(&self) -> bool {
+        let with_bias = self.captured.bias.is_some();
+        self.kernels.is_some() || self.request.scale_result.is_some() || with_bias
+    }
+
     fn wants_schedules(&self, found: &Found) -> bool {
         // Of 8 and 16 bits: one model's sums fit where another's with a schedule do.
         let narrow = |candidate: &Candidate| candidate.result().bytes() < 4;
         match self.request.schedules {
             Schedules::Never => false,
-            _ if self.kernels.is_some() || self.request.scale_result.is_some() => true,
+            _ if self.is_of_kernels() => true,
             Schedules::Always => true,
             Schedules::Auto => {
                 let mut fits = found.fits().peekable();

@@ -1,10 +1,14 @@
 //! Candidates under schedules of kernels.
 
+use std::borrow::Cow;
+
 use super::readings::Captured;
 use super::search::{Found, Given};
-use crate::candidates::{Candidate, Wanted, granularity, guesses, tells_zeros};
+use crate::candidates::{Candidate, Guess, Wanted, granularity, guesses, tells_zeros};
 use crate::emu::Problem;
-use crate::emu::schedule::{AddendAt, Per, ScheduleSpec, Values};
+use crate::emu::schedule::{
+    AddendAt, BoundSchedule, Overrides, Per, Schedule, ScheduleSpec, Values,
+};
 use crate::num::{F32, Format};
 
 /// Formats that an epilogue rounds to.
@@ -24,6 +28,8 @@ pub struct ScheduleContext<'a> {
     scales: Option<Per>,
     /// What FP8 results were multiplied by.
     scale_result: Option<F32>,
+    /// With the bias, if there is one.
+    values: Values,
 }
 
 impl<'a> ScheduleContext<'a> {
@@ -32,7 +38,13 @@ impl<'a> ScheduleContext<'a> {
         problem: Problem<'a>,
         scale_result: Option<F32>,
     ) -> ScheduleContext<'a> {
+        let values = Values::default();
+        let values = match captured.bias() {
+            Some(bias) => values.with_bias(bias, &problem),
+            None => Ok(values),
+        };
         ScheduleContext {
+            values: values.expect("shapes were checked"),
             scales: shared(captured, &problem),
             captured,
             problem,
@@ -45,8 +57,32 @@ impl<'a> ScheduleContext<'a> {
         let late = spec.addend == AddendAt::Epilogue;
         let per = spec.scales.as_ref().map(|scaling| scaling.per);
         (self.captured.c.is_none() || self.c_format(candidate, late).is_some())
+            && self.can_add_bias(candidate, spec)
             && (self.scales.is_none() || self.scales == per)
             && (self.scale_result.is_none() || spec.epilogue.result_scale.is_some())
+    }
+
+    /// Whether a schedule has a place for the bias, if there is one.
+    fn can_add_bias(&self, candidate: &Candidate, spec: &ScheduleSpec) -> bool {
+        let (values, arithmetic) = (&self.values, &candidate.arithmetic);
+        let mut results = RESULTS
+            .into_iter()
+            .filter(|&format| self.captured.d.has(format));
+        let takes =
+            |result| BoundSchedule::check(spec, values, arithmetic, &self.problem, result).is_ok();
+        !values.has_bias() || !spec.is_in_place() && results.any(takes)
+    }
+
+    /// The schedule of one chain, which adds the bias, if there is one.
+    fn plain(&self, candidate: &Candidate) -> Option<Guess> {
+        let preset = Schedule::preset("plain").expect("a preset");
+        self.values.has_bias().then(|| Guess {
+            spec: preset.spec.clone(),
+            preset: Cow::Borrowed(preset),
+            overrides: Overrides::default(),
+            rank: candidate.rank(),
+            plan: None,
+        })
     }
 
     /// Every arithmetic of `base` under every schedule; those first that gave more of D by themselves.
@@ -84,7 +120,7 @@ impl<'a> ScheduleContext<'a> {
                     zeros: zeros.contains(&result),
                     afford: &|_| true,
                 });
-                let guesses = list.into_iter();
+                let guesses = self.plain(candidate).into_iter().chain(list);
                 let possible = guesses.filter(|guess| self.can_be(candidate, &guess.spec));
                 candidates.extend(possible.map(|guess| candidate.under(guess, result)));
             }
@@ -111,7 +147,7 @@ impl<'a> ScheduleContext<'a> {
         let captured = self.captured;
         let problem = captured.problem_of(formats, candidate.nearest, None);
         let problem = problem.expect("shapes were checked, and fit every format");
-        let mut values = Values::default();
+        let mut values = self.values.clone();
         values.scale_result = self.scale_result.map(|scale| scale.0);
         if let Some(guess) = &candidate.schedule {
             let factor = |given: Option<F32>, one: u32| given.map_or(one, |factor| factor.0);

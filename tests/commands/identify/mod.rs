@@ -1,5 +1,6 @@
 //! `tcverify identify`: results find their makers, made-up ones find none.
 
+mod bias;
 mod files;
 mod hidden;
 mod honest;
