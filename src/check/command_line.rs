@@ -61,6 +61,31 @@ const SEARCHED: [&str; 14] = [
     "tf32_input",
 ];
 
+/// Rare fields, which `--set NAME=VALUE` gives in place of an option each.
+pub const SET: [&str; 21] = [
+    "in0_block_w",
+    "packer_l1_acc",
+    "reload",
+    "lscale",
+    "osm",
+    "workspace",
+    "reduction",
+    "partition",
+    "custom",
+    "accumulation",
+    "multiprocessors",
+    "rotation",
+    "whole_remainder",
+    "residue",
+    "instruction_k",
+    "split",
+    "grain",
+    "partials",
+    "sum_order",
+    "workers",
+    "promote",
+];
+
 impl Check {
     /// The shell command that checks it; none of what a program holds in memory.
     pub fn check_command(&self) -> Option<String> {
@@ -78,6 +103,13 @@ pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
         }
         match argument {
             Argument::Value(value) if matches!(field, "a" | "b" | "d") => positions.push(value),
+            Argument::Value(value) if SET.contains(&field) => {
+                let mut setting = OsString::from(field);
+                setting.push("=");
+                setting.push(value);
+                words.extend(["--set".into(), setting]);
+            }
+            Argument::Flag if SET.contains(&field) => words.extend(["--set".into(), field.into()]),
             Argument::Value(value) => {
                 let option = option(field);
                 // A value that begins with a dash would be taken for an option.
@@ -101,6 +133,7 @@ pub fn command_line(verb: Verb, check: &Check) -> Vec<OsString> {
 pub fn option(field: &str) -> String {
     match field {
         "a" | "b" | "d" => field.to_uppercase(),
+        rare if SET.contains(&rare) => format!("--set {rare}"),
         _ => format!("--{}", field.replace('_', "-")),
     }
 }

@@ -4,7 +4,7 @@
 //! place in a printed command line, which is that of the row. [`RequestFields`](super::RequestFields) is made of the rows in
 //! `fields.rs`, the options of `tcverify check` in `cli::args`, the rows of `docs/request.md` and the annotations of
 //! `python/tcverify/_request.py` by a test. `#[arg(...)]` is clap's, and says how a command line takes the field; only
-//! the program reads it.
+//! the program reads it. One with `skip` is rare: `--set NAME=VALUE` gives it.
 
 /// Puts the group that products and operations share between a request's own groups, and hands all to a macro.
 #[macro_export]
@@ -129,20 +129,20 @@ macro_rules! product_fields {
                 #[arg(long, value_name = "TEXT", help_heading = "Tenstorrent's kernels")]
                 ttnn: String,
                 /// Tiles of 32 k per block (in0_block_w of the program config); between blocks Dst goes through L1
-                #[arg(long, value_name = "TILES", help_heading = "Tenstorrent's kernels")]
+                #[arg(skip)]
                 in0_block_w: usize,
                 /// The packer adds the sums of blocks in L1 (packer_l1_acc of the compute kernel config)
-                #[arg(long, action = ArgAction::SetTrue, help_heading = "Tenstorrent's kernels", requires = "in0_block_w")]
+                #[arg(skip)]
                 packer_l1_acc: bool,
                 /// How FP32 sums are read back from L1, which depends on the version of tt-metal: "exact"
                 /// (UnpackToDestFp32), or truncated to "tf32" or "bf16" through SrcA
-                #[arg(long, value_name = "HOW", help_heading = "Tenstorrent's kernels", value_parser = word::<Reload>())]
+                #[arg(skip)]
                 reload: Reload,
                 /// FPMR.LSCALE: products of FP8 count times 2^-N; 0 to 127, or to 15 if D is FP16
-                #[arg(long, value_name = "N", help_heading = "Arm's FP8")]
+                #[arg(skip)]
                 lscale: u32,
                 /// FPMR.OSM: 1 if an overflow gives the largest finite number instead of infinity
-                #[arg(long, value_name = "0|1", help_heading = "Arm's FP8")]
+                #[arg(skip)]
                 osm: u32,
             }
 
@@ -174,7 +174,7 @@ macro_rules! product_fields {
                 #[arg(long, value_name = "FILE.json")]
                 kernel_table: PathBuf,
                 /// Workspace of the library in bytes, to choose among the answers of a table
-                #[arg(long, value_name = "BYTES")]
+                #[arg(skip)]
                 workspace: u64,
             }
 
@@ -211,13 +211,13 @@ macro_rules! product_fields {
                 #[arg(long, value_name = "K")]
                 tile_k: usize,
                 /// Position of the partial tile if K is not a multiple of the tile
-                #[arg(long, value_name = "WHERE", value_parser = word::<ResidueChoice>())]
+                #[arg(skip)]
                 residue: ResidueChoice,
                 /// Products per instruction, if fewer than the unit adds in one step
-                #[arg(long, value_name = "K")]
+                #[arg(skip)]
                 instruction_k: usize,
                 /// How K is split and slices are added, if the schedule does not split K
-                #[arg(long, value_name = "HOW", value_parser = word::<SplitChoice>())]
+                #[arg(skip)]
                 split: SplitChoice,
                 /// Slices of 8 bits that FP64 operands are taken apart into, if the schedule does that (5 to 10)
                 #[arg(long, value_name = "N")]
@@ -226,19 +226,19 @@ macro_rules! product_fields {
                 #[arg(long, value_name = "N")]
                 split_k: usize,
                 /// Slices are multiples of this many k, if not of whole tiles
-                #[arg(long, value_name = "K")]
+                #[arg(skip)]
                 grain: usize,
                 /// Format of partial sums in a workspace: f32, or D's format
-                #[arg(long, value_name = "FORMAT", value_parser = word::<PartialsChoice>())]
+                #[arg(skip)]
                 partials: PartialsChoice,
                 /// Order in which the sums of slices are added
-                #[arg(long, value_name = "ORDER", value_parser = word::<OrderChoice>())]
+                #[arg(skip)]
                 sum_order: OrderChoice,
                 /// Number of workers (SMs) that share the tiles of a stream-K kernel
-                #[arg(long, value_name = "N")]
+                #[arg(skip)]
                 workers: usize,
                 /// Add the accumulator to an f32 accumulator every K products, or "never"
-                #[arg(long, value_name = "K")]
+                #[arg(skip)]
                 promote: PromoteChoice,
                 /// Factor of the sum, in f32: a decimal number, inf, or an f32 code such as 0x3f800000
                 #[arg(long, value_name = "X", allow_hyphen_values = true)]

@@ -58,7 +58,7 @@ pub use tcverify_common::role;
 
 pub use arrays::Arrays;
 pub use choices::{EngineChoice, Strictness, Tf32Input};
-pub use command_line::{Verb, command_line, option, shell_line};
+pub use command_line::{SET, Verb, command_line, option, shell_line};
 pub use error::CheckError;
 pub use fields::{Argument, Field, FieldAbout, RequestFields};
 pub use formats::FormatsFrom;

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::args::{
     FormatArgs, LayoutArgs, MemoryArgs, ModelArgs, OperationHint, ParameterArgs, RequestArgs,
-    RuleArgs, ScheduleArgs, WholeOperation, arithmetic, in_options, operation, source,
+    RuleArgs, ScheduleArgs, SetArgs, WholeOperation, arithmetic, in_options, operation, source,
 };
 use super::commit::WholeArgs;
 use super::log::{WitnessArgs, bytes, unproven};
@@ -247,6 +247,9 @@ pub struct AuditedProduct {
     #[command(flatten)]
     format: FormatArgs,
 
+    #[command(flatten)]
+    set: SetArgs,
+
     /// Your own copy of A, stored like the committed one; it must have the committed root
     #[arg(long, value_name = "A.npy", help_heading = "Own copies")]
     a: Option<PathBuf>,
@@ -296,6 +299,7 @@ impl AuditArgs for AuditedProduct {
         let mut fields = in_options(arithmetic(&self.model, &self.schedule))?;
         in_options(self.layout.fill(&mut fields))?;
         in_options(self.format.fill(&mut fields))?;
+        in_options(self.set.fill(&mut fields))?;
         for (role, own) in [(Role::A, &self.a), (Role::B, &self.b)] {
             let own = own.as_deref().map(|path| source(role.field(), path));
             let own = in_options(own.transpose())?;

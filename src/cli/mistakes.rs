@@ -2,6 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::check::SET;
+
 /// Commands of other programs.
 const COMMANDS: [(&str, &str); 4] = [
     ("verify", "'check' judges a D, 'verify-report' a report"),
@@ -41,6 +43,12 @@ pub fn instead(error: &clap::Error) -> Option<String> {
         ErrorKind::UnknownArgument => {
             let word = word(ContextKind::InvalidArg)?;
             let name = word.split('=').next().unwrap_or(word);
+            let field = name.trim_start_matches("--").replace('-', "_");
+            if SET.contains(&field.as_str()) {
+                return Some(format!(
+                    "there is no {name}: a rare setting is given as --set {field}=VALUE"
+                ));
+            }
             TOLERANCES.contains(&name).then(|| {
                 format!(
                     "there is no {name}: bits are compared, without tolerances. --nan any and --zero any accept NaN \

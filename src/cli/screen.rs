@@ -80,7 +80,7 @@ pub struct Make {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["schedule", "kernel"])]
     ttnn: Vec<String>,
 
-    /// How FP32 sums are read back from L1 between blocks of K, as for 'check --reload'
+    /// How FP32 sums are read back from L1 between blocks of K, as for 'check --set reload'
     #[arg(long, value_name = "HOW", requires = "ttnn", value_parser = word::<Reload>())]
     reload: Option<Reload>,
 

@@ -12,7 +12,7 @@ pub const IDENTIFICATION: &str = "tcverify.identification/1";
 
 /// Kinds of kernels that no search looks for.
 pub const NEVER_SEARCHED: [&str; 7] = [
-    "stream-K (check --workers), unequal slices, and remainders of K dropped by kernels other than split nvjet",
+    "stream-K (check --set workers=N), unequal slices, and remainders of K dropped by kernels other than split nvjet",
     "orders of k within a tile or backwards, except Triton's",
     "epilogues (alpha, beta, a bias, an activation, scales of rows and columns) of rarer kernels, or if a candidate \
      gives D without one; unknown scales of results",

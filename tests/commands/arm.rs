@@ -57,7 +57,7 @@ fn a_chip_is_named() {
 fn lscale_and_osm_decide_bits() {
     let folder = operands("e4m3", 16);
     let unit = "--arch arm --instruction fdot2 --acc f16 --dtype e4m3";
-    let made = format!("{unit} --lscale 3 --osm 1");
+    let made = format!("{unit} --set lscale=3 --set osm=1");
     folder
         .tcverify(&format!("replay {made} a.npy b.npy -o d.npy"))
         .expect(0);
@@ -68,7 +68,7 @@ fn lscale_and_osm_decide_bits() {
     assert_eq!(step["fpmr"]["osm"], true);
     assert_eq!(report["request"]["lscale"], 3);
     assert_eq!(report["request"]["osm"], 1);
-    for other in ["", "--lscale 4"] {
+    for other in ["", "--set lscale=4"] {
         folder
             .tcverify(&format!("check {unit} {other} a.npy b.npy d.npy"))
             .expect(1);
@@ -93,28 +93,28 @@ fn what_is_refused() {
         ),
         (
             &fp8,
-            "--arch arm --dtype e4m3 --instruction fdot4 --lscale 128",
+            "--arch arm --dtype e4m3 --instruction fdot4 --set lscale=128",
             "lscale is 128; of fp32 results it must be 0 to 127",
         ),
         (
             &fp8,
-            "--arch arm --dtype e4m3 --instruction fdot2 --acc f16 --lscale 16",
+            "--arch arm --dtype e4m3 --instruction fdot2 --acc f16 --set lscale=16",
             "lscale is 16; of fp16 results it must be 0 to 15",
         ),
         (
             &fp8,
-            "--arch arm --dtype e4m3 --instruction fdot4 --osm 2",
-            "--osm is 2; it must be 0 or 1",
+            "--arch arm --dtype e4m3 --instruction fdot4 --set osm=2",
+            "--set osm is 2; it must be 0 or 1",
         ),
         (
             &fp8,
-            "--arch h100 --dtype e4m3 --lscale 0",
-            "--lscale is 0, but this instruction does not read it",
+            "--arch h100 --dtype e4m3 --set lscale=0",
+            "--set lscale=is 0, but this instruction does not read it",
         ),
         (
             &fp8,
-            "--arch h100 --dtype e4m3 --osm 1",
-            "--osm is 1, but this instruction does not read it",
+            "--arch h100 --dtype e4m3 --set osm=1",
+            "--set osm=is 1, but this instruction does not read it",
         ),
         (
             &fp8,
@@ -138,7 +138,7 @@ fn what_is_refused() {
 #[test]
 fn cases_say_lscale_and_osm() {
     let folder = operands("e4m3", 16);
-    let unit = "--arch arm --instruction fdot4 --dtype e4m3 --lscale 7";
+    let unit = "--arch arm --instruction fdot4 --dtype e4m3 --set lscale=7";
     folder
         .tcverify(&format!("replay {unit} a.npy b.npy -o d.npy"))
         .expect(0);

@@ -2,7 +2,7 @@
 
 use crate::support::Folder;
 
-const KERNEL: &str = "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 2 --packer-l1-acc --reload exact";
+const KERNEL: &str = "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=2 --set packer_l1_acc --set reload=exact";
 
 /// BF16 operands of 24x256 by 256x20, and the D of a kernel.
 fn product(kernel: &str) -> Folder {
@@ -33,8 +33,10 @@ fn a_configuration_says_what_the_options_say() {
         .tcverify(&format!("check {KERNEL} a.npy b.npy d.npy"))
         .expect(0);
     let check = |config: &str, reload: &str| {
-        let words = "check --arch blackhole --dtype bf16 a.npy b.npy d.npy --reload";
-        let words = words.split(' ').chain([reload, "--ttnn", config]);
+        let words = "check --arch blackhole --dtype bf16 a.npy b.npy d.npy --set";
+        let words = words.split(' ').map(str::to_owned);
+        let more = [format!("reload={reload}"), "--ttnn".into(), config.into()];
+        let words = words.chain(more);
         folder.words(words)
     };
     let same = config("HiFi2", "True", "True", 2);
@@ -85,14 +87,14 @@ fn everything_else_takes_such_a_kernel() {
 #[test]
 fn elements_are_explained_in_blocks() {
     for (width, reload, l1) in [
-        (1, "exact", " --packer-l1-acc"),
-        (1, "tf32", " --packer-l1-acc"),
+        (1, "exact", " --set packer_l1_acc"),
+        (1, "tf32", " --set packer_l1_acc"),
         (2, "tf32", ""),
-        (1, "bf16", " --packer-l1-acc"),
+        (1, "bf16", " --set packer_l1_acc"),
         (2, "bf16", ""),
     ] {
         let kernel = format!(
-            "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w {width}{l1} --reload {reload}"
+            "--arch blackhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w={width}{l1} --set reload={reload}"
         );
         let folder = product(&kernel);
         let explain = format!("explain {kernel} a.npy b.npy --at 0,0");
@@ -119,12 +121,16 @@ fn one_block_is_no_block() {
     let folder = product("--arch wormhole --dtype bf16 --instruction hifi3 --acc fp32");
     let check =
         "check --arch wormhole --dtype bf16 --instruction hifi3 --acc fp32 a.npy b.npy d.npy";
-    for same in ["", "--in0-block-w 8", "--in0-block-w 2 --reload exact"] {
+    for same in [
+        "",
+        "--set in0_block_w=8",
+        "--set in0_block_w=2 --set reload=exact",
+    ] {
         folder.tcverify(&format!("{check} {same}")).expect(0);
     }
     for other in [
-        "--in0-block-w 2 --reload tf32",
-        "--in0-block-w 2 --reload exact --packer-l1-acc",
+        "--set in0_block_w=2 --set reload=tf32",
+        "--set in0_block_w=2 --set reload=exact --set packer_l1_acc",
     ] {
         folder.tcverify(&format!("{check} {other}")).expect(1);
     }
@@ -137,7 +143,7 @@ fn a_search_finds_fidelity_and_blocks() {
     let run = folder
         .tcverify(&format!("{identify} --arch blackhole"))
         .expect(0);
-    let options = "--instruction hifi2 --dtype bf16 --acc fp32 --in0-block-w 2 --packer-l1-acc --reload exact";
+    let options = "--instruction hifi2 --dtype bf16 --acc fp32 --set in0_block_w=2 --set packer_l1_acc --set reload=exact";
     let line = run.stdout.lines().find(|line| line.contains(options));
     let line = line
         .unwrap_or_else(|| panic!("no {options} in {}", run.stdout))
@@ -177,52 +183,52 @@ fn what_is_open_or_impossible_is_refused() {
             "does not multiply",
         ),
         (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 3 --reload exact",
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=3 --set reload=exact",
             None,
             "not a multiple of blocks of 3",
         ),
         (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 0 --reload exact",
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=0 --set reload=exact",
             None,
             "blocks of 0",
         ),
         (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --in0-block-w 2",
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set in0_block_w=2",
             None,
-            "give --reload",
+            "give --set reload",
         ),
         (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --in0-block-w 2 --reload tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc bf16 --set in0_block_w=2 --set reload=tf32 --d-digest 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
             None,
             "read back unchanged",
         ),
         (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --packer-l1-acc",
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set packer_l1_acc",
             None,
-            "--in0-block-w",
+            "--set in0_block_w",
         ),
         (
-            "--arch a100 --dtype bf16 --in0-block-w 2",
+            "--arch a100 --dtype bf16 --set in0_block_w=2",
             None,
             "Tenstorrent",
         ),
         (
-            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --reload tf32",
+            "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32 --set reload=tf32",
             None,
             "the number of tiles per block is missing",
         ),
         (
-            "--arch a100 --dtype bf16 --reload tf32",
+            "--arch a100 --dtype bf16 --set reload=tf32",
             None,
-            "--reload: it applies only to Tenstorrent",
+            "--set reload: it applies only to Tenstorrent",
         ),
         (
-            "--arch wormhole --dtype bf16 --in0-block-w 2 --packer-l1-acc --reload exact",
+            "--arch wormhole --dtype bf16 --set in0_block_w=2 --set packer_l1_acc --set reload=exact",
             Some(&apart),
-            "--packer-l1-acc is given, but --ttnn says False",
+            "--set packer_l1_acc is given, but --ttnn says False",
         ),
         (
-            "--arch auto --dtype bf16 --in0-block-w 4 --reload tf32",
+            "--arch auto --dtype bf16 --set in0_block_w=4 --set reload=tf32",
             None,
             "omit their options",
         ),
@@ -233,9 +239,9 @@ fn what_is_open_or_impossible_is_refused() {
             "--instruction is hifi4",
         ),
         (
-            "--arch wormhole --dtype bf16 --in0-block-w 4",
+            "--arch wormhole --dtype bf16 --set in0_block_w=4",
             Some(&whole),
-            "--in0-block-w is 4",
+            "--set in0_block_w is 4",
         ),
         (
             "--arch wormhole --dtype bf16",
@@ -243,7 +249,7 @@ fn what_is_open_or_impossible_is_refused() {
             "no argument",
         ),
         (
-            "--arch wormhole --dtype bf16 --reload exact",
+            "--arch wormhole --dtype bf16 --set reload=exact",
             Some("f(math_fidelity=HiFi2, fp32_dest_acc_en=True, packer_l1_acc=True)"),
             "the number of tiles per block is missing",
         ),

@@ -53,7 +53,7 @@ fn refuse_unused(plan: &mut Plan, family: &Family, options: &Options) -> Result<
         .filter(|_| family.library != Library::HipblasLt)
     {
         let why = "only AMD kernels rotate their loop over K".into();
-        return no("--rotation", &rotation, why);
+        return no("the rotation", &rotation, why);
     }
     let scheme = stated(&plan.settings.scheme);
     let scheme = scheme.filter(|scheme| [Scheme::Inplace, Scheme::OutputType].contains(scheme));

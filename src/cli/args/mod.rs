@@ -3,6 +3,7 @@
 mod fields;
 mod operation;
 mod product;
+mod set;
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ pub use self::operation::{
     JudgedOperation, OperationArgs, OperationHint, WholeOperation, operation,
 };
 pub use self::product::{CheckArgs, OperandArgs, ProductArgs, ScheduleArgs, arithmetic};
+pub use self::set::SetArgs;
 use crate::batch::AdmissionPolicy;
 use crate::check::{CheckError, Resources, Source, option};
 use crate::cli::show;

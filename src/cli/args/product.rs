@@ -6,9 +6,10 @@ use anyhow::Result;
 use clap::Args;
 
 use super::fields::{
-    CapturedArgs, ChangeArgs, EngineArgs, FormatArgs, JudgeArgs, KernelArgs, KernelHints,
-    LayoutArgs, MatrixArgs, ModelArgs, PresetArgs, ResultArgs,
+    CapturedArgs, ChangeArgs, EngineArgs, FormatArgs, JudgeArgs, KernelArgs, LayoutArgs,
+    MatrixArgs, ModelArgs, PresetArgs, ResultArgs,
 };
+use super::set::SetArgs;
 use super::{in_options, source};
 use crate::check::{Check, CheckError, Operands, RequestFields};
 use crate::libraries;
@@ -49,18 +50,13 @@ groups! {
         changes: ChangeArgs,
     }
 
-    /// What a library says of its kernel, and what it leaves open.
-    LibraryArgs {
-        kernel: KernelArgs,
-        open: KernelHints,
-    }
-
     /// Which product: what every command that replays is told.
     ProductArgs {
         operands: OperandArgs,
         model: ModelArgs,
         schedule: ScheduleArgs,
-        library: LibraryArgs,
+        kernel: KernelArgs,
+        set: SetArgs,
     }
 
     /// A whole check.

@@ -119,11 +119,11 @@ fn splits_are_changed_by_options() {
     let mut seen = Vec::new();
     for options in [
         "--schedule cublas-workspace-f32 --split-k 4",
-        "--schedule cublas-workspace-f32 --split-k 4 --grain 48",
-        "--schedule cublas-workspace-f32 --split-k 4 --sum-order pairwise",
-        "--schedule cublas-workspace-f32 --split-k 4 --sum-order adjacent",
-        "--schedule cublas-workspace-f32 --split-k 4 --instruction-k 8 --tile-k 32",
-        "--schedule cublas-nvjet --split-k 4 --split interleaved",
+        "--schedule cublas-workspace-f32 --split-k 4 --set grain=48",
+        "--schedule cublas-workspace-f32 --split-k 4 --set sum_order=pairwise",
+        "--schedule cublas-workspace-f32 --split-k 4 --set sum_order=adjacent",
+        "--schedule cublas-workspace-f32 --split-k 4 --set instruction_k=8 --tile-k 32",
+        "--schedule cublas-nvjet --split-k 4 --set split=interleaved",
     ] {
         let run = folder.tcverify(&format!("replay {product} {options} -o d.npy"));
         run.expect(0);
@@ -136,15 +136,15 @@ fn splits_are_changed_by_options() {
     }
     for (options, words) in [
         (
-            "--schedule cublas-nvjet --grain 64",
-            ["cublas-nvjet", "--split"],
+            "--schedule cublas-nvjet --set grain=64",
+            ["cublas-nvjet", "--set split"],
         ),
         (
-            "--schedule cublas-splitk-serial --split-k 2 --sum-order pairwise",
+            "--schedule cublas-splitk-serial --split-k 2 --set sum_order=pairwise",
             ["cublas-splitk-serial", "no partial sums"],
         ),
         (
-            "--schedule cublas-sm80 --instruction-k 24",
+            "--schedule cublas-sm80 --set instruction_k=24",
             ["tile_k is 64", "instruction_k, 24"],
         ),
     ] {

@@ -73,7 +73,7 @@ const PRODUCTS: [Product; 13] = [
     },
     Product {
         model: "--arch h100 --dtype fp16",
-        schedule: "--schedule cutlass-stream-k --workers 5",
+        schedule: "--schedule cutlass-stream-k --set workers=5",
         operands: "generate:1:normal:300x512 generate:2:normal:512x260",
         d: "",
     },
@@ -86,7 +86,7 @@ const PRODUCTS: [Product; 13] = [
     // Its model is of its blocks of K.
     Product {
         model: "--arch wormhole --dtype bf16 --instruction hifi2 --acc fp32",
-        schedule: "--in0-block-w 2 --reload exact",
+        schedule: "--set in0_block_w=2 --set reload=exact",
         operands: "generate:1:normal:10x128 generate:2:normal:128x7",
         d: "",
     },

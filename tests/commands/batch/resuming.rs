@@ -80,7 +80,7 @@ fn what_changes_the_model_is_recalled() {
     folder.save("u.npy", &Npy::new("<f2", &[64, 8], halves(&[1.5; 512])));
     for words in [
         "replay --arch a100 --dtype fp16 --sparse-a meta.npy x.npy u.npy -o s.npy",
-        "replay --arch wormhole --dtype fp16 --instruction hifi4 --acc fp32 --in0-block-w 1 --reload exact t.npy u.npy -o t_d.npy",
+        "replay --arch wormhole --dtype fp16 --instruction hifi4 --acc fp32 --set in0_block_w=1 --set reload=exact t.npy u.npy -o t_d.npy",
     ] {
         folder.tcverify(words).expect(0);
     }

@@ -169,7 +169,7 @@ fn short_help_fits_a_screen() {
     ] {
         assert!(first.contains(option), "{option}: {first}");
     }
-    assert!(!first.contains("--in0-block-w"), "{first}");
+    assert!(!first.contains("--set"), "{first}");
 }
 
 /// Groups of options: what the command is about first, what few need last.
@@ -293,4 +293,67 @@ fn an_option_may_stand_anywhere() {
     ] {
         folder.tcverify(arguments).expect(0);
     }
+}
+
+/// Rare settings have one option for all, which says what it does not know.
+#[test]
+fn rare_settings() {
+    let folder = Folder::new();
+    let operands = "generate:1:normal:4x96 generate:2:normal:96x4";
+    let replay = |words: &str| {
+        let words = format!(
+            "replay --arch a100 --dtype fp16 --schedule cutlass-sm80 {words} {operands} -o d.npy"
+        );
+        let run = folder.tcverify(&words);
+        let _ = std::fs::remove_file(folder.path("d.npy"));
+        run
+    };
+    replay("--set residue=last --set instruction_k=8").expect(0);
+    for (words, said) in [
+        ("--set residu=last", "did you mean residue?"),
+        ("--set colour=red", "there are in0_block_w"),
+        (
+            "--set residue=middle",
+            "--set residue: unknown variant `middle`",
+        ),
+        ("--set workers=many", "--set workers: invalid type"),
+        ("--set residue=last --set residue=first", "given twice"),
+        ("--set residue", "--set residue"),
+        ("--residue last", "as --set residue=VALUE"),
+        ("--in0-block-w=2", "as --set in0_block_w=VALUE"),
+    ] {
+        replay(words).refuses(&[said]);
+    }
+    // Every one is a field, in help and without an option of its own.
+    let help = folder.tcverify("check --help").expect(0).stdout;
+    for name in tcverify::check::SET {
+        assert!(help.contains(&format!("- {name}: ")), "{name}");
+        let option = format!("--{} ", name.replace('_', "-"));
+        assert!(!help.contains(&option), "{option}");
+    }
+}
+
+/// As many as a person can look through.
+#[test]
+fn options_of_a_check() {
+    let help = Folder::new().tcverify("check --help").expect(0).stdout;
+    let names = |line: &str| {
+        let line = line.trim_start();
+        let line = line.split_once(", ").map_or(
+            line,
+            |(short, rest)| {
+                if short.len() == 2 { rest } else { line }
+            },
+        );
+        let indented = line.starts_with("--") && !line.contains("). ");
+        indented.then(|| line.split([' ', '[', '=']).next().unwrap().to_owned())
+    };
+    let mut options: Vec<_> = help.lines().filter_map(names).collect();
+    options.sort();
+    options.dedup();
+    assert!(
+        (60..=75).contains(&options.len()),
+        "{}: {options:?}",
+        options.len()
+    );
 }

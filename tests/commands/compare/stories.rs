@@ -132,7 +132,7 @@ fn a_dropped_remainder_is_wrong() {
         "generate generate:1:normal:3x8648 --dtype fp16 --role a -o a.npy",
         "generate generate:2:normal:8648x5 --dtype fp16 --role b -o b.npy",
         &format!("replay {product} {kernel} -o short.npy"),
-        &format!("replay {product} {kernel} --whole-remainder -o whole.npy"),
+        &format!("replay {product} {kernel} --set whole_remainder -o whole.npy"),
     ]);
     let words = "short.npy whole.npy a.npy b.npy --arch h100 --dtype fp16 --kernel1 algo=66,stages=35,splitK=9,reduction=2";
     let (text, found) = compare(&folder, words, 1);

@@ -29,7 +29,7 @@ fn every_schedule_ends_in_the_replayed_element() {
         ("a100", "bf16", "cublas-sliced", 2),
         ("a100", "tf32", "cutlass-3xtf32-staged", 8),
         ("h100", "e4m3", "cutlass-fp8-promote", 2),
-        ("h100", "bf16", "cutlass-stream-k --workers 3", 3),
+        ("h100", "bf16", "cutlass-stream-k --set workers=3", 3),
     ] {
         let folder = Folder::new();
         let product = format!("--arch {arch} --dtype {dtype} --d-dtype bf16 --schedule {schedule}");
@@ -56,7 +56,7 @@ fn every_schedule_ends_in_the_replayed_element() {
 #[test]
 fn partial_sums_are_shown_with_their_roundings() {
     let folder = Folder::new();
-    let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3 --grain 32 --tile-k 32";
+    let product = "--arch a100 --dtype bf16 --d-dtype bf16 --schedule cublas-workspace --split-k 3 --set grain=32 --tile-k 32";
     folder
         .tcverify(&format!("replay {product} {OPERANDS} -o d.npy"))
         .expect(0);

@@ -79,17 +79,17 @@ fn kernels_outside_the_search_have_no_one_maker() {
         (
             1,
             "bf16",
-            "--schedule cublas-workspace --split-k 6 --sum-order reverse --partials f32",
+            "--schedule cublas-workspace --split-k 6 --set sum_order=reverse --set partials=f32",
         ),
         (
             2,
             "bf16",
-            "--split workspace --split-k 3 --grain 56 --tile-k 8",
+            "--set split=workspace --split-k 3 --set grain=56 --tile-k 8",
         ),
         (
             3,
             "fp16",
-            "--schedule cublas-workspace --split-k 7 --sum-order pairwise --partials f32",
+            "--schedule cublas-workspace --split-k 7 --set sum_order=pairwise --set partials=f32",
         ),
     ] {
         let product = format!("--arch ampere --dtype {dtype} --d-dtype {dtype} {kernel}");

@@ -54,7 +54,7 @@ fn a_description_is_a_check() {
     check(json!({"algorithm": "TCGEN05_MMA"}), "").refuses(&["tcgen05", "sm_90"]);
     check(json!({"algorithm": "MMA_SYNC"}), "--instruction wgmma").refuses(&["mma", "wgmma"]);
     check(json!({"colour": 1}), "").refuses(&["colour is not a known field"]);
-    check(json!({}), "--split-k 3").refuses(&["--split-k", "k_cuts"]);
+    check(json!({}), "--split-k 3").refuses(&["number of slices", "k_cuts"]);
     // What the description leaves no place for.
     let bias = std::iter::repeat_n(1.5f32.to_le_bytes(), 64).flatten();
     folder.save(

@@ -65,15 +65,15 @@ fn a_table_answers_for_a_log() {
     let check =
         |more: &str| folder.tcverify(&format!("check {OF} --kernel-table t.json {FILES} {more}"));
     check("").refuses(&["t.json", "several entries", "the workspace"]);
-    let report = check("--workspace 1048576 --json -").expect(0).json();
+    let report = check("--set workspace=1048576 --json -").expect(0).json();
     let kernel = &report["rule"]["schedule"]["kernel"];
     assert_eq!(kernel["place"], "t.json");
     assert!(kernel["notes"].to_string().contains("NVIDIA H100 PCIe"));
-    check("--workspace 0").expect(1);
-    check("--workspace 5").refuses(&["t.json", "32x64x4096"]);
+    check("--set workspace=0").expect(1);
+    check("--set workspace=5").refuses(&["t.json", "32x64x4096"]);
     folder
         .tcverify(&format!(
-            "check --arch b200 --dtype bf16 --workspace 0 --kernel-table t.json {FILES}"
+            "check --arch b200 --dtype bf16 --set workspace=0 --kernel-table t.json {FILES}"
         ))
         .refuses(&["sm_90", "sm_100"]);
 }

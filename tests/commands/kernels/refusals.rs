@@ -60,25 +60,33 @@ fn what_contradicts_a_text_is_said() {
     );
     let name = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn";
     refuses(name, "--arch a100", &["number of slices", "--split-k"]);
-    refuses(name, "--arch a100 --split-k 2", &["INPLACE", "--reduction"]);
+    refuses(
+        name,
+        "--arch a100 --split-k 2",
+        &["INPLACE", "--set reduction"],
+    );
     refuses(
         "no kernel",
         more,
         &["--kernel", "not a known cuBLASLt log line"],
     );
     refuses("algo=60,stages=16", more, &["Ada"]);
-    refuses(LOG, "--arch h100 --grain 64", &["--kernel", "--grain"]);
+    refuses(
+        LOG,
+        "--arch h100 --set grain=64",
+        &["--kernel", "--set grain"],
+    );
     refuses(
         LOG,
         "--arch h100 --schedule plain",
         &["--schedule", "--kernel"],
     );
     folder
-        .tcverify(&format!("check {more} --reduction 2 {FILES}"))
-        .refuses(&["--reduction", "--kernel"]);
+        .tcverify(&format!("check {more} --set reduction=2 {FILES}"))
+        .refuses(&["--set reduction", "--kernel"]);
     folder
-        .tcverify(&format!("check {more} --workspace 2 {FILES}"))
-        .refuses(&["--workspace", "--kernel-table"]);
+        .tcverify(&format!("check {more} --set workspace=2 {FILES}"))
+        .refuses(&["--set workspace", "--kernel-table"]);
 }
 
 /// D's file says another format than the text.

@@ -310,7 +310,7 @@ fn a_dropped_remainder_is_named() {
     );
     // A label and its text stand in columns.
     assert!(text.contains("omits     k 8640 to 8647"), "{text}");
-    let whole = run("check", "d.npy --whole-remainder").expect(1).stdout;
+    let whole = run("check", "d.npy --set whole_remainder").expect(1).stdout;
     assert!(!whole.contains("this D omits"), "{whole}");
     run("check", "d.npy --html r.html").expect(0);
     let page = String::from_utf8(folder.read("r.html")).expect("text");
@@ -372,7 +372,7 @@ fn a_dropped_remainder_that_nobody_stated_is_named() {
         let words = "omits the last 8 k, a known defect of cuBLAS's split nvjet kernels (ALGO 66)";
         assert!(element.contains(words), "{element}");
         // Of a D with all k nothing of it is said.
-        let whole = format!("{lossy} --whole-remainder --dtype fp16 {operands} -o whole.npy");
+        let whole = format!("{lossy} --set whole_remainder --dtype fp16 {operands} -o whole.npy");
         folder.tcverify(&whole).expect(0);
         let other = product.replace("d.npy", "whole.npy");
         let element = folder.tcverify(&format!("explain --arch h100 {other} --at 3,4"));

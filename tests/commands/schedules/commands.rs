@@ -22,7 +22,7 @@ pub const PRESETS: [(&str, &str, &str); 35] = [
     ("cutlass-splitk-serial", FP16, "--split-k 3"),
     ("cutlass-splitk-universal", FP16, "--split-k 3"),
     ("cutlass-splitk-parallel", FP16, "--split-k 3"),
-    ("cutlass-stream-k", FP16, "--workers 3"),
+    ("cutlass-stream-k", FP16, "--set workers=3"),
     ("cutlass-3xtf32", TF32, ""),
     ("cutlass-3xtf32-staged", TF32, ""),
     ("cublas-sm80", FP16, ""),
@@ -205,7 +205,7 @@ fn a_schedule_file_is_what_raw_prints() {
 #[test]
 fn c_starts_the_chains_of_a_batch() {
     let folder = Folder::new();
-    let options = format!("{FP16} --schedule plain --tile-k 64 --residue first");
+    let options = format!("{FP16} --schedule plain --tile-k 64 --set residue=first");
     let product = "--c generate:5:normal:2x4x6 generate:1:normal:2x4x300 generate:2:normal:2x300x6";
     folder
         .tcverify(&format!("replay {options} {product} -o d.npy"))

@@ -33,23 +33,26 @@ fn what_a_schedule_lacks_is_asked_for() {
             ["slices", "--split-k"],
         ),
         ("--schedule cublas-workspace", ["slices", "--split-k"]),
-        ("--schedule cutlass-stream-k", ["workers", "--workers"]),
-        ("--schedule plain --residue first", ["tiles", "--tile-k"]),
-        ("--schedule plain --split-k 3", ["plain", "--split"]),
+        ("--schedule cutlass-stream-k", ["workers", "--set workers"]),
         (
-            "--schedule plain --split-k 3 --split serial",
+            "--schedule plain --set residue=first",
+            ["tiles", "--tile-k"],
+        ),
+        ("--schedule plain --split-k 3", ["plain", "--set split"]),
+        (
+            "--schedule plain --split-k 3 --set split=serial",
             ["split", "tile_k"],
         ),
         (
             "--schedule cutlass-sm80 --split-k 3",
-            ["cutlass-sm80", "--split"],
+            ["cutlass-sm80", "--set split"],
         ),
         (
-            "--schedule cutlass-sm80 --workers 3",
+            "--schedule cutlass-sm80 --set workers=3",
             ["cutlass-sm80", "stream-K"],
         ),
         (
-            "--schedule cutlass-sm80 --partials f32",
+            "--schedule cutlass-sm80 --set partials=f32",
             ["cutlass-sm80", "workspace"],
         ),
         (
@@ -68,15 +71,15 @@ fn numbers_that_cannot_be() {
     let serial = "--schedule cutlass-splitk-serial";
     for (options, words) in [
         (
-            "--schedule cutlass-sm80 --promote 12".to_owned(),
+            "--schedule cutlass-sm80 --set promote=12".to_owned(),
             ["inner.parts.length is 12", "8 products"],
         ),
         (
-            "--schedule cutlass-sm80 --promote 0".into(),
+            "--schedule cutlass-sm80 --set promote=0".into(),
             ["inner.parts.length is 0", "1 to 1048576"],
         ),
         (
-            "--schedule cutlass-sm80 --promote often".into(),
+            "--schedule cutlass-sm80 --set promote=often".into(),
             ["\"often\"", "never"],
         ),
         (
@@ -96,7 +99,7 @@ fn numbers_that_cannot_be() {
             ["split.parts.count", "1 to 1048576"],
         ),
         (
-            "--schedule cutlass-stream-k --workers 0".into(),
+            "--schedule cutlass-stream-k --set workers=0".into(),
             ["split.parts.groups.workers is 0", "1 to 1048576"],
         ),
         (

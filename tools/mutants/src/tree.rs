@@ -141,7 +141,8 @@ fn with_runtime(file: &str, text: &[u8]) -> Vec<u8> {
                 b"#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
             [before, text, b"\n#[allow(missing_docs)]\npub mod mutant;\n"].concat()
         }
-        "src/lib.rs" | "src/emu/lib.rs" => [text, b"\nuse tcverify_num::mutant;\n"].concat(),
+        "src/lib.rs" | "src/check/lib.rs" | "src/emu/lib.rs" | "src/io/lib.rs"
+        | "src/report/lib.rs" => [text, b"\nuse tcverify_num::mutant;\n"].concat(),
         _ => text.to_vec(),
     }
 }

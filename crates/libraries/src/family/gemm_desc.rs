@@ -118,13 +118,13 @@ fn refuse_answers(settings: &Settings) -> Result<(), KernelError> {
             .is_some_and(|setting| setting.how == How::Given)
     }
     let answers = [
-        ("--split-k", "k_cuts", given(&settings.split_k)),
-        ("--tile-k", "k_loop_step", given(&settings.tile_k)),
-        ("--reduction", "k_cuts", given(&settings.scheme)),
-        ("--partition", "k_cuts", given(&settings.partition)),
-        ("--custom", "its fields", given(&settings.custom)),
+        ("the number of slices", "k_cuts", given(&settings.split_k)),
+        ("K of a tile", "k_loop_step", given(&settings.tile_k)),
+        ("the reduction scheme", "k_cuts", given(&settings.scheme)),
+        ("the partition of K", "k_cuts", given(&settings.partition)),
+        ("the custom option", "its fields", given(&settings.custom)),
         (
-            "--accumulation",
+            "FP8 accumulation",
             "use_fast_accum",
             given(&settings.fast_accumulation),
         ),

@@ -108,7 +108,7 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
         (None, Some(stagger)) => {
             plan.assumed.push(format!(
                 "workgroups do not rotate their loop over K, although StaggerU {stagger} lets some start elsewhere; \
-                --rotation plans those"
+                state a rotation to plan those"
             ));
             0
         }

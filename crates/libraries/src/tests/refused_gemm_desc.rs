@@ -178,10 +178,14 @@ fn what_is_refused() {
     };
     let text = matrix(json!({})).to_string();
     let refused = |options: &Options| read(&text).unwrap().plan(&shape(100), options).unwrap_err();
-    assert!(refused(&options).to_string().contains("--tile-k"));
+    assert!(refused(&options).to_string().contains("K of a tile"));
     options = Options {
         split_k: Some(2),
         ..Options::default()
     };
-    assert!(refused(&options).to_string().contains("--split-k"));
+    assert!(
+        refused(&options)
+            .to_string()
+            .contains("the number of slices")
+    );
 }

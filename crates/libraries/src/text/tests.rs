@@ -187,7 +187,7 @@ fn words_that_would_be_ignored() {
             &none,
             "the partition of K is universal",
         ),
-        (nvjet, &rotated, "--rotation is 1"),
+        (nvjet, &rotated, "the rotation is 1"),
         ("algo=16,tile_k=64", &none, "k of a tile is 64"),
         (ada, &unsplit, "k of a tile is 128"),
         (halves[0], &none, "accumulate in FP16"),

@@ -117,7 +117,7 @@ impl Output {
             scheme => format!("cublas-ada-fp8-{scheme} --split-k {}", self.slices()),
         };
         let promote = if self.entry.fast_accum {
-            " --promote never"
+            " --set promote=never"
         } else {
             ""
         };

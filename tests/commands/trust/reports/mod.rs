@@ -57,8 +57,8 @@ fn folder() -> Folder {
             "d.npy --sample 50 --seed-from c.json --beacon 8430af44",
             0,
         ),
-        ("never", "d.npy --promote never", 0),
-        ("narrow", "d.npy --instruction-k 4", 1),
+        ("never", "d.npy --set promote=never", 0),
+        ("narrow", "d.npy --set instruction_k=4", 1),
         (
             "scheduled",
             "d.npy --schedule cutlass-splitk-parallel --split-k 2",
