@@ -102,7 +102,7 @@ const FILES: [&str; 60] = files![
     "attention--pytorch-flash",
     "attention--flash-attention-3",
     "attention--flash-attention-4",
-    "attention--flash-attention-4-2026-04",
+    "attention--flash-attention-4-early",
     "attention--flash-attention-4-sm103",
 ];
 

@@ -12,7 +12,7 @@ use super::float32::{
     negated,
 };
 use super::row_kernel::RowKernel;
-use super::rule::{Attention, Positions, WithoutSum};
+use super::rule::{Attention, WithoutSum};
 use crate::common::deadline;
 use crate::emu::{Arithmetic, Engine, Problem, Replay};
 use crate::num::Format;
@@ -70,8 +70,8 @@ pub struct Kernel<'a> {
     causal: bool,
     /// The factor of scores times log2(e).
     scale: u32,
-    /// Which scores have their power by the polynomial.
-    positions: Option<Positions>,
+    /// Which scores of a block have their power by the polynomial.
+    polynomial: Vec<bool>,
     output: Output,
 }
 

@@ -7,7 +7,7 @@ use crate::arrays::{Rows, needed, only, same_format};
 use crate::emu::is_called;
 use crate::num::Format;
 use crate::row_kernel::{ExecContext, Inputs, OpError, Parameters, Planned};
-use crate::rule::{Attention, Layout, Positions, RowThread, TileRule};
+use crate::rule::{Attention, Layout, Polynomial, Positions, TileRule};
 use crate::tensor::shape_text;
 use crate::validate::is_tile;
 
@@ -131,9 +131,34 @@ impl Attention {
     }
 }
 
+/// Which of a block's scores have their power by the polynomial.
+fn by_polynomial(
+    polynomial: Option<&Polynomial>,
+    positions: Option<&Positions>,
+    keys: usize,
+) -> Vec<bool> {
+    let (Some(polynomial), Some(positions)) = (polynomial, positions) else {
+        return vec![false; keys];
+    };
+    let rest = positions.frequency.saturating_sub(polynomial.of_frequency);
+    let last = keys / polynomial.fragment - 1;
+    let at = |column: usize| {
+        let (fragment, inside) = (column / polynomial.fragment, column % polynomial.fragment);
+        // Neighbours are computed together: the even one decides.
+        (inside & !1) % positions.frequency >= rest
+            && fragment >= positions.first_fragment
+            && (fragment < last || polynomial.last_fragment)
+    };
+    (0..keys).map(at).collect()
+}
+
 /// Where powers are polynomials, for people.
-fn about_powers(thread: &RowThread, positions: Option<&Positions>, keys: usize) -> String {
-    let (Some(polynomial), Some(positions)) = (&thread.polynomial, positions) else {
+fn about_powers(
+    polynomial: Option<&Polynomial>,
+    positions: Option<&Positions>,
+    keys: usize,
+) -> String {
+    let (Some(polynomial), Some(positions)) = (polynomial, positions) else {
         return ", all powers by MUFU.EX2".to_owned();
     };
     let end = keys / polynomial.fragment - usize::from(!polynomial.last_fragment);
@@ -142,7 +167,7 @@ fn about_powers(thread: &RowThread, positions: Option<&Positions>, keys: usize) 
         polynomial.of_frequency,
         positions.frequency,
         positions.first_fragment * polynomial.fragment,
-        end * polynomial.fragment - 1,
+        (end * polynomial.fragment).saturating_sub(1),
     )
 }
 
@@ -217,7 +242,7 @@ pub fn plan<'a>(
         tile[0],
         tile[1],
         match &rule.thread {
-            Some(thread) => about_powers(thread, chosen.polynomial.as_ref(), tile[1]),
+            Some(_) => about_powers(polynomial, chosen.polynomial.as_ref(), tile[1]),
             None => String::new(),
         }
     );
@@ -238,7 +263,7 @@ pub fn plan<'a>(
         wide,
         causal,
         scale,
-        positions: chosen.polynomial,
+        polynomial: by_polynomial(polynomial, chosen.polynomial.as_ref(), tile[1]),
         output,
     };
     let mut shape = q.shape().to_vec();

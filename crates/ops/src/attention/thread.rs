@@ -21,21 +21,6 @@ impl Kernel<'_> {
         block == last || self.causal && before_diagonal.is_none_or(|keys| block >= keys / n)
     }
 
-    /// Whether the power of the score in this column of a block is the polynomial's.
-    fn by_polynomial(&self, thread: &RowThread, column: usize, masked: bool) -> bool {
-        let (Some(polynomial), Some(positions)) = (&thread.polynomial, &self.positions) else {
-            return false;
-        };
-        let (fragment, inside) = (column / polynomial.fragment, column % polynomial.fragment);
-        let rest = positions.frequency.saturating_sub(polynomial.of_frequency);
-        let last = self.tile[1] / polynomial.fragment - 1;
-        // Neighbours are computed together: the even one decides.
-        (inside & !1) % positions.frequency >= rest
-            && fragment >= positions.first_fragment
-            && (fragment < last || polynomial.last_fragment)
-            && (polynomial.under_masks || !masked)
-    }
-
     /// Scores into powers. `block` says whether it is the first one, where its keys begin, and for which rows it is masked.
     pub(super) fn block_of_threads<A: Arith>(
         &self,
@@ -49,6 +34,8 @@ impl Kernel<'_> {
         let polynomial = thread.polynomial.as_ref();
         let coefficients = polynomial.map_or(&[][..], |polynomial| &polynomial.coefficients);
         let coefficients: Vec<u32> = coefficients.iter().map(|c| c.0).collect();
+        let under_masks = polynomial.is_some_and(|polynomial| polynomial.under_masks);
+        let none = vec![false; self.tile[1]];
         let mut codes = Vec::with_capacity(scores.len() * to.bytes());
         for (row, scores) in scores.chunks_mut(self.tile[1]).enumerate() {
             let before = state.largest[row];
@@ -68,20 +55,24 @@ impl Kernel<'_> {
                 }
             }
             state.largest[row] = largest;
-            let polynomial = |column| self.by_polynomial(thread, column, masked[row]);
+            let flags = match masked[row] && !under_masks {
+                true => &none,
+                false => &self.polynomial,
+            };
             a.stage(format_args!("powers of scores"));
             let scaled = negated(a.mul(finite(largest), self.scale));
             let mut exponents = vec![0; scores.len()];
-            for (column, s) in scores.iter_mut().enumerate() {
-                let exponent = a.fma(*s, self.scale, scaled);
-                exponents[column] = exponent;
-                *s = if polynomial(column) {
-                    ex2_polynomial(a, &coefficients, exponent)
-                } else {
-                    a.mufu(Function::Ex2, exponent)
+            for ((s, exponent), &flag) in scores.iter_mut().zip(&mut exponents).zip(flags) {
+                *exponent = a.fma(*s, self.scale, scaled);
+                *s = match flag {
+                    true => ex2_polynomial(a, &coefficients, *exponent),
+                    false => a.mufu(Function::Ex2, *exponent),
                 };
             }
             for by_polynomial in [false, true] {
+                if !flags.contains(&by_polynomial) {
+                    continue;
+                }
                 let (this, other) = match by_polynomial {
                     false => ("MUFU.EX2", "the polynomial"),
                     true => ("the polynomial", "MUFU.EX2"),
@@ -89,11 +80,8 @@ impl Kernel<'_> {
                 a.stage(format_args!(
                     "powers by {this}, with what {other} would give"
                 ));
-                for (column, &exponent) in exponents.iter().enumerate() {
-                    let key = keys + column;
-                    if polynomial(column) != by_polynomial || key >= self.at.keys {
-                        continue;
-                    }
+                let each = exponents.iter().zip(&*scores).zip(flags);
+                for (key, ((&exponent, &power), &flag)) in (keys..self.at.keys).zip(each) {
                     let said = || {
                         let other = match by_polynomial {
                             false => ex2_polynomial(Exactly, &coefficients, exponent),
@@ -101,7 +89,9 @@ impl Kernel<'_> {
                         };
                         format!("key {key} by {this} ({other:08x})")
                     };
-                    a.noted(said, scores[column]);
+                    if flag == by_polynomial {
+                        a.noted(said, power);
+                    }
                 }
             }
             a.stage(format_args!("the sum of powers"));
