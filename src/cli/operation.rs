@@ -44,6 +44,10 @@ Examples:
   Attention: FlashAttention-2 on an A100, causal, with its mma.sync as the A100's:
     tcverify check --op attention --arch a100 --causal --dtype bf16 q.npy k.npy v.npy o.npy
 
+  FlashAttention-4 on a B200, and the sums that its rows end with:
+    tcverify check --op attention --variant flash-attention-4 --arch b200 --dtype bf16 q.npy k.npy v.npy o.npy
+    tcverify check ... --output row_sum q.npy k.npy v.npy sums.npy
+
   A sample, drawn by a commitment and a public value that came after it:
     tcverify commit --op gelu --dtype bf16 x.npy y.npy -o c.json
     tcverify check --op gelu --dtype bf16 x.npy y.npy --sample 10000 --seed-from c.json --beacon 5af1...

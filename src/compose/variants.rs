@@ -87,30 +87,21 @@ pub fn identify(prepared: &PreparedOperation) -> Result<Vec<(&'static Variant, F
     Ok(found)
 }
 
-/// Variants that give the result, and what was tried.
+/// Variants, and of attention other tiles, that give the result, and what was tried.
 pub fn other_variants(
     prepared: &PreparedOperation,
     comparison: &Comparison,
     part: Option<&Part>,
 ) -> Diagnosed {
-    let mut causes = Vec::new();
-    let mut tried = Vec::new();
-    for variant in others(prepared) {
-        let first = comparison.first.first().map(|m| &m.index);
-        let fits = prepared.by(variant, |job| {
-            (job.shape.iter().product(), fits(prepared, job, first, part))
-        });
-        let Some((all, fits)): Option<(usize, _)> = fits else {
-            continue;
-        };
-        tried.push(format!("variant {}", variant.name).into());
-        let Some(elements) = fits else {
-            continue;
-        };
-        let request = Operation {
-            variant: Some(variant.name.clone()),
-            variant_file: None,
-            ..prepared.bound().request().clone()
+    let first = comparison.first.first().map(|m| &m.index);
+    // The number of elements, and how many were tested if all of those fit.
+    let tested = |job: &BoundOp| (job.shape.iter().product(), fits(prepared, job, first, part));
+    let mut found = Diagnosed::default();
+    let mut told = |kind: &str, what: String, (all, fits): (usize, Option<usize>), request| {
+        found.tried.push(what.into());
+        let (Some(elements), (sentence, request)): (_, (String, Operation)) = (fits, request)
+        else {
+            return;
         };
         let of = match part {
             None if elements == all => format!("all {} elements", grouped(all as u64)),
@@ -119,23 +110,61 @@ pub fn other_variants(
             }
             _ => format!("all {} tested elements", grouped(elements as u64)),
         };
-        causes.push(Cause {
-            kind: "variant".to_owned(),
-            sentence: format!(
-                "Another variant fits: {} ({}; {}). It gives {of}, bit for bit.",
-                variant.name, variant.title, variant.evidence
-            ),
+        found.causes.push(Cause {
+            kind: kind.to_owned(),
+            sentence: format!("{sentence}. It gives {of}, bit for bit."),
             at: Vec::new(),
             mismatches: comparison.mismatches,
             area: None,
             command: request.check_command(),
         });
+    };
+    let own = prepared.bound().request();
+    for variant in others(prepared) {
+        let Some(tested) = prepared.by(variant, tested) else {
+            continue;
+        };
+        let request = Operation {
+            variant: Some(variant.name.clone()),
+            variant_file: None,
+            ..own.clone()
+        };
+        let sentence = format!(
+            "Another variant fits: {} ({}; {})",
+            variant.name, variant.title, variant.evidence
+        );
+        let what = format!("variant {}", variant.name);
+        told("variant", what, tested, (sentence, request));
     }
-    Diagnosed {
-        causes,
-        tried,
-        ..Diagnosed::default()
+    for [m, n] in other_tiles(prepared) {
+        let Some(tested) = prepared.in_tile([m, n], tested) else {
+            continue;
+        };
+        let tile = format!("{m}x{n}");
+        let request = Operation {
+            tile: Some(tile.clone()),
+            ..own.clone()
+        };
+        let sentence = format!(
+            "Another kernel of this variant fits, with tiles of {tile}: it runs for other numbers of queries, other \
+             masks or on another GPU"
+        );
+        told("tile", format!("tile {tile}"), tested, (sentence, request));
     }
+    found
+}
+
+/// Of attention, the tiles of its rule, without the one that judges.
+fn other_tiles(prepared: &PreparedOperation) -> Vec<[usize; 2]> {
+    let ops::Rule::Attention(rule) = &prepared.bound().variant().rule else {
+        return Vec::new();
+    };
+    let about = prepared.about();
+    let mut tiles: Vec<_> = rule.tiles.iter().map(|tile| tile.tile).collect();
+    tiles.sort_unstable();
+    tiles.dedup();
+    tiles.retain(|[m, n]| !about.contains(&format!("blocks of {m} by {n} keys")));
+    tiles
 }
 
 /// The operation's other variants.

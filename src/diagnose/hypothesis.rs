@@ -150,6 +150,8 @@ pub enum Hypothesis {
     StaleTile,
     /// Tiles start from the sums of other tiles.
     NotCleared,
+    /// The accumulators of some rows were overwritten by those of others before the last step.
+    AccumulatorOverwritten,
     /// Rows of a compressed A were multiplied by the metadata of others.
     OtherMetadata,
     /// Matrices of a batch hold what belongs to others.
@@ -167,7 +169,7 @@ impl Hypothesis {
 }
 
 /// What no kernel does on purpose: a result that comes about so is wrong.
-const FAULTS: [Hypothesis; 21] = [
+const FAULTS: [Hypothesis; 22] = [
     Hypothesis::Unwritten,
     Hypothesis::BitFlipped,
     Hypothesis::DroppedRemainder,
@@ -186,6 +188,7 @@ const FAULTS: [Hypothesis; 21] = [
     Hypothesis::PlacesExchanged,
     Hypothesis::StaleTile,
     Hypothesis::NotCleared,
+    Hypothesis::AccumulatorOverwritten,
     Hypothesis::OtherMetadata,
     Hypothesis::OtherMatrix,
     Hypothesis::OtherOperands,

@@ -8,6 +8,7 @@
 mod by_group;
 mod case;
 mod computed;
+mod defects;
 mod element;
 mod emulated;
 mod epilogue;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::defects::known;
 use super::group::{Group, Shape};
 use super::moved::shifted;
 use super::trial::{SPENT, Stored, Tested, Trial, relocated};
@@ -261,6 +262,8 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
     const MOST: u64 = 1 << 20;
     /// Most matching places that are tested.
     const PLACES: usize = 64;
+    /// Rows and columns of a persistent kernel's tile.
+    const SIDE: usize = 128;
     if !matches!(group.shape, Shape::Rectangle { .. }) {
         return Ok(Vec::new());
     }
@@ -318,8 +321,15 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
             } else {
                 format!(" of matrix {batch}")
             };
+            // The tile of those kernels, as a whole and in the place of another.
+            let whole = [height, width] == [SIDE; 2]
+                && [top, left, row, column].iter().all(|at| at % SIDE == 0);
+            let known = match whole && batch == base {
+                true => known("tile_moved", case.architecture),
+                false => String::new(),
+            };
             let what = format!(
-                "it holds the values of rows {row} to {}, columns {column} to {}{matrix}",
+                "it holds the values of rows {row} to {}, columns {column} to {}{matrix}{known}",
                 row + height - 1,
                 column + width - 1
             );

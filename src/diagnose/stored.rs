@@ -1,5 +1,6 @@
 //! Causes that the codes of D show without another computation.
 
+use super::defects::known;
 use super::group::{Group, Shape};
 use super::trial::Stored;
 use super::{Ask, Case, Found, Hypothesis};
@@ -56,7 +57,11 @@ pub fn constant(case: &Case) -> Option<Found> {
             grouped(all / step as u64)
         ),
     };
-    let text = of_code(&what, case.replay.format(), first);
+    let mut text = of_code(&what, case.replay.format(), first);
+    let arithmetic = case.replay.arithmetic;
+    if first == 0 && arithmetic.a == Format::E2m1 && arithmetic.scale.is_some() {
+        text += &known("unwritten_fp4", case.architecture);
+    }
     same.then(|| Found::new(hypothesis, text))
 }
 

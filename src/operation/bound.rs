@@ -23,7 +23,7 @@ pub struct BoundOperation {
     /// The variant's file and its SHA-256, if it is not one of the tool's.
     file: Option<(String, String)>,
     parameters: Parameters,
-    chosen: Option<Chosen>,
+    pub(super) chosen: Option<Chosen>,
     engine: Engine<'static>,
 }
 
@@ -220,21 +220,26 @@ pub(super) fn chosen(
 impl BoundOperation {
     /// The operation on arrays, as it is to be computed.
     pub fn job<'a>(&'a self, inputs: &Inputs<'a>) -> Result<BoundOp<'a>, OpError> {
-        self.job_by(&self.variant.rule, self.chosen.as_ref(), inputs)
+        self.job_by((&self.variant.rule, self.chosen.as_ref()), inputs, None)
     }
 
-    /// The same by another rule, with its arithmetic.
+    /// The same by another rule, with its arithmetic, or with another tile.
     pub(super) fn job_by<'a>(
         &'a self,
-        rule: &'a Rule,
-        chosen: Option<&'a Chosen>,
+        (rule, chosen): (&'a Rule, Option<&'a Chosen>),
         inputs: &Inputs<'a>,
+        tile: Option<[usize; 2]>,
     ) -> Result<BoundOp<'a>, OpError> {
         let means = ExecContext {
             arithmetic: chosen.map(|chosen| &chosen.arithmetic),
             engine: self.engine,
         };
-        BoundOp::new(rule, inputs, &self.parameters, means)
+        let own = &self.parameters;
+        let parameters = Parameters {
+            tile: tile.or(own.tile),
+            ..own.clone()
+        };
+        BoundOp::new(rule, inputs, &parameters, means)
     }
 
     /// The request.

@@ -37,7 +37,8 @@ macro_rules! operation_fields {
                 /// Rows of Q and keys of a block, such as 128x64, instead of the variant's (attention)
                 #[arg(long, value_name = "MxN", help_heading = "Parameters")]
                 tile: String,
-                /// Result to judge, not a file: residual (fused rms_norm), scale (quantize_fp8); by default y
+                /// Result to judge, not a file: residual (fused rms_norm), scale (quantize_fp8), row_max or row_sum
+                /// (FlashAttention-4); by default y
                 #[arg(long, value_name = "NAME", help_heading = "Parameters")]
                 output: String,
                 /// Engine: "fast" or "exact", which give the same bits; "gpu" is refused here

@@ -146,8 +146,26 @@ impl PreparedOperation {
         let arch = self.request().arch.as_deref();
         let chosen = chosen(&variant.rule, arch, format_of(&self.arrays)).ok()?;
         let inputs = operands(&self.arrays);
-        let job = self.bound.job_by(&variant.rule, chosen.as_ref(), &inputs);
+        let job = (&variant.rule, chosen.as_ref());
+        let job = self.bound.job_by(job, &inputs, None);
         job.ok().map(|job| use_it(&job))
+    }
+
+    /// Attention in another tile of its rule; none if it does not take these arrays.
+    pub(crate) fn in_tile<T>(
+        &self,
+        tile: [usize; 2],
+        use_it: impl FnOnce(&BoundOp) -> T,
+    ) -> Option<T> {
+        let inputs = operands(&self.arrays);
+        let own = (&self.bound.variant.rule, self.bound.chosen.as_ref());
+        let job = self.bound.job_by(own, &inputs, Some(tile));
+        job.ok().map(|job| use_it(&job))
+    }
+
+    /// What the rule makes of these shapes, in one line.
+    pub(crate) fn about(&self) -> &str {
+        &self.about
     }
 
     /// The request.

@@ -6,6 +6,7 @@ mod support;
 
 mod amx;
 mod arm;
+mod attention;
 mod b200;
 mod batch;
 mod emulated;

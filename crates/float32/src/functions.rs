@@ -56,6 +56,23 @@ pub fn ex2_approx<A: Arith>(a: A, x: u32, ftz: bool) -> u32 {
     a.mufu(Function::Ex2, x)
 }
 
+/// -127, and 2^23 + 2^22: in f32, what is added to that rounds to integers.
+const MINUS_127: u32 = 0xc2fe_0000;
+const INTEGERS: u32 = 0x4b40_0000;
+
+/// 2^x without the unit: the integer below x as an exponent, and a polynomial of the rest, whose constant is 1.
+#[inline(always)]
+pub fn ex2_polynomial<A: Arith>(a: A, coefficients: &[u32], x: u32) -> u32 {
+    let x = max(x, MINUS_127);
+    let integer = a.fma_down(x, ONE, INTEGERS);
+    let fraction = a.sub(x, a.sub(integer, INTEGERS));
+    let mut factors = coefficients.iter().rev().copied().chain([ONE]);
+    let highest = factors.next().unwrap_or(ONE);
+    let power = factors.fold(highest, |power, c| a.fma(power, fraction, c));
+    // As integers: into the exponent.
+    power.wrapping_add(integer << 23)
+}
+
 /// libdevice's `exp2f`.
 #[inline(always)]
 pub fn exp2f<A: Arith>(a: A, x: u32, ftz: bool) -> u32 {

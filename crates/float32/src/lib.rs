@@ -19,8 +19,8 @@ use tcverify_num as num;
 
 pub use exact::Exactly;
 pub use functions::{
-    Divide, Exponential, divide, ex2_approx, exp2f, expf, expf_parts, exponential, rcp_approx,
-    rsqrt_approx, tanhf,
+    Divide, Exponential, divide, ex2_approx, ex2_polynomial, exp2f, expf, expf_parts, exponential,
+    rcp_approx, rsqrt_approx, tanhf,
 };
 pub use mufu::{Function, mufu, sine, tables};
 pub use native::{Natively, with_fma};

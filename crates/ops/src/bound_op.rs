@@ -144,6 +144,7 @@ fn check_output(rule: &Rule, parameters: &Parameters) -> Result<(), OpError> {
                           is not proven on any GPU since Tesla";
             return Err(OpError::new("output", reason));
         }
+        Rule::Attention(rule) if rule.thread.is_some() => &["y", "row_max", "row_sum"],
         Rule::RmsNorm(rule) if rule.residual => &["y", "residual"],
         Rule::QuantizeFp8(_) => &["y", "scale"],
         _ => &["y"],

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::float32::{Divide, Exponential};
+use crate::num::F32;
 
 pub use crate::common::role::Layout;
 
@@ -347,6 +348,12 @@ vocabulary! {
         pub reciprocal: Divide,
         /// What the sum's reciprocal is where that is zero or NaN.
         pub without_sum: WithoutSum,
+        /// The factor of scores and log2(e) are multiplied in f32; otherwise in f64, and rounded.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub scale_in_f32: bool,
+        /// A thread has a row by itself; otherwise four lanes share one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub thread: Option<RowThread>,
         /// By head dimension, ascending: the first that fits and whose conditions hold.
         pub tiles: Vec<TileRule>,
         /// Names of GPUs with less shared memory.
@@ -372,5 +379,62 @@ vocabulary! {
         pub causal: Option<bool>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub small: Option<bool>,
+        /// Elements of a head of v, filled up to a multiple of 16.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub value_dim: Option<usize>,
+        /// Whether heads of q share heads of k, and so are rows of one tile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub packed: Option<bool>,
+        /// For more rows of q of one head of k than this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub more_rows_than: Option<usize>,
+        /// The number of heads of q that share a head of k divides this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub shared_by: Option<usize>,
+        /// Which powers are the polynomial's; without it none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub polynomial: Option<Positions>,
+    }
+
+    /// A row of scores in one thread. Powers are the bare unit's, or the polynomial's.
+    struct RowThread {
+        /// A maximum that rises by so many powers of two or fewer stays as it was, and nothing is scaled; 0: it never stays.
+        pub rescale_from: u8,
+        pub sum: RowSum,
+        /// Without it, all powers are the unit's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub polynomial: Option<Polynomial>,
+        /// Blocks of keys from the first to the last.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub ascending: bool,
+    }
+
+    /// How a thread adds a row's powers.
+    enum RowSum {
+        /// One after the other.
+        InOrder,
+        /// Eight accumulators in pairs: the even ones come together, the odd ones, then both.
+        Packed8,
+    }
+
+    /// 2^x by a polynomial of the fraction f, which lies in [0, 1).
+    struct Polynomial {
+        /// Of f, of its square, ...; the constant is 1.
+        #[cfg_attr(feature = "schemars", schemars(with = "Vec<f64>"))]
+        pub coefficients: Vec<F32>,
+        /// Scores of a fragment of a block's row.
+        pub fragment: usize,
+        /// The last so many of every `frequency` of a fragment, by pairs of neighbours.
+        pub of_frequency: usize,
+        /// Whether the last fragment has polynomials, too.
+        pub last_fragment: bool,
+        /// Whether masked blocks have them, too: the last one, and those on the diagonal.
+        pub under_masks: bool,
+    }
+
+    /// Which powers of a row are the polynomial's.
+    struct Positions {
+        pub frequency: usize,
+        pub first_fragment: usize,
     }
 }

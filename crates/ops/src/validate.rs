@@ -1,6 +1,6 @@
 //! Limits of a rule's constants: those of GPUs, and of memory and time.
 
-use super::rule::{Attention, Rule, Square, Sum, Threads};
+use super::rule::{Attention, Polynomial, Positions, Rule, Square, Sum, Threads, TileRule};
 
 /// More threads than a block has.
 const MOST_THREADS: usize = 1024;
@@ -129,7 +129,49 @@ pub fn is_tile([m, n]: [usize; 2]) -> bool {
     (1..=512).contains(&m) && (16..=512).contains(&n) && n.is_multiple_of(16)
 }
 
+/// More coefficients than a polynomial of 24 bits needs, and more scores than a block's row has.
+const MOST_COEFFICIENTS: usize = 8;
+const MOST_SCORES: usize = 512;
+
+fn polynomial(polynomial: &Polynomial, tiles: &[TileRule]) -> Result<(), String> {
+    let (fragment, coefficients) = (polynomial.fragment, &polynomial.coefficients);
+    if !(8..=MOST_SCORES).contains(&fragment) || !fragment.is_multiple_of(8) {
+        return Err(format!(
+            "fragment must be a multiple of 8 up to {MOST_SCORES}"
+        ));
+    }
+    let finite = coefficients.iter().all(|c| f32::from_bits(c.0).is_finite());
+    if !(1..=MOST_COEFFICIENTS).contains(&coefficients.len()) || !finite {
+        return Err(format!(
+            "coefficients must be 1 to {MOST_COEFFICIENTS} numbers"
+        ));
+    }
+    for tile in tiles {
+        if !tile.tile[1].is_multiple_of(fragment) {
+            let [m, n] = tile.tile;
+            return Err(format!(
+                "tile {m}x{n}: keys must be a multiple of the fragment, {fragment}"
+            ));
+        }
+        let positions = tile.polynomial.as_ref();
+        let fits = |p: &Positions| {
+            (1..=MOST_SCORES).contains(&p.frequency) && p.first_fragment <= MOST_SCORES
+        };
+        if !positions.is_none_or(fits) {
+            return Err(format!(
+                "frequency must be 1 to {MOST_SCORES}, first_fragment up to that"
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn attention(rule: &Attention) -> Result<(), String> {
+    if let Some(used) = rule.thread.as_ref().and_then(|t| t.polynomial.as_ref()) {
+        polynomial(used, &rule.tiles)?;
+    } else if rule.tiles.iter().any(|tile| tile.polynomial.is_some()) {
+        return Err("tiles have positions of a polynomial, but `thread` has none".into());
+    }
     let mut before = 0;
     for tile in &rule.tiles {
         let [m, n] = tile.tile;

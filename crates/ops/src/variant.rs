@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 57] = files![
+const FILES: [&str; 60] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -101,6 +101,9 @@ const FILES: [&str; 57] = files![
     "attention--flash-attention-2",
     "attention--pytorch-flash",
     "attention--flash-attention-3",
+    "attention--flash-attention-4",
+    "attention--flash-attention-4-early",
+    "attention--flash-attention-4-sm103",
 ];
 
 /// The variants that come with the tool; of each operation the default one first.

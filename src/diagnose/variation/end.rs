@@ -1,5 +1,6 @@
 //! What becomes of finished sums: other conversions to D's format, and a bias that is added after one.
 
+use super::super::defects::known;
 use super::super::estimate::value;
 use super::super::{Case, Hypothesis};
 use super::Variation;
@@ -225,7 +226,8 @@ fn bias_after<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
             } else {
                 format!(
                     "the product is rounded to {format} before the bias is added, and the sum is rounded again (two \
-                     operations, as 'x @ W.T + b' has them)"
+                     operations, as 'x @ W.T + b' has them){}",
+                    known("bias_after_rounding", case.architecture)
                 )
             };
             let without = without.clone();

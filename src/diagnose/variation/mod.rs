@@ -7,6 +7,7 @@ mod mistakes;
 mod narrow;
 mod operands;
 mod order;
+mod overwritten;
 mod places;
 mod scales;
 mod settings;
@@ -237,6 +238,7 @@ pub fn settings(case: &Case, trial: &Trial) -> Vec<Found> {
 pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
     let mut lists: Vec<(&'static str, List)> = vec![
         (end::TRIED, end::list),
+        (overwritten::TRIED, overwritten::list),
         (scales::TRIED, scales::list),
         (operands::TRIED, operands::list),
         (places::TRIED, places::list),

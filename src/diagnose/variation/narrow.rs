@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::super::defects::known;
 use super::super::estimate::value;
 use super::super::schedule::{PLAIN, searched};
 use super::super::trial::{SPENT, Tested, Trial};
@@ -234,9 +235,16 @@ fn varied<'a>(
         ),
     };
     let switch = if switch && own == Format::Fp32 {
-        "; no fault, but a setting: torch.backends.cuda.matmul.allow_tf32, NVIDIA_TF32_OVERRIDE=0"
+        let cut = way == Way::Cut && format == Format::Tf32 && guess.is_none();
+        let known = match cut {
+            true => known("tf32_inside", case.architecture),
+            false => String::new(),
+        };
+        format!(
+            "; no fault, but a setting: torch.backends.cuda.matmul.allow_tf32, NVIDIA_TF32_OVERRIDE=0{known}"
+        )
     } else {
-        ""
+        String::new()
     };
     let order = match guess {
         None => String::new(),

@@ -1,5 +1,6 @@
 //! Scales of A and B, the kernel's or the instruction's, taken otherwise.
 
+use super::super::defects::known;
 use super::super::{Case, Hypothesis};
 use super::Variation;
 use crate::emu::schedule::{Per, scale_shapes};
@@ -40,7 +41,7 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
         return Err("there are too many");
     }
     for table in &tables {
-        for (what, other) in table.others() {
+        for (what, other) in table.others(case) {
             let mut codes = Vec::with_capacity(table.codes.len());
             for batch in 0..table.batches {
                 for line in 0..table.lines {
@@ -52,10 +53,67 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
                 continue;
             }
             let one = Variation::new(case, Hypothesis::Scales, what);
-            all.push(table.varied(case, &tables, one, codes));
+            let codes = [0, 1].map(|side| match side == table.side {
+                true => codes.clone(),
+                false => tables[side].codes.clone(),
+            });
+            all.push(varied(case, &tables, one, codes));
+        }
+    }
+    for to in [PowerOfTwo::Cut, PowerOfTwo::Up] {
+        let codes = tables.each_ref().map(|table| {
+            let codes = table.codes.iter();
+            codes.map(|&code| to.of(table.format, code)).collect()
+        });
+        let both = tables
+            .iter()
+            .zip(&codes)
+            .all(|(table, codes)| table.codes != *codes);
+        if both {
+            let what = to.said("A and B", case, tables[0].format);
+            all.push(varied(
+                case,
+                &tables,
+                Variation::new(case, Hypothesis::Scales, what),
+                codes,
+            ));
         }
     }
     Ok(all)
+}
+
+/// A scale's mantissa, dropped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PowerOfTwo {
+    Cut,
+    Up,
+}
+
+impl PowerOfTwo {
+    fn of(self, format: Format, code: u64) -> u64 {
+        let mask = (1u64 << format.fraction_bits()) - 1;
+        match (self, code & mask) {
+            (_, 0) => code,
+            (PowerOfTwo::Cut, _) => code & !mask,
+            (PowerOfTwo::Up, _) => (code & !mask) + mask + 1,
+        }
+    }
+
+    fn said(self, name: &str, case: &Case, format: Format) -> String {
+        let (how, cause) = match self {
+            PowerOfTwo::Cut => (
+                "cut to powers of two (their mantissa is ignored)",
+                "scales_cut",
+            ),
+            PowerOfTwo::Up => ("rounded up to powers of two", "scales_rounded_up"),
+        };
+        // Others were met with scales in FP32.
+        let known = match format {
+            Format::Fp32 => known(cause, case.architecture),
+            _ => String::new(),
+        };
+        format!("the scales of {name} are {how}{known}")
+    }
 }
 
 /// The scales of A and of B, if there are any.
@@ -138,7 +196,7 @@ impl Table {
         (self.format.bias() as u64) << self.format.fraction_bits()
     }
 
-    fn others(&self) -> Vec<Other<'_>> {
+    fn others(&self, case: &Case) -> Vec<Other<'_>> {
         let name = ["A", "B"][self.side];
         let line = ["row", "column"][self.side];
         let (lines, blocks, format) = (self.lines, self.blocks, self.format);
@@ -163,18 +221,10 @@ impl Table {
             _ => {}
         }
         if fraction > 0 {
-            let what = format!(
-                "the scales of {name} are cut to powers of two (their mantissa is ignored)"
-            );
-            each(what, Box::new(move |code| code & !mask));
-            let what = format!("the scales of {name} are rounded up to powers of two");
-            each(
-                what,
-                Box::new(move |code| match code & mask {
-                    0 => code,
-                    _ => (code & !mask) + mask + 1,
-                }),
-            );
+            for to in [PowerOfTwo::Cut, PowerOfTwo::Up] {
+                let what = to.said(name, case, format);
+                each(what, Box::new(move |code| to.of(format, code)));
+            }
         }
         let last = format.max_code();
         each(
@@ -257,56 +307,50 @@ impl Table {
         }
         all
     }
+}
 
-    /// A variation with these codes for this operand, by matrix, line and block.
-    fn varied<'a>(
-        &self,
-        case: &Case<'a>,
-        tables: &[Table; 2],
-        one: Variation<'a>,
-        codes: Vec<u64>,
-    ) -> Variation<'a> {
-        // Stored as they are given: of B, blocks are rows.
-        let stored = |table: &Table, codes: &[u64]| -> Vec<u64> {
-            if table.side == 0 {
-                return codes.to_vec();
+/// A variation with these codes of A and of B, by matrix, line and block.
+fn varied<'a>(
+    case: &Case<'a>,
+    tables: &[Table; 2],
+    one: Variation<'a>,
+    codes: [Vec<u64>; 2],
+) -> Variation<'a> {
+    // Stored as they are given: of B, blocks are rows.
+    let stored = |table: &Table, codes: &[u64]| -> Vec<u64> {
+        if table.side == 0 {
+            return codes.to_vec();
+        }
+        let (lines, blocks) = (table.lines, table.blocks);
+        let whole = lines * blocks;
+        let at = |i: usize| {
+            let (batch, rest) = (i / whole, i % whole);
+            codes[batch * whole + rest % lines * blocks + rest / lines]
+        };
+        (0..codes.len()).map(at).collect()
+    };
+    let (Some(kernel), None) = (case.replay.kernel, case.replay.problem.scales) else {
+        let tensor = |table: &Table| {
+            let mut shape = case.replay.problem.a.batch_shape().to_vec();
+            if table.batches == 1 {
+                shape.clear();
             }
-            let (lines, blocks) = (table.lines, table.blocks);
-            let whole = lines * blocks;
-            let at = |i: usize| {
-                let (batch, rest) = (i / whole, i % whole);
-                codes[batch * whole + rest % lines * blocks + rest / lines]
-            };
-            (0..codes.len()).map(at).collect()
+            shape.extend(match table.side {
+                0 => [table.lines, table.blocks],
+                _ => [table.blocks, table.lines],
+            });
+            Tensor::from_codes(table.format, shape, &stored(table, &codes[table.side]))
         };
-        let (Some(kernel), None) = (case.replay.kernel, case.replay.problem.scales) else {
-            let tensor = |table: &Table| {
-                let codes = if table.side == self.side {
-                    &codes
-                } else {
-                    &table.codes
-                };
-                let mut shape = case.replay.problem.a.batch_shape().to_vec();
-                if table.batches == 1 {
-                    shape.clear();
-                }
-                shape.extend(match table.side {
-                    0 => [table.lines, table.blocks],
-                    _ => [table.blocks, table.lines],
-                });
-                Tensor::from_codes(table.format, shape, &stored(table, codes))
-            };
-            let [a, b] = tables.each_ref().map(tensor);
-            return Variation {
-                scales: Some([a, b]),
-                ..one
-            };
+        let [a, b] = tables.each_ref().map(tensor);
+        return Variation {
+            scales: Some([a, b]),
+            ..one
         };
-        let codes = stored(self, &codes).into_iter().map(|code| code as u32);
-        let values = kernel
-            .values
-            .clone()
-            .with_scale_codes(self.side, codes.collect());
-        one.around(kernel.spec.clone(), values)
+    };
+    let mut values = kernel.values.clone();
+    for table in tables {
+        let codes = stored(table, &codes[table.side]).into_iter();
+        values = values.with_scale_codes(table.side, codes.map(|code| code as u32).collect());
     }
+    one.around(kernel.spec.clone(), values)
 }

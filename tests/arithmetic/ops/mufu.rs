@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use tcverify::ops::float32::{
-    Arith, Exactly, Function, Natively, exp2f, expf, mufu, tables, tanhf, with_fma,
+    Arith, Exactly, Function, Natively, ex2_polynomial, exp2f, expf, mufu, tables, tanhf, with_fma,
 };
 
 /// How many results are how far from those of `correct`, in representable numbers.
@@ -330,6 +330,79 @@ fn values_of_a_gb200() {
     // And the integers.
     for n in 0..=20u32 {
         assert_eq!(unit((-(n as f32)).to_bits()), (127 - n) << 23);
+    }
+}
+
+/// The polynomial of FlashAttention-4 for the same x, as the GB200 printed it (the same issue): one x that prints so gives
+/// both codes. Other roundings and other degrees do not.
+#[test]
+fn powers_by_a_polynomial() {
+    let values = [
+        (-10.221991, 0x3a5b_7d5c, 0x3a5b_8197),
+        (-12.691620, 0x391e_8128, 0x391e_7fb1),
+        (-12.472450, 0x3938_8261, 0x3938_7f25),
+        (-5.655628, 0x3ca2_822f, 0x3ca2_7fd0),
+        (-18.084177, 0x3671_7d95, 0x3671_807e),
+        (-5.785695, 0x3c94_7fa3, 0x3c94_80e8),
+        (-4.114324, 0x3d6c_7f28, 0x3d6c_8360),
+        (-7.132768, 0x3be9_7e0e, 0x3be9_82ba),
+        (-8.411281, 0x3b40_8029, 0x3b40_7e45),
+        (-1.776008, 0x3e95_7fbe, 0x3e95_80bd),
+        (-0.603303, 0x3f28_82c1, 0x3f28_7f68),
+        (-0.221923, 0x3f5b_7ffc, 0x3f5b_8436),
+        (-0.248459, 0x3f57_7fe0, 0x3f57_8369),
+        (-0.189529, 0x3f60_7bfa, 0x3f60_80c6),
+        (-0.536379, 0x3f30_8304, 0x3f30_7f3d),
+        (0.791107, 0x3fdd_7dcf, 0x3fdd_824e),
+        (0.103163, 0x3f89_7cf8, 0x3f89_800d),
+        (0.060684, 0x3f85_7fb7, 0x3f85_8251),
+        (0.134344, 0x3f8c_7df3, 0x3f8c_80df),
+        (0.784531, 0x3fdc_7bf4, 0x3fdc_8052),
+    ];
+    let count = |power: &dyn Fn(u32) -> u32| {
+        let both = |&&(x, unit, polynomial): &&(f64, u32, u32)| {
+            let first = (x + 0.5e-6 * x.signum()) as f32;
+            let codes = (0..400).map(|i| first.to_bits() - i);
+            let near = |&c: &u32| (f64::from(f32::from_bits(c)) - x).abs() <= 0.5001e-6;
+            let mut codes = codes.filter(near);
+            codes.any(|c| mufu(Function::Ex2, c) == unit && power(c) == polynomial)
+        };
+        values.iter().filter(both).count()
+    };
+    let third = [0x3f31_f519, 0x3e69_06a4, 0x3d9d_f09d];
+    let codes = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let fourth = codes(&[0.693_042_7, 0.241_291_25, 0.052_225_36, 0.013_434_938]);
+    assert_eq!(count(&|x| ex2_polynomial(Exactly, &third, x)), 20);
+    assert_eq!(count(&|x| ex2_polynomial(Natively::new(), &third, x)), 20);
+    assert_eq!(count(&|x| ex2_polynomial(Exactly, &fourth, x)), 0);
+    // Of the integer to nearest, and with every product rounded.
+    let other = |x: u32, nearest: bool| {
+        let x = f32::from_bits(x);
+        let whole = if nearest {
+            x.round_ties_even()
+        } else {
+            x.floor()
+        };
+        let fraction = x - whole;
+        let mut power = f32::from_bits(third[2]);
+        for c in [f32::from_bits(third[1]), f32::from_bits(third[0]), 1.0] {
+            power = match nearest {
+                true => power.mul_add(fraction, c),
+                false => power * fraction + c,
+            };
+        }
+        power.to_bits().wrapping_add((whole as i32 as u32) << 23)
+    };
+    assert_eq!(count(&|x| other(x, true)), 9);
+    assert_eq!(count(&|x| other(x, false)), 17);
+    // The ends: nothing is left of 2^-127 and below, bits as they come above it.
+    let polynomial = |x: f32| ex2_polynomial(Exactly, &third, x.to_bits());
+    for x in [-127.0, -1e9, f32::NEG_INFINITY, f32::NAN] {
+        assert_eq!(polynomial(x), 0, "{x}");
+    }
+    assert_eq!(polynomial(-126.5) >> 23, 0);
+    for n in -126..=8 {
+        assert_eq!(polynomial(n as f32), ((127 + n) as u32) << 23);
     }
 }
 

@@ -8,6 +8,7 @@ mod emulated;
 mod field_cases;
 mod formats;
 mod hostile;
+mod named;
 mod nonfinite;
 mod schedules;
 mod variations;

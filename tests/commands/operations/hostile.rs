@@ -9,7 +9,7 @@ fn what_cannot_be_replayed_says_why() {
     for (operation, why) in [
         ("tanh_approx", "MUFU.TANH has no published table"),
         ("lg2-approx", "MUFU.LG2"),
-        ("flash_attention_4", "polynomial"),
+        ("fa4_fp8", "rules of their own"),
         ("cudnn", "closed"),
         ("triton", "autotuning"),
         ("sinf", "angle"),
@@ -73,6 +73,22 @@ fn requests_that_contradict_themselves_are_refused() {
         (
             "attention --arch a100 --tile 32x17 op_q.npy op_k.npy op_v.npy op_fa.npy",
             "a multiple of 16 keys",
+        ),
+        (
+            "attention --variant flash-attention-4 --arch b200 --tile 128x48 n4_q.npy n4_k.npy n4_v.npy n4.npy",
+            "a multiple of 32 keys",
+        ),
+        (
+            "attention --variant flash-attention-4 --arch b300 n4_q.npy n4_k.npy n4_v.npy n4.npy",
+            "blackwell",
+        ),
+        (
+            "attention --arch a100 n4_q.npy n4_k.npy n4_v.npy n4.npy",
+            "it is 1x150x1x40, but k is 1x150x1x24",
+        ),
+        (
+            "attention --arch a100 --output row_sum op_q.npy op_k.npy op_v.npy op_fa.npy",
+            "attention has \"y\"",
         ),
         (
             "attention --arch a100 --tile 0x16 op_q.npy op_k.npy op_v.npy op_fa.npy",

@@ -2,6 +2,7 @@
 //! exponentials by the special function unit, the result being the accumulator that lives.
 
 mod plan;
+mod thread;
 
 use std::ops::Range;
 
@@ -28,6 +29,8 @@ pub(super) struct Axes {
     pub queries: usize,
     pub keys: usize,
     pub dim: usize,
+    /// Elements of a head of v.
+    pub value_dim: usize,
 }
 
 impl Axes {
@@ -62,11 +65,24 @@ pub struct Kernel<'a> {
     at: Axes,
     /// Rows of Q and keys of a block.
     tile: [usize; 2],
-    /// What the head's elements are filled up to.
-    wide: usize,
+    /// What the head's elements of q and k, and those of v, are filled up to.
+    wide: [usize; 2],
     causal: bool,
     /// The factor of scores times log2(e).
     scale: u32,
+    /// Which scores of a block have their power by the polynomial.
+    polynomial: Vec<bool>,
+    output: Output,
+}
+
+/// What is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    Result,
+    /// The largest score of a query, as it was when it ended.
+    Largest,
+    /// The sum of a query's powers.
+    Sum,
 }
 
 /// Four lanes share a row of the accumulator; lane t has columns 8a + 2t and 8a + 2t + 1.
@@ -84,21 +100,30 @@ struct State {
 impl RowKernel for Kernel<'_> {
     fn end(&self, row: usize) -> usize {
         let Axes { heads, queries, .. } = self.at;
+        if self.output != Output::Result && self.at.heads_first {
+            return row + 1;
+        }
+        let of_row = self.queries_of_row();
+        let row = row * of_row;
         let [batch, _, token] = self.at.place(row);
         let next = queries.min((token / self.tile[0] + 1) * self.tile[0]);
         if self.at.heads_first {
             row - token + next
         } else {
-            (batch * queries + next) * heads
+            (batch * queries + next) * heads / of_row
         }
     }
 
     fn products(&self) -> u64 {
-        2 * (self.at.keys * self.wide) as u64
+        (self.queries_of_row() * self.at.keys * (self.wide[0] + self.wide[1])) as u64
     }
 
     fn compute<A: Arith>(&self, a: A, rows: Range<usize>, out: &mut [u32]) {
-        let dim = self.at.dim;
+        let of_row = self.queries_of_row();
+        let (rows, dim) = match self.output {
+            Output::Result => (rows, self.at.value_dim),
+            _ => (rows.start * of_row..rows.end * of_row, 1),
+        };
         // Rows of one head and tile at a time, wherever they lie.
         let mut groups: Vec<([usize; 3], Vec<usize>)> = Vec::new();
         let mut places: std::collections::BTreeMap<[usize; 3], usize> = Default::default();
@@ -126,6 +151,15 @@ impl RowKernel for Kernel<'_> {
 }
 
 impl Kernel<'_> {
+    /// How many queries a row of what is computed is made of.
+    fn queries_of_row(&self) -> usize {
+        match self.output {
+            Output::Result => 1,
+            _ if self.at.heads_first => self.at.queries,
+            _ => self.at.heads,
+        }
+    }
+
     /// Some rows of one tile of one head.
     fn head<A: Arith>(&self, a: A, [batch, head, tile]: [usize; 3], rows: &[usize]) -> Vec<u32> {
         let Axes {
@@ -160,13 +194,15 @@ impl Kernel<'_> {
             (true, true) => m.div_ceil(n),
             (true, false) => m.div_ceil(n) + 1,
         };
-        let q = self.gathered(&self.q, rows.iter().map(|&row| Some(row)));
+        let q = self.gathered(&self.q, self.wide[0], rows.iter().map(|&row| Some(row)));
         let mut state = State {
             largest: vec![MINUS_INFINITY; rows.len()],
             sums: vec![[0; LANES]; rows.len()],
-            out: vec![0; rows.len() * self.wide],
+            out: vec![0; rows.len() * self.wide[1]],
         };
-        for (step, block) in (0..blocks).rev().enumerate() {
+        let ascending = self.rule.thread.as_ref().is_some_and(|t| t.ascending);
+        for step in 0..blocks {
+            let block = if ascending { step } else { blocks - 1 - step };
             a.stage(format_args!(
                 "block {} of {blocks}: keys {} to {}",
                 step + 1,
@@ -177,8 +213,8 @@ impl Kernel<'_> {
                 (key < keys).then(|| self.at.row(kv_heads, keys, [batch, kv_head, key]))
             };
             let of_block = block * n..(block + 1) * n;
-            let k = self.gathered(&self.k, of_block.clone().map(token));
-            let v = self.gathered(&self.v, of_block.clone().map(token));
+            let k = self.gathered(&self.k, self.wide[0], of_block.clone().map(token));
+            let v = self.gathered(&self.v, self.wide[1], of_block.clone().map(token));
             let mut scores = self.multiplied(&q, &k, true, None);
             for (scores, &token) in scores.chunks_mut(n).zip(&tokens) {
                 let seen = visible(token).saturating_sub(of_block.start).min(n);
@@ -187,19 +223,32 @@ impl Kernel<'_> {
                 }
                 scores[seen..].fill(MINUS_INFINITY);
             }
-            let checked = self.causal && step < masking;
-            let p = self.block(a, step == 0, checked, scores, &mut state);
+            let p = match &self.rule.thread {
+                Some(thread) => {
+                    let masked = tokens.iter().map(|&token| self.masked(head, token, block));
+                    let block = (step == 0, of_block.start, masked.collect());
+                    self.block_of_threads(a, thread, block, scores, &mut state)
+                }
+                None => {
+                    let checked = self.causal && step < masking;
+                    self.block(a, step == 0, checked, scores, &mut state)
+                }
+            };
             state.out = self.multiplied(&p, &v, false, Some(&state.out));
             a.stage(format_args!(
                 "powers times values, added to the accumulator"
             ));
             for (i, &out) in state.out.iter().enumerate() {
-                let element = i % self.wide;
+                let element = i % self.wide[1];
                 a.column(element);
                 a.noted(|| format!("accumulator {element}"), out);
             }
         }
-        self.finished(a, state)
+        match self.output {
+            Output::Result => self.finished(a, state),
+            Output::Largest => state.largest,
+            Output::Sum => state.sums.into_iter().map(|[sum, ..]| sum).collect(),
+        }
     }
 
     /// Scores into powers; the state is scaled to the new maximum.
@@ -235,11 +284,7 @@ impl Kernel<'_> {
                 };
                 a.stage(format_args!("the old sum, scaled to the new maximum"));
                 correction = ex2(a.mul(a.sub(before, now), self.scale));
-                let out = &mut state.out[row * self.wide..(row + 1) * self.wide];
-                for (i, o) in out.iter_mut().enumerate() {
-                    a.column(i);
-                    *o = a.mul(*o, correction);
-                }
+                self.scaled(a, row, correction, state);
             }
             a.stage(format_args!("powers of scores"));
             let scaled = match largest {
@@ -276,15 +321,28 @@ impl Kernel<'_> {
         Tensor::from_payload(to, vec![state.largest.len(), n], codes)
     }
 
+    /// The accumulator of a row times a factor.
+    fn scaled<A: Arith>(&self, a: A, row: usize, factor: u32, state: &mut State) {
+        let wide = self.wide[1];
+        let out = &mut state.out[row * wide..(row + 1) * wide];
+        for (i, o) in out.iter_mut().enumerate() {
+            a.column(i);
+            *o = a.mul(*o, factor);
+        }
+    }
+
     fn finished<A: Arith>(&self, a: A, state: State) -> Vec<u32> {
         let to = self.q.format;
-        let mut codes = Vec::with_capacity(state.largest.len() * self.at.dim);
-        for (row, out) in state.out.chunks(self.wide).enumerate() {
+        let mut codes = Vec::with_capacity(state.largest.len() * self.at.value_dim);
+        for (row, out) in state.out.chunks(self.wide[1]).enumerate() {
             let [s0, s1, s2, s3] = state.sums[row];
             a.stage(format_args!(
                 "the sum, its reciprocal, the result times that"
             ));
-            let sum = a.add(a.add(s0, s2), a.add(s1, s3));
+            let sum = match self.rule.thread {
+                Some(_) => s0,
+                None => a.add(a.add(s0, s2), a.add(s1, s3)),
+            };
             let inverse = if is_nan(sum) || sum << 1 == 0 {
                 match self.rule.without_sum {
                     WithoutSum::One => ONE,
@@ -296,7 +354,7 @@ impl Kernel<'_> {
                     how => divide(a, how, ONE, sum, self.rule.ftz),
                 }
             };
-            let scaled = out[..self.at.dim].iter().enumerate().map(|(i, &o)| {
+            let scaled = out[..self.at.value_dim].iter().enumerate().map(|(i, &o)| {
                 a.column(i);
                 a.round(a.mul(o, inverse), to) as u32
             });
@@ -306,23 +364,28 @@ impl Kernel<'_> {
     }
 
     /// Rows of an array side by side, padded with zeros to the kernel's width; a row that is not there is zeros.
-    fn gathered(&self, array: &Rows, rows: impl Iterator<Item = Option<usize>>) -> Tensor {
+    fn gathered(
+        &self,
+        array: &Rows,
+        wide: usize,
+        rows: impl Iterator<Item = Option<usize>>,
+    ) -> Tensor {
         let width = array.format.bytes();
         let mut payload = Vec::new();
-        let mut codes = vec![0u32; self.at.dim];
+        let mut codes = vec![0u32; array.columns];
         let mut count = 0;
         for row in rows {
             match row {
-                Some(row) => array.codes(row, 0..self.at.dim, &mut codes),
+                Some(row) => array.codes(row, 0..array.columns, &mut codes),
                 None => codes.fill(0),
             }
             for code in &codes {
                 payload.extend_from_slice(&code.to_le_bytes()[..width]);
             }
-            payload.resize(payload.len() + (self.wide - self.at.dim) * width, 0);
+            payload.resize(payload.len() + (wide - array.columns) * width, 0);
             count += 1;
         }
-        Tensor::from_payload(array.format, vec![count, self.wide], payload)
+        Tensor::from_payload(array.format, vec![count, wide], payload)
     }
 
     /// A product by the tensor core, in f32 codes row by row, from zeros or from an accumulator.
