@@ -16,7 +16,7 @@ use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::emu::step::Reload;
-use crate::gemm_library::{Accumulation, Partition, Scheme};
+use crate::gemm_library::{Accumulation, Partition, Scheme, Weights};
 use crate::num::{F32, Factor, Format};
 use crate::ops::Layout;
 use crate::role::Role;
@@ -246,7 +246,8 @@ worded!(
     ActivationChoice,
     OrderChoice,
     Accumulation,
-    Layout
+    Layout,
+    Weights
 );
 
 /// A struct of optional fields: documents have them under their names, command lines as options of those names.

@@ -66,7 +66,10 @@ impl Shapes {
                 _ => Ok(shape),
             }
         };
-        let format_b = model.dtype_b.unwrap_or(model.dtype);
+        let format_b = match operands.weights {
+            Some(_) => Format::Uint8,
+            None => model.dtype_b.unwrap_or(model.dtype),
+        };
         Ok(Shapes {
             a: shape(Role::A, model.dtype)?,
             b: shape(Role::B, format_b)?,
@@ -164,6 +167,7 @@ impl RequestFields {
             custom: self.custom,
             fast_accumulation: self.accumulation.map(|how| how == Accumulation::Fast),
             multiprocessors: self.multiprocessors,
+            weights: self.weights,
             rotation: self.rotation,
             whole_remainder: self.whole_remainder == Some(true),
             ..Options::default()
@@ -212,8 +216,9 @@ impl KernelRequest {
         from: &mut Reader,
     ) -> Result<(Schedule, PlannedKernel), CheckError> {
         let field = self.source.field();
-        let options = RequestFields::from(check.clone()).kernel_options()?;
+        let mut options = RequestFields::from(check.clone()).kernel_options()?;
         let shapes = Shapes::of(check, from)?;
+        options.groups = groups(check, from)?;
         let content = self.source.content()?;
         let (reading, place) = self.reading(&content, &shapes, &options, check)?;
         let fail = |error| field_error(field, &place, error);
@@ -319,6 +324,20 @@ impl KernelRequest {
             }
         }
     }
+}
+
+/// Groups of k of weights that share a scale.
+fn groups(check: &Check, from: &mut Reader) -> Result<Option<usize>, CheckError> {
+    let operands = &check.operands;
+    let (Some(_), Some(source)) = (operands.weights, operands.get(Role::ScaleB)) else {
+        return Ok(None);
+    };
+    let shape = from.shape(Role::ScaleB, source, check.model.dtype)?;
+    Ok(match shape[..] {
+        [_, groups] if operands.transpose_b => Some(groups),
+        [groups, _] => Some(groups),
+        _ => None,
+    })
 }
 
 /// The line of a log that is about a product.

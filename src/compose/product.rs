@@ -111,6 +111,11 @@ impl Examined for Prepared {
                 yet";
             return Err(CheckError::request("sparse_a", reason));
         }
+        if self.request().operands.weights.is_some() {
+            let reason =
+                "dequantised weights cannot be committed to: openings do not support them yet";
+            return Err(CheckError::request("weights", reason));
+        }
         let sha256 = self.model().arithmetic.sha256();
         Ok(CommittedRule::Product {
             model_sha256: Hash::parse(&sha256).expect("a SHA-256"),

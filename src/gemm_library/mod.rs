@@ -26,6 +26,7 @@ mod settings;
 mod sourced;
 mod table;
 mod text;
+mod weights;
 
 #[cfg(test)]
 mod tests;
@@ -44,9 +45,10 @@ pub use plan::{
 pub use reading::{KernelReading, Status, TextKind, Token};
 pub use schedule::Model;
 pub use settings::{
-    Accumulation, Algorithm, Capability, Compute, Dealt, KCut, Kept, Partition, Settings, Shape,
-    Tensile, Transposed,
+    Accumulation, Algorithm, Capability, Compute, Dealt, Generation, KCut, Kept, Partition,
+    Settings, Shape, Tensile, Transposed,
 };
 pub use sourced::{How, IfKnown, Sourced};
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};
 pub use text::{MAX_TEXT, launches, read};
+pub use weights::{Quantised, Weights};

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::cublaslt::is_digits;
-use super::{Scheme, Sourced};
+use super::{Scheme, Sourced, Weights};
 use crate::num::Format;
 use crate::words::words;
 
@@ -267,6 +267,31 @@ impl fmt::Display for KCut {
     }
 }
 
+words! {
+    /// Whose Marlin.
+    pub enum Generation {
+        /// IST-DASLab's
+        Original = "original",
+        /// vLLM's, since 2025
+        Vllm = "vllm",
+    }
+}
+
+/// What a text says of a Marlin kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Marlin {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<Generation>,
+    /// k and columns of a tile, and threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tile: Option<[usize; 3]>,
+    /// k of a group; inside none, a column has one scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Option<usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
+}
+
 /// What is known of a kernel; what is absent is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
@@ -322,6 +347,8 @@ pub struct Settings {
     pub multiprocessors: Option<Sourced<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensile: Option<Sourced<Tensile>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marlin: Option<Sourced<Marlin>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Sourced<Algorithm>>,
     /// The outermost first.

@@ -61,6 +61,8 @@ roles! {
     ScaleA = "scale_a", "SA", "the scales of A";
     /// Scales of B.
     ScaleB = "scale_b", "SB", "the scales of B";
+    /// Zero points of weights.
+    ZeroB = "zero_b", "ZB", "the zero points of B";
     /// The operand of an operation.
     X = "x", "x", "the array x";
     /// The second operand of an operation.
@@ -109,6 +111,7 @@ impl Role {
         Role::SparseA,
         Role::ScaleA,
         Role::ScaleB,
+        Role::ZeroB,
         Role::Bias,
         Role::Azp,
         Role::AzpAdj,

@@ -10,6 +10,7 @@ mod gemm_sn;
 mod gemv;
 pub(super) mod hopper_xmma;
 mod magma;
+pub(super) mod marlin;
 pub(super) mod nvjet;
 mod outer;
 pub(super) mod simt;
@@ -104,7 +105,7 @@ pub struct Coverage {
 }
 
 /// All of them.
-pub static FAMILIES: [&Family; 13] = [
+pub static FAMILIES: [&Family; 14] = [
     &nvjet::FAMILY,
     &cutlass::FAMILY,
     &ada_fp8::FAMILY,
@@ -112,6 +113,7 @@ pub static FAMILIES: [&Family; 13] = [
     &simt::FAMILY,
     &gemm_sn::FAMILY,
     &magma::FAMILY,
+    &marlin::FAMILY,
     &gemv::FAMILY,
     &dot::FAMILY,
     &outer::FAMILY,
@@ -325,6 +327,7 @@ impl Request<'_> {
             lost: None,
             facts: family.facts.to_vec(),
             assumed: Vec::new(),
+            order: None,
         }
     }
 
