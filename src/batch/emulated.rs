@@ -100,7 +100,7 @@ fn marlin(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
             .as_array()
             .map(|tile| tile.iter().filter_map(Value::as_u64).collect());
         match sizes.as_deref() {
-            Some([k, n, threads]) => kernel.push_str(&format!(" {k}x{n}x{threads}")),
+            Some([k, n, threads]) => kernel.push_str(&format!(",{k}x{n}x{threads}")),
             _ => return Err("field \"tile\": expected k, columns and threads".into()),
         }
     }
@@ -147,6 +147,50 @@ fn marlin(fields: &mut BTreeMap<String, Value>) -> Result<(), String> {
     fields.insert("reduction".to_owned(), reduction.into());
     fields.insert("acc".to_owned(), "fp32".into());
     Ok(())
+}
+
+/// The fields of an operation, if the case is one: llama.cpp's products of quantised vectors.
+///
+/// # Errors
+/// If its weights are of no kind that is known.
+pub(super) fn operation(
+    fields: &BTreeMap<String, Value>,
+) -> Result<Option<BTreeMap<String, Value>>, String> {
+    const ABOUT: [&str; 9] = [
+        "case",
+        "d_dtype",
+        "elements",
+        "kind",
+        "made_by",
+        "tokens",
+        "warps",
+        "weights",
+        "wrong_rules",
+    ];
+    if text(fields, "kind") != Some("llama.cpp mul_mat_vec_q") {
+        return Ok(None);
+    }
+    let variant = match text(fields, "weights") {
+        Some("q8_0") => "llama.cpp-q8_0",
+        Some("q4_0") => "llama.cpp-q4_0",
+        _ => return Err("field \"weights\": expected q8_0 or q4_0".into()),
+    };
+    let sums = (variant == "llama.cpp-q4_0").then_some(("other", "x_s.npy"));
+    let own = [
+        ("operation", "mul_mat_vec_q"),
+        ("variant", variant),
+        ("x", "x_codes.npy"),
+        ("scale", "x_d.npy"),
+        ("weight", "w_codes.npy"),
+        ("weight_scale", "w_d.npy"),
+        ("y", "d.npy"),
+    ];
+    let mut all = fields.clone();
+    all.retain(|name, _| !ABOUT.contains(&name.as_str()));
+    for (name, value) in own.into_iter().chain(sums) {
+        all.entry(name.to_owned()).or_insert(value.into());
+    }
+    Ok(Some(all))
 }
 
 /// CUTLASS's scaled terms.

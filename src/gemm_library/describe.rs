@@ -46,6 +46,7 @@ impl Settings {
             ),
             row("partition", &self.partition, ToString::to_string),
             row("warps per tile", &self.sliced, ToString::to_string),
+            row("weights", &self.marlin, ToString::to_string),
             row("custom option", &self.custom, ToString::to_string),
             row("accumulation", &self.fast_accumulation, fast),
             row("algorithm", &self.algorithm, |a| a.word().into()),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::cublaslt::is_digits;
 use super::{Scheme, Sourced, Weights};
 use crate::num::Format;
-use crate::words::words;
+use crate::words::{Word as _, words};
 
 /// Rows and columns of D, and k, as a row-major program sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -290,6 +290,23 @@ pub struct Marlin {
     pub group: Option<Option<usize>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+}
+
+impl fmt::Display for Marlin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = Vec::new();
+        words.extend(self.generation.map(|of| of.word().to_owned()));
+        words.extend(self.weights.map(|weights| weights.word().to_owned()));
+        words.extend(self.group.map(|group| match group {
+            Some(k) => format!("a scale for {k} k"),
+            None => "a scale a column".to_owned(),
+        }));
+        words.extend(
+            self.tile
+                .map(|[k, n, threads]| format!("tiles {k}x{n}, {threads} threads")),
+        );
+        f.write_str(&words.join(", "))
+    }
 }
 
 /// What is known of a kernel; what is absent is not stated.

@@ -92,7 +92,10 @@ impl PreparedOperation {
         let claimed = sources.remove(&Role::Y);
         for (role, source) in sources {
             // Angles and scales may have a format of their own, which their files then state.
-            let own = matches!(role, Role::Cos | Role::Sin | Role::Scale);
+            let own = matches!(
+                role,
+                Role::Cos | Role::Sin | Role::Scale | Role::WeightScale
+            );
             let stated = match (own, request.dtype) {
                 (false, stated) => stated,
                 (true, _) => None,

@@ -81,6 +81,8 @@ roles! {
     Sin = "sin", "sin", "the array sin";
     /// A given scale of a quantisation.
     Scale = "scale", "scale", "the array scale";
+    /// Scales of blocks of weights.
+    WeightScale = "weight_scale", "weight_scale", "the array weight_scale";
     /// Queries.
     Q = "q", "q", "the array q";
     /// Keys.
@@ -129,6 +131,7 @@ impl Role {
         Role::Cos,
         Role::Sin,
         Role::Scale,
+        Role::WeightScale,
         Role::Q,
         Role::K,
         Role::V,

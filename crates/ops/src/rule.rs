@@ -57,6 +57,8 @@ rule! {
     QuantizeFp8(Quantize) = "quantize_fp8",
     QuantizeBfp(BlockFloat) = "quantize_bfp",
     Attention(Attention) = "attention",
+    /// Quantised weights times few quantised rows.
+    MulMatVecQ(MulMatVecQ) = "mul_mat_vec_q",
 }
 
 impl Rule {
@@ -69,6 +71,10 @@ impl Rule {
             Rule::RmsNorm(_) => &["x", "weight"],
             Rule::Rope(_) => &["x", "cos", "sin"],
             Rule::Attention(_) => &["q", "k", "v"],
+            Rule::MulMatVecQ(rule) => match rule.weights {
+                BlockWeights::Q8_0 => &["x", "scale", "weight", "weight_scale"],
+                BlockWeights::Q4_0 => &["x", "scale", "other", "weight", "weight_scale"],
+            },
             _ => &["x"],
         }
     }
@@ -76,7 +82,8 @@ impl Rule {
     /// Whether a row of the result is made of the same row of arrays that have as many, and of all of the others.
     pub fn has_rows_apart(&self) -> bool {
         match self {
-            Rule::Attention(_) => false,
+            // How many there are decides the order.
+            Rule::Attention(_) | Rule::MulMatVecQ(_) => false,
             Rule::QuantizeFp8(rule) => match rule.scale {
                 QuantizeScale::Given => true,
                 // Whether all of them can be had is looked at in all rows.
@@ -364,6 +371,33 @@ vocabulary! {
         /// Names that GPUs of both kinds go by.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub either: Vec<String>,
+    }
+
+    /// x * weight, by blocks of 32 codes with a scale each.
+    struct MulMatVecQ {
+        pub ftz: bool,
+        pub weights: BlockWeights,
+        /// By rows of x, ascending.
+        pub warps: Vec<WarpsByTokens>,
+        pub lanes: Lanes,
+    }
+
+    /// What a block of weights is, and how threads add it.
+    enum BlockWeights {
+        /// Signed bytes. Four threads share a block, 8 consecutive codes each: fma(d_w * d_x, integer sum, sum).
+        #[serde(rename = "q8_0")]
+        Q8_0,
+        /// 0 to 15, minus 8. Two threads share a block, 8 codes each and the 8 that are 16 later: fma(d_w, fma(integer sum,
+        /// d_x, -4 s_x), sum), where s_x is the sum of x's block.
+        #[serde(rename = "q4_0")]
+        Q4_0,
+    }
+
+    /// Warps of a block of threads.
+    struct WarpsByTokens {
+        /// Up to so many rows of x.
+        pub tokens: usize,
+        pub warps: usize,
     }
 
     /// A number.

@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 57] = files![
+const FILES: [&str; 59] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -101,6 +101,8 @@ const FILES: [&str; 57] = files![
     "attention--flash-attention-2",
     "attention--pytorch-flash",
     "attention--flash-attention-3",
+    "mul-mat-vec-q--llama.cpp-q8_0",
+    "mul-mat-vec-q--llama.cpp-q4_0",
 ];
 
 /// The variants that come with the tool; of each operation the default one first.

@@ -9,7 +9,7 @@ use crate::emu::schedule::{
 };
 use crate::gemm_library::settings::{Generation, Marlin};
 use crate::gemm_library::{
-    Capability, Fact, IfKnown, KernelError, Open, Plan, Scheme, Settings, Weights,
+    Capability, Fact, How, IfKnown, KernelError, Open, Plan, Scheme, Settings, Sourced, Weights,
 };
 use crate::num::Format;
 
@@ -102,6 +102,13 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
             .push("tiles fit the GPU's shared memory".into());
     }
     plan.order = Some(product.spec()?);
+    let known = Marlin {
+        weights: Some(product.weights),
+        group: Some(product.group),
+        tile: Some(product.tile(product.launches()[0])?),
+        ..product.text
+    };
+    plan.settings.marlin = Some(Sourced::new(known, How::Derived, ""));
     Ok(plan)
 }
 

@@ -1,6 +1,7 @@
 //! What stands between products, against arrays that an independent program made
 //! (`tests/fixtures/layer/make.py`).
 
+mod gguf;
 mod hostile;
 mod judging;
 mod layer;
