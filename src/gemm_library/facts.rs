@@ -23,7 +23,7 @@ impl Fact {
 }
 
 /// Keys of sources and what they are.
-pub const SOURCES: [(&str, &str); 11] = [
+pub const SOURCES: [(&str, &str); 12] = [
     (
         "bitequiv",
         "github.com/facebookexperimental/triton, bitequiv/cublas_match (MIT), commit db4666f, pull requests 2752-2757 and 2767-2770: plans compared with cuBLASLt 12.8.5 and 13.1.1 on H100, GB200 and GB300",
@@ -63,6 +63,10 @@ pub const SOURCES: [(&str, &str); 11] = [
     (
         "marlin",
         "github.com/IST-DASLab/marlin, commit 2f6d7c1: marlin_cuda_kernel.cu",
+    ),
+    (
+        "exllama",
+        "vLLM, csrc/quantization/gptq/q_gemm.cu (after ExLlama)",
     ),
     (
         "vllm-marlin",

@@ -5,6 +5,7 @@
 pub(super) mod ada_fp8;
 pub(super) mod cutlass;
 mod dot;
+mod exllama;
 pub(super) mod gemm_desc;
 mod gemm_sn;
 mod gemv;
@@ -105,7 +106,7 @@ pub struct Coverage {
 }
 
 /// All of them.
-pub static FAMILIES: [&Family; 14] = [
+pub static FAMILIES: [&Family; 15] = [
     &nvjet::FAMILY,
     &cutlass::FAMILY,
     &ada_fp8::FAMILY,
@@ -114,6 +115,7 @@ pub static FAMILIES: [&Family; 14] = [
     &gemm_sn::FAMILY,
     &magma::FAMILY,
     &marlin::FAMILY,
+    &exllama::FAMILY,
     &gemv::FAMILY,
     &dot::FAMILY,
     &outer::FAMILY,

@@ -87,7 +87,7 @@ fn stripes_are_those_of_the_blocks() {
                 for blocks in [1, 2, 3, 5, 7, 30] {
                     for (group, rows) in [(None, 16), (Some(128), 16), (Some(64), 200), (None, 64)]
                     {
-                        let k = depth * tile_k;
+                        let k: usize = depth * tile_k;
                         if group.is_some_and(|group| !k.is_multiple_of(group)) {
                             continue;
                         }
@@ -195,6 +195,12 @@ fn kernels_names_are_read() {
     };
     refused("Marlin<256, 1, 8>", &options, "six numbers");
     refused("Marlin<256, 1, 8, -8, 4, 8>", &options, "blocks of 16");
+    refused("marlin-vllm,atomic", &options, "no order exists");
+    refused(
+        "void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 4>(half const*)",
+        &options,
+        "no order exists",
+    );
     refused("marlin", &options, "marlin-original");
     refused("marlin-vllm g64", &options, "64 k");
     refused("marlin-vllm,128x96x256", &options, "does not divide");

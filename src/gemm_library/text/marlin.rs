@@ -27,6 +27,13 @@ pub fn read(reading: &mut KernelReading, text: &str, word: &str) -> Result<(), K
             .split(separates)
             .filter(|word| !word.is_empty())
         {
+            if word == "atomic" {
+                return Err(KernelError::Undetermined {
+                    why:
+                        "no order exists: with use_atomic_add, blocks add their sums as they finish"
+                            .into(),
+                });
+            }
             of_word(reading, &mut known, word);
         }
     }
