@@ -315,6 +315,15 @@ fn dequantised(
     scaled: bool,
     transpose: bool,
 ) -> Result<Tensor, CheckError> {
+    let a = &arrays[&Role::A];
+    if a.tensor.shape().len() != 2 {
+        let reason = format!(
+            "it is {}; kernels of weights multiply all rows at once: give A and D two axes",
+            shape_text(a.tensor.shape())
+        );
+        let label = io::escaped_path(a.source.label());
+        return Err(CheckError::array("a", label, reason));
+    }
     let planes = |role| arrays.get(&role).map(|array| array.planes(transpose));
     let all = Quantised {
         codes: planes(Role::B).expect("every product has B"),

@@ -97,7 +97,7 @@ impl PreparedOperation {
                 Role::Cos | Role::Sin | Role::Scale | Role::WeightScale
             );
             let stated = match (own, request.dtype) {
-                (false, stated) => stated,
+                (false, stated) => variant.rule.codes(role.field()).or(stated),
                 (true, _) => None,
             };
             let array = match read(role, &source, stated) {

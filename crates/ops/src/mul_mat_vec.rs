@@ -36,11 +36,8 @@ pub fn plan<'a>(rule: &'a MulMatVecQ, inputs: &Inputs<'a>) -> Result<Planned<Ker
         BlockWeights::Q4_0 => &["x", "scale", "other", "weight", "weight_scale"],
     };
     only(inputs, names)?;
-    let x = codes(inputs, "x", &[Format::Int8])?;
-    let weight = match rule.weights {
-        BlockWeights::Q8_0 => codes(inputs, "weight", &[Format::Int8])?,
-        BlockWeights::Q4_0 => codes(inputs, "weight", &[Format::Uint8, Format::Int8])?,
-    };
+    let x = codes(inputs, "x", Format::Int8)?;
+    let weight = codes(inputs, "weight", rule.weights.codes())?;
     if weight.columns != x.columns || !x.columns.is_multiple_of(BLOCK) {
         let reason = format!(
             "it is {}, and x is {}; both have K codes a row, a multiple of {BLOCK}",
@@ -94,17 +91,13 @@ pub fn plan<'a>(rule: &'a MulMatVecQ, inputs: &Inputs<'a>) -> Result<Planned<Ker
     })
 }
 
-/// A matrix of codes in one of these formats.
-fn codes<'a>(
-    inputs: &Inputs<'a>,
-    name: &'static str,
-    formats: &[Format],
-) -> Result<Rows<'a>, OpError> {
+/// A matrix of codes in this format.
+fn codes<'a>(inputs: &Inputs<'a>, name: &'static str, format: Format) -> Result<Rows<'a>, OpError> {
     let tensor = inputs
         .get(name)
         .ok_or_else(|| OpError::new(name, format!("`{name}` is missing")))?;
-    if !formats.contains(&tensor.format()) {
-        let reason = format!("it is {}; expected {}", tensor.format(), formats[0]);
+    if tensor.format() != format {
+        let reason = format!("it is {}; expected {format}", tensor.format());
         return Err(OpError::new(name, reason));
     }
     match tensor.shape() {

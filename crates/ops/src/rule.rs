@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::float32::{Divide, Exponential};
 use crate::common::words::words;
+use crate::num::Format;
 
 macro_rules! rule {
     ($($(#[$doc:meta])* $name:ident($kind:ty) = $word:literal,)*) => {
@@ -76,6 +77,15 @@ impl Rule {
                 BlockWeights::Q4_0 => &["x", "scale", "other", "weight", "weight_scale"],
             },
             _ => &["x"],
+        }
+    }
+
+    /// The format of an array of codes, which its file need not name.
+    pub fn codes(&self, array: &str) -> Option<Format> {
+        match (self, array) {
+            (Rule::MulMatVecQ(_), "x") => Some(Format::Int8),
+            (Rule::MulMatVecQ(rule), "weight") => Some(rule.weights.codes()),
+            _ => None,
         }
     }
 
@@ -415,5 +425,15 @@ vocabulary! {
         pub causal: Option<bool>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub small: Option<bool>,
+    }
+}
+
+impl BlockWeights {
+    /// The format of its codes.
+    pub fn codes(&self) -> Format {
+        match self {
+            BlockWeights::Q8_0 => Format::Int8,
+            BlockWeights::Q4_0 => Format::Uint8,
+        }
     }
 }

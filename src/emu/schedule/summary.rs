@@ -196,9 +196,11 @@ impl Parts {
             },
             Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
             Parts::Shared { workers, grain } => {
-                let grain = grain.map_or(String::new(), |grain| {
-                    format!(", equal shares in multiples of {grain} tiles of K")
-                });
+                let grain = match grain {
+                    None => String::new(),
+                    Some(1) => " in equal stripes".to_owned(),
+                    Some(grain) => format!(" in equal stripes of multiples of {grain}"),
+                };
                 format!("{} workers share tiles{grain}", number(*workers))
             }
             Parts::Tiles {

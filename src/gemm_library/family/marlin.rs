@@ -58,8 +58,8 @@ fn needs(settings: &Settings) -> Vec<Open> {
         open.push(Open::new("the operands' format", "dtype", why));
     }
     if settings.multiprocessors.is_none() {
-        let why = "stripes are cut by it: A100 108, H100 SXM, H200 132, H100 PCIe 114, H20 78, L4 58, L40S 142, A10 72, \
-            A6000 84, RTX 3090 82, RTX 4090 128, RTX 5090 170, B200 148, RTX PRO 6000 188";
+        let why = "stripes are cut by it (A100 108, H100 SXM and H200 132, H100 PCIe 114, L4 58, L40S 142, RTX 4090 128, \
+            B200 148)";
         open.push(Open::new(
             "the number of multiprocessors",
             "multiprocessors",
@@ -105,9 +105,12 @@ fn plan(request: &Request) -> Result<Plan, KernelError> {
     let known = Marlin {
         weights: Some(product.weights),
         group: Some(product.group),
-        tile: Some(product.tile(product.launches()[0])?),
+        tile: Some(product.tile(product.launches()?[0])?),
         ..product.text
     };
+    let operand = request.settings.operand();
+    let result = operand.map(|format| Sourced::new(format, How::Derived, "that of A"));
+    plan.settings.result = plan.settings.result.or(result);
     plan.settings.marlin = Some(Sourced::new(known, How::Derived, ""));
     Ok(plan)
 }
@@ -157,6 +160,17 @@ impl<'a> Product<'a> {
             let why = "it multiplies FP16 by u4b8 weights; vLLM's also BF16, and u4, u8 and u8b128 weights";
             return Err(request.wrong(&FAMILY, why));
         }
+        let result = request.settings.result.value();
+        let operand = request.settings.operand();
+        if let (Some(result), Some(operand)) = (result, operand)
+            && result != operand
+        {
+            return Err(KernelError::Contradiction {
+                what: "D's format",
+                text: operand.to_string(),
+                given: result.to_string(),
+            });
+        }
         let sms = request.settings.multiprocessors.value().unwrap_or(0);
         if sms == 0 {
             return Err(request.wrong(&FAMILY, "there are no multiprocessors"));
@@ -172,12 +186,13 @@ impl<'a> Product<'a> {
     }
 
     /// Rows of D by launch.
-    fn launches(&self) -> Vec<usize> {
+    fn launches(&self) -> Result<Vec<usize>, KernelError> {
         let shape = self.request.shape;
         let most = match shape.n {
             0..=4096 if self.vllm => 128,
             _ => 16,
         };
+        self.request.few(shape.m / (ROWS * most))?;
         let mut all = Vec::new();
         let mut left = shape.m;
         while left > 0 {
@@ -188,7 +203,7 @@ impl<'a> Product<'a> {
             all.push(rows);
             left -= rows;
         }
-        all
+        Ok(all)
     }
 
     fn divides(&self, [k, n, _]: TileSize) -> bool {
@@ -269,7 +284,7 @@ impl<'a> Product<'a> {
                 return Err(KernelError::unplanned("the reduction scheme", scheme, why));
             }
         };
-        let launches = self.launches();
+        let launches = self.launches()?;
         let tile = self.tile(launches[0])?;
         let mut groups = Vec::new();
         let mut before = 0;

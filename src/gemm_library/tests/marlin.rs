@@ -210,8 +210,12 @@ fn kernels_names_are_read() {
         change(&mut options);
         options
     };
-    refused("marlin-vllm", &without(|o| o.weights = None), "--weights");
-    refused("marlin-vllm", &without(|o| o.groups = None), "--scale-b");
+    refused(
+        "marlin-vllm",
+        &without(|o| o.weights = None),
+        "give weights",
+    );
+    refused("marlin-vllm", &without(|o| o.groups = None), "give scale-b");
     refused(
         "marlin-vllm",
         &without(|o| o.multiprocessors = None),
@@ -237,6 +241,13 @@ fn kernels_names_are_read() {
         &without(|o| o.scheme = Some(Scheme::Inplace)),
         "COMPUTE_TYPE",
     );
+    let shape = Shape {
+        m: 1 << 40,
+        n: 16384,
+        k: 4096,
+    };
+    let error = order("marlin-vllm", shape, &options).expect_err("too many launches");
+    assert!(error.to_string().contains("limit"), "{error}");
     // 64 rows, and 2 with other tiles.
     let shape = Shape {
         m: 66,

@@ -87,7 +87,7 @@ impl Product {
             .save("w.npy", &Npy::new("<f2", &[self.k, self.n], codes));
         self.folder
             .tcverify(&format!(
-                "kernels plan {plan} --dtype fp16 --schedule order.json -q"
+                "kernels plan {plan} --dtype fp16 --schedule order.json"
             ))
             .expect(0);
         let mut order: Value = serde_json::from_slice(&self.folder.read("order.json")).unwrap();
@@ -238,6 +238,16 @@ fn what_fits_no_weights_is_refused() {
     refused(
         &format!("{} --weights u4b8 {marlin}", base.replace("s.npy", "b.npy")),
         &["b.npy"],
+    );
+    // Tokens of two sequences are rows of one product.
+    folder.save(
+        "t.npy",
+        &Npy::new("<f2", &[2, 3, 512], vec![0; 4 * 3 * 512]),
+    );
+    let two = marlin.replace("a.npy", "t.npy");
+    refused(
+        &format!("{base} --weights u4b8 {two}"),
+        &["t.npy", "two axes"],
     );
     // Packed codes.
     folder.save("p.npy", &Npy::new("<i4", &[64, 128], vec![0; 4 * 64 * 128]));
