@@ -38,12 +38,14 @@ fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> Prod
         .map(|_| random.between(0, most) as u8)
         .collect();
     let codes = [half.clone(), half].concat();
-    let scales: Vec<f32> = (0..groups * n)
+    // Groups of the second half are those of the first one.
+    let own = groups.div_ceil(2) * n;
+    let scales: Vec<f32> = (0..own)
         .map(|_| half::f16::from_f32(random.between(500, 2000) as f32 * 1e-5).to_f32())
         .collect();
-    let points: Vec<u8> = (0..groups * n)
-        .map(|_| random.between(0, most) as u8)
-        .collect();
+    let points: Vec<u8> = (0..own).map(|_| random.between(0, most) as u8).collect();
+    let scales: Vec<f32> = (0..groups * n).map(|i| scales[i % own]).collect();
+    let points: Vec<u8> = (0..groups * n).map(|i| points[i % own]).collect();
     folder.save("b.npy", &Npy::new("|u1", &[k, n], codes.clone()));
     folder.save("s.npy", &Npy::new("<f2", &[groups, n], halves(&scales)));
     let middle = (1 << (bits - 1)) as f32;
@@ -226,7 +228,9 @@ fn what_fits_no_weights_is_refused() {
         &format!("{base} --weights u4b8 --zero-b z.npy {marlin}"),
         &["z.npy", "zero point 8"],
     );
-    refused(&format!("{base} --zero-b z.npy {marlin}"), &["--weights"]);
+    let alone = base.replace("--scale-b s.npy", "--zero-b z.npy");
+    refused(&format!("{alone} {marlin}"), &["--zero-b", "--weights"]);
+    refused(&format!("{alone} --weights u4 {marlin}"), &["--scale-b"]);
     refused(
         &format!("{base} --weights u4b8 --scale-a s.npy {marlin}"),
         &["--weights", "--scale-a"],
