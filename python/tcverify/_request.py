@@ -97,6 +97,8 @@ class CheckFields(TypedDict, total=False):
     c: _arrays.ArrayLike | None
     scale_a: _arrays.ArrayLike | None
     scale_b: _arrays.ArrayLike | None
+    weights: Literal["u4b8", "u4", "u8b128", "u8"] | None
+    zero_b: _arrays.ArrayLike | None
     sparse_a: _arrays.ArrayLike | None
     sparse_layout: Literal["words", "cutlass"] | None
     transpose_a: bool | None

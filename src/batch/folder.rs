@@ -152,6 +152,9 @@ fn captured(
     fields.retain(|name, value| {
         !DESCRIPTIVE.contains(&name.as_str()) && (name != "rows" || is_span(value))
     });
+    if let Some(operation) = emulated::operation(&fields)? {
+        return Ok(operation);
+    }
     if fields.contains_key("a_dtype") {
         for (theirs, ours) in [
             ("a_dtype", "dtype"),

@@ -8,12 +8,14 @@ use super::product::{Check, Operands};
 use super::reader::{Array, Reader, RowRange, open, read_float};
 use super::schedule::Scheduling;
 use super::source::Source;
-use crate::emu::schedule::Values;
+use super::weights::{Quantised, Weights};
+use crate::emu::schedule::{Multiply, Values};
 use crate::emu::{Arithmetic, Metadata, Pattern, Problem, ShapeError, SparseLayout, shape_text};
 use crate::io;
 use crate::io::npy::Descr;
 use crate::num::Format;
 use crate::role::{ByRole, Role};
+use crate::tensor::Tensor;
 use crate::words::Word;
 
 /// All arrays of a request.
@@ -21,6 +23,8 @@ use crate::words::Word;
 pub struct Arrays {
     by_role: ByRole<Array>,
     transpose: [bool; 2],
+    /// Of weights of few bits: B as it is multiplied, KxN.
+    dequantised: Option<Tensor>,
     /// Of a compressed A: the row of B that each of its elements belongs to.
     selected: Option<Vec<u32>>,
     /// The k that share one of the instruction's scales; none if scales are the kernel's.
@@ -54,6 +58,7 @@ impl Arrays {
         };
         let sources = &operands.arrays;
         let [of_a, of_b] = [arithmetic.a, arithmetic.b].map(|unit| schedule.read_as(unit));
+        let of_b = operands.weights.map_or(of_b, |_| Format::Uint8);
         let a = open(Role::A, &sources[&Role::A], of_a, from)?;
         let b = open(Role::B, &sources[&Role::B], of_b, from)?;
         let mut by_role = ByRole::new();
@@ -76,6 +81,8 @@ impl Arrays {
                 }
                 Role::Azp | Role::AzpAdj => plain(Format::Int32, &None, from)?,
                 Role::SparseA => read_metadata(source, from)?,
+                Role::ZeroB => plain(Format::Uint8, &None, from)?,
+                Role::ScaleB if operands.weights.is_some() => plain(of_a, &None, from)?,
                 Role::ScaleA | Role::ScaleB => match scale {
                     Some(format) => plain(format, &None, from)?,
                     None => continue,
@@ -98,7 +105,12 @@ impl Arrays {
             None => None,
             Some(pattern) => Some(selected(&by_role, pattern, operands.sparse_layout)?),
         };
+        let dequantised = operands.weights.map(|weights| {
+            let scaled = !schedule.takes_scales();
+            dequantised(&by_role, weights, scaled, transpose[1])
+        });
         let arrays = Arrays {
+            dequantised: dequantised.transpose()?,
             selected,
             by_role,
             transpose,
@@ -136,10 +148,11 @@ impl Arrays {
         } else {
             Problem::new
         };
-        let (a, b) = (
-            self[Role::A].planes(transpose_a),
-            self[Role::B].planes(transpose_b),
-        );
+        let a = self[Role::A].planes(transpose_a);
+        let b = match &self.dequantised {
+            Some(weights) => weights.planes(),
+            None => self[Role::B].planes(transpose_b),
+        };
         let c = self.get(Role::C).map(|c| c.planes(false));
         let problem = match &self.selected {
             None => new(a, b, c)?,
@@ -164,9 +177,17 @@ impl Arrays {
             let row = self.get(Role::Azp).map(|row| &row.tensor);
             values = values.and_then(|values| values.with_zero_point(row, &column.tensor, problem));
         }
-        if let (Some([a, b]), Some(scaling)) = (self.scales(), &schedule.spec().scales) {
-            let scales = [a.planes(transpose_a), b.planes(transpose_b)];
-            values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
+        if let Some(scaling) = &schedule.spec().scales {
+            // Weights alone are scaled.
+            let ones = Tensor::from_codes(Format::Fp32, vec![problem.m], &vec![ONE; problem.m]);
+            let of_a = match self.get(Role::ScaleA) {
+                Some(a) => a.planes(transpose_a),
+                None => ones.planes(),
+            };
+            if let Some(b) = self.get(Role::ScaleB) {
+                let scales = [of_a, b.planes(transpose_b)];
+                values = values.and_then(|values| values.with_scales(scaling.per, scales, problem));
+            }
         }
         values.map_err(|error| self.shapes(error))
     }
@@ -284,6 +305,41 @@ fn read_metadata(source: &Source, from: &mut Reader) -> Result<Array, CheckError
     Array::read(role, opened, stored, &None)
 }
 
+/// 1 as an f32.
+const ONE: u64 = 0x3f80_0000;
+
+/// The operand that codes of weights become.
+fn dequantised(
+    arrays: &ByRole<Array>,
+    weights: Weights,
+    scaled: bool,
+    transpose: bool,
+) -> Result<Tensor, CheckError> {
+    let a = &arrays[&Role::A];
+    if a.tensor.shape().len() != 2 {
+        let reason = format!(
+            "it is {}; kernels of weights multiply all rows at once: give A and D two axes",
+            shape_text(a.tensor.shape())
+        );
+        let label = io::escaped_path(a.source.label());
+        return Err(CheckError::array("a", label, reason));
+    }
+    let planes = |role| arrays.get(&role).map(|array| array.planes(transpose));
+    let all = Quantised {
+        codes: planes(Role::B).expect("every product has B"),
+        scales: planes(Role::ScaleB).ok_or_else(|| CheckError::needs("weights", "scale_b"))?,
+        zeros: planes(Role::ZeroB),
+    };
+    all.dequantised(weights, scaled)
+        .map_err(|(role, reason)| match arrays.get(&role) {
+            Some(array) => {
+                let label = io::escaped_path(array.source.label());
+                CheckError::array(role.field(), label, reason)
+            }
+            None => CheckError::request(role.field(), reason),
+        })
+}
+
 /// The rows of B that a compressed A selects.
 fn selected(
     arrays: &ByRole<Array>,
@@ -338,8 +394,21 @@ impl Operands {
         arithmetic: &Arithmetic,
         schedule: &Scheduling,
     ) -> Result<(), CheckError> {
+        let scaling = schedule.spec().scales.as_ref();
+        let of_b_alone = scaling.is_some_and(|scaling| scaling.multiply == Multiply::BAlone);
+        if of_b_alone && self.weights.is_none() {
+            return Err(CheckError::needs("schedule", "weights"));
+        }
+        if let (Some(scaling), Some(_), false) = (scaling, self.weights, of_b_alone) {
+            let reason = format!(
+                "`weights`: schedule {} multiplies sums by scales of A and B (`scales.multiply` {:?}); those of weights \
+                 are of B alone",
+                schedule.schedule.name, scaling.multiply
+            );
+            return Err(CheckError::request("weights", reason));
+        }
         for [one, other] in [[Role::ScaleA, Role::ScaleB], [Role::ScaleB, Role::ScaleA]] {
-            if self.has(one) && !self.has(other) {
+            if self.has(one) && !self.has(other) && self.weights.is_none() {
                 return Err(CheckError::needs(one.field(), other.field()));
             }
         }

@@ -51,7 +51,8 @@ const OF_A_SCHEDULE: [&str; 7] = [
 /// Fields that need another one.
 const DEPENDENT: &[[&str; 2]] = &[
     ["scale_a", "scale_b"],
-    ["scale_b", "scale_a"],
+    ["weights", "scale_b"],
+    ["zero_b", "weights"],
     ["split", "split_k"],
     ["beta", "c"],
     ["bias_dtype", "bias"],
@@ -97,6 +98,13 @@ impl RequestFields {
             }
         }
         self.validate_kernel()?;
+        match (self.gives("weights"), self.gives("scale_a")) {
+            (true, true) => return Err(CheckError::exclusive("weights", "scale_a")),
+            (false, false) if self.gives("scale_b") => {
+                return Err(CheckError::needs("scale_b", "scale_a"));
+            }
+            _ => {}
+        }
         for [one, other] in DEPENDENT {
             if self.gives(one) && !self.gives(other) {
                 return Err(CheckError::needs(one, other));

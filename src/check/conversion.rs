@@ -136,6 +136,7 @@ impl RequestFields {
         Ok(Operands {
             arrays,
             bias_dtype: self.bias_dtype,
+            weights: self.weights,
             transpose_a: self.transpose_a.unwrap_or(false),
             transpose_b: self.transpose_b.unwrap_or(false),
             tf32_input: self.tf32_input.unwrap_or(Tf32Input::Truncate),
@@ -231,6 +232,7 @@ impl From<Check> for RequestFields {
             lscale: model.fpmr.lscale,
             osm: model.fpmr.osm,
             bias_dtype: operands.bias_dtype,
+            weights: operands.weights,
             d_dtype: check.d_dtype,
             nan: any(check.tolerance.any_nan),
             zero: any(check.tolerance.any_zero),

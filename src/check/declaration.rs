@@ -319,6 +319,13 @@ macro_rules! product_fields {
                 /// per column, or one for all
                 #[arg(long, value_name = "SB.npy", help_heading = "Operands")]
                 scale_b: Source,
+                /// B holds codes of weights, which the kernel dequantises. --scale-b then has the scales of groups of k,
+                /// (K/group)xN in A's format, and --kernel names the kernel (marlin-vllm)
+                #[arg(long, value_name = "KIND", help_heading = "Operands", value_parser = word::<Weights>())]
+                weights: Weights,
+                /// Zero points of weights, a code for each scale
+                #[arg(long, value_name = "ZB.npy", help_heading = "Operands")]
+                zero_b: Source,
                 /// Metadata of a compressed A, which holds only the kept columns (2:4 sparsity, mma.sp): words of
                 /// 4-bit selectors. K is then the uncompressed one, and B has all rows. Only 'check', 'replay' and
                 /// 'explain' use it

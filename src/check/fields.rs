@@ -11,6 +11,7 @@ use super::error::CheckError;
 use super::kernel_answers::{Accumulation, Partition, Scheme};
 use super::source::Source;
 use super::span::Span;
+use super::weights::Weights;
 use crate::emu::SparseLayout;
 use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
@@ -244,7 +245,8 @@ worded!(
     ActivationChoice,
     OrderChoice,
     Accumulation,
-    Layout
+    Layout,
+    Weights
 );
 
 /// A struct of optional fields: documents have them under their names, command lines as options of those names.

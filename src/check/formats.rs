@@ -38,6 +38,8 @@ impl RequestFields {
         let a = of_file("a", a, from)?;
         let b = match self.dtype_b {
             Some(format) => format,
+            // What codes of weights become.
+            None if self.weights.is_some() => a,
             None => of_file("b", b, from)?,
         };
         self.dtype = Some(a);

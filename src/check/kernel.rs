@@ -65,31 +65,60 @@ pub struct StoredShapes {
     pub b: Vec<usize>,
     /// Whether the request has A and B stored transposed.
     pub transposed: [bool; 2],
+    /// Groups of k of weights of few bits that share a scale.
+    pub groups: Option<usize>,
 }
 
 impl StoredShapes {
     pub(super) fn of(check: &Check, from: &mut Reader) -> Result<StoredShapes, CheckError> {
         let operands = &check.operands;
         let model = &check.model;
-        let mut shape = |role: Role, format| {
-            let source = &operands.arrays[&role];
-            let shape = from.shape(role, source, format)?;
-            match shape.len() {
-                0 | 1 => Err(CheckError::array(
-                    role.field(),
-                    source,
-                    format!("it is {}; a matrix has two dimensions", shape_text(&shape)),
-                )),
-                _ => Ok(shape),
-            }
+        let format_b = match operands.weights {
+            Some(_) => Format::Uint8,
+            None => model.dtype_b.unwrap_or(model.dtype),
         };
-        let format_b = model.dtype_b.unwrap_or(model.dtype);
+        let groups = groups(check, from)?;
+        let mut shape = |role: Role, format| matrix(check, role, format, from);
         Ok(StoredShapes {
+            groups,
             a: shape(Role::A, model.dtype)?,
             b: shape(Role::B, format_b)?,
             transposed: [operands.transpose_a, operands.transpose_b],
         })
     }
+}
+
+/// A shape of two dimensions at least.
+fn matrix(
+    check: &Check,
+    role: Role,
+    format: Format,
+    from: &mut Reader,
+) -> Result<Vec<usize>, CheckError> {
+    let source = &check.operands.arrays[&role];
+    let shape = from.shape(role, source, format)?;
+    match shape.len() {
+        0 | 1 => Err(CheckError::array(
+            role.field(),
+            source,
+            format!("it is {}; a matrix has two dimensions", shape_text(&shape)),
+        )),
+        _ => Ok(shape),
+    }
+}
+
+/// Groups of k of weights that share a scale.
+fn groups(check: &Check, from: &mut Reader) -> Result<Option<usize>, CheckError> {
+    let operands = &check.operands;
+    let (Some(_), Some(source)) = (operands.weights, operands.get(Role::ScaleB)) else {
+        return Ok(None);
+    };
+    let shape = from.shape(Role::ScaleB, source, check.model.dtype)?;
+    Ok(match shape[..] {
+        [_, groups] if operands.transpose_b => Some(groups),
+        [groups, _] => Some(groups),
+        _ => None,
+    })
 }
 
 impl KernelSource {

@@ -45,6 +45,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 mod ttnn;
+mod weights;
 
 use tcverify_common::{deadline, words};
 use tcverify_emu as emu;
@@ -82,3 +83,4 @@ pub use source::Source;
 pub use span::Span;
 pub use subject::{Subject, Terms};
 pub use ttnn::TtnnRequest;
+pub use weights::{Quantised, Weights};

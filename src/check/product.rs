@@ -11,6 +11,7 @@ use super::kernel_answers::KernelAnswers;
 use super::source::Source;
 use super::span::Span;
 use super::ttnn::TtnnRequest;
+use super::weights::Weights;
 use crate::emu::schedule::Overrides;
 use crate::emu::{Arithmetic, SparseLayout};
 use crate::io::Outputs;
@@ -53,6 +54,8 @@ pub struct Operands {
     /// All but D; A and B are always there.
     pub arrays: ByRole<Source>,
     pub bias_dtype: Option<Format>,
+    /// What B's codes stand for, where they are weights of few bits.
+    pub weights: Option<Weights>,
     /// A is stored KxM.
     pub transpose_a: bool,
     /// B is stored NxK.
@@ -68,6 +71,7 @@ impl Operands {
         Operands {
             arrays: ByRole::from([(Role::A, a), (Role::B, b)]),
             bias_dtype: None,
+            weights: None,
             transpose_a: false,
             transpose_b: false,
             tf32_input: Tf32Input::Truncate,

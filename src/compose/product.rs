@@ -101,6 +101,9 @@ impl Examined for Prepared {
     }
 
     fn searches(&self) -> Option<String> {
+        if self.request().operands.weights.is_some() {
+            return None;
+        }
         let request = Examined::spelled_out(self);
         Some(shell_line(request.command_line(Verb::Identify)))
     }
@@ -110,6 +113,11 @@ impl Examined for Prepared {
             let reason = "a product of a compressed A cannot be committed to: openings do not support its metadata \
                 yet";
             return Err(CheckError::request("sparse_a", reason));
+        }
+        if self.request().operands.weights.is_some() {
+            let reason =
+                "dequantised weights cannot be committed to: openings do not support them yet";
+            return Err(CheckError::request("weights", reason));
         }
         let sha256 = self.model().arithmetic.sha256();
         Ok(CommittedRule::Product {

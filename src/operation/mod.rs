@@ -41,11 +41,11 @@ macro_rules! of_operation {
             groups { $($groups)* }
             /// The operand.
             x: Source,
-            /// The second operand (add, div).
+            /// The second operand (add, div); sums of x's blocks (mul_mat_vec_q).
             other: Source,
             /// What is added first (fused rms_norm).
             residual: Source,
-            /// Of every column (norms).
+            /// Of every column (norms); codes, NxK (mul_mat_vec_q).
             weight: Source,
             /// Of every column.
             bias: Source,
@@ -55,8 +55,10 @@ macro_rules! of_operation {
             cos: Source,
             /// Sines, by token.
             sin: Source,
-            /// A given scale (quantize_fp8).
+            /// A given scale (quantize_fp8); scales of x's blocks (mul_mat_vec_q).
             scale: Source,
+            /// Scales of the weights' blocks (mul_mat_vec_q).
+            weight_scale: Source,
             /// Queries.
             q: Source,
             /// Keys.

@@ -92,9 +92,12 @@ impl PreparedOperation {
         let claimed = sources.remove(&Role::Y);
         for (role, source) in sources {
             // Angles and scales may have a format of their own, which their files then state.
-            let own = matches!(role, Role::Cos | Role::Sin | Role::Scale);
+            let own = matches!(
+                role,
+                Role::Cos | Role::Sin | Role::Scale | Role::WeightScale
+            );
             let stated = match (own, request.dtype) {
-                (false, stated) => stated,
+                (false, stated) => variant.rule.codes(role.field()).or(stated),
                 (true, _) => None,
             };
             let array = match read(role, &source, stated) {

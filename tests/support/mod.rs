@@ -6,6 +6,7 @@
 pub mod case;
 pub mod engines;
 pub mod exact;
+pub mod gguf;
 pub mod hidden;
 mod npy;
 pub mod random;

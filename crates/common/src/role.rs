@@ -73,6 +73,8 @@ roles! {
     ScaleA = "scale_a", "SA", "the scales of A";
     /// Scales of B.
     ScaleB = "scale_b", "SB", "the scales of B";
+    /// Zero points of weights.
+    ZeroB = "zero_b", "ZB", "the zero points of B";
     /// The operand of an operation.
     X = "x", "x", "the array x";
     /// The second operand of an operation.
@@ -91,6 +93,8 @@ roles! {
     Sin = "sin", "sin", "the array sin";
     /// A given scale of a quantisation.
     Scale = "scale", "scale", "the array scale";
+    /// Scales of blocks of weights.
+    WeightScale = "weight_scale", "weight_scale", "the array weight_scale";
     /// Queries.
     Q = "q", "q", "the array q";
     /// Keys.
@@ -121,6 +125,7 @@ impl Role {
         Role::SparseA,
         Role::ScaleA,
         Role::ScaleB,
+        Role::ZeroB,
         Role::Bias,
         Role::Azp,
         Role::AzpAdj,
@@ -138,6 +143,7 @@ impl Role {
         Role::Cos,
         Role::Sin,
         Role::Scale,
+        Role::WeightScale,
         Role::Q,
         Role::K,
         Role::V,

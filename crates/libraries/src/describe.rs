@@ -39,8 +39,14 @@ impl Settings {
             row("instruction k", &self.instruction_k, ToString::to_string),
             row("slices", &self.split_k, ToString::to_string),
             row("reduction", &self.scheme, ToString::to_string),
+            row(
+                "multiprocessors",
+                &self.multiprocessors,
+                ToString::to_string,
+            ),
             row("partition", &self.partition, ToString::to_string),
             row("warps per tile", &self.sliced, ToString::to_string),
+            row("weights", &self.marlin, ToString::to_string),
             row("custom option", &self.custom, ToString::to_string),
             row("accumulation", &self.fast_accumulation, fast),
             row("algorithm", &self.algorithm, |a| a.word().into()),
@@ -65,6 +71,9 @@ impl DroppedRemainder {
 impl Plan {
     /// One line: `4 slices of 256 k, added in order in f32; tiles of 64 k, the partial one last`.
     pub fn summary(&self) -> String {
+        if let Some(order) = &self.order {
+            return order.summary();
+        }
         let mut parts = vec![self.slices_text()];
         if let Some(tile) = self.tile {
             let residue = match tile.residue {

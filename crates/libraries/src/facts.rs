@@ -23,7 +23,7 @@ impl Fact {
 }
 
 /// Keys of sources and what they are.
-pub const SOURCES: [(&str, &str); 9] = [
+pub const SOURCES: [(&str, &str); 12] = [
     (
         "bitequiv",
         "github.com/facebookexperimental/triton, bitequiv/cublas_match (MIT), commit db4666f, pull requests 2752-2757 and 2767-2770: plans compared with cuBLASLt 12.8.5 and 13.1.1 on H100, GB200 and GB300",
@@ -59,6 +59,18 @@ pub const SOURCES: [(&str, &str); 9] = [
     (
         "tensile",
         "github.com/ROCm/hipBLASLt, tensilelite: kernel writer and solution parameters",
+    ),
+    (
+        "marlin",
+        "github.com/IST-DASLab/marlin, commit 2f6d7c1: marlin_cuda_kernel.cu",
+    ),
+    (
+        "exllama",
+        "vLLM, csrc/quantization/gptq/q_gemm.cu (after ExLlama)",
+    ),
+    (
+        "vllm-marlin",
+        "github.com/vllm-project/vllm, commits 5d11149b and 17c72768: csrc/quantization/marlin/marlin_template.h, marlin.cu",
     ),
 ];
 

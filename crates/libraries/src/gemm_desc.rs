@@ -34,6 +34,9 @@ impl Plan {
         if let Some(lost) = self.lost {
             return Err(no(format!("it omits the last {} k", lost.count)));
         }
+        if self.order.is_some() {
+            return Err(no("elements of D differ in their order"));
+        }
         if settings.scale_mode.is_some() {
             return Err(no("its operands have block scales"));
         }

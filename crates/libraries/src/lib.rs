@@ -31,7 +31,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use crate::check::{Accumulation, Partition, Scheme};
+pub use crate::check::{Accumulation, Partition, Scheme, Weights};
 use tcverify_check as check;
 use tcverify_common::{role, words};
 use tcverify_emu as emu;
@@ -59,7 +59,8 @@ pub use request::{Product, field_error, kernel_words};
 pub use request::{check_of, complete, complete_by_text, options_of, texts};
 pub use schedule::Model;
 pub use settings::{
-    Algorithm, Capability, Compute, Dealt, KCut, Kept, Settings, Shape, Tensile, Transposed,
+    Algorithm, Capability, Compute, Dealt, Generation, KCut, Kept, Settings, Shape, Tensile,
+    Transposed,
 };
 pub use sourced::{How, IfKnown, Sourced};
 pub use table::{Configuration, KernelTable, TABLE_SCHEMA, TableEntry, TableLibrary, TableQuery};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Capability, How, KernelError, Partition, Scheme, Settings, Sourced};
+use super::{Capability, How, KernelError, Partition, Scheme, Settings, Sourced, Weights};
 use crate::emu::{Catalogue, UnknownArchitecture};
 use crate::num::Format;
 
@@ -22,6 +22,10 @@ pub struct Options {
     pub custom: Option<u32>,
     pub fast_accumulation: Option<bool>,
     pub multiprocessors: Option<u32>,
+    /// What B's codes stand for, where they are weights of few bits.
+    pub weights: Option<Weights>,
+    /// Groups of k with a scale of their own.
+    pub groups: Option<usize>,
     /// A GPU that has no compute capability, by its name.
     pub other_gpu: Option<String>,
     /// Main-loop iterations by which a workgroup's K loop is rotated (AMD).

@@ -167,6 +167,7 @@ pub fn options_of(fields: &RequestFields) -> Result<Options, CheckError> {
         custom: fields.custom,
         fast_accumulation: fields.accumulation.map(|how| how == Accumulation::Fast),
         multiprocessors: fields.multiprocessors,
+        weights: fields.weights,
         rotation: fields.rotation,
         whole_remainder: fields.whole_remainder == Some(true),
         ..Options::default()
@@ -198,7 +199,10 @@ impl KernelTexts for Texts {
         let shapes = Shapes(shapes);
         let source = &request.source;
         let field = source.field();
-        let options = options_of(&RequestFields::from(check.clone()))?;
+        let options = Options {
+            groups: shapes.0.groups,
+            ..options_of(&RequestFields::from(check.clone()))?
+        };
         let content = source.content()?;
         let (reading, place) = reading(source, &content, &shapes, &options, check)?;
         let fail = |error| field_error(field, &place, error);

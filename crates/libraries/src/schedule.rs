@@ -29,6 +29,10 @@ impl Plan {
     /// # Errors
     /// If a schedule cannot express it.
     pub fn spec(&self) -> Result<ScheduleSpec, KernelError> {
+        if let Some(order) = &self.order {
+            order.validate().map_err(no)?;
+            return Ok(order.clone());
+        }
         let settings = &self.settings;
         if let Some(setting) = &settings.scale_mode {
             return Err(no(format!(
@@ -137,7 +141,7 @@ impl Plan {
         let instruction = match family.issues {
             _ if setting.is_some() => setting.map(Algorithm::instruction),
             Issues::ByOperands => None,
-            _ if !self.on_tensor_cores() => Some("ffma"),
+            _ if self.order.is_none() && !self.on_tensor_cores() => Some("ffma"),
             Issues::Named(name) => Some(name),
             Issues::First => {
                 architecture.map(|architecture| architecture.instructions[0].name.as_str())

@@ -35,6 +35,7 @@ impl KernelReading {
                     other.slices == plan.slices
                         && other.merge == plan.merge
                         && other.tile == plan.tile
+                        && other.order == plan.order
                 };
                 if !plans.iter().any(same) {
                     plans.push(plan);

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::cublaslt::is_digits;
-use super::{Partition, Scheme, Sourced};
+use super::{Partition, Scheme, Sourced, Weights};
 use crate::num::Format;
-use crate::words::words;
+use crate::words::{Word as _, words};
 
 /// Rows and columns of D, and k, as a row-major program sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -217,6 +217,48 @@ impl fmt::Display for KCut {
     }
 }
 
+words! {
+    /// Whose Marlin.
+    pub enum Generation {
+        /// IST-DASLab's
+        Original = "original",
+        /// vLLM's, since 2025
+        Vllm = "vllm",
+    }
+}
+
+/// What a text says of a Marlin kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Marlin {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<Generation>,
+    /// k and columns of a tile, and threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tile: Option<[usize; 3]>,
+    /// k of a group; inside none, a column has one scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Option<usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
+}
+
+impl fmt::Display for Marlin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = Vec::new();
+        words.extend(self.generation.map(|of| of.word().to_owned()));
+        words.extend(self.weights.map(|weights| weights.word().to_owned()));
+        words.extend(self.group.map(|group| match group {
+            Some(k) => format!("a scale for {k} k"),
+            None => "a scale a column".to_owned(),
+        }));
+        words.extend(
+            self.tile
+                .map(|[k, n, threads]| format!("tiles {k}x{n}, {threads} threads")),
+        );
+        f.write_str(&words.join(", "))
+    }
+}
+
 /// What is known of a kernel; what is absent is not stated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
@@ -272,6 +314,8 @@ pub struct Settings {
     pub multiprocessors: Option<Sourced<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensile: Option<Sourced<Tensile>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marlin: Option<Sourced<Marlin>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Sourced<Algorithm>>,
     /// The outermost first.

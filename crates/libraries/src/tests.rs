@@ -10,6 +10,7 @@ mod examples;
 mod expression;
 mod gemm_desc;
 mod gpus;
+mod marlin;
 mod properties;
 mod refused_gemm_desc;
 mod schedules;

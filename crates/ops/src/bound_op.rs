@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::float32::{Exactly, Log, Natively, Perturbed, Tracing, UlpPerturbation, with_fma};
 use super::row_kernel::{ExecContext, Inputs, OpError, Parameters, Planned, RowKernel};
 use super::rule::Rule;
-use super::{attention, block_float, elementwise, norm, quantize, rope, softmax};
+use super::{attention, block_float, elementwise, mul_mat_vec, norm, quantize, rope, softmax};
 use crate::emu::Engine;
 use crate::num::Format;
 
@@ -109,6 +109,7 @@ impl<'a> BoundOp<'a> {
             Rule::Attention(rule) => {
                 job(attention::plan(rule, inputs, parameters, context)?, engine)
             }
+            Rule::MulMatVecQ(rule) => job(mul_mat_vec::plan(rule, inputs)?, engine),
             Rule::RmsNorm(rule) => job(norm::rms(rule, inputs, parameters)?, engine),
             Rule::LayerNorm(rule) => job(norm::layer(rule, inputs, parameters)?, engine),
             Rule::Softmax(rule) => job(softmax::plan(rule, inputs)?, engine),

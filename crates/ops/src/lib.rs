@@ -5,13 +5,14 @@
 //!   rule with its name and its sources, one JSON file each in `variants/`; [`refused`]: what cannot be replayed, and
 //!   why.
 //! * [`BoundOp`]: a rule on given arrays. `elementwise`, `norm` (with `sums`: how threads add), `softmax`, `rope`,
-//!   `quantize`, `block_float`, `attention`: the kinds.
+//!   `quantize`, `block_float`, `attention`, `mul_mat_vec`: the kinds.
 
 mod arrays;
 mod attention;
 mod block_float;
 mod bound_op;
 mod elementwise;
+mod mul_mat_vec;
 mod norm;
 mod quantize;
 mod rope;

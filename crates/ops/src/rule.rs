@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::float32::{Divide, Exponential};
-use crate::num::F32;
+use crate::num::{F32, Format};
 
 pub use crate::common::role::Layout;
 
@@ -59,6 +59,8 @@ rule! {
     QuantizeFp8(Quantize) = "quantize_fp8",
     QuantizeBfp(BlockFloat) = "quantize_bfp",
     Attention(Attention) = "attention",
+    /// Quantised weights times few quantised rows.
+    MulMatVecQ(MulMatVecQ) = "mul_mat_vec_q",
 }
 
 impl Rule {
@@ -71,14 +73,28 @@ impl Rule {
             Rule::RmsNorm(_) => &["x", "weight"],
             Rule::Rope(_) => &["x", "cos", "sin"],
             Rule::Attention(_) => &["q", "k", "v"],
+            Rule::MulMatVecQ(rule) => match rule.weights {
+                BlockWeights::Q8_0 => &["x", "scale", "weight", "weight_scale"],
+                BlockWeights::Q4_0 => &["x", "scale", "other", "weight", "weight_scale"],
+            },
             _ => &["x"],
+        }
+    }
+
+    /// The format of an array of codes, which its file need not name.
+    pub fn codes(&self, array: &str) -> Option<Format> {
+        match (self, array) {
+            (Rule::MulMatVecQ(_), "x") => Some(Format::Int8),
+            (Rule::MulMatVecQ(rule), "weight") => Some(rule.weights.codes()),
+            _ => None,
         }
     }
 
     /// Whether a row of the result is made of the same row of arrays that have as many, and of all of the others.
     pub fn has_rows_apart(&self) -> bool {
         match self {
-            Rule::Attention(_) => false,
+            // How many there are decides the order.
+            Rule::Attention(_) | Rule::MulMatVecQ(_) => false,
             Rule::QuantizeFp8(rule) => match rule.scale {
                 QuantizeScale::Given => true,
                 // Whether all of them can be had is looked at in all rows.
@@ -364,6 +380,33 @@ vocabulary! {
         pub either: Vec<String>,
     }
 
+    /// x * weight, by blocks of 32 codes with a scale each.
+    struct MulMatVecQ {
+        pub ftz: bool,
+        pub weights: BlockWeights,
+        /// By rows of x, ascending.
+        pub warps: Vec<WarpsByTokens>,
+        pub lanes: Lanes,
+    }
+
+    /// What a block of weights is, and how threads add it.
+    enum BlockWeights {
+        /// Signed bytes. Four threads share a block, 8 consecutive codes each: fma(d_w * d_x, integer sum, sum).
+        #[serde(rename = "q8_0")]
+        Q8_0,
+        /// 0 to 15, minus 8. Two threads share a block, 8 codes each and the 8 that are 16 later: fma(d_w, fma(integer sum,
+        /// d_x, -4 s_x), sum), where s_x is the sum of x's block.
+        #[serde(rename = "q4_0")]
+        Q4_0,
+    }
+
+    /// Warps of a block of threads.
+    struct WarpsByTokens {
+        /// Up to so many rows of x.
+        pub tokens: usize,
+        pub warps: usize,
+    }
+
     /// A number.
     enum WithoutSum {
         One,
@@ -436,5 +479,15 @@ vocabulary! {
     struct Positions {
         pub frequency: usize,
         pub first_fragment: usize,
+    }
+}
+
+impl BlockWeights {
+    /// The format of its codes.
+    pub fn codes(&self) -> Format {
+        match self {
+            BlockWeights::Q8_0 => Format::Int8,
+            BlockWeights::Q4_0 => Format::Uint8,
+        }
     }
 }

@@ -52,6 +52,19 @@ pub fn validate(rule: &Rule) -> Result<(), String> {
                 "shared must be 1 to {MOST_SHARED} elements, magnitude_bits 1 to 7"
             )),
         },
+        Rule::MulMatVecQ(rule) => {
+            let tokens = rule.warps.iter().map(|of| of.tokens);
+            let ascending = tokens.is_sorted_by(|one, next| one < next);
+            let sane = rule
+                .warps
+                .iter()
+                .all(|of| (1..=32).contains(&of.warps) && (1..=1 << 16).contains(&of.tokens));
+            if ascending && sane && !rule.warps.is_empty() {
+                Ok(())
+            } else {
+                Err("warps must be 1 to 32, by ascending numbers of tokens".into())
+            }
+        }
         _ => Ok(()),
     }
 }

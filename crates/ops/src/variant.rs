@@ -43,7 +43,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [&str; 60] = files![
+const FILES: [&str; 62] = files![
     "rcp-approx--ptx",
     "rcp-approx--ptx-ftz",
     "rsqrt-approx--ptx",
@@ -104,6 +104,8 @@ const FILES: [&str; 60] = files![
     "attention--flash-attention-4",
     "attention--flash-attention-4-early",
     "attention--flash-attention-4-sm103",
+    "mul-mat-vec-q--llama.cpp-q8_0",
+    "mul-mat-vec-q--llama.cpp-q4_0",
 ];
 
 /// The variants that come with the tool; of each operation the default one first.

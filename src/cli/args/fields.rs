@@ -17,7 +17,7 @@ use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::emu::step::Reload;
-use crate::libraries::{Accumulation, Partition, Scheme};
+use crate::libraries::{Accumulation, Partition, Scheme, Weights};
 use crate::num::{F32, Factor, Format};
 use crate::operation::{Operation, operation_fields};
 use crate::ops::Layout;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::traversal::{KTraversal, TileOfD};
-use super::{Parts, ScheduleSpec, SharedChains, Values};
+use super::{Parts, ScaledAt, ScheduleSpec, SharedChains, Values};
 use crate::Problem;
 
 /// A schedule and the numbers of one product that it works with.
@@ -93,6 +93,12 @@ impl<'a> BoundSchedule<'a> {
             },
             ..*self
         }
+    }
+
+    /// Whether the sum of each part is multiplied by scales.
+    pub(super) fn scales_parts(&self) -> bool {
+        let scaling = self.spec.scales.as_ref();
+        scaling.is_some_and(|scaling| scaling.at == ScaledAt::Parts)
     }
 
     /// Rows and columns of a tile of D, where tiles differ.

@@ -31,6 +31,12 @@ impl BoundSchedule<'_> {
             && scaling.multiply != Multiply::Alpha
         {
             let [a, b] = scale_shapes(scaling.per, problem.m, problem.n, problem.k);
+            if scaling.multiply == Multiply::BAlone {
+                let b = shape_text(&b);
+                return Err(format!(
+                    "it multiplies sums by scales of B alone: give `weights` and `scale_b` ({b})"
+                ));
+            }
             return Err(format!(
                 "it multiplies sums by scales: give `scale_a` ({}) and `scale_b` ({})",
                 shape_text(&a),

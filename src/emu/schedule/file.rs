@@ -91,6 +91,7 @@ const FILES: &[&str] = &presets![
     "sglang-tp-inv",
     "sglang-tp-inv-fp16",
     "sglang-tp-inv-fp32",
+    "vllm-awq-gemm",
 ];
 
 /// The schedules that come with the tool.

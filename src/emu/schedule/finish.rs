@@ -28,17 +28,17 @@ impl Multiply {
             Multiply::Joint | Multiply::JointFma | Multiply::Alpha => ops.mul(sum, ops.mul(a, b)),
             Multiply::AThenB | Multiply::AThenBFma => ops.mul(ops.mul(sum, a), b),
             Multiply::BThenA => ops.mul(ops.mul(sum, b), a),
+            Multiply::BAlone => ops.mul(sum, b),
         }
     }
-}
 
-impl Multiply {
     /// A sum times its scales plus something, the last product and the sum rounded once.
     fn fused(self, ops: impl Ops, sum: u32, [a, b]: [u32; 2], plus: u32) -> u32 {
         let (x, last) = match self {
             Multiply::Joint | Multiply::JointFma | Multiply::Alpha => (sum, ops.mul(a, b)),
             Multiply::AThenB | Multiply::AThenBFma => (ops.mul(sum, a), b),
             Multiply::BThenA => (ops.mul(sum, b), a),
+            Multiply::BAlone => (sum, b),
         };
         ops.fma(x, last, plus)
     }
@@ -82,6 +82,7 @@ impl<O: Ops> Finish<'_, O> {
             && self.c.is_none()
             && self.result_scale().is_none()
             && spec.epilogue.function.is_none()
+            && self.scaling_of_result().is_none()
             && !values.has_bias();
         let scaling = self.scaling();
         if !plain || scaling.is_some() && self.columns.is_none() {
@@ -149,6 +150,12 @@ impl<O: Ops> Finish<'_, O> {
         late.then_some(scaling)
     }
 
+    /// The scales that the rounded sum is multiplied by.
+    fn scaling_of_result(&self) -> Option<&Scaling> {
+        let scaling = self.kernel.spec.scales.as_ref()?;
+        (scaling.at == ScaledAt::Result).then_some(scaling)
+    }
+
     /// What results are multiplied by before their conversion.
     fn result_scale(&self) -> Option<u32> {
         let fp8 = matches!(self.result, Format::E4m3 | Format::E5m2);
@@ -180,6 +187,7 @@ impl<O: Ops> Finish<'_, O> {
         self.accumulator == Format::Fp32
             && self.c.is_none()
             && self.scaling().is_none()
+            && self.scaling_of_result().is_none()
             && self.result_scale().is_none()
             && spec.epilogue.function.is_none()
             && spec.epilogue.without_c == WithoutC::Multiply
@@ -204,12 +212,17 @@ impl<O: Ops> Finish<'_, O> {
         if spec.epilogue.bias == BiasAdded::FusedOrZero {
             bias = bias.or(Some(0));
         }
+        let scales = |scaling: &Scaling| {
+            [
+                values.scale_a(scaling.per, at[0], at[1], 0),
+                values.scale_b(scaling.per, at[0], at[2], 0),
+            ]
+        };
         if let Some(scaling) = self.scaling() {
-            let a = values.scale_a(scaling.per, at[0], at[1], 0);
-            let b = values.scale_b(scaling.per, at[0], at[2], 0);
+            let [a, b] = scales(scaling);
             self.ops.observe(Observed::Stage("scales"));
             x = match bias {
-                Some(of) if spec.epilogue.bias != BiasAdded::Add => {
+                Some(of) if spec.epilogue.bias.is_fused() => {
                     bias = None;
                     scaling.multiply.fused(self.ops, x, [a, b], of)
                 }
@@ -225,7 +238,16 @@ impl<O: Ops> Finish<'_, O> {
             None if alpha == ONE => x,
             None => self.ops.mul(alpha, x),
         };
+        if let Some(scaling) = self.scaling_of_result() {
+            let [a, b] = scales(scaling);
+            x = self.through(x, self.result);
+            self.ops.observe(Observed::Stage("scales of the result"));
+            x = scaling.multiply.apply(self.ops, x, a, b);
+        }
         if let Some(bias) = bias {
+            if spec.epilogue.bias == BiasAdded::AfterRounding {
+                x = self.through(x, self.result);
+            }
             self.ops.observe(Observed::Stage("bias"));
             x = self.ops.add(x, bias);
         }

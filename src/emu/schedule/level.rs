@@ -56,6 +56,9 @@ pub enum Parts {
     Shared {
         /// Null leaves it to whoever runs it.
         workers: Option<usize>,
+        /// Shares are rounded up to multiples of so many tiles of K, all alike: the last workers have less, or nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grain: Option<usize>,
     },
     /// Not all tiles of D are alike.
     Tiles {
@@ -174,7 +177,7 @@ pub enum Merge {
         start: Start,
         #[serde(default, skip_serializing_if = "is_default")]
         partials: Partials,
-        /// What every sum of them is rounded to.
+        /// What every sum of them is rounded to, the first one itself where they are added one by one.
         #[serde(default, skip_serializing_if = "is_default")]
         sums: Partials,
     },

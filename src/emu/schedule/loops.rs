@@ -45,7 +45,11 @@ impl<O: Ops> Wide for Promoted<'_, O> {
                     *main = ops.fma(ops.mul(sum, a), b, *main);
                 }
             }
-            Multiply::Joint | Multiply::Alpha | Multiply::AThenB | Multiply::BThenA => {
+            Multiply::Joint
+            | Multiply::Alpha
+            | Multiply::AThenB
+            | Multiply::BThenA
+            | Multiply::BAlone => {
                 for ((main, &sum), &b) in each {
                     *main = ops.add(*main, multiply.apply(ops, sum, a, b));
                 }

@@ -209,7 +209,8 @@ impl<'a, 'r> Run<'a, 'r> {
             },
         ) = &traversal.root
         else {
-            let sums = self.node(ops, &finish, &problem, &traversal.root);
+            let mut sums = self.node(ops, &finish, &problem, &traversal.root);
+            self.scale_part(ops, kernel, &mut sums, n);
             return self.finished(&finish, &sums, n);
         };
         let Merge::InPlace {} = merge else {

@@ -218,8 +218,12 @@ pub enum Per {
 pub enum ScaledAt {
     /// The accumulator, whenever it is promoted.
     Promotion,
+    /// The sum of each part of the split, before parts are added.
+    Parts,
     /// The finished sum.
     Epilogue,
+    /// The finished sum as D's format has it, and the product is rounded again.
+    Result,
 }
 
 /// In which order a sum and the scales of A and B are multiplied; every product is rounded to f32 unless
@@ -241,6 +245,8 @@ pub enum Multiply {
     /// `sA * sB` is alpha: only of one scale each, in the epilogue. Without scales it is 1, or what is
     /// given.
     Alpha,
+    /// `sum * sB`: A has no scales.
+    BAlone,
 }
 
 /// Integers that are taken off an integer sum, modulo 2^32, before it becomes an f32: what the zero point
@@ -321,6 +327,15 @@ pub enum BiasAdded {
     Fused,
     /// The same, and a bias that is not given is +0: `fma(sum * sB, sA, +0)`, which makes +0 of a -0.
     FusedOrZero,
+    /// `x + bias` where x is rounded to D's format before.
+    AfterRounding,
+}
+
+impl BiasAdded {
+    /// Whether a product with a scale and the bias are rounded once.
+    pub fn is_fused(self) -> bool {
+        matches!(self, BiasAdded::Fused | BiasAdded::FusedOrZero)
+    }
 }
 
 /// A function of every element.
@@ -438,7 +453,7 @@ impl ScheduleSpec {
             return None;
         };
         groups.iter_mut().find_map(|group| match &mut group.parts {
-            Parts::Shared { workers } => Some(workers),
+            Parts::Shared { workers, .. } => Some(workers),
             _ => None,
         })
     }

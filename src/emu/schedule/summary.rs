@@ -108,10 +108,13 @@ impl ScheduleSpec {
             Multiply::BThenA => "(sum*sB) * sA",
             Multiply::AThenBFma => "fma(sum*sA, sB, main)",
             Multiply::Alpha => return Some(format!("scales {per}: alpha is sA*sB")),
+            Multiply::BAlone => "sum * sB",
         };
         let at = match scales.at {
             ScaledAt::Promotion => "when promoted",
+            ScaledAt::Parts => "of each part",
             ScaledAt::Epilogue => "at the end",
+            ScaledAt::Result => "rounded to D's format, and again after it",
         };
         Some(format!("scales {per}: {how} {at}"))
     }
@@ -132,6 +135,9 @@ impl ScheduleSpec {
             BiasAdded::Fused => parts.push("the bias in one fma with the last scale".into()),
             BiasAdded::FusedOrZero => {
                 parts.push("the bias, or +0, in one fma with the last scale".into());
+            }
+            BiasAdded::AfterRounding => {
+                parts.push("the bias added to what is rounded to D's format".into());
             }
         }
         parts.extend(self.epilogue.function.map(|function| {
@@ -189,7 +195,14 @@ impl Parts {
                 Cut::Blocks => format!("leaves of {length} k"),
             },
             Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
-            Parts::Shared { workers } => format!("{} workers share tiles", number(*workers)),
+            Parts::Shared { workers, grain } => {
+                let grain = match grain {
+                    None => String::new(),
+                    Some(1) => " in equal stripes".to_owned(),
+                    Some(grain) => format!(" in equal stripes of multiples of {grain}"),
+                };
+                format!("{} workers share tiles{grain}", number(*workers))
+            }
             Parts::Tiles {
                 tile: [rows, columns],
                 raster,

@@ -8,9 +8,10 @@ use super::loops::Promoted;
 use super::operands::GatheredOperands;
 use super::run::Run;
 use super::traversal::{Node, Role, Sum};
-use super::{BoundSchedule, Merge, Multiply, Per, Start};
+use super::{BoundSchedule, Merge, Multiply, Order, Per, Start};
 use crate::Problem;
 use crate::engine::{Merging, Promotion};
+use crate::num::Format;
 use crate::tensor::{Vectors, parallel};
 
 /// Operands that are copied together at most, where a kernel needs all k of a part.
@@ -51,10 +52,10 @@ impl Run<'_, '_> {
             let c = problem.c.filter(|_| index == 0);
             let problem = Problem { c, ..*problem };
             let mut sums = run.node(ops, finish, &problem, &parts[index]);
-            if let Some(format) = partials.rounded_to(finish.result) {
-                let zeros = vec![0; sums.len()];
-                run.update(&mut sums, &zeros, n, |&sum, _| finish.through(sum, format));
+            if *role == Role::Split {
+                run.scale_part(ops, kernel, &mut sums, n);
             }
+            run.round(finish, partials.rounded_to(finish.result), &mut sums, n);
             sums
         };
         let rounded = rounded.rounded_to(finish.result);
@@ -63,8 +64,10 @@ impl Run<'_, '_> {
             rounded.map_or(sum, |format| finish.through(sum, format))
         };
         let scaled = *role == (Role::Promotion { scaled: true });
+        let scales_parts = *role == Role::Split && kernel.scales_parts();
+        let in_f32 = merge.in_f32() && !scales_parts;
         if order.is_serial()
-            && merge.in_f32()
+            && in_f32
             && let Some(sums) = {
                 let parts: Vec<&Node> = parts.iter().collect();
                 self.at_once(ops, kernel, problem, (*start, scaled), &parts)
@@ -75,7 +78,11 @@ impl Run<'_, '_> {
         if order.is_serial() {
             let mut total = match start {
                 Start::Zero => vec![0u32; problem.m * n],
-                Start::First => of(self, 0),
+                Start::First => {
+                    let mut first = of(self, 0);
+                    self.round(finish, rounded, &mut first, n);
+                    first
+                }
             };
             let rest = usize::from(*start == Start::First);
             for (index, part) in parts.iter().enumerate().skip(rest) {
@@ -98,7 +105,7 @@ impl Run<'_, '_> {
         }
         let additions = order.additions(parts.len());
         // Sums that are rounded are added one by one.
-        let early = merge.in_f32() && self.adds_early();
+        let early = in_f32 && self.adds_early();
         let chain = early
             .then(|| additions.critical_chain(parts.len()))
             .flatten();
@@ -110,14 +117,51 @@ impl Run<'_, '_> {
         let mut sums: Vec<Vec<u32>> = (0..parts.len()).map(|index| of(self, index)).collect();
         sums.resize_with(additions.width, || vec![0; problem.m * n]);
         ops.observe(Observed::Stage(stage));
+        if *order == Order::Reverse {
+            let last = sums.last_mut().expect("at least one part");
+            self.from(*start, last, n, add);
+            self.round(finish, rounded, last, n);
+        }
         for [into, from] in additions.steps {
             let mut target = std::mem::take(&mut sums[into]);
             self.update(&mut target, &sums[from], n, add);
             sums[into] = target;
         }
-        let mut total = sums.swap_remove(additions.result);
-        self.from(*start, &mut total, n, add);
-        total
+        sums.swap_remove(additions.result)
+    }
+
+    /// Rounds sums to a format, if there is one.
+    fn round(&self, finish: &Finish<impl Ops>, format: Option<Format>, sums: &mut [u32], n: usize) {
+        let Some(format) = format else { return };
+        let zeros = vec![0; sums.len()];
+        self.update(sums, &zeros, n, |&sum, _| finish.through(sum, format));
+    }
+
+    /// Multiplies the sum of a part by its scales, if the schedule has them there.
+    pub(super) fn scale_part(
+        &self,
+        ops: impl Ops,
+        kernel: &BoundSchedule,
+        sums: &mut [u32],
+        n: usize,
+    ) {
+        let Some(scaling) = kernel
+            .spec
+            .scales
+            .as_ref()
+            .filter(|_| kernel.scales_parts())
+        else {
+            return;
+        };
+        ops.observe(Observed::Stage("scales of a part"));
+        let BoundSchedule { values, place, .. } = *kernel;
+        parallel::chunks_mut(sums, n, &|row, sums: &mut [u32]| {
+            let a = values.scale_a(scaling.per, place.batch, place.row_of(row), 0);
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let b = values.scale_b(scaling.per, place.batch, place.column + column, 0);
+                *sum = scaling.multiply.apply(ops, *sum, a, b);
+            }
+        });
     }
 
     /// Adds +0 to a total that starts from it.

@@ -235,8 +235,9 @@ fn parts_of(
         let count = tiles.unwrap_or(all).min(all - before);
         if index < before + count {
             return match parts {
-                Parts::Shared { workers } => {
-                    shared(*workers, k, spec.tile_k.unwrap_or(1), index - before, count)
+                Parts::Shared { workers, grain } => {
+                    let tile_k = spec.tile_k.unwrap_or(1);
+                    shared([*workers, *grain], k, tile_k, index - before, count)
                 }
                 parts => divide(parts, k, spec.tile_k),
             };
@@ -250,7 +251,7 @@ fn parts_of(
 
 /// The chunks of tile `index` of `count` ones of D that workers share.
 fn shared(
-    workers: Option<usize>,
+    [workers, grain]: [Option<usize>; 2],
     k: usize,
     tile_k: usize,
     index: usize,
@@ -259,13 +260,16 @@ fn shared(
     let workers = workers.ok_or("the number of workers (SMs) is missing; see `workers`")? as u128;
     let depth = k.div_ceil(tile_k) as u128;
     let all = count as u128 * depth;
-    let (each, more) = (all / workers, all % workers);
+    let (each, more) = match grain {
+        None => (all / workers, all % workers),
+        Some(grain) => (all.div_ceil(workers).next_multiple_of(grain as u128), 0),
+    };
     // Where a worker's share starts.
     let start = |worker: u128| worker * each + worker.min(more);
     let (first, last) = (index as u128 * depth, (index as u128 + 1) * depth);
     let mut chunks = Vec::new();
     // None before this one has something of the tile: shares are `each` long, or one longer.
-    let mut worker = first / (each + 1);
+    let mut worker = first / (each + u128::from(more > 0));
     let mut from = first;
     while from < last {
         let to = start(worker + 1).min(last);

@@ -1,8 +1,8 @@
 //! Which specs a kernel can follow at all.
 
 use super::{
-    AddendAt, BiasAdded, Combine, Function, Grain, Level, Merge, Multiply, Parts, Per, Residue,
-    ScaledAt, ScheduleSpec, SplitTerms, Start, Term, TermFormat, TermRounding, WithoutC,
+    AddendAt, Combine, Function, Grain, Level, Merge, Multiply, Parts, Per, Residue, ScaledAt,
+    ScheduleSpec, SplitTerms, Start, Term, TermFormat, TermRounding, WithoutC,
 };
 use crate::num::Format;
 
@@ -129,12 +129,15 @@ impl ScheduleSpec {
                     return refused("scales.multiply is alpha, but scales.at is promotion");
                 }
             }
-            ScaledAt::Epilogue if fused => {
+            _ if fused => {
                 return refused(
-                    "scales.multiply fuses with a promotion, but scales.at is epilogue",
+                    "scales.multiply fuses with a promotion, but scales.at is not promotion",
                 );
             }
-            ScaledAt::Epilogue => {}
+            ScaledAt::Parts | ScaledAt::Result if scales.multiply == Multiply::Alpha => {
+                return refused("scales.multiply is alpha, but scales.at is not epilogue");
+            }
+            ScaledAt::Parts | ScaledAt::Epilogue | ScaledAt::Result => {}
         }
         if scales.multiply == Multiply::Alpha && scales.per != Per::Tensor {
             return refused("scales.multiply is alpha: there is one scale of A and one of B");
@@ -186,7 +189,7 @@ impl ScheduleSpec {
             }
             _ => {}
         }
-        if self.epilogue.bias != BiasAdded::Add {
+        if self.epilogue.bias.is_fused() {
             let scaled = self.scales.as_ref();
             let scaled = scaled.filter(|scales| scales.at == ScaledAt::Epilogue);
             if scaled.is_none() {

@@ -63,8 +63,10 @@ impl ScheduleSpec {
                     }
                     match parts {
                         Parts::Whole {} => {}
-                        Parts::Shared { workers } => {
+                        Parts::Shared { workers, grain } => {
                             self.tiled("a split")?;
+                            grain
+                                .map_or(Ok(()), |grain| sane("split.parts.groups.grain", grain))?;
                             workers.map_or(Ok(()), |workers| {
                                 sane("split.parts.groups.workers", workers)
                             })?;

@@ -190,7 +190,10 @@ fn stream(workers: usize, raster: Raster) -> Level {
             raster,
             groups: vec![Group {
                 tiles: None,
-                parts: Parts::Shared { workers },
+                parts: Parts::Shared {
+                    workers,
+                    grain: None,
+                },
             }],
         },
         merge: Merge::serial(Start::First),

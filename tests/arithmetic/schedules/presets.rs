@@ -251,4 +251,5 @@ proofs! {
     triton_kwidth8: "triton-kwidth8",
     triton_fp8_block: "triton-fp8-block",
     triton_tf32x3: "triton-tf32x3",
+    vllm_awq_gemm: "vllm-awq-gemm",
 }

@@ -144,6 +144,7 @@ fn split(span: usize, tile: usize, random: &mut Random) -> Option<Level> {
             groups: {
                 let shared = Parts::Shared {
                     workers: Some(1 + random.below(9)),
+                    grain: None,
                 };
                 let mut groups = vec![Group {
                     tiles: None,

@@ -14,7 +14,7 @@ pub struct Open {
     pub workers: usize,
 }
 
-pub const NAMES: [&str; 37] = [
+pub const NAMES: [&str; 38] = [
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -52,6 +52,7 @@ pub const NAMES: [&str; 37] = [
     "triton-kwidth8",
     "triton-fp8-block",
     "triton-tf32x3",
+    "vllm-awq-gemm",
 ];
 
 /// The element of D that a kernel computes.
@@ -98,6 +99,7 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
         "vllm-int8-azp-token" => vllm(dot, |[row, column]| row.wrapping_mul(column)),
         "triton-kwidth8" => epilogue(dot, eight_consecutive_k_a_thread(dot)),
         "triton-tf32x3" => epilogue(dot, three_dots_a_tile(dot)),
+        "vllm-awq-gemm" => epilogue(dot, every_eighth_block(dot)),
         other => straight_cublas::element(other, dot, open)
             .unwrap_or_else(|| panic!("nobody has written {other} down")),
     }
@@ -209,6 +211,18 @@ pub fn whole_tiles(length: usize, slices: usize) -> Vec<(usize, usize)> {
     let each = 32 * length.div_ceil(32).div_ceil(slices);
     let slice = |i: usize| ((each * i).min(length), (each * i + each).min(length));
     (0..slices).map(slice).collect()
+}
+
+/// Eight slices in FP16, of every eighth block of 32; four sums of two, one after another.
+fn every_eighth_block(dot: &Dot) -> u32 {
+    let mut slices = [0; 8];
+    for (block, (a, b)) in dot.a.chunks(32).zip(dot.b.chunks(32)).enumerate() {
+        let slice = &mut slices[block % 8];
+        *slice = dot.unit.mma(*slice, a, b);
+    }
+    let kept = slices.map(|sum| widen(narrow(sum, Format::Fp16), Format::Fp16));
+    let sums = [0, 1, 2, 3].map(|i| add(kept[i], kept[i + 4]));
+    sums.into_iter().reduce(add).expect("four")
 }
 
 /// Every slice runs the epilogue; from the second on D takes C's place, with a beta of 1.

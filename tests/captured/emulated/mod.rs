@@ -1,6 +1,7 @@
-//! Emulated products and trees, by models of published rules that share no code with this one: every case of the kinds that
+//! Emulated products, trees and weights of few bits, by models of published rules that share no code with this one: every case of the kinds that
 //! there are schedules for, and wrong rules, which differ as often as the cases say. Any folder of the same form will do.
 
+mod gguf;
 mod slices;
 mod wrong;
 
@@ -61,7 +62,7 @@ fn collection(name: &str, kinds: &[&str]) {
         assert_eq!(case.mismatches(&folder, &case.command, Some(given)), 0);
         identical += 1;
         for (what, count) in case.about["wrong_rules"].as_object().expect("wrong rules") {
-            let Some(found) = wrong::mismatches(&case, &folder, what) else {
+            let Some(found) = wrong::mismatches(&case, &folder, what, count.as_u64()) else {
                 *untried.entry(what.clone()).or_default() += 1;
                 continue;
             };
@@ -151,5 +152,5 @@ fn emulated_products() {
 
 #[test]
 fn trees() {
-    collection("tree-vectors", &["det_gemm", "matmul_tp_inv"]);
+    collection("tree-vectors", &["det_gemm", "matmul_tp_inv", "marlin"]);
 }

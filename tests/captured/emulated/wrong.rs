@@ -7,7 +7,10 @@ use super::slices::{Product, Rule};
 use crate::support::Folder;
 
 /// Elements that differ by a wrong rule; none if it is not known here.
-pub fn mismatches(case: &Case, folder: &Folder, what: &str) -> Option<u64> {
+pub fn mismatches(case: &Case, folder: &Folder, what: &str, stated: Option<u64>) -> Option<u64> {
+    if what == "other tiles" {
+        return other_tiles(case, folder, stated);
+    }
     if let Some(rule) = by_slices(what) {
         return Some(second_model(case, rule));
     }
@@ -27,9 +30,33 @@ pub fn mismatches(case: &Case, folder: &Folder, what: &str) -> Option<u64> {
         ("--schedule", None),
         ("--tile-k", None),
         ("--slices", None),
+        ("--kernel", None),
+        ("--multiprocessors", None),
+        ("--reduction", None),
         ("--schedule-file", Some("wrong.json")),
     ]);
     Some(case.mismatches(folder, &words, None))
+}
+
+/// By the tiles that Marlin has beside the case's. Which of them is not said: one must differ as stated.
+fn other_tiles(case: &Case, folder: &Folder, stated: Option<u64>) -> Option<u64> {
+    let own = case.about["tile"].as_array()?;
+    let mut found = Vec::new();
+    for tile in [[64, 256, 256], [64, 128, 128], [128, 128, 256]] {
+        if own.iter().zip(tile).all(|(own, size)| *own == size) {
+            continue;
+        }
+        let [k, n, threads] = tile;
+        let generation = case.about["generation"].as_str()?;
+        let kernel = format!("marlin-{generation},{k}x{n}x{threads}");
+        let words = case.instead(&[("--kernel", Some(&kernel))]);
+        // Not all divide N.
+        if folder.words(&words).code != Some(2) {
+            found.push(case.mismatches(folder, &words, None));
+        }
+    }
+    let as_stated = found.iter().copied().find(|count| Some(*count) == stated);
+    as_stated.or(found.first().copied())
 }
 
 /// Another arithmetic, or another built-in schedule.
@@ -74,6 +101,12 @@ fn other_words(case: &Case, what: &str) -> Option<Vec<String>> {
         "5 bands" => named("cutlass-bf16x9"),
         "no tree, one fma chain" => bare("ieee-fma", None, "bf16"),
         "one chain of Hopper steps" => bare("hopper", Some("mma"), "bf16"),
+        "weights scaled first, one chain over K" => case.instead(&[
+            ("--kernel", None),
+            ("--multiprocessors", None),
+            ("--reduction", None),
+            ("--instruction", Some("mma")),
+        ]),
         "one chain, rounded once" | "one chain" => case.instead(&[("--schedule", None)]),
         "scalar path" => tree("ieee-fma", None, "rl-kernel-det-gemm-scalar"),
         "tensor-core leaves (the sm_90 path)" => tree("hopper", Some("mma"), "rl-kernel-det-gemm"),
@@ -131,6 +164,21 @@ fn change(spec: &mut Value, what: &str, k: usize) -> Option<()> {
             let starts = (0..k).step_by(32);
             let leaves: Vec<_> = starts.map(|start| [[start, k.min(start + 32)]]).collect();
             spec["split"]["parts"] = json!({"kind": "ranges", "parts": leaves});
+        }
+        "no stripes (one slice a column)" => remove(spec, "split"),
+        "slices added from the first" => spec["split"]["merge"]["order"] = "serial".into(),
+        "16 k blocks dealt the other way to warps" => {
+            let grain = &mut spec["inner"][0]["parts"]["grain"];
+            *grain = if *grain == 16 { 32.into() } else { 16.into() };
+        }
+        "warps added one after the other" => spec["inner"][0]["merge"]["order"] = "serial".into(),
+        "the other reduction" => {
+            let merge = &mut spec["split"]["merge"];
+            if merge.get("sums").is_some() {
+                remove(merge, "sums");
+            } else {
+                merge["sums"] = "result".into();
+            }
         }
         "binary tree from the partials on" => spec["split"]["merge"]["order"] = "adjacent".into(),
         "the other accumulator" => {

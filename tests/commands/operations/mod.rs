@@ -2,6 +2,7 @@
 //! (`tests/fixtures/layer/make.py`).
 
 mod attention;
+mod gguf;
 mod hostile;
 mod judging;
 mod layer;

@@ -3,5 +3,6 @@
 pub mod commands;
 mod empty;
 mod emulated;
+mod marlin;
 mod refusals;
 mod zero_points;

@@ -5,11 +5,13 @@
 pub(super) mod ada_fp8;
 pub(super) mod cutlass;
 mod dot;
+mod exllama;
 pub(super) mod gemm_desc;
 mod gemm_sn;
 mod gemv;
 pub(super) mod hopper_xmma;
 mod magma;
+pub(super) mod marlin;
 pub(super) mod nvjet;
 mod outer;
 pub(super) mod simt;
@@ -104,7 +106,7 @@ pub struct Coverage {
 }
 
 /// All of them.
-pub static FAMILIES: [&Family; 13] = [
+pub static FAMILIES: [&Family; 15] = [
     &nvjet::FAMILY,
     &cutlass::FAMILY,
     &ada_fp8::FAMILY,
@@ -112,6 +114,8 @@ pub static FAMILIES: [&Family; 13] = [
     &simt::FAMILY,
     &gemm_sn::FAMILY,
     &magma::FAMILY,
+    &marlin::FAMILY,
+    &exllama::FAMILY,
     &gemv::FAMILY,
     &dot::FAMILY,
     &outer::FAMILY,
@@ -325,6 +329,7 @@ impl Request<'_> {
             lost: None,
             facts: family.facts.to_vec(),
             assumed: Vec::new(),
+            order: None,
         }
     }
 

@@ -13,6 +13,8 @@ pub use traversal::{Restart, Span, Traversal};
 
 pub use crate::emu::schedule::{Residue, Start};
 
+use crate::emu::schedule::ScheduleSpec;
+
 use super::{Fact, Kept, Settings, Shape};
 
 /// How a library's kernel sums one element of D. All elements of D are summed alike.
@@ -47,6 +49,9 @@ pub struct Plan {
     pub facts: Vec<Fact>,
     /// Assumptions, one sentence each.
     pub assumed: Vec<String>,
+    /// The whole order, where elements of D differ in it; then there are no slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<ScheduleSpec>,
 }
 
 /// How K is cut into slices.

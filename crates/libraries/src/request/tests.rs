@@ -30,6 +30,7 @@ fn shapes(a: &[usize], b: &[usize], transposed: [bool; 2]) -> StoredShapes {
         a: a.to_vec(),
         b: b.to_vec(),
         transposed,
+        groups: None,
     }
 }
 

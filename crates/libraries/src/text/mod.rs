@@ -10,6 +10,7 @@ mod gemm_desc;
 mod groups;
 mod json;
 mod log;
+mod marlin;
 mod name;
 mod nvjet;
 mod tensile;

@@ -1,6 +1,6 @@
 //! A kernel's name, as a profiler shows it.
 
-use super::{nvjet, tensile, tensor_op, xmma};
+use super::{marlin, nvjet, tensile, tensor_op, xmma};
 use crate::family::Family;
 use crate::io::printable;
 use crate::{How, KernelError, KernelReading, Scheme, Sourced, TextKind};
@@ -28,6 +28,8 @@ fn one_word(reading: &mut KernelReading, text: &str, word: &str) -> Result<bool,
         xmma::read(reading, word)?;
     } else if tensor_op::is_one(word) {
         tensor_op::read(reading, word)?;
+    } else if marlin::is_one(word) {
+        return marlin::read(reading, text, word).map(|()| true);
     } else if word.starts_with("splitKreduce") {
         reduction(reading, text, word);
     } else {

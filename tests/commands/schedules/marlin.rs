@@ -1,0 +1,280 @@
+//! Weights of 4 and 8 bits: dequantised here once more, and multiplied by Marlin's order without them.
+
+use serde_json::Value;
+
+use crate::support::random::Random;
+use crate::support::{Folder, Npy, halves, le16};
+
+/// Operands whose second half of K takes the first half away, so that D shows the order of additions.
+struct Product {
+    folder: Folder,
+    k: usize,
+    n: usize,
+    /// Codes minus zero points.
+    integers: Vec<f32>,
+    scales: Vec<f32>,
+}
+
+fn product(bits: u32, zeros: bool, [m, n, k]: [usize; 3], groups: usize) -> Product {
+    let folder = Folder::new();
+    let mut random = Random::named(&format!("{bits} {zeros} {m} {n} {k} {groups}"));
+    let a = format!("generate generate:7:normal:{m}x{k} --dtype fp16 --role a -q -o a.npy");
+    folder.tcverify(&a).expect(0);
+    // The second half of every row is the first one, negative.
+    let mut bytes = folder.read("a.npy");
+    let start = bytes.len() - 2 * m * k;
+    for row in bytes[start..].chunks_mut(2 * k) {
+        let (first, second) = row.split_at_mut(k);
+        second.copy_from_slice(first);
+        second
+            .iter_mut()
+            .skip(1)
+            .step_by(2)
+            .for_each(|byte| *byte ^= 0x80);
+    }
+    folder.write("a.npy", bytes);
+    let most = (1 << bits) - 1;
+    let half: Vec<u8> = (0..k / 2 * n)
+        .map(|_| random.between(0, most) as u8)
+        .collect();
+    let codes = [half.clone(), half].concat();
+    // Groups of the second half are those of the first one.
+    let own = groups.div_ceil(2) * n;
+    let scales: Vec<f32> = (0..own)
+        .map(|_| half::f16::from_f32(random.between(500, 2000) as f32 * 1e-5).to_f32())
+        .collect();
+    let points: Vec<u8> = (0..own).map(|_| random.between(0, most) as u8).collect();
+    let scales: Vec<f32> = (0..groups * n).map(|i| scales[i % own]).collect();
+    let points: Vec<u8> = (0..groups * n).map(|i| points[i % own]).collect();
+    folder.save("b.npy", &Npy::new("|u1", &[k, n], codes.clone()));
+    folder.save("s.npy", &Npy::new("<f2", &[groups, n], halves(&scales)));
+    let middle = (1 << (bits - 1)) as f32;
+    let zero = |row: usize, column: usize| {
+        let point = points[row / (k / groups) * n + column];
+        if zeros { point.into() } else { middle }
+    };
+    let integers = (0..k * n).map(|i| f32::from(codes[i]) - zero(i / n, i % n));
+    let integers = integers.collect();
+    folder.save("z.npy", &Npy::new("|u1", &[groups, n], points));
+    Product {
+        folder,
+        k,
+        n,
+        integers,
+        scales,
+    }
+}
+
+const KERNEL: &str = "--arch a100 --dtype fp16 --scale-b s.npy --kernel";
+
+impl Product {
+    /// D by the command, by both engines.
+    fn replayed(&self, options: &str) -> Vec<u8> {
+        let [exact, fast] = ["exact", "fast"].map(|engine| {
+            let command = format!("replay --engine {engine} {options} -q -o {engine}.npy");
+            self.folder.tcverify(&command).expect(0);
+            self.folder.read(&format!("{engine}.npy"))
+        });
+        assert!(exact == fast, "{options}");
+        exact
+    }
+
+    /// A plain operand, and the plan's schedule without scales.
+    fn plain(&self, plan: &str, values: &[f32]) {
+        let codes = values
+            .iter()
+            .map(|value| half::f16::from_f32(*value).to_bits());
+        let codes = le16(&codes.collect::<Vec<_>>());
+        self.folder
+            .save("w.npy", &Npy::new("<f2", &[self.k, self.n], codes));
+        self.folder
+            .tcverify(&format!(
+                "kernels plan {plan} --dtype fp16 --schedule order.json"
+            ))
+            .expect(0);
+        let mut order: Value = serde_json::from_slice(&self.folder.read("order.json")).unwrap();
+        order["spec"].as_object_mut().unwrap().remove("scales");
+        order["known_by"].as_object_mut().unwrap().remove("scales");
+        self.folder.write("order.json", order.to_string());
+    }
+}
+
+const PLAIN: &str =
+    "--arch a100 --dtype fp16 --instruction mma --schedule-file order.json a.npy w.npy";
+
+#[test]
+fn scales_of_groups_come_before_the_product() {
+    for (bits, zeros, kind) in [
+        (4, false, "u4b8"),
+        (4, true, "u4"),
+        (8, false, "u8b128"),
+        (8, true, "u8"),
+    ] {
+        let all = product(bits, zeros, [5, 256, 1024], 8);
+        let scaled: Vec<f32> = (0..all.k * all.n)
+            .map(|i| all.integers[i] * all.scales[i / all.n / 128 * all.n + i % all.n])
+            .collect();
+        for (kernel, sms) in [("marlin-vllm", 3), ("marlin-vllm,64x128x128", 5)] {
+            let plan = format!("{kernel},{kind},g128 --shape 5x256x1024 --multiprocessors {sms}");
+            all.plain(&plan, &scaled);
+            let wanted = all.replayed(&format!("{PLAIN} --d-dtype fp16"));
+            let zero_b = if zeros { "--zero-b z.npy" } else { "" };
+            let given = format!(
+                "{KERNEL} {kernel} --multiprocessors {sms} --weights {kind} {zero_b} a.npy b.npy"
+            );
+            assert!(all.replayed(&given) == wanted, "{kind} {kernel}");
+            let folder = &all.folder;
+            folder.write("d.npy", wanted);
+            folder.tcverify(&format!("check {given} d.npy")).expect(0);
+            // Another number of multiprocessors, another reduction, other codes.
+            let other = given.replace(&format!("processors {sms}"), "processors 1");
+            folder.tcverify(&format!("check {other} d.npy")).expect(1);
+            folder
+                .tcverify(&format!("check {given} d.npy --reduction OUTPUT_TYPE"))
+                .expect(1);
+        }
+    }
+}
+
+#[test]
+fn scales_of_columns_come_after_it() {
+    let half = |x: f32| half::f16::from_f32(x);
+    for (bits, kind, sms) in [(4, "u4b8", 3), (8, "u8b128", 1)] {
+        let all = product(bits, false, [5, 128, 512], 1);
+        let plan = format!("marlin-vllm,{kind},g-1 --shape 5x128x512 --multiprocessors {sms}");
+        all.plain(&plan, &all.integers);
+        // 4 bits: rounded, then scaled. 8 bits: the sum of the only slice is scaled.
+        let dtype = if bits == 4 { "fp16" } else { "fp32" };
+        let sums = all.replayed(&format!("{PLAIN} --d-dtype {dtype}"));
+        let sums = sums[128..].chunks(dtype[2..].parse::<usize>().unwrap() / 8);
+        let d = sums.enumerate().map(|(i, bytes)| {
+            let sum = match *bytes {
+                [x, y] => half::f16::from_le_bytes([x, y]).to_f32(),
+                _ => f32::from_le_bytes(bytes.try_into().unwrap()),
+            };
+            half(sum * all.scales[i % all.n]).to_bits()
+        });
+        let d = le16(&d.collect::<Vec<_>>());
+        all.folder
+            .save("d.npy", &Npy::new("<f2", &[5, 128], d.clone()));
+        let given =
+            format!("{KERNEL} marlin-vllm --multiprocessors {sms} --weights {kind} a.npy b.npy");
+        all.folder
+            .tcverify(&format!("check {given} d.npy"))
+            .expect(0);
+        all.replayed(&given);
+        // The bias is added to what is rounded.
+        let bias: Vec<f32> = (0..all.n).map(|i| i as f32 * 1e-4).collect();
+        let bias: Vec<f32> = bias.into_iter().map(|x| half(x).to_f32()).collect();
+        all.folder
+            .save("bias.npy", &Npy::new("<f2", &[all.n], halves(&bias)));
+        let with_bias = d.chunks(2).enumerate().map(|(i, bytes)| {
+            let d = half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f32();
+            half(d + bias[i % all.n]).to_bits()
+        });
+        let with_bias = le16(&with_bias.collect::<Vec<_>>());
+        all.folder
+            .save("e.npy", &Npy::new("<f2", &[5, 128], with_bias));
+        let given = format!("{given} --bias bias.npy");
+        all.folder
+            .tcverify(&format!("check {given} e.npy"))
+            .expect(0);
+        all.folder
+            .tcverify(&format!("check {given} d.npy"))
+            .expect(1);
+    }
+}
+
+/// Weights as NxK, with scales and zero points alike.
+#[test]
+fn weights_may_lie_transposed() {
+    let all = product(4, true, [3, 128, 512], 4);
+    let given = format!("{KERNEL} marlin-vllm --multiprocessors 108 --weights u4 --zero-b");
+    let wanted = all.replayed(&format!("{given} z.npy a.npy b.npy"));
+    let folder = &all.folder;
+    for (name, rows, width, descr) in [
+        ("b", all.k, 1, "|u1"),
+        ("z", 4, 1, "|u1"),
+        ("s", 4, 2, "<f2"),
+    ] {
+        let bytes = folder.read(&format!("{name}.npy"))[128..].to_vec();
+        let at = |row: usize, column: usize| {
+            let first = (row * all.n + column) * width;
+            bytes[first..first + width].to_vec()
+        };
+        let turned = (0..all.n).flat_map(|column| (0..rows).flat_map(move |row| [(row, column)]));
+        let turned = turned.flat_map(|(row, column)| at(row, column)).collect();
+        folder.save(
+            &format!("{name}.npy"),
+            &Npy::new(descr, &[all.n, rows], turned),
+        );
+    }
+    let turned = all.replayed(&format!("{given} z.npy --transpose-b a.npy b.npy"));
+    assert!(turned == wanted);
+}
+
+#[test]
+fn what_fits_no_weights_is_refused() {
+    let all = product(4, true, [3, 128, 512], 4);
+    let folder = &all.folder;
+    let refused = |command: &str, words: &[&str]| {
+        folder.tcverify(command).refuses(words);
+        assert!(!folder.path("o.npy").exists());
+    };
+    let marlin = "--multiprocessors 108 --kernel marlin-vllm a.npy b.npy -o o.npy";
+    let base = "replay --arch a100 --dtype fp16 --scale-b s.npy";
+    refused(&format!("{base} --weights u4 {marlin}"), &["--zero-b"]);
+    refused(
+        &format!("{base} --weights u4b8 --zero-b z.npy {marlin}"),
+        &["z.npy", "zero point 8"],
+    );
+    let alone = base.replace("--scale-b s.npy", "--zero-b z.npy");
+    refused(&format!("{alone} {marlin}"), &["--zero-b", "--weights"]);
+    refused(&format!("{alone} --weights u4 {marlin}"), &["--scale-b"]);
+    refused(
+        &format!("{base} --weights u4b8 --scale-a s.npy {marlin}"),
+        &["--weights", "--scale-a"],
+    );
+    refused(
+        &format!("{} --weights u4b8 {marlin}", base.replace("s.npy", "z.npy")),
+        &["z.npy"],
+    );
+    refused(
+        &format!("{} --weights u4b8 {marlin}", base.replace("s.npy", "b.npy")),
+        &["b.npy"],
+    );
+    // Tokens of two sequences are rows of one product.
+    folder.save(
+        "t.npy",
+        &Npy::new("<f2", &[2, 3, 512], vec![0; 4 * 3 * 512]),
+    );
+    let two = marlin.replace("a.npy", "t.npy");
+    refused(
+        &format!("{base} --weights u4b8 {two}"),
+        &["t.npy", "two axes"],
+    );
+    // Packed codes.
+    folder.save("p.npy", &Npy::new("<i4", &[64, 128], vec![0; 4 * 64 * 128]));
+    let packed = marlin.replace("b.npy", "p.npy");
+    refused(&format!("{base} --weights u4b8 {packed}"), &["p.npy"]);
+    let mut bytes = folder.read("b.npy");
+    bytes[200] = 16;
+    folder.write("c.npy", bytes);
+    let large = marlin.replace("b.npy", "c.npy");
+    refused(
+        &format!("{base} --weights u4b8 {large}"),
+        &["c.npy", "no code of 4 bits"],
+    );
+    let d = "--multiprocessors 108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy a.npy b.npy";
+    folder
+        .tcverify(&format!("replay --arch a100 --dtype fp16 {d} -q -o d.npy"))
+        .expect(0);
+    refused(
+        &format!("commit --arch a100 --dtype fp16 {d} d.npy -o o.npy"),
+        &["weights", "committed"],
+    );
+    refused(
+        &format!("shard plan --arch a100 --dtype fp16 {d} d.npy --parts 2 -o o.npy"),
+        &["weights"],
+    );
+}
