@@ -31,8 +31,7 @@ pub fn mismatches(case: &Case, folder: &Folder, what: &str, stated: Option<u64>)
         ("--tile-k", None),
         ("--slices", None),
         ("--kernel", None),
-        ("--multiprocessors", None),
-        ("--reduction", None),
+        ("--set", None),
         ("--schedule-file", Some("wrong.json")),
     ]);
     Some(case.mismatches(folder, &words, None))
@@ -103,8 +102,7 @@ fn other_words(case: &Case, what: &str) -> Option<Vec<String>> {
         "one chain of Hopper steps" => bare("hopper", Some("mma"), "bf16"),
         "weights scaled first, one chain over K" => case.instead(&[
             ("--kernel", None),
-            ("--multiprocessors", None),
-            ("--reduction", None),
+            ("--set", None),
             ("--instruction", Some("mma")),
         ]),
         "one chain, rounded once" | "one chain" => case.instead(&[("--schedule", None)]),

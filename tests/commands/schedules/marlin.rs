@@ -115,12 +115,13 @@ fn scales_of_groups_come_before_the_product() {
             .map(|i| all.integers[i] * all.scales[i / all.n / 128 * all.n + i % all.n])
             .collect();
         for (kernel, sms) in [("marlin-vllm", 3), ("marlin-vllm,64x128x128", 5)] {
-            let plan = format!("{kernel},{kind},g128 --shape 5x256x1024 --multiprocessors {sms}");
+            let plan =
+                format!("{kernel},{kind},g128 --shape 5x256x1024 --set multiprocessors={sms}");
             all.plain(&plan, &scaled);
             let wanted = all.replayed(&format!("{PLAIN} --d-dtype fp16"));
             let zero_b = if zeros { "--zero-b z.npy" } else { "" };
             let given = format!(
-                "{KERNEL} {kernel} --multiprocessors {sms} --weights {kind} {zero_b} a.npy b.npy"
+                "{KERNEL} {kernel} --set multiprocessors={sms} --weights {kind} {zero_b} a.npy b.npy"
             );
             assert!(all.replayed(&given) == wanted, "{kind} {kernel}");
             let folder = &all.folder;
@@ -130,7 +131,7 @@ fn scales_of_groups_come_before_the_product() {
             let other = given.replace(&format!("processors {sms}"), "processors 1");
             folder.tcverify(&format!("check {other} d.npy")).expect(1);
             folder
-                .tcverify(&format!("check {given} d.npy --reduction OUTPUT_TYPE"))
+                .tcverify(&format!("check {given} d.npy --set reduction=OUTPUT_TYPE"))
                 .expect(1);
         }
     }
@@ -141,7 +142,7 @@ fn scales_of_columns_come_after_it() {
     let half = |x: f32| half::f16::from_f32(x);
     for (bits, kind, sms) in [(4, "u4b8", 3), (8, "u8b128", 1)] {
         let all = product(bits, false, [5, 128, 512], 1);
-        let plan = format!("marlin-vllm,{kind},g-1 --shape 5x128x512 --multiprocessors {sms}");
+        let plan = format!("marlin-vllm,{kind},g-1 --shape 5x128x512 --set multiprocessors={sms}");
         all.plain(&plan, &all.integers);
         // 4 bits: rounded, then scaled. 8 bits: the sum of the only slice is scaled.
         let dtype = if bits == 4 { "fp16" } else { "fp32" };
@@ -157,8 +158,9 @@ fn scales_of_columns_come_after_it() {
         let d = le16(&d.collect::<Vec<_>>());
         all.folder
             .save("d.npy", &Npy::new("<f2", &[5, 128], d.clone()));
-        let given =
-            format!("{KERNEL} marlin-vllm --multiprocessors {sms} --weights {kind} a.npy b.npy");
+        let given = format!(
+            "{KERNEL} marlin-vllm --set multiprocessors={sms} --weights {kind} a.npy b.npy"
+        );
         all.folder
             .tcverify(&format!("check {given} d.npy"))
             .expect(0);
@@ -189,7 +191,7 @@ fn scales_of_columns_come_after_it() {
 #[test]
 fn weights_may_lie_transposed() {
     let all = product(4, true, [3, 128, 512], 4);
-    let given = format!("{KERNEL} marlin-vllm --multiprocessors 108 --weights u4 --zero-b");
+    let given = format!("{KERNEL} marlin-vllm --set multiprocessors=108 --weights u4 --zero-b");
     let wanted = all.replayed(&format!("{given} z.npy a.npy b.npy"));
     let folder = &all.folder;
     for (name, rows, width, descr) in [
@@ -221,7 +223,7 @@ fn what_fits_no_weights_is_refused() {
         folder.tcverify(command).refuses(words);
         assert!(!folder.path("o.npy").exists());
     };
-    let marlin = "--multiprocessors 108 --kernel marlin-vllm a.npy b.npy -o o.npy";
+    let marlin = "--set multiprocessors=108 --kernel marlin-vllm a.npy b.npy -o o.npy";
     let base = "replay --arch a100 --dtype fp16 --scale-b s.npy";
     refused(&format!("{base} --weights u4 {marlin}"), &["--zero-b"]);
     refused(
@@ -265,7 +267,8 @@ fn what_fits_no_weights_is_refused() {
         &format!("{base} --weights u4b8 {large}"),
         &["c.npy", "no code of 4 bits"],
     );
-    let d = "--multiprocessors 108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy a.npy b.npy";
+    let d =
+        "--set multiprocessors=108 --kernel marlin-vllm --weights u4b8 --scale-b s.npy a.npy b.npy";
     folder
         .tcverify(&format!("replay --arch a100 --dtype fp16 {d} -q -o d.npy"))
         .expect(0);

@@ -7,11 +7,11 @@ use crate::emu::schedule::{
     AddendAt, BiasAdded, Empty, Epilogue, Grain, Group, Level, Merge, Multiply, Order, Partials,
     Parts, Per, Raster, ScaledAt, Scaling, ScheduleSpec, Start,
 };
+use crate::num::Format;
 use crate::settings::{Generation, Marlin};
 use crate::{
     Capability, Fact, How, IfKnown, KernelError, Open, Plan, Scheme, Settings, Sourced, Weights,
 };
-use crate::num::Format;
 
 pub static FAMILY: Family = Family {
     id: "marlin",

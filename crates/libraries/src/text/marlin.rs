@@ -4,8 +4,8 @@
 use crate::cublaslt::numbers;
 use crate::family::marlin;
 use crate::settings::{Generation, Marlin};
-use crate::{How, KernelError, KernelReading, Sourced, Weights};
 use crate::words::Word as _;
+use crate::{How, KernelError, KernelReading, Sourced, Weights};
 
 pub fn is_one(word: &str) -> bool {
     word.to_ascii_lowercase().starts_with("marlin")
