@@ -3,6 +3,7 @@
 use super::{Diagnosed, read_commitment};
 use crate::check::{CheckError, Part, Subject};
 use crate::deadline;
+use crate::diagnose::known;
 use crate::operation::{Operation, PreparedOperation, compute, row_of};
 use crate::ops::{self, BoundOp, Variant};
 use crate::report::{Cause, Comparator, Comparison, grouped};
@@ -130,8 +131,11 @@ pub fn other_variants(
             ..own.clone()
         };
         let sentence = format!(
-            "Another variant fits: {} ({}; {})",
-            variant.name, variant.title, variant.evidence
+            "Another variant fits: {} ({}; {}){}",
+            variant.name,
+            variant.title,
+            variant.evidence,
+            known(&format!("variant {}", variant.name), "")
         );
         let what = format!("variant {}", variant.name);
         told("variant", what, tested, (sentence, request));
@@ -147,7 +151,8 @@ pub fn other_variants(
         };
         let sentence = format!(
             "Another kernel of this variant fits, with tiles of {tile}: it runs for other numbers of queries, other \
-             masks or on another GPU"
+             masks or on another GPU{}",
+            known(&format!("tile of {}", prepared.variant().name), "")
         );
         told("tile", format!("tile {tile}"), tested, (sentence, request));
     }

@@ -38,6 +38,7 @@ mod whole;
 
 pub use by_group::places;
 pub use case::{Case, Finding};
+pub use defects::known;
 pub use element::{Change, Element};
 pub use group::Size;
 pub use hypothesis::{Ask, Found, Hypothesis, Setting, is_fault};

@@ -324,9 +324,10 @@ pub fn tile(case: &Case, trial: &Trial, group: &Group) -> Tested {
             // The tile of those kernels, as a whole and in the place of another.
             let whole = [height, width] == [SIDE; 2]
                 && [top, left, row, column].iter().all(|at| at % SIDE == 0);
-            let known = match whole && batch == base {
-                true => known("tile_moved", case.architecture),
-                false => String::new(),
+            let known = if whole && batch == base {
+                known("tile_moved", case.architecture)
+            } else {
+                String::new()
             };
             let what = format!(
                 "it holds the values of rows {row} to {}, columns {column} to {}{matrix}{known}",

@@ -103,19 +103,21 @@ impl Case {
                 kernel,
             };
             let said = case.check(folder, &case.kernel, "y");
-            if said["rule"]["about"]
-                .as_str()
-                .expect("a line")
-                .contains(&polynomials)
-            {
+            let about = said
+                .as_ref()
+                .and_then(|said| said["rule"]["about"].as_str());
+            if about.is_some_and(|about| about.contains(&polynomials)) {
                 return Some(case);
             }
         }
-        panic!("no kernel has {polynomials}: {root:?}");
+        say(format_args!(
+            "{NAME}: no kernel has {polynomials}: {root:?}"
+        ));
+        None
     }
 
-    /// The report on an output, by a variant and a tile.
-    fn check(&self, folder: &Folder, kernel: &[String], output: &str) -> Value {
+    /// The report on an output, by a variant and a tile; none if there is no such kernel.
+    fn check(&self, folder: &Folder, kernel: &[String], output: &str) -> Option<Value> {
         let file = |name: &str| self.root.join(name).to_str().expect("a path").to_owned();
         let field = |name: &str| self.about[name].as_str().expect("a word");
         let mut words: Vec<String> = ["check", "--op", "attention", "--no-causes", "--json", "-"]
@@ -127,6 +129,12 @@ impl Case {
             ("--layout", "layout"),
         ] {
             let value = self.about[field].as_str().expect("a word");
+            // What a B300 multiplies with is not modelled by that name.
+            let value = if value == "sm_103" {
+                "blackwell"
+            } else {
+                value
+            };
             words.extend([option, value].map(str::to_owned));
         }
         if self.about["causal"] == true {
@@ -145,8 +153,7 @@ impl Case {
             }
         }
         let run = folder.words(&words);
-        assert!(matches!(run.code, Some(0 | 1)), "{run:#?}");
-        run.json()
+        matches!(run.code, Some(0 | 1)).then(|| run.json())
     }
 
     /// Elements that differ by the case's kernel, or by another rule and tile.
@@ -170,6 +177,7 @@ impl Case {
             }
         }
         let report = self.check(folder, &kernel, output);
+        let report = report.unwrap_or_else(|| panic!("refused: {kernel:?} of {:?}", self.root));
         let comparison = &report["outcome"]["comparison"];
         let all = match output {
             "y" => self.about["elements"].as_u64(),
@@ -228,19 +236,19 @@ fn wrong(own: &Value, what: &str, case: &Case) -> Option<(Value, Option<&'static
         "last fragment too" => rule["thread"]["polynomial"]["last_fragment"] = true.into(),
         "polynomial of degree 5" => {
             rule["thread"]["polynomial"]["coefficients"] = json!([
-                0.693151414394378662109375,
-                0.24016360938549041748046875,
-                0.055802188813686370849609375,
-                0.00901452265679836273193359375,
-                0.00186810153536498546600341796875
+                0.693_151_414_394_378_7,
+                0.240_163_609_385_490_42,
+                0.055_802_188_813_686_37,
+                0.009_014_522_656_798_363,
+                0.001_868_101_535_364_985_5
             ]);
         }
         "polynomial of degree 4" => {
             rule["thread"]["polynomial"]["coefficients"] = json!([
-                0.693042695522308349609375,
-                0.2412912547588348388671875,
-                0.052225358784198760986328125,
-                0.013434938155114650726318359375
+                0.693_042_695_522_308_3,
+                0.241_291_254_758_834_84,
+                0.052_225_358_784_198_76,
+                0.013_434_938_155_114_65
             ]);
         }
         "rescaled at every rise of the maximum" => rule["thread"]["rescale_from"] = 0.into(),
@@ -249,7 +257,7 @@ fn wrong(own: &Value, what: &str, case: &Case) -> Option<(Value, Option<&'static
         "IEEE reciprocal" => rule["reciprocal"] = "ieee".into(),
         // The cases call a block masked if a key of it is; the kernel's source passes a mask to the last block in any case.
         "blocks with a mask by MUFU (before May 2026)" => {
-            let full = case.about["causal"] != true && case.keys() % 128 == 0;
+            let full = case.about["causal"] != true && case.keys().is_multiple_of(128);
             rule["thread"]["polynomial"]["under_masks"] = full.into();
         }
         "blocks of 64 keys" => tile = Some("128x64"),

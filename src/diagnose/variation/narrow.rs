@@ -236,9 +236,10 @@ fn varied<'a>(
     };
     let switch = if switch && own == Format::Fp32 {
         let cut = way == Way::Cut && format == Format::Tf32 && guess.is_none();
-        let known = match cut {
-            true => known("tf32_inside", case.architecture),
-            false => String::new(),
+        let known = if cut {
+            known("tf32_inside", case.architecture)
+        } else {
+            String::new()
         };
         format!(
             "; no fault, but a setting: torch.backends.cuda.matmul.allow_tf32, NVIDIA_TF32_OVERRIDE=0{known}"

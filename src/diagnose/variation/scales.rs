@@ -53,11 +53,9 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
                 continue;
             }
             let one = Variation::new(case, Hypothesis::Scales, what);
-            let codes = [0, 1].map(|side| match side == table.side {
-                true => codes.clone(),
-                false => tables[side].codes.clone(),
-            });
-            all.push(varied(case, &tables, one, codes));
+            let mut both = tables.each_ref().map(|table| table.codes.clone());
+            both[table.side] = codes;
+            all.push(varied(case, &tables, one, both));
         }
     }
     for to in [PowerOfTwo::Cut, PowerOfTwo::Up] {

@@ -386,9 +386,10 @@ fn powers_by_a_polynomial() {
         let fraction = x - whole;
         let mut power = f32::from_bits(third[2]);
         for c in [f32::from_bits(third[1]), f32::from_bits(third[0]), 1.0] {
-            power = match nearest {
-                true => power.mul_add(fraction, c),
-                false => power * fraction + c,
+            power = if nearest {
+                power.mul_add(fraction, c)
+            } else {
+                power * fraction + c
             };
         }
         power.to_bits().wrapping_add((whole as i32 as u32) << 23)

@@ -235,7 +235,10 @@ fn named(folder: &Folder, check: &str, kind: &str, said: &str) {
     let kinds: Vec<&Value> = causes.iter().map(|cause| &cause["kind"]).collect();
     assert_eq!(kinds, [&json!(kind)], "{causes:#?}");
     let sentence = causes[0]["sentence"].as_str().unwrap();
-    assert!(sentence.contains(said), "{sentence}");
+    assert!(
+        sentence.contains(said) && sentence.contains("(known: "),
+        "{sentence}"
+    );
     let command = causes[0]["command"].as_str().unwrap();
     folder
         .tcverify(command.strip_prefix("tcverify ").unwrap())

@@ -157,6 +157,34 @@ fn variant_files_that_are_none_are_refused() {
         assert!(run.stderr.contains(why), "{to}: {}", run.stderr);
         assert!(!run.stderr.contains('\u{1b}') && run.stdout.is_empty());
     }
+    let other = folder.tcverify("ops --raw attention flash-attention-4");
+    let other = other.expect(0).stdout;
+    for (from, to, why) in [
+        ("\"fragment\": 32", "\"fragment\": 0", "fragment must be"),
+        (
+            "\"fragment\": 32",
+            "\"fragment\": 96",
+            "multiple of the fragment",
+        ),
+        (
+            "\"frequency\": 16",
+            "\"frequency\": 0",
+            "frequency must be 1",
+        ),
+        ("0.6951461434364319,", "\"inf\",", "coefficients must be"),
+        ("\"sum\": \"packed8\"", "\"sum\": \"packed9\"", "packed9"),
+        (
+            "\"polynomial\": {\n        \"coe",
+            "\"no\": {\n        \"coe",
+            "no",
+        ),
+    ] {
+        assert!(other.contains(from), "{from}: {other}");
+        folder.write("mine.json", other.replacen(from, to, 1));
+        let words = "check --op attention --arch b200 --variant-file mine.json n4_q.npy n4_k.npy n4_v.npy n4.npy";
+        let run = folder.tcverify(words).expect(2);
+        assert!(run.stderr.contains(why), "{to}: {}", run.stderr);
+    }
     folder.write("mine.json", text);
     let words = "check --op softmax --variant-file mine.json op_x_soft33.npy op_soft33.npy";
     folder
@@ -195,6 +223,10 @@ fn special_numbers_are_computed_by_both_engines_alike() {
             format!("quantize_fp8 --variant vllm-tensor {x}"),
             "attention --arch a100 --causal q.npy q.npy q.npy".to_owned(),
             "attention --arch h100 --variant pytorch-flash --tile 8x16 q.npy q.npy q.npy"
+                .to_owned(),
+            "attention --arch b200 --variant flash-attention-4 --causal q.npy q.npy q.npy"
+                .to_owned(),
+            "attention --arch b200 --variant flash-attention-4 --output row_sum q.npy q.npy q.npy"
                 .to_owned(),
         ] {
             let run = |engine: &str| {

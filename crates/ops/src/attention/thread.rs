@@ -55,27 +55,30 @@ impl Kernel<'_> {
                 }
             }
             state.largest[row] = largest;
-            let flags = match masked[row] && !under_masks {
-                true => &none,
-                false => &self.polynomial,
+            let flags = if masked[row] && !under_masks {
+                &none
+            } else {
+                &self.polynomial
             };
             a.stage(format_args!("powers of scores"));
             let scaled = negated(a.mul(finite(largest), self.scale));
             let mut exponents = vec![0; scores.len()];
             for ((s, exponent), &flag) in scores.iter_mut().zip(&mut exponents).zip(flags) {
                 *exponent = a.fma(*s, self.scale, scaled);
-                *s = match flag {
-                    true => ex2_polynomial(a, &coefficients, *exponent),
-                    false => a.mufu(Function::Ex2, *exponent),
+                *s = if flag {
+                    ex2_polynomial(a, &coefficients, *exponent)
+                } else {
+                    a.mufu(Function::Ex2, *exponent)
                 };
             }
             for by_polynomial in [false, true] {
                 if !flags.contains(&by_polynomial) {
                     continue;
                 }
-                let (this, other) = match by_polynomial {
-                    false => ("MUFU.EX2", "the polynomial"),
-                    true => ("the polynomial", "MUFU.EX2"),
+                let (this, other) = if by_polynomial {
+                    ("the polynomial", "MUFU.EX2")
+                } else {
+                    ("MUFU.EX2", "the polynomial")
                 };
                 a.stage(format_args!(
                     "powers by {this}, with what {other} would give"
@@ -83,9 +86,10 @@ impl Kernel<'_> {
                 let each = exponents.iter().zip(&*scores).zip(flags);
                 for (key, ((&exponent, &power), &flag)) in (keys..self.at.keys).zip(each) {
                     let said = || {
-                        let other = match by_polynomial {
-                            false => ex2_polynomial(Exactly, &coefficients, exponent),
-                            true => mufu(Function::Ex2, exponent),
+                        let other = if by_polynomial {
+                            mufu(Function::Ex2, exponent)
+                        } else {
+                            ex2_polynomial(Exactly, &coefficients, exponent)
                         };
                         format!("key {key} by {this} ({other:08x})")
                     };
