@@ -221,13 +221,16 @@ fn blocks_dealt_out(dot: &Dot, count: usize) -> u32 {
         *slice = dot.unit.mma(*slice, a, b);
     }
     let kept = slices.into_iter();
-    let kept = kept.map(|sum| widen(narrow(sum, Format::Fp16), Format::Fp16));
-    let kept: Vec<u32> = kept.collect();
+    let mut kept: Vec<u32> = kept
+        .map(|sum| widen(narrow(sum, Format::Fp16), Format::Fp16))
+        .collect();
     if let [only] = kept[..] {
         return only;
     }
+    // Missing ones are +0.
+    kept.resize(count.next_multiple_of(4), 0);
     let sum = |first: usize| kept.iter().skip(first).step_by(4).copied().reduce(add);
-    let sums = [0, 1, 2, 3].map(|first| sum(first).unwrap_or(0));
+    let sums = [0, 1, 2, 3].map(|first| sum(first).expect("one at least"));
     sums.into_iter().reduce(add).expect("four")
 }
 
