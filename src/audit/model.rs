@@ -7,7 +7,7 @@ use crate::commit::{
     Along, Commitment, CommittedInput, CommittedResult, CommittedRule, CommittedSchedule,
 };
 use crate::compose::Request;
-use crate::emu::schedule::ActivationChoice;
+use crate::emu::schedule::{ActivationChoice, Multiply};
 use crate::emu::{Arithmetic, Engine, Engines};
 use crate::io::printable;
 use crate::io::tree::Hash;
@@ -147,6 +147,13 @@ impl ProductModel {
         let scaled = inputs.contains_key(&Role::ScaleA);
         if scaled != inputs.contains_key(&Role::ScaleB) {
             return nothing("the commitment has scales of only one operand");
+        }
+        if spec
+            .scales
+            .as_ref()
+            .is_some_and(|scales| scales.multiply == Multiply::BAlone)
+        {
+            return nothing("no audit knows weights, whose scales the schedule takes");
         }
         let kernels = self.scheduling.takes_scales();
         let scale = arithmetic.scale.filter(|_| !kernels);

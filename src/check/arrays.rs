@@ -305,6 +305,26 @@ fn read_metadata(source: &Source, from: &mut Reader) -> Result<Array, CheckError
     Array::read(role, opened, stored, &None)
 }
 
+/// Refuses weights of which several share a word.
+pub(super) fn confirm_unpacked(check: &Check, from: &mut Reader) -> Result<(), CheckError> {
+    let operands = &check.operands;
+    let Some(weights) = operands.weights else {
+        return Ok(());
+    };
+    let [a, b] = [Role::A, Role::B].map(|role| &operands.arrays[&role]);
+    let shape = from.shape(Role::B, b, Format::Uint8)?;
+    if from.opened[&Role::B].header().descr.width() == 1 {
+        return Ok(());
+    }
+    let mut of_a = from.shape(Role::A, a, check.model.dtype)?;
+    if operands.transpose_a {
+        of_a.reverse();
+    }
+    let k = of_a.last().copied().unwrap_or_default();
+    let reason = weights.unpacking(&shape, operands.transpose_b, k);
+    Err(CheckError::array("b", b, reason))
+}
+
 /// 1 as an f32.
 const ONE: u64 = 0x3f80_0000;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::arrays::{Arrays, read_d};
+use super::arrays::{Arrays, confirm_unpacked, read_d};
 use super::choices::EngineChoice;
 use super::error::CheckError;
 use super::model::Model;
@@ -90,6 +90,7 @@ impl Prepared {
         memory: Tensors,
     ) -> Result<Prepared, CheckError> {
         let mut from = Reader::new(&resources.files, memory);
+        confirm_unpacked(check, &mut from)?;
         let scheduling = Scheduling::of(check, &mut from, resources.texts)?;
         scheduling.check_added(check.operands.has(Role::Bias), check.operands.has(Role::C))?;
         let mut wanted = check.model.clone();

@@ -27,6 +27,23 @@ impl Weights {
         }
     }
 
+    /// What to do with codes that share words of 32 bits, as checkpoints have them: of this shape, for rows of K.
+    pub fn unpacking(self, shape: &[usize], transposed: bool, k: usize) -> String {
+        let bits = self.bits();
+        let (each, mask) = (32 / bits, (1 << bits) - 1);
+        let shifts = format!("{bits} * np.arange({each})");
+        let line = match *shape {
+            [_, columns] if transposed && columns * each == k => {
+                format!("(b[..., None] >> {shifts} & {mask}).reshape(len(b), -1)")
+            }
+            [rows, _] if rows == k && bits == 4 => format!(
+                "(b[..., None] >> {shifts} & {mask})[..., [0, 4, 1, 5, 2, 6, 3, 7]].reshape(len(b), -1)"
+            ),
+            _ => format!("(b[:, None] >> {shifts}[:, None] & {mask}).reshape(-1, b.shape[1])"),
+        };
+        format!("codes are packed in words; unpack them to bytes: {line}.astype('u1')")
+    }
+
     /// What every code is less; none if that is the group's.
     fn bias(self) -> Option<i32> {
         match self {

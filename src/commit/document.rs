@@ -263,11 +263,11 @@ impl Commitment {
             let whole = along == Along::Whole;
             // Scales of a kernel, the bias and zero points are of shapes that the schedule knows.
             let expected = match role {
-                Role::Bias | Role::Azp | Role::AzpAdj if !whole => {
+                Role::Bias | Role::Azp | Role::AzpAdj | Role::ZeroB if !whole => {
                     return other_operand(role, "cut into lines", "one line of it");
                 }
                 Role::ScaleA | Role::ScaleB if whole => None,
-                Role::Bias | Role::Azp | Role::AzpAdj => None,
+                Role::Bias | Role::Azp | Role::AzpAdj | Role::ZeroB => None,
                 _ => Some(cut_of(product, role)),
             };
             input.lines()?;

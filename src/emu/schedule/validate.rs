@@ -129,9 +129,14 @@ impl ScheduleSpec {
                     return refused("scales.multiply is alpha, but scales.at is promotion");
                 }
             }
-            _ if fused => {
+            ScaledAt::Epilogue if fused => {
                 return refused(
-                    "scales.multiply fuses with a promotion, but scales.at is not promotion",
+                    "scales.multiply fuses with a promotion, but scales.at is epilogue",
+                );
+            }
+            ScaledAt::Parts | ScaledAt::Result if fused => {
+                return refused(
+                    "scales.multiply fuses with a promotion, but scales.at is parts or result",
                 );
             }
             ScaledAt::Parts | ScaledAt::Result if scales.multiply == Multiply::Alpha => {

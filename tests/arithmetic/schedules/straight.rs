@@ -99,7 +99,7 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
         "vllm-int8-azp-token" => vllm(dot, |[row, column]| row.wrapping_mul(column)),
         "triton-kwidth8" => epilogue(dot, eight_consecutive_k_a_thread(dot)),
         "triton-tf32x3" => epilogue(dot, three_dots_a_tile(dot)),
-        "vllm-awq-gemm" => epilogue(dot, every_eighth_block(dot)),
+        "vllm-awq-gemm" => epilogue(dot, blocks_dealt_out(dot, open.slices)),
         other => straight_cublas::element(other, dot, open)
             .unwrap_or_else(|| panic!("nobody has written {other} down")),
     }
@@ -213,15 +213,24 @@ pub fn whole_tiles(length: usize, slices: usize) -> Vec<(usize, usize)> {
     (0..slices).map(slice).collect()
 }
 
-/// Eight slices in FP16, of every eighth block of 32; four sums of two, one after another.
-fn every_eighth_block(dot: &Dot) -> u32 {
-    let mut slices = [0; 8];
+/// Slices in FP16, 8 of them if nothing else is asked, of every so many blocks of 32; every fourth together, then those.
+fn blocks_dealt_out(dot: &Dot, count: usize) -> u32 {
+    let mut slices = vec![0; count];
     for (block, (a, b)) in dot.a.chunks(32).zip(dot.b.chunks(32)).enumerate() {
-        let slice = &mut slices[block % 8];
+        let slice = &mut slices[block % count];
         *slice = dot.unit.mma(*slice, a, b);
     }
-    let kept = slices.map(|sum| widen(narrow(sum, Format::Fp16), Format::Fp16));
-    let sums = [0, 1, 2, 3].map(|i| add(kept[i], kept[i + 4]));
+    let kept = slices.into_iter();
+    let mut kept: Vec<u32> = kept
+        .map(|sum| widen(narrow(sum, Format::Fp16), Format::Fp16))
+        .collect();
+    if let [only] = kept[..] {
+        return only;
+    }
+    // Missing ones are +0.
+    kept.resize(count.next_multiple_of(4), 0);
+    let sum = |first: usize| kept.iter().skip(first).step_by(4).copied().reduce(add);
+    let sums = [0, 1, 2, 3].map(|first| sum(first).expect("one at least"));
     sums.into_iter().reduce(add).expect("four")
 }
 

@@ -74,11 +74,14 @@ fn what_is_no_such_product_is_refused() {
     let four = Quantised::drawn(true, [2, 3, 64]);
     let many = Quantised::drawn(false, [9, 3, 64]);
     refused(&many, &words(false), &["9 rows", "another kernel"]);
-    refused(&eight, &words(true), &["w_codes.npy", "0 to 15"]);
+    refused(&eight, &words(true), &["w_codes.npy", "uint8"]);
+    let mut large = Quantised::drawn(true, [2, 3, 64]);
+    large.w[70] = 0x71;
+    refused(&large, &words(true), &["w_codes.npy", "it holds 113"]);
     refused(
         &four,
         &words(true).replace(" other=x_s.npy", ""),
-        &["`other` is missing"],
+        &["other=FILE is missing"],
     );
     refused(
         &eight,

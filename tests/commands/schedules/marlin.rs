@@ -258,7 +258,20 @@ fn what_fits_no_weights_is_refused() {
     // Packed codes.
     folder.save("p.npy", &Npy::new("<i4", &[64, 128], vec![0; 4 * 64 * 128]));
     let packed = marlin.replace("b.npy", "p.npy");
-    refused(&format!("{base} --weights u4b8 {packed}"), &["p.npy"]);
+    let gptq = "(b[:, None] >> 4 * np.arange(8)[:, None] & 15)";
+    refused(&format!("{base} --weights u4b8 {packed}"), &["p.npy", gptq]);
+    folder.save("q.npy", &Npy::new("<i4", &[512, 16], vec![0; 4 * 64 * 128]));
+    let packed = marlin.replace("b.npy", "q.npy");
+    refused(
+        &format!("{base} --weights u4b8 {packed}"),
+        &["q.npy", "[0, 4, 1, 5, 2, 6, 3, 7]"],
+    );
+    folder.save("r.npy", &Npy::new("<i4", &[128, 64], vec![0; 4 * 64 * 128]));
+    let packed = marlin.replace("b.npy", "r.npy");
+    refused(
+        &format!("{base} --weights u4b8 --transpose-b {packed}"),
+        &["r.npy", "reshape(len(b), -1)"],
+    );
     let mut bytes = folder.read("b.npy");
     bytes[200] = 16;
     folder.write("c.npy", bytes);
@@ -277,7 +290,7 @@ fn what_fits_no_weights_is_refused() {
         &["weights", "committed"],
     );
     refused(
-        &format!("shard plan --arch a100 --dtype fp16 {d} d.npy --parts 2 -o o.npy"),
+        &format!("shard plan --arch a100 --dtype fp16 {d} d.npy --shards 2 -o o.npy"),
         &["weights"],
     );
 }
