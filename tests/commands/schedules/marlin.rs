@@ -1,6 +1,6 @@
 //! Weights of 4 and 8 bits: dequantised here once more, and multiplied by Marlin's order without them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::random::Random;
 use crate::support::{Folder, Npy, halves, le16};
@@ -184,6 +184,47 @@ fn scales_of_columns_come_after_it() {
         all.folder
             .tcverify(&format!("check {given} d.npy"))
             .expect(1);
+    }
+}
+
+/// Of 8 bits: the sum of every block is scaled before blocks are added, from the last one on.
+#[test]
+fn scales_of_columns_come_before_blocks_are_added() {
+    let all = product(8, false, [5, 128, 512], 1);
+    let plan = "marlin-vllm,128x128x256,u8b128,g-1 --shape 5x128x512 --multiprocessors 4";
+    all.plain(plan, &all.integers);
+    let order: Value = serde_json::from_slice(&all.folder.read("order.json")).unwrap();
+    // A tile of K for each block.
+    let blocks: Vec<Vec<f32>> = (0..4)
+        .map(|block| {
+            let mut alone = order.clone();
+            let range = [128 * block, 128 * (block + 1)];
+            alone["spec"]["split"]["parts"] = json!({"kind": "ranges", "parts": [[range]]});
+            all.folder.write("order.json", alone.to_string());
+            let sums = all.replayed(&format!("{PLAIN} --d-dtype fp32"));
+            let sums = sums[128..].chunks(4);
+            let sums = sums.map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()));
+            sums.collect()
+        })
+        .collect();
+    let d = |early: bool, name: &str| {
+        let codes = (0..5 * all.n).map(|i| {
+            let scale = all.scales[i % all.n];
+            let [before, after] = if early { [scale, 1.0] } else { [1.0, scale] };
+            let sums = blocks.iter().rev().map(|sums| sums[i] * before);
+            let sum = sums.reduce(|x, y| x + y).unwrap();
+            half::f16::from_f32(sum * after).to_bits()
+        });
+        let codes = le16(&codes.collect::<Vec<_>>());
+        all.folder.save(name, &Npy::new("<f2", &[5, 128], codes));
+    };
+    d(true, "d.npy");
+    d(false, "late.npy");
+    let given = "--multiprocessors 4 --weights u8b128 a.npy b.npy";
+    for (name, code) in [("d.npy", 0), ("late.npy", 1)] {
+        // One tile of 128 columns: with so many multiprocessors narrower ones are chosen.
+        let check = format!("check {KERNEL} marlin-vllm,128x128x256 {given} {name}");
+        all.folder.tcverify(&check).expect(code);
     }
 }
 
