@@ -72,8 +72,6 @@ class CheckFields(TypedDict, total=False):
     beta: float | str | None
     scale_result: float | str | None
     activation: Literal["relu", "relu-nan"] | None
-    bias: _arrays.ArrayLike | None
-    bias_dtype: FormatLike | None
     azp: _arrays.ArrayLike | None
     azp_adj: _arrays.ArrayLike | None
     d_dtype: FormatLike | None
@@ -95,6 +93,8 @@ class CheckFields(TypedDict, total=False):
     no_causes: bool | None
     engine: Literal["fast", "exact", "gpu", "gpu:0", "gpu:1", "gpu:2", "gpu:3", "gpu:4", "gpu:5", "gpu:6", "gpu:7"] | None
     c: _arrays.ArrayLike | None
+    bias: _arrays.ArrayLike | None
+    bias_dtype: FormatLike | None
     scale_a: _arrays.ArrayLike | None
     scale_b: _arrays.ArrayLike | None
     weights: Literal["u4b8", "u4", "u8b128", "u8"] | None
