@@ -109,12 +109,12 @@ fn what_is_refused() {
         (
             &fp8,
             "--arch h100 --dtype e4m3 --set lscale=0",
-            "--set lscale=is 0, but this instruction does not read it",
+            "--set lscale is 0, but this instruction does not read it",
         ),
         (
             &fp8,
             "--arch h100 --dtype e4m3 --set osm=1",
-            "--set osm=is 1, but this instruction does not read it",
+            "--set osm is 1, but this instruction does not read it",
         ),
         (
             &fp8,

@@ -319,10 +319,18 @@ fn rare_settings() {
         ("--set workers=many", "--set workers: invalid type"),
         ("--set residue=last --set residue=first", "given twice"),
         ("--set residue", "--set residue"),
-        ("--residue last", "as --set residue=VALUE"),
-        ("--in0-block-w=2", "as --set in0_block_w=VALUE"),
     ] {
         replay(words).refuses(&[said]);
+    }
+    for (option, field) in [
+        ("--residue last", "residue"),
+        ("--in0-block-w=2", "in0_block_w"),
+    ] {
+        let error = replay(option).expect(2).stderr;
+        assert!(
+            error.contains(&format!("as --set {field}=VALUE")),
+            "{error}"
+        );
     }
     // Every one is a field, in help and without an option of its own.
     let help = folder.tcverify("check --help").expect(0).stdout;

@@ -115,8 +115,7 @@ fn scales_of_groups_come_before_the_product() {
             .map(|i| all.integers[i] * all.scales[i / all.n / 128 * all.n + i % all.n])
             .collect();
         for (kernel, sms) in [("marlin-vllm", 3), ("marlin-vllm,64x128x128", 5)] {
-            let plan =
-                format!("{kernel},{kind},g128 --shape 5x256x1024 --set multiprocessors={sms}");
+            let plan = format!("{kernel},{kind},g128 --shape 5x256x1024 --multiprocessors {sms}");
             all.plain(&plan, &scaled);
             let wanted = all.replayed(&format!("{PLAIN} --d-dtype fp16"));
             let zero_b = if zeros { "--zero-b z.npy" } else { "" };
@@ -142,7 +141,7 @@ fn scales_of_columns_come_after_it() {
     let half = |x: f32| half::f16::from_f32(x);
     for (bits, kind, sms) in [(4, "u4b8", 3), (8, "u8b128", 1)] {
         let all = product(bits, false, [5, 128, 512], 1);
-        let plan = format!("marlin-vllm,{kind},g-1 --shape 5x128x512 --set multiprocessors={sms}");
+        let plan = format!("marlin-vllm,{kind},g-1 --shape 5x128x512 --multiprocessors {sms}");
         all.plain(&plan, &all.integers);
         // 4 bits: rounded, then scaled. 8 bits: the sum of the only slice is scaled.
         let dtype = if bits == 4 { "fp16" } else { "fp32" };
@@ -220,7 +219,7 @@ fn scales_of_columns_come_before_blocks_are_added() {
     };
     d(true, "d.npy");
     d(false, "late.npy");
-    let given = "--multiprocessors 4 --weights u8b128 a.npy b.npy";
+    let given = "--set multiprocessors=4 --weights u8b128 a.npy b.npy";
     for (name, code) in [("d.npy", 0), ("late.npy", 1)] {
         // One tile of 128 columns: with so many multiprocessors narrower ones are chosen.
         let check = format!("check {KERNEL} marlin-vllm,128x128x256 {given} {name}");
