@@ -127,7 +127,7 @@ fn scales_of_groups_come_before_the_product() {
             folder.write("d.npy", wanted);
             folder.tcverify(&format!("check {given} d.npy")).expect(0);
             // Another number of multiprocessors, another reduction, other codes.
-            let other = given.replace(&format!("processors {sms}"), "processors 1");
+            let other = given.replace(&format!("processors={sms}"), "processors=1");
             folder.tcverify(&format!("check {other} d.npy")).expect(1);
             folder
                 .tcverify(&format!("check {given} d.npy --set reduction=OUTPUT_TYPE"))
