@@ -7,6 +7,7 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use tcverify::batch::{AdmissionPolicy, BatchError, Pages, State, protect, read, run};
 use tcverify::check::{Attention, CheckError, Subject};
+use tcverify::engines::resources_of;
 use tcverify::explain::{Wish, write};
 use tcverify::forms;
 use tcverify::io::{Files, Outputs, Privacy, Source, payload_sha256};
@@ -176,7 +177,7 @@ pub fn batch(
         let pages = pages.transpose()?;
         let state = State::open(resume.as_deref(), &manifest, &cases)?;
         let most = terms.and_then(|policy| policy.limits.memory);
-        let resources = Files::new(Privacy::Auto, Limits::within(most)).into();
+        let resources = resources_of(Files::new(Privacy::Auto, Limits::within(most)));
         let mut batch = run(
             (cases, refused),
             &state,

@@ -277,7 +277,7 @@ macro_rules! product_fields {
             #[command()]
             ResultArgs {
                 /// Judge by the SHA-256 of D's canonical payload instead of a file
-                #[arg(long, value_name = "SHA256", value_parser = crate::io::parse_sha256, help_heading = "Comparison")]
+                #[arg(long, value_name = "SHA256", value_parser = parse_sha256, help_heading = "Comparison")]
                 d_digest: String,
                 /// Do not search the catalogue for other arithmetics that give the same D
                 #[arg(long, action = ArgAction::SetTrue, help_heading = "Report")]

@@ -17,6 +17,7 @@ use crate::emu::schedule::{
     ActivationChoice, OrderChoice, PartialsChoice, PromoteChoice, ResidueChoice, SplitChoice,
 };
 use crate::emu::step::Reload;
+use crate::io::parse_sha256;
 use crate::libraries::{Accumulation, Partition, Scheme, Weights};
 use crate::num::{F32, Factor, Format};
 use crate::operation::{Operation, operation_fields};
