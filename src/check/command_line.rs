@@ -63,19 +63,6 @@ const SEARCHED: [&str; 14] = [
 
 /// Rare fields, which `--set NAME=VALUE` gives in place of an option each.
 pub const SET: [&str; 21] = [
-    "in0_block_w",
-    "packer_l1_acc",
-    "reload",
-    "lscale",
-    "osm",
-    "workspace",
-    "reduction",
-    "partition",
-    "custom",
-    "accumulation",
-    "multiprocessors",
-    "rotation",
-    "whole_remainder",
     "residue",
     "instruction_k",
     "split",
@@ -84,6 +71,19 @@ pub const SET: [&str; 21] = [
     "sum_order",
     "workers",
     "promote",
+    "reduction",
+    "partition",
+    "custom",
+    "accumulation",
+    "multiprocessors",
+    "rotation",
+    "whole_remainder",
+    "workspace",
+    "in0_block_w",
+    "packer_l1_acc",
+    "reload",
+    "lscale",
+    "osm",
 ];
 
 impl Check {

@@ -22,7 +22,7 @@ const LAST: [&str; 9] = [
 ];
 
 /// What `-h` shows of a product.
-const PRODUCT: &str = "arch dtype acc c transpose_b d_dtype schedule split_k kernel ";
+const PRODUCT: &str = "arch dtype acc c transpose_b d_dtype schedule split_k kernel set ";
 
 /// What `-h` shows of an operation between products.
 const OPERATION: &str = "operation variant dtype arch eps causal group ";

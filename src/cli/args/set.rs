@@ -82,9 +82,9 @@ fn unknown(name: &str) -> String {
         .iter()
         .map(|field| (strsim::damerau_levenshtein(field, name), field));
     match near.min().filter(|(distance, _)| *distance <= 2) {
-        Some((_, near)) => format!("`set`: there is no setting {name:?}; did you mean {near}?"),
+        Some((_, near)) => format!("--set: there is no setting {name:?}; did you mean {near}?"),
         None => format!(
-            "`set`: there is no setting {name:?}; there are {}",
+            "--set: there is no setting {name:?}; there are {}",
             SET.join(", ")
         ),
     }
@@ -97,7 +97,12 @@ fn long_help() -> String {
     for field in SET {
         let about = about.iter().find(|one| one.name == field);
         let about = about.expect("every setting is a field");
-        write!(text, "\n- {field}: {}", about.about).expect("a string takes it");
+        let words = about
+            .value
+            .contains('`')
+            .then(|| about.value.replace('`', ""));
+        let words = words.map_or(String::new(), |words| format!(" ({words})"));
+        write!(text, "\n- {field}{words}: {}", about.about).expect("a string takes it");
     }
     text
 }
