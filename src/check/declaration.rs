@@ -163,7 +163,7 @@ macro_rules! product_fields {
             KernelArgs {
                 /// A cuBLASLt log line, a configuration (algo=66,stages=35,splitK=3,reduction=2), JSON, or a kernel
                 /// name. It gives the model, the order of the sums and D's format; --split-k, --tile-k and
-                /// --set give settings that it lacks. 'tcverify kernels explain TEXT' explains it
+                /// rare settings give what it lacks. 'tcverify kernels explain TEXT' explains it
                 #[arg(long, value_name = "TEXT")]
                 kernel: String,
                 /// A cuBLASLt log (CUBLASLT_LOG_LEVEL=2 CUBLASLT_LOG_FILE=...); the line for this product is
