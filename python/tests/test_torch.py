@@ -197,6 +197,19 @@ def test_fp8_layers(tmp_path: Path) -> None:
         assert (first - exact).abs().max() < 0.2
 
 
+def test_an_arm_processor_is_simulated() -> None:
+    torch.manual_seed(3)
+    a = torch.randn(64, 512, dtype=torch.bfloat16)
+    b = torch.randn(512, 64, dtype=torch.bfloat16)
+    with simulate("graviton3"):
+        d = a @ b
+    assert tcverify.check(a, b, d, arch="graviton3").verdict == "identical"
+    with simulate("h100"):
+        other = a @ b
+    assert not torch.equal(d, other)
+    assert tcverify.check(a, b, other, arch="graviton3").verdict == "different"
+
+
 def test_simulated_products_are_those_of_replay() -> None:
     a, b = tokens(64)[0], llama()[0].gate.weight.detach()
     x, y = torch.randn(8, 512), torch.randn(512, 8)
