@@ -152,6 +152,15 @@ pub trait Examined: Subject {
                 }
             }
         }
+        let result = self.result();
+        if let (None, Some(array), Some(input)) = (
+            part,
+            self.by_role().get(&result),
+            report.inputs.get_mut(&result),
+        ) && nonfinite::is_all(array)
+        {
+            input.nonfinite = Some(nonfinite::of(array));
+        }
         report.ambiguity = self.ambiguity(report.verdict, part);
         judged
     }

@@ -1,4 +1,4 @@
-//! NaN and infinities among operands: where D has one too many or too few, they are named.
+//! NaN and infinities: among operands where D has one too many or too few, and of a D that has nothing else.
 
 use crate::check::Array;
 use crate::inspect::Census;
@@ -9,6 +9,21 @@ use crate::tensor::{Order, Tensor, unravel};
 /// Whether a result differs in elements that are no finite numbers.
 pub fn concerns(classes: &Classes) -> bool {
     classes.nan_against_number + classes.infinity_against_finite + classes.infinity_sign > 0
+}
+
+/// Whether no element is a finite number. An array of none holds no infinity either.
+pub fn is_all(array: &Array) -> bool {
+    let tensor = &array.tensor;
+    let format = tensor.format();
+    let planes = tensor.planes();
+    let is_finite = |code| !matches!(format.unpack(code).class, Class::Nan | Class::Infinite);
+    let rows =
+        (0..planes.batches()).flat_map(|batch| (0..planes.rows()).map(move |row| (batch, row)));
+    let mut finite = rows.map(|(batch, row)| {
+        let plane = planes.plane(batch);
+        (0..plane.columns).any(|column| is_finite(plane.code(row, column)))
+    });
+    tensor.len() > 0 && !finite.any(|found| found)
 }
 
 /// What an operand holds of them.

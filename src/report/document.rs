@@ -343,7 +343,7 @@ pub struct Input {
     /// Only for TF32 and XF32: how many `elements` have non-zero low 13 bits, and their `treatment`: `truncate`,
     /// `exact`, `nearest`, or `parts` (a schedule multiplies big and small parts).
     pub tf32_low_bits: Option<LowBits>,
-    /// Only where the result has a NaN or an infinity too many or too few.
+    /// Only where the result has a NaN or an infinity too many or too few; of a result only if it has no finite number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonfinite: Option<NonFinite>,
 }

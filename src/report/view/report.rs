@@ -1,7 +1,9 @@
 //! The view of a report.
 
 use super::phrase::{counted, grouped, listed, of, some};
-use super::sentences::{all, bare, card, integers, low_bits, nonfinite, proves, sampled};
+use super::sentences::{
+    all, bare, card, integers, low_bits, nonfinite, nothing_finite, proves, sampled,
+};
 use super::{Digest, Fact, Section, Trace, Tried, View, differences};
 use crate::{
     EngineUsed, Merged, Outcome, ProductRule, Report, Rule, SameBits, Scheduled, SignedParts, Unit,
@@ -215,7 +217,13 @@ impl Report {
                 .clone()
                 .filter_map(|(role, input)| low_bits(role.symbol(), input)),
         );
-        let named = inputs.clone().map(|(role, input)| (role.symbol(), input));
+        let (results, operands): (Vec<_>, Vec<_>) =
+            inputs.clone().partition(|(role, _)| role.is_result());
+        let result = results.first().map(|(role, input)| (role.symbol(), *input));
+        facts.extend(result.and_then(|(name, input)| nothing_finite(name, input)));
+        let named = operands
+            .into_iter()
+            .map(|(role, input)| (role.symbol(), input));
         facts.extend(nonfinite(named).map(|fact| fact.caution_if(true)));
         facts.extend(inputs.filter_map(|(role, input)| integers(role.symbol(), input)));
         let mut digests = Vec::new();

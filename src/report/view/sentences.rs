@@ -171,6 +171,17 @@ pub fn nonfinite<'a>(inputs: impl Iterator<Item = (&'a str, &'a Input)>) -> Opti
     Fact::several("operands", lines)
 }
 
+/// That no element of a result is a finite number.
+pub fn nothing_finite(name: &str, input: &Input) -> Option<Fact> {
+    let of = input.nonfinite.as_ref()?;
+    let text = format!(
+        "no element of {name} is finite ({} infinite, {} NaN): rules that overflow alike give the same bits",
+        grouped(of.infinite),
+        grouped(of.nan)
+    );
+    Some(Fact::caution("finite", text))
+}
+
 /// Bits of FP32 registers that TF32 does not have.
 pub fn low_bits(name: &str, input: &Input) -> Option<Fact> {
     let bits = input

@@ -68,3 +68,47 @@ fn operands_that_are_no_numbers_are_named() {
         folder.tcverify("verify-report report.json").expect(0);
     }
 }
+
+/// Overflows everywhere prove little, which both verdicts say.
+#[test]
+fn a_result_without_a_finite_number_is_remarked() {
+    const INFINITE: u32 = 0x7f80_0000;
+    let check = "check --arch h100 --dtype bf16 a.npy b.npy d.npy --json report.json";
+    for (odd, d, code, said) in [
+        // A's row 0 has an infinity, row 1 a NaN.
+        (
+            [(2, 0x7f80), (19, 0x7fc0)],
+            [INFINITE, INFINITE, INFINITE, NAN, NAN, NAN],
+            0,
+            Some("no element of D is finite (3 infinite, 3 NaN)"),
+        ),
+        (
+            [(2, 0x7f80), (19, 0x7f80)],
+            [INFINITE, INFINITE, INFINITE, INFINITE, INFINITE, NAN],
+            1,
+            Some("no element of D is finite (5 infinite, 1 NaN)"),
+        ),
+        (
+            [(2, 0x7f80), (3, 0x7f80)],
+            [INFINITE, INFINITE, INFINITE, SIXTEEN, SIXTEEN, SIXTEEN],
+            0,
+            None,
+        ),
+    ] {
+        let folder = given(Some(odd[0]), d);
+        let mut a = folder.read("a.npy");
+        let (at, value) = odd[1];
+        let place = a.len() - 64 + 2 * at;
+        a[place..place + 2].copy_from_slice(&u16::to_le_bytes(value));
+        folder.write("a.npy", a);
+        let run = folder.tcverify(check).expect(code);
+        let remark = run.stdout.contains("no element of D is finite");
+        assert_eq!(remark, said.is_some(), "{}", run.stdout);
+        assert!(
+            run.stdout.contains(said.unwrap_or("IDENTICAL")),
+            "{}",
+            run.stdout
+        );
+        folder.tcverify("verify-report report.json").expect(0);
+    }
+}
