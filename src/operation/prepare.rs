@@ -65,7 +65,7 @@ impl PreparedOperation {
     /// An operation on tensors in memory, where its sources say so.
     ///
     /// # Errors
-    /// As of [`Operation::prepare_in`]; or a tensor is missing.
+    /// As of [`Operation::prepare`]; or a tensor is missing.
     pub fn new(
         request: &Operation,
         resources: &Resources,
