@@ -276,6 +276,7 @@ fn stated_product(
             transpose_a: check.operands.transpose_a,
             transpose_b: check.operands.transpose_b,
             sparse: None,
+            weights: None,
         },
     };
     let own = scheduling.wide_result().unwrap_or(arithmetic.accumulator);

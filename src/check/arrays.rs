@@ -416,6 +416,20 @@ impl Operands {
     ) -> Result<(), CheckError> {
         let scaling = schedule.spec().scales.as_ref();
         let of_b_alone = scaling.is_some_and(|scaling| scaling.multiply == Multiply::BAlone);
+        let formats = [arithmetic.a, arithmetic.b];
+        let dequantised = [[Format::Fp16; 2], [Format::Bf16; 2]].contains(&formats);
+        if self.weights.is_some() && (!dequantised || self.has(Role::SparseA)) {
+            let [a, b] = formats;
+            let reason = format!(
+                "`weights` become operands in A's format, fp16 or bf16, of a dense A; here A and B are {a} and {b}{}",
+                if self.has(Role::SparseA) {
+                    ", and A is compressed"
+                } else {
+                    ""
+                }
+            );
+            return Err(CheckError::request("weights", reason));
+        }
         if of_b_alone && self.weights.is_none() {
             return Err(CheckError::needs("schedule", "weights"));
         }

@@ -309,6 +309,14 @@ macro_rules! fields {
                 }
             }
 
+            /// Takes one field of another request.
+            pub fn take(&mut self, field: &str, other: &mut Self) {
+                match field {
+                    $(stringify!($name) => self.$name = other.$name.take(),)*
+                    _ => {}
+                }
+            }
+
             /// Those that are given, as arguments of a command line.
             pub fn arguments(&self) -> Vec<(&'static str, $crate::Argument)> {
                 let mut all = Vec::new();

@@ -76,7 +76,7 @@ pub use product::{
 };
 pub use progress::{Counted, Progress};
 pub use reader::{Array, Tensors};
-pub use reader::{Reader, read_float};
+pub use reader::{Reader, float_format, read_float};
 pub use resources::Resources;
 pub use schedule::Scheduling;
 pub use source::Source;

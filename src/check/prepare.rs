@@ -19,6 +19,7 @@ use crate::random::SplitMix64;
 use crate::report::{Conversion, Planned, Product, Rule, Scheduled, Tool};
 use crate::role::Role;
 use crate::tensor::Tensor;
+use crate::words::Word as _;
 
 /// A check that owns what it read: arrays, model, schedule.
 #[derive(Debug)]
@@ -271,6 +272,7 @@ impl Prepared {
             transpose_a,
             transpose_b,
             sparse: self.model.sparse(),
+            weights: (self.check.operands.weights).map(|weights| weights.word().to_owned()),
         }
     }
 

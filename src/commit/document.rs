@@ -435,7 +435,9 @@ fn cut_of(product: &Product, role: Role) -> (Along, &[usize], [Option<usize>; 2]
         k,
         transpose_a,
         transpose_b,
+        // Neither is ever committed to.
         sparse: _,
+        weights: _,
     } = product;
     let [m, n, k] = [m, n, k].map(|&n| Some(n));
     let stored = |along, axes: [Option<usize>; 2], transposed: bool| match (transposed, along) {
@@ -462,7 +464,9 @@ fn product_text(product: &Product) -> String {
         k,
         transpose_a,
         transpose_b,
+        // Neither is ever committed to.
         sparse: _,
+        weights: _,
     } = product;
     let stored = |transposed: &bool| if *transposed { " transposed" } else { "" };
     format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::request::Identify;
-use crate::check::{CheckError, Operands, Source, Tf32Input};
+use crate::check::{CheckError, Source, Tf32Input, float_format};
 use crate::emu::schedule::Values;
 use crate::emu::{Problem, Scale, ShapeError, shape_text};
 use crate::io;
@@ -27,27 +27,18 @@ impl Readings {
         tf32: Tf32Input,
         memory: &mut dyn FnMut(&str) -> Option<io::Source>,
     ) -> Result<Readings, CheckError> {
+        let file = opened((role, source), wanted, memory)?;
+        Readings::of_file((role, source), file, wanted, tf32)
+    }
+
+    fn of_file(
+        (role, source): (Role, &Source),
+        file: io::Source,
+        wanted: Option<Format>,
+        tf32: Tf32Input,
+    ) -> Result<Readings, CheckError> {
         let field = role.field();
         let fail = |reason: String| Err(CheckError::array(field, source, reason));
-        let file = match (source, wanted) {
-            // What is generated are numbers of a format, so it has no other.
-            (Source::Generated(_), None) => {
-                return fail(
-                    "a generated operand has no format of its own; give `dtype` (for A and B)"
-                        .into(),
-                );
-            }
-            (Source::Generated(spec), Some(format)) => {
-                let name = spec.to_string();
-                io::Files::default().generated(name.as_ref(), spec, format, role)
-            }
-            (Source::File(path), _) => io::Source::open(path),
-            (Source::Memory, _) => match memory(field) {
-                Some(array) => Ok(array),
-                None => return fail("is in memory, but the caller passed no such array".into()),
-            },
-        };
-        let file = file.map_err(CheckError::file(field))?;
         let wanted = |format| wanted.is_none_or(|wanted| wanted == format);
         let mut tensors = BTreeMap::new();
         let mut reason = None;
@@ -96,6 +87,11 @@ impl Readings {
         &self.tensors[&format]
     }
 
+    /// In the first of its formats, of which it has one alone.
+    pub fn only_tensor(&self) -> &Tensor {
+        self.tensor(self.first())
+    }
+
     /// The format, if it can be no other.
     pub fn only(&self) -> Option<Format> {
         (self.tensors.len() == 1).then(|| self.first())
@@ -116,6 +112,50 @@ impl Readings {
     }
 }
 
+/// The array of a role: of a file, generated, or the caller's.
+fn opened(
+    (role, source): (Role, &Source),
+    wanted: Option<Format>,
+    memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+) -> Result<io::Source, CheckError> {
+    let field = role.field();
+    let fail = |reason: String| Err(CheckError::array(field, source, reason));
+    let file = match (source, wanted) {
+        // What is generated are numbers of a format, so it has no other.
+        (Source::Generated(_), None) => {
+            return fail(
+                "a generated operand has no format of its own; give `dtype` (for A and B)".into(),
+            );
+        }
+        (Source::Generated(spec), Some(format)) => {
+            let name = spec.to_string();
+            io::Files::default().generated(name.as_ref(), spec, format, role)
+        }
+        (Source::File(path), _) => io::Source::open(path),
+        (Source::Memory, _) => match memory(field) {
+            Some(array) => Ok(array),
+            None => return fail("is in memory, but the caller passed no such array".into()),
+        },
+    };
+    file.map_err(CheckError::file(field))
+}
+
+/// A bias in the one format that a check reads it in.
+fn read_bias(
+    source: &Source,
+    stated: Option<Format>,
+    memory: &mut dyn FnMut(&str) -> Option<io::Source>,
+) -> Result<Readings, CheckError> {
+    let bias = (Role::Bias, source);
+    let generated = matches!(source, Source::Generated(_)).then_some(Format::Fp32);
+    let stated = stated.or(generated);
+    let file = opened(bias, stated, memory)?;
+    let of_descr = || float_format(&file.header().descr, "bias_dtype");
+    let format = stated.map_or_else(of_descr, Ok);
+    let format = format.map_err(|reason| CheckError::array("bias", source, reason))?;
+    Readings::of_file(bias, file, Some(format), Tf32Input::Truncate)
+}
+
 /// All files of a search; their shapes fit.
 pub struct Captured {
     pub a: Readings,
@@ -134,6 +174,8 @@ impl Captured {
     ) -> Result<Captured, CheckError> {
         let operands = &request.operands;
         let formats = request.formats;
+        let bias = operands.get(Role::Bias);
+        let bias = bias.map(|source| read_bias(source, operands.bias_dtype, memory));
         let mut read = |role, source, wanted| {
             Readings::of((role, source), wanted, operands.tf32_input, memory)
         };
@@ -147,11 +189,6 @@ impl Captured {
         };
         let sources = &operands.arrays;
         let c = operands.get(Role::C);
-        let bias = operands.get(Role::Bias).map(|source| {
-            // What is generated are numbers of a format.
-            let generated = matches!(source, Source::Generated(_)).then_some(Format::Fp32);
-            read(Role::Bias, source, operands.bias_dtype.or(generated))
-        });
         let captured = Captured {
             a: read(Role::A, &sources[&Role::A], formats.a)?,
             b: read(Role::B, &sources[&Role::B], formats.b.or(formats.a))?,
@@ -176,35 +213,11 @@ impl Captured {
             );
             return Err(CheckError::array("d", &request.d, reason));
         }
-        captured.check_bias(&problem, operands)?;
+        if let (Some(bias), Some(source)) = (&captured.bias, operands.get(Role::Bias)) {
+            let values = Values::default().with_bias(bias.only_tensor(), &problem);
+            values.map_err(|error| CheckError::array("bias", source, error.0))?;
+        }
         Ok(captured)
-    }
-
-    /// Refuses a bias that has no one format, or another shape.
-    fn check_bias(&self, problem: &Problem, operands: &Operands) -> Result<(), CheckError> {
-        let Some(bias) = &self.bias else {
-            return Ok(());
-        };
-        let fail = |reason| CheckError::array("bias", &operands.arrays[&Role::Bias], reason);
-        let tensor = self.bias().ok_or_else(|| {
-            let descr = bias.source.header().descr.text();
-            fail(format!(
-                "its elements (descr {descr:?}) may have several formats; give `bias_dtype`"
-            ))
-        })?;
-        let values = Values::default().with_bias(tensor, problem);
-        values.map(drop).map_err(|error| fail(error.0))
-    }
-
-    /// The bias in its format: FP32 where it can be, since that keeps every narrower number; none if it may be of
-    /// several others.
-    pub fn bias(&self) -> Option<&Tensor> {
-        let bias = self.bias.as_ref()?;
-        let formats = [Format::Fp32, Format::Fp16, Format::Bf16];
-        let mut possible = formats.into_iter().filter(|format| bias.has(*format));
-        let first = possible.next()?;
-        let one = first == Format::Fp32 || possible.next().is_none();
-        one.then(|| bias.tensor(first))
     }
 
     fn names(&self) -> String {

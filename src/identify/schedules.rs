@@ -39,8 +39,8 @@ impl<'a> ScheduleContext<'a> {
         scale_result: Option<F32>,
     ) -> ScheduleContext<'a> {
         let values = Values::default();
-        let values = match captured.bias() {
-            Some(bias) => values.with_bias(bias, &problem),
+        let values = match &captured.bias {
+            Some(bias) => values.with_bias(bias.only_tensor(), &problem),
             None => Ok(values),
         };
         ScheduleContext {

@@ -140,6 +140,9 @@ pub struct Product {
     /// Of a compressed A: how many elements are kept of how many neighbours. K then counts the kept ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Pattern>,
+    /// What B's codes stand for, where they are weights that the kernel dequantises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
 }
 
 // By hand, because the errors of untagged enums do not say what is wrong.

@@ -52,7 +52,9 @@ impl ProductRule {
             transpose_b,
             // The line of the product says it.
             sparse: _,
+            ref weights,
         } = self.product;
+        all.extend(weights.as_ref().map(|kind| format!("B of {kind} weights")));
         for (transposed, name) in [(transpose_a, "A"), (transpose_b, "B")] {
             all.extend(transposed.then(|| format!("{name} transposed")));
         }

@@ -42,22 +42,18 @@ impl SetArgs {
                 ));
             }
             given.push(field);
-            *fields = with(fields, field, value)
+            let mut one = one(field, value)
                 .map_err(|reason| CheckError::request(field, format!("`{field}`: {reason}")))?;
+            fields.take(field, &mut one);
         }
         Ok(())
     }
 }
 
-/// The fields with one more, whose text may be a number, a truth value or a word.
-fn with(fields: &RequestFields, field: &str, text: &str) -> Result<RequestFields, String> {
-    let whole = serde_json::to_value(fields).map_err(|error| error.to_string())?;
-    let Value::Object(whole) = whole else {
-        unreachable!("fields are an object");
-    };
+/// A request of one field, whose text may be a number, a truth value or a word.
+fn one(field: &str, text: &str) -> Result<RequestFields, String> {
     let read = |value: Value| {
-        let mut all: Map<String, Value> = whole.clone();
-        all.insert(field.to_owned(), value);
+        let all = Map::from_iter([(field.to_owned(), value)]);
         serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())
     };
     // In any of the library's spellings.

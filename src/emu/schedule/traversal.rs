@@ -269,7 +269,7 @@ fn shared(
     let (first, last) = (index as u128 * depth, (index as u128 + 1) * depth);
     let mut chunks = Vec::new();
     // None before this one has something of the tile: shares are `each` long, or one longer.
-    let mut worker = first / (each + u128::from(more > 0));
+    let mut worker = first / (each + u128::from(more > 0)).max(1);
     let mut from = first;
     while from < last {
         let to = start(worker + 1).min(last);

@@ -341,6 +341,25 @@ fn rare_settings() {
     }
 }
 
+/// A setting does not touch what is beside it: a path may be any bytes.
+#[cfg(unix)]
+#[test]
+fn a_rare_setting_beside_a_path_of_bytes() {
+    use std::os::unix::ffi::OsStringExt;
+
+    let folder = folder();
+    let name = std::ffi::OsString::from_vec(b"a\xff.npy".to_vec());
+    if std::fs::copy(folder.path("a.npy"), folder.path(".").join(&name)).is_err() {
+        eprintln!("this file system takes no such name");
+        return;
+    }
+    let words = "check --arch h100 --dtype fp16 --set instruction_k=8";
+    let mut words: Vec<_> = words.split(' ').map(std::ffi::OsString::from).collect();
+    words.extend([name, "b.npy".into(), "d.npy".into()]);
+    let code = folder.words(words).code;
+    assert!([Some(0), Some(1)].contains(&code), "{code:?}");
+}
+
 /// As many as a person can look through.
 #[test]
 fn options_of_a_check() {

@@ -112,6 +112,7 @@ impl Element {
                     transpose_a: false,
                     transpose_b: false,
                     sparse: None,
+                    weights: None,
                 },
                 index: vec![0, 0],
                 format: d.map_or(choice.arithmetic.accumulator, |(format, _)| format),

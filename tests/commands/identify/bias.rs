@@ -1,6 +1,6 @@
 //! A bias that is given: every candidate adds it, and a result without it is none's.
 
-use crate::support::Folder;
+use crate::support::{Folder, Npy};
 
 const A: &str = "generate:1:normal:17x160";
 const B: &str = "generate:2:normal:160x24";
@@ -67,6 +67,13 @@ fn who_computed_a_product_and_a_bias() {
     identify("none", "").expect(0);
     identify("hopper", "--schedules never --bias b.npy").refuses(&["--bias applies to kernels"]);
     identify("hopper", "--bias generate:3:normal:1x23").refuses(&["24 or 1x24"]);
+    // A file is read as a check reads it.
+    let bias = |descr: &str| folder.save("bias.npy", &Npy::new(descr, &[24], vec![0; 48]));
+    bias("<V2");
+    identify("none", "--bias bias.npy").expect(0);
+    bias("<u2");
+    identify("none", "--bias bias.npy").refuses(&["bias.npy", "give --bias-dtype"]);
+    identify("none", "--bias bias.npy --bias-dtype fp16").expect(0);
 }
 
 #[test]

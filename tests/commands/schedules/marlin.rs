@@ -295,6 +295,36 @@ fn what_fits_no_weights_is_refused() {
         &format!("{base} --weights u4b8 {two}"),
         &["t.npy", "two axes"],
     );
+    // Weights become FP16 or BF16, as A is, and nothing else.
+    for formats in [
+        "--dtype e4m3",
+        "--dtype e4m3 --dtype-b e5m2",
+        "--dtype int8",
+        "--dtype fp32",
+        "--dtype tf32",
+    ] {
+        folder.save("n.npy", &Npy::new("<u1", &[4, 128], vec![0x38; 4 * 128]));
+        folder.save("o8.npy", &Npy::new("<u1", &[3, 512], vec![0x38; 3 * 512]));
+        let wide = formats.ends_with("32");
+        let [a, scales] = if wide {
+            ["w.npy", "v.npy"]
+        } else {
+            ["o8.npy", "n.npy"]
+        };
+        folder.save("w.npy", &Npy::new("<f4", &[3, 512], vec![0; 4 * 3 * 512]));
+        folder.save("v.npy", &Npy::new("<f4", &[4, 128], vec![0; 4 * 4 * 128]));
+        let gpu = if formats == "--dtype fp32" {
+            "ieee-fma"
+        } else {
+            "h100"
+        };
+        refused(
+            &format!(
+                "replay --arch {gpu} {formats} --weights u4b8 --scale-b {scales} {a} b.npy -o o.npy"
+            ),
+            &["--weights become operands in A's format, fp16 or bf16"],
+        );
+    }
     // Packed codes.
     folder.save("p.npy", &Npy::new("<i4", &[64, 128], vec![0; 4 * 64 * 128]));
     let packed = marlin.replace("b.npy", "p.npy");
