@@ -110,3 +110,25 @@ fn two_results_of_nothing_are_compared() {
         folder.tcverify(&words).expect(code);
     }
 }
+
+/// Workers that share tiles of no k have nothing to share, whether or not shares are rounded up.
+#[test]
+fn shares_of_nothing() {
+    let folder = arrays("", [3, 5, 0]);
+    let raw = folder
+        .tcverify("schedules --raw cutlass-stream-k")
+        .expect(0);
+    let mut file = raw.json();
+    let known = file["known_by"]["tile_k"].clone();
+    file["known_by"]["without_products"] = known;
+    file["spec"]["without_products"] = "zero".into();
+    for grain in [None, Some(2)] {
+        let shares = &mut file["spec"]["split"]["parts"]["groups"][0]["parts"];
+        shares["workers"] = 3.into();
+        shares["grain"] = grain.into();
+        folder.write("shares.json", file.to_string());
+        let check = "check --arch a100 --dtype fp16 --schedule-file shares.json a.npy b.npy";
+        folder.tcverify(&format!("{check} zeros.npy")).expect(0);
+        folder.tcverify(&format!("{check} d.npy")).expect(1);
+    }
+}
