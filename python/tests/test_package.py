@@ -12,7 +12,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from conftest import ROOT
 
@@ -134,3 +137,39 @@ def test_examples_of_pages(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
             exec(compile(block, page, "exec"), names)
         ran += 1
     assert ran or page == "README.md"
+
+
+def test_lines_that_unpack_checkpoints() -> None:
+    page = (ROOT / "docs/weights.md").read_text()
+    block = page.split("```python\n")[1].split("```")[0]
+    lines = dict(line.split(" = ", 1) for line in block.splitlines() if " = " in line)
+    random = np.random.default_rng(5)
+    k, n = 64, 24
+    codes = random.integers(0, 16, (k, n)).astype(np.uint32)
+
+    def words(parts: list[Any]) -> Any:
+        shifted = [part << np.uint32(4 * i) for i, part in enumerate(parts)]
+        return np.bitwise_or.reduce(shifted).view(np.int32)
+
+    scope: dict[str, Any] = {"np": np, "n": n, "k": k, "s": eval(lines["s"].split("#")[0], {"np": np})}
+    stored = {
+        "gptq": ("qweight", words([codes[i::8] for i in range(8)]), codes),
+        # AutoAWQ's order of columns in a word.
+        "awq": ("qweight", words([codes[:, i::8] for i in (0, 2, 4, 6, 1, 3, 5, 7)]), codes),
+        "packed": ("weight_packed", words([codes.T[:, i::8] for i in range(8)]), codes.T),
+    }
+    for name, (source, packed, wanted) in stored.items():
+        assert np.array_equal(eval(lines[name].split("#")[0], {**scope, source: packed}), wanted), name
+    scales = random.random((n, k // 32)).astype("<f2")
+    signed = random.integers(-127, 128, (n, k)).astype("i1")
+    halves = codes.T.astype("u1").reshape(n, k // 32, 2, 16)
+    blocks = {
+        "q8_0": (signed.view("u1").reshape(n, k // 32, 32), signed),
+        "q4_0": (halves[:, :, 0] | halves[:, :, 1] << 4, codes.T),
+    }
+    for name, (body, wanted) in blocks.items():
+        data = np.concatenate([scales.view("u1").reshape(n, k // 32, 2), body], -1).reshape(n, -1)
+        here = {**scope, "tensor": SimpleNamespace(data=data)}
+        here["b"] = eval(lines["b"].split("#")[0], here)
+        assert np.array_equal(eval(lines["d"], here), scales)
+        assert np.array_equal(eval(lines[name], here), wanted), name
