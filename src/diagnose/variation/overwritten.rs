@@ -46,7 +46,8 @@ fn overwritten(replay: &Replay, at: Element) -> u64 {
     let above = sums.elements(&[Element { row, ..at }])[0];
     // What the row's own earlier steps gave is lost.
     let problem = &replay.problem;
-    let first = problem.k.saturating_sub(1) / replay.arithmetic.step.span() * replay.arithmetic.step.span();
+    let first =
+        problem.k.saturating_sub(1) / replay.arithmetic.step.span() * replay.arithmetic.step.span();
     let [a, b] = [problem.a.plane(at.batch), problem.b.plane(at.batch)];
     let of_a: Vec<u64> = (first..problem.k).map(|k| a.code(at.row, k)).collect();
     let of_b: Vec<u64> = (first..problem.k).map(|k| b.code(k, at.column)).collect();
