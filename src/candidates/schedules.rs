@@ -224,9 +224,10 @@ impl List<'_> {
         ] {
             self.preset(name, none());
         }
-        for every in PROMOTIONS {
-            let promote = Some(PromoteChoice::Every(every));
-            self.preset("cutlass-fp8-promote", Overrides { promote, ..none() });
+        // Kernels promote sums of FP8; of other formats slices of K are likelier.
+        let fp8 = matches!(self.family(), Cublas::HopperFp8 | Cublas::AdaFp8);
+        if fp8 {
+            self.promotions();
         }
         for warps in WARPS {
             let tile_k = Some(warps * STRIPE);
@@ -235,6 +236,9 @@ impl List<'_> {
         }
         for slices in CUBLAS_SLICES {
             self.cublas_sliced(slices);
+        }
+        if !fp8 {
+            self.promotions();
         }
         for slices in SLICES {
             for name in [
@@ -246,6 +250,17 @@ impl List<'_> {
             }
         }
         self.rarer();
+    }
+
+    fn promotions(&mut self) {
+        for every in PROMOTIONS {
+            let promote = Some(PromoteChoice::Every(every));
+            let overrides = Overrides {
+                promote,
+                ..Overrides::default()
+            };
+            self.preset("cutlass-fp8-promote", overrides);
+        }
     }
 
     /// Warps that share a tile in other grains, slices of sliced tiles, slices of partial tiles, sums in other orders.

@@ -8,6 +8,7 @@ use crate::check::{
 };
 use crate::diagnose::{Ask, Case, Diagnosis, Finding, Setting, diagnose};
 use crate::emu::Catalogue;
+use crate::emu::schedule::Overrides;
 use crate::report::{Cause, Conclusion};
 use crate::role::Role;
 
@@ -120,7 +121,15 @@ fn changed(prepared: &Prepared, mut check: Check, ask: &Ask) -> Option<Check> {
             }
         }
         Ask::Schedule { preset, overrides } => {
-            check.schedule = ScheduleRequest::preset(preset, overrides);
+            // What the request does to finished sums stays.
+            let own = &check.schedule.overrides;
+            let overrides = Overrides {
+                alpha: overrides.alpha.or(own.alpha),
+                beta: overrides.beta.or(own.beta),
+                activation: overrides.activation.or(own.activation),
+                ..(**overrides).clone()
+            };
+            check.schedule = ScheduleRequest::preset(preset, &overrides);
         }
         Ask::Epilogue(epilogue) => {
             let schedule = &mut check.schedule;
@@ -131,6 +140,7 @@ fn changed(prepared: &Prepared, mut check: Check, ask: &Ask) -> Option<Check> {
                 given.alpha = epilogue.alpha.or(given.alpha);
                 given.beta = epilogue.beta.or(given.beta);
                 given.activation = epilogue.activation.or(given.activation);
+                given.promote = epilogue.promote.or(given.promote);
             }
         }
         Ask::Formats(formats) => {

@@ -125,6 +125,17 @@ fn everywhere(case: &Case) -> Option<Finding> {
     let pairs = seen.map(|seen| (case.seen(seen), seen.reproduced));
     let pairs: Vec<(Stored, u64)> = pairs.collect();
     let format = case.replay.format();
+    let all = case.comparison.mismatches;
+    // Where every element is off by as much, no rounding does it.
+    if let Some(by) = stored::off_by(format, &pairs).filter(|_| all == case.comparison.elements) {
+        let text = stored::of_distance(format, by, pairs.len());
+        let found = Found::new(Hypothesis::OffByUlps, text).at([by.unsigned_abs() as usize]);
+        return Some(Finding::of(found, all, None));
+    }
+    if let Some(text) = stored::all_alike(format, &pairs) {
+        let found = Found::new(Hypothesis::Unwritten, text);
+        return Some(Finding::of(found, all, None));
+    }
     let bit = stored::flipped_bit(format, &pairs)?;
     let field = stored::field(format, bit);
     let text = format!(
@@ -132,5 +143,5 @@ fn everywhere(case: &Case) -> Option<Finding> {
         pairs.len()
     );
     let found = Found::new(Hypothesis::BitFlipped, text).at([bit as usize]);
-    Some(Finding::of(found, case.comparison.mismatches, None))
+    Some(Finding::of(found, all, None))
 }

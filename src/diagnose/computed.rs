@@ -4,7 +4,8 @@ use super::inputs::with_addend;
 use super::trial::{Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
-use crate::emu::{Element, Evidence, Problem, Replay};
+use crate::emu::schedule::BoundSchedule;
+use crate::emu::{Arithmetic, Element, Evidence, Problem, Replay};
 use crate::num::{Format, Rounding, Target, Unpacked, fma, result_code};
 use crate::tensor::Planes;
 
@@ -15,26 +16,24 @@ const NAMED: usize = 4;
 type Test = fn(&Case, &Trial) -> Tested;
 
 /// What reports call the test of [`addends`].
+const ROUNDING: &str = "other roundings of D";
 pub const ADDENDS: &str = "C left out, added twice or last";
 
-/// Why operands are not exchanged under a schedule.
-const SCHEDULED: &str = "a schedule is given, which fixes each operand's place";
-
-/// Every computation that fits, without those that contain another that fits. None is tried under a schedule, which
-/// fixes the place of each operand.
+/// Every computation that fits, without those that contain another that fits. Under a schedule, its epilogue decides
+/// where C is added and how D is rounded; variations of it are tried elsewhere.
 pub fn computations(case: &Case, trial: &Trial) -> Vec<Found> {
     let tests: [(&str, Test); 6] = [
         ("transposed operands or D", transposed),
         (ADDENDS, addends),
         ("other formats of A, B and D", formats),
         ("other roundings of TF32 operands", tf32),
-        ("other roundings of D", rounding),
+        (ROUNDING, rounding),
         ("other models of the catalogue", models),
     ];
     let tested = tests.into_iter().flat_map(|(what, test)| {
         trial.test(what, || match case.replay.kernel {
-            Some(_) => Err(SCHEDULED),
-            None => test(case, trial),
+            Some(_) if [ADDENDS, ROUNDING].contains(&what) => Ok(Vec::new()),
+            _ => test(case, trial),
         })
     });
     tested.collect()
@@ -47,34 +46,43 @@ fn with<'a>(case: &Case<'a>, problem: Problem<'a>) -> Replay<'a> {
     }
 }
 
+/// D transposed.
+fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
+    let problem = case.replay.problem;
+    if problem.m != problem.n || problem.m < 2 {
+        return Vec::new();
+    }
+    let across = |at: &Element| Element {
+        row: at.column,
+        column: at.row,
+        ..*at
+    };
+    if !trial.fits_elsewhere(&case.replay, &across) {
+        return Vec::new();
+    }
+    // The same as a product of transposed operands, if a check can request that.
+    let (a, b) = (problem.b.transposed(), problem.a.transposed());
+    let plain = case.replay.arithmetic.a == case.replay.arithmetic.b
+        && case.replay.kernel.is_none()
+        && problem.c.is_none()
+        && problem.scales.is_none();
+    let reversed = with(case, Problem { a, b, ..problem });
+    let ask = if plain && trial.fits_replay(&reversed) {
+        Ask::Reversed
+    } else {
+        Ask::Nothing
+    };
+    let what = "D is the transpose of the model's result";
+    vec![trial.found(Hypothesis::DTransposed, what).asking(ask)]
+}
+
 /// A, B or D transposed, or A and B exchanged.
 fn transposed(case: &Case, trial: &Trial) -> Tested {
     let problem = case.replay.problem;
     let (m, n, k) = (problem.m, problem.n, problem.k);
-    let mut found = Vec::new();
+    let mut found = turned(case, trial);
     let mut fit =
         |hypothesis, what: &str, ask| found.push(trial.found(hypothesis, what).asking(ask));
-    if m == n && m > 1 {
-        let across = |at: &Element| Element {
-            row: at.column,
-            column: at.row,
-            ..*at
-        };
-        if trial.fits_elsewhere(&case.replay, &across) {
-            // The same as a product of transposed operands, if a check can request that.
-            let (a, b) = (problem.b.transposed(), problem.a.transposed());
-            let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
-            let plain = plain && problem.c.is_none() && problem.scales.is_none();
-            let reversed = with(case, Problem { a, b, ..problem });
-            let ask = if plain && trial.fits_replay(&reversed) {
-                Ask::Reversed
-            } else {
-                Ask::Nothing
-            };
-            let what = "D is the transpose of the model's result";
-            fit(Hypothesis::DTransposed, what, ask);
-        }
-    }
     if problem.scales.is_some() {
         return Ok(found);
     }
@@ -295,6 +303,9 @@ fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Form
     {
         return false;
     }
+    if !is_scheduled(case, &arithmetic) {
+        return false;
+    }
     let read = |planes: Planes, format| planes.tensor().reread(format);
     let (Some(a), Some(b)) = (read(problem.a, of_a), read(problem.b, of_b)) else {
         return false;
@@ -311,6 +322,15 @@ fn fits_as(case: &Case, trial: &Trial, [of_a, of_b]: [Format; 2], d: Option<Form
         ..case.replay
     };
     trial.fits_replay(&replay)
+}
+
+/// Whether another arithmetic can be summed as the request says.
+fn is_scheduled(case: &Case, arithmetic: &Arithmetic) -> bool {
+    let replay = &case.replay;
+    replay.kernel.is_none_or(|kernel| {
+        let problem = &replay.problem;
+        BoundSchedule::check_compatible(kernel.spec, arithmetic, problem, replay.format()).is_ok()
+    })
 }
 
 /// Another rounding of the finished elements to D's format.
@@ -360,7 +380,8 @@ fn models(case: &Case, trial: &Trial) -> Tested {
     );
     let differs = |c: &&Candidate| c.arithmetic != *arithmetic || c.convert_to != own.convert_to;
     let mut fitting: Vec<&Candidate> = Vec::new();
-    for candidate in all.iter().filter(differs) {
+    let scheduled = |c: &&Candidate| is_scheduled(case, &c.arithmetic);
+    for candidate in all.iter().filter(differs).filter(scheduled) {
         let replay = Replay {
             arithmetic: &candidate.arithmetic,
             convert_to: candidate.convert_to,

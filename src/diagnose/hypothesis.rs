@@ -47,6 +47,8 @@ pub enum Hypothesis {
     COmitted,
     /// C was added again, to the finished chain or before the products.
     CTwice,
+    /// C was added with another sign, or elements of C at other places.
+    COtherwise,
     /// C was added, RNE, to the finished product instead of before it.
     CAddedLast,
     /// ReLU of every element.
@@ -59,7 +61,9 @@ pub enum Hypothesis {
     GeluTanh,
     /// SiLU of every element.
     Silu,
-    /// A number for every column was added.
+    /// Another function of every element, as the text says.
+    Activation,
+    /// A number for every column, or for every row, was added.
     Bias,
     /// The sum was multiplied by a number.
     Alpha,
@@ -80,6 +84,8 @@ pub enum Hypothesis {
     Formats,
     /// Something that the request names was left out: the bias, alpha, beta, the activation, the scale of the result.
     SettingIgnored,
+    /// Something that the request names was used otherwise, as the text says.
+    SettingOtherwise,
     /// Operands were multiplied in fewer or more bits than the request says: FP32 as TF32, BF16 or FP16.
     Precision,
     /// The memory of an operand or of D was read in another layout.
@@ -131,6 +137,10 @@ pub enum Hypothesis {
     ProductFlipped,
     /// One sum (`at`: its first k, one past the last, the phase) came out as a unit's known fault computes it.
     KnownFault,
+    /// One element of A or B had another value when D was computed (`at`: row, column).
+    InputChanged,
+    /// Every element is so many units in the last place larger in magnitude (`at`: how many) or smaller.
+    OffByUlps,
     /// One bit of A, B or C was different when D was computed (`at`: row, column, bit). It gives every tested element
     /// of that row (A), that column (B), or that element (C), wrong or right.
     InputFlipped,
@@ -169,7 +179,7 @@ impl Hypothesis {
 }
 
 /// What no kernel does on purpose: a result that comes about so is wrong.
-const FAULTS: [Hypothesis; 22] = [
+const FAULTS: [Hypothesis; 23] = [
     Hypothesis::Unwritten,
     Hypothesis::BitFlipped,
     Hypothesis::DroppedRemainder,
@@ -180,6 +190,7 @@ const FAULTS: [Hypothesis; 22] = [
     Hypothesis::ProductFlipped,
     Hypothesis::KnownFault,
     Hypothesis::InputFlipped,
+    Hypothesis::InputChanged,
     Hypothesis::RowMoved,
     Hypothesis::ColumnMoved,
     Hypothesis::RowsPermuted,
@@ -265,7 +276,7 @@ pub enum Ask {
         preset: String,
         overrides: Box<Overrides>,
     },
-    /// What the epilogue has of these: alpha, beta, the function.
+    /// What the schedule has of these: alpha, beta, the function, how often sums are promoted.
     Epilogue(Box<Overrides>),
     Formats([Format; 2]),
     /// D is of this format.

@@ -5,7 +5,7 @@ use super::estimate::{noise, value};
 use super::trial::{Stored, Work};
 use crate::deadline;
 use crate::emu::{Element, Problem, Replay};
-use crate::num::Format;
+use crate::num::{Format, Rounding, result_code};
 use crate::tensor::Tensor;
 
 /// Most flips that are tested bit for bit; estimates choose them.
@@ -69,26 +69,96 @@ impl Line {
         work: &Work,
     ) -> Option<Vec<Flip>> {
         let likely = self.likely(replay, different, without, work)?;
-        let all: Vec<Stored> = different
-            .iter()
-            .map(|(s, _)| *s)
-            .chain(equal.iter().copied())
-            .collect();
-        let at: Vec<Element> = all.iter().map(|stored| stored.at).collect();
         let mut spent = false;
         let gives = |flip: &Flip| {
             let code = self.code(replay, flip.k) ^ 1 << flip.bit;
-            // The first element refutes most.
-            [0..1, 1..all.len()].into_iter().all(|lot| {
-                let affords = work.spend(lot.len() as u64 * replay.problem.k as u64);
-                spent |= !affords;
-                let given = all[lot.clone()].iter().map(|stored| stored.given);
-                let with = |at| self.with(replay, flip.k, code, at).into_iter();
-                affords && with(&at[lot]).eq(given)
-            })
+            let gives = self.gives(replay, (different, equal), (flip.k, code), work);
+            spent |= gives.is_none();
+            gives == Some(true)
         };
         let flips: Vec<Flip> = likely.into_iter().filter(gives).collect();
         (!spent || !flips.is_empty()).then_some(flips)
+    }
+
+    /// Whether another code at `k` gives these elements; none if the work is spent.
+    fn gives(
+        &self,
+        replay: &Replay,
+        (different, equal): (&[(Stored, u64)], &[Stored]),
+        (k, code): (usize, u64),
+        work: &Work,
+    ) -> Option<bool> {
+        let all = different.iter().map(|(stored, _)| stored).chain(equal);
+        let all: Vec<Stored> = all.copied().collect();
+        let at: Vec<Element> = all.iter().map(|stored| stored.at).collect();
+        // The first element refutes most.
+        for lot in [0..1, 1..all.len()] {
+            work.spend(lot.len() as u64 * replay.problem.k as u64)
+                .then_some(())?;
+            let given = all[lot.clone()].iter().map(|stored| stored.given);
+            if !self.with(replay, k, code, &at[lot]).into_iter().eq(given) {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// The place and the code of one element of the line that gives these elements: those that differ, with the codes
+    /// they should have, and some that match. The first that is found.
+    pub fn replaced(
+        &self,
+        replay: &Replay,
+        (different, equal): (&[(Stored, u64)], &[Stored]),
+        work: &Work,
+    ) -> Option<(usize, u64)> {
+        /// By fewer elements a number is solved, not found.
+        const LEAST: usize = 4;
+        let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
+        let sampled = &different[..different.len().min(ESTIMATED)];
+        if sampled.len() < LEAST || format.bytes() > 4 {
+            return None;
+        }
+        let elements = self.estimated(replay, sampled, work, 1)?;
+        let arithmetic = replay.arithmetic;
+        let share = noise(arithmetic.a, arithmetic.accumulator);
+        let mut likely: Vec<(f64, usize, u64)> = Vec::new();
+        for (k, &code) in self.codes(replay).iter().enumerate() {
+            let before = value(format, code);
+            let scale = match before {
+                0.0 => 1.0,
+                _ => elements[0].own[k] / before,
+            };
+            let (mut products, mut squares) = (0.0, 0.0);
+            for one in &elements {
+                let by = scale * one.other[k];
+                products += (one.given - one.reproduced) * by;
+                squares += by * by;
+            }
+            let after = before + products / squares;
+            let Some(code) = nearest(format, after) else {
+                continue;
+            };
+            let off = |one: &Estimated| {
+                let made = one.reproduced + (after - before) * scale * one.other[k];
+                (made - one.given).abs()
+                    / (share * (one.sum + made.abs()) + unit(replay) * one.given.abs()
+                        + f64::MIN_POSITIVE)
+            };
+            let worst = elements.iter().map(off).fold(0.0, f64::max);
+            if worst <= 8.0 {
+                likely.push((worst, k, code));
+            }
+        }
+        likely.sort_by(|(x, ..), (y, ..)| x.total_cmp(y));
+        let near = |(_, k, code): &(f64, usize, u64)| {
+            let (k, code) = (*k, *code);
+            [0i64, 1, -1, 2, -2].map(|by| (k, code.wrapping_add_signed(by) & format.max_code()))
+        };
+        let mut tried = likely.iter().take(TESTED / 8).flat_map(near);
+        tried.find(|&(k, code)| {
+            let of = (k, code);
+            self.gives(replay, (different, equal), of, work) == Some(true)
+        })
     }
 
     /// Flips that by estimate move the elements as far as they are off.
@@ -101,36 +171,12 @@ impl Line {
     ) -> Option<Vec<Flip>> {
         let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
         let bits = format.width();
-        let k = replay.problem.k;
         let sampled = &different[..different.len().min(ESTIMATED)];
         // Every bit of every operand is estimated.
-        let bits_of_each = u64::from(bits).div_ceil(2);
-        let cost = (sampled.len() * k) as u64 * bits_of_each;
-        work.spend(cost).then_some(())?;
-        let result = replay.format();
+        let elements = self.estimated(replay, sampled, work, u64::from(bits).div_ceil(2))?;
         let arithmetic = replay.arithmetic;
         let share = noise(arithmetic.a, arithmetic.accumulator);
-        let unit = if result.is_integer() {
-            0.0
-        } else {
-            (-f64::from(result.fraction_bits())).exp2()
-        };
-        let elements: Vec<Estimated> = sampled
-            .iter()
-            .map(|(stored, reproduced)| {
-                let operands = Operands::of(replay, &stored.at);
-                let of = |side| (0..k).map(|k| operands.estimate(side, k)).collect();
-                let (own, other): (Vec<f64>, Vec<f64>) = (of(self.side), of(1 - self.side));
-                let sizes = own.iter().zip(&other).map(|(x, y)| (x * y).abs());
-                Estimated {
-                    sum: sizes.sum(),
-                    other,
-                    own,
-                    reproduced: value(result, *reproduced),
-                    given: value(result, stored.given),
-                }
-            })
-            .collect();
+        let unit = unit(replay);
         let codes = self.codes(replay);
         let mut likely: Vec<(f64, Flip)> = Vec::new();
         for (k, &code) in codes.iter().enumerate() {
@@ -152,6 +198,62 @@ impl Line {
         likely.truncate(TESTED);
         Some(likely.into_iter().map(|(_, flip)| flip).collect())
     }
+
+    /// Estimates of these elements' operands, for so many multiply-adds each.
+    fn estimated(
+        &self,
+        replay: &Replay,
+        sampled: &[(Stored, u64)],
+        work: &Work,
+        each: u64,
+    ) -> Option<Vec<Estimated>> {
+        let k = replay.problem.k;
+        work.spend((sampled.len() * k) as u64 * each).then_some(())?;
+        let result = replay.format();
+        let elements: Vec<Estimated> = sampled
+            .iter()
+            .map(|(stored, reproduced)| {
+                let operands = Operands::of(replay, &stored.at);
+                let of = |side| (0..k).map(|k| operands.estimate(side, k)).collect();
+                let (own, other): (Vec<f64>, Vec<f64>) = (of(self.side), of(1 - self.side));
+                let sizes = own.iter().zip(&other).map(|(x, y)| (x * y).abs());
+                Estimated {
+                    sum: sizes.sum(),
+                    other,
+                    own,
+                    reproduced: value(result, *reproduced),
+                    given: value(result, stored.given),
+                }
+            })
+            .collect();
+        Some(elements)
+    }
+}
+
+/// A unit in the last place of D, as a share of a number.
+fn unit(replay: &Replay) -> f64 {
+    let result = replay.format();
+    if result.is_integer() {
+        0.0
+    } else {
+        (-f64::from(result.fraction_bits())).exp2()
+    }
+}
+
+/// The code of the number that is nearest, if it is finite.
+fn nearest(format: Format, number: f64) -> Option<u64> {
+    if format.is_integer() {
+        let whole = number.round();
+        let fits = whole.abs() < 2f64.powi(31);
+        return fits.then(|| whole as i64 as u64 & format.max_code());
+    }
+    let wide = u64::from((number as f32).to_bits());
+    let own = match format.ignored_bits() {
+        0 => format,
+        _ => Format::Fp32,
+    };
+    let code = result_code(Format::Fp32, wide, own, Rounding::NearestEven);
+    value(format, code).is_finite().then_some(code)
 }
 
 /// An element of D whose row of A (side 0) or column of B has these codes.

@@ -8,9 +8,9 @@ use super::inputs::Line;
 use super::trial::{Stored, Work, first_of};
 use super::whole::whole;
 use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
-use super::{computed, matrices, missing, partial, permuted, schedule, stored, trial};
+use super::{computed, matrices, missing, partial, permuted, schedule, stored, trial, variation};
 use crate::emu::Element;
-use crate::num::Number;
+use crate::num::{Number, decimal};
 use crate::random::mix;
 use crate::report::grouped;
 
@@ -90,6 +90,14 @@ pub fn parts(
         return vec![Part::of(group, [found])];
     }
     computing.ledger.refute(stored::FLIPPED);
+    // Where all of an area is off by as much, no rounding does it.
+    let all = group.mismatches == group.area(case.size());
+    let dense = matches!(group.shape, Shape::Lines { .. } | Shape::Rectangle { .. });
+    if let Some(by) = stored::off_by(format, &pairs).filter(|_| all && dense) {
+        let text = stored::of_distance(format, by, pairs.len());
+        let found = Found::new(Hypothesis::OffByUlps, text).at([by.unsigned_abs() as usize]);
+        return vec![Part::of(group, [found])];
+    }
     let (mut parts, rest) = lines(case, group, computing);
     if let Some(rest) = rest {
         let found = together(case, &rest, (controls, only), works);
@@ -133,7 +141,9 @@ fn together(
         &|| computing.test(partial::TRIED, || partial::stopped_early(case, computing)),
         &|| computing.test(computed::ADDENDS, || computed::addends(case, computing)),
         &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
+        &|| computing.test(matrices::EQUALS_C, || matrices::equals_c(case, computing)),
         &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
+        &|| variation::of_part(case, computing),
         &|| schedule::schedules(case, scheduling),
     ]);
     found.into_iter().take(1).collect()
@@ -240,13 +250,23 @@ fn flipped(
     let flips = line
         .flips(&case.replay, (&pairs, &beside), 0, work)
         .ok_or(trial::SPENT)?;
-    let Some(flip) = flips.first() else {
-        return Ok(None);
-    };
-    let [row, column] = line.place(flip.k);
     let name = ["A", "B"][side];
     let tested = pairs.len() + beside.len();
     let matrix = size.of_matrix(batch);
+    let Some(flip) = flips.first() else {
+        let replaced = line.replaced(&case.replay, (&pairs, &beside), work);
+        return Ok(replaced.map(|(k, code)| {
+            let [row, column] = line.place(k);
+            let format = [case.replay.arithmetic.a, case.replay.arithmetic.b][side];
+            let [was, is] = [code, line.code(&case.replay, k)].map(|code| decimal(format, code));
+            let text = format!(
+                "{name}[{row}, {column}]{matrix} was {was}, not {is}, when D was computed: this gives all {tested} \
+                 tested elements there, bit for bit"
+            );
+            Found::new(Hypothesis::InputChanged, text).at([row, column])
+        }));
+    };
+    let [row, column] = line.place(flip.k);
     let others = match flips.len() {
         1 => String::new(),
         n => format!("; {} other flips of the line do, too", n - 1),

@@ -7,6 +7,7 @@
 
 mod by_group;
 mod case;
+mod composed;
 mod computed;
 mod defects;
 mod element;

@@ -217,6 +217,9 @@ fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, Stri
                 let hypothesis = [Hypothesis::RowMoved, Hypothesis::ColumnMoved][lines.side];
                 return (hypothesis, shifted(name, by));
             }
+            if let Some(text) = inside.then(|| blocks(name, from, count)).flatten() {
+                return (several, text);
+            }
             let listed: Vec<String> = moved.iter().take(LISTED).map(|&line| holds(line)).collect();
             let mut sources: Vec<usize> = moved.iter().map(|&line| from[line]).collect();
             sources.sort_unstable();
@@ -235,6 +238,37 @@ fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, Stri
             (several, text)
         }
     }
+}
+
+/// `blocks of 64 rows are exchanged: rows 0 to 63 and 64 to 127, ...`, if whole blocks of lines have changed places.
+fn blocks(name: &str, from: &[usize], count: usize) -> Option<String> {
+    let is_block = |size: &usize| {
+        let keeps = |(line, &there): (usize, &usize)| {
+            let first = line / size * size;
+            from[first] % size == 0 && there == from[first] + line % size
+        };
+        count.is_multiple_of(*size) && from.iter().enumerate().all(keeps)
+    };
+    let size = (2..=count / 2).rev().find(is_block)?;
+    let of = |block: usize| from[block * size] / size;
+    let moved: Vec<usize> = (0..from.len() / size).filter(|&block| of(block) != block).collect();
+    let lines = |block: usize| format!("{} to {}", block * size, block * size + size - 1);
+    let pairs = moved.iter().all(|&block| of(of(block)) == block);
+    let texts = moved.iter().filter(|&&block| !pairs || block < of(block));
+    let number = if pairs { moved.len() / 2 } else { moved.len() };
+    let texts: Vec<String> = texts
+        .take(LISTED)
+        .map(|&block| match pairs {
+            true => format!("{name}s {} and {}", lines(block), lines(of(block))),
+            false => format!("{name}s {} hold those of {}", lines(block), lines(of(block))),
+        })
+        .collect();
+    let how = if pairs { "exchanged" } else { "at other places" };
+    Some(format!(
+        "blocks of {size} {name}s are {how}: {}{}",
+        texts.join(", "),
+        more(number)
+    ))
 }
 
 /// The distance between every line and the one whose values it holds. Beyond the edge of D lines wrap around, or

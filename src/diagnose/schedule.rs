@@ -4,7 +4,7 @@ use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Guess, Wanted, guesses, tells_zeros};
 use crate::emu::schedule::{
-    BoundSchedule, Empty, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength,
+    AddendAt, BoundSchedule, Empty, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength,
     Start, Values,
 };
 use crate::emu::{Arithmetic, Problem, Replay};
@@ -22,12 +22,12 @@ const COUNTED: usize = 100;
 const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 const TILES: [usize; 2] = [64, 128];
 
-/// The first schedule of the same arithmetic that fits; one chain over K comes first. Not for sums that are
-/// multiplied by alpha, beta or scales, which belong to one schedule.
+/// The first schedule of the same arithmetic that fits, with the request's factors, bias and function; one chain over K
+/// comes first. Not for sums that are multiplied by scales, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || {
-        if case.replay.kernel.is_some_and(multiplied) {
-            Err("sums are multiplied by numbers of one kernel")
+        if case.replay.kernel.is_some_and(|kernel| kernel.values.has_scales()) {
+            Err("sums are multiplied by scales of one kernel")
         } else {
             Ok(fitting(case, trial))
         }
@@ -43,7 +43,11 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
         let preset = preset.to_owned();
         vec![found.asking(Ask::Schedule { preset, overrides })]
     };
-    if replay.kernel.is_some() {
+    let own = replay.kernel;
+    let neutral = |kernel: BoundSchedule| {
+        kernel.values.is_neutral() && kernel.spec.epilogue.function.is_none()
+    };
+    if own.is_some_and(neutral) {
         let bare = Replay {
             kernel: None,
             ..replay
@@ -63,12 +67,27 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     {
         return vec![found];
     }
-    let values = Values::default();
+    let values = own.map_or_else(Values::default, |kernel| kernel.values.clone());
+    let function = own.and_then(|kernel| kernel.spec.epilogue.function);
     let mut first = None;
     let mut others = 0;
     let zeros = tells_zeros(case.given);
     let list = trial.listing(|afford| searched(&replay, replay.arithmetic, zeros, afford));
-    for guess in list {
+    for mut guess in list {
+        guess.spec.epilogue.function = function;
+        // Only an epilogue multiplies C.
+        let beta = values.beta == 1.0f32.to_bits() || guess.spec.addend == AddendAt::Epilogue;
+        let fits = own.is_none()
+            || BoundSchedule::check_compatible(
+                &guess.spec,
+                replay.arithmetic,
+                &replay.problem,
+                replay.format(),
+            )
+            .is_ok();
+        if !beta || !fits {
+            continue;
+        }
         let kernel = BoundSchedule::new(&guess.spec, &values, &replay.problem);
         let scheduled = Replay {
             kernel: Some(kernel),

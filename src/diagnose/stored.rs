@@ -130,6 +130,56 @@ fn area_of<'a>(case: &Case, group: &'a Group) -> Box<dyn Iterator<Item = [usize;
     }
 }
 
+/// Says that all of these are +0, if they are and there are many.
+pub fn all_alike(format: Format, all: &[(Stored, u64)]) -> Option<String> {
+    const LEAST: usize = 16;
+    let zero = all.iter().all(|(stored, _)| stored.given == 0);
+    let what = format!("every element that differs, of {} tested,", all.len());
+    (all.len() >= LEAST && zero).then(|| of_code(&what, format, 0))
+}
+
+/// How far all of these are from the codes they should have, if that is the same for many: in units in the last place
+/// of their magnitudes, or of integers themselves.
+pub fn off_by(format: Format, all: &[(Stored, u64)]) -> Option<i64> {
+    /// Fewer may be off by chance.
+    const LEAST: usize = 16;
+    /// More is no rounding error of a converter.
+    const MOST: u64 = 4;
+    let sign = format.sign_mask();
+    let distance = |(stored, expected): &(Stored, u64)| {
+        let [given, expected] = [stored.given, *expected];
+        if format.is_integer() {
+            return Some((given as u32).wrapping_sub(expected as u32) as i32 as i64);
+        }
+        let magnitude = |code: u64| (code & !sign) as i64;
+        (given & sign == expected & sign).then(|| magnitude(given) - magnitude(expected))
+    };
+    let by = distance(all.first()?)?;
+    let near = format.is_integer() || by.unsigned_abs() <= MOST;
+    let same = all.iter().all(|pair| distance(pair) == Some(by));
+    (all.len() >= LEAST && near && same && by != 0).then_some(by)
+}
+
+/// `every element is 1 ulp further from zero than it should be, in all 64 tested elements`
+pub fn of_distance(format: Format, by: i64, tested: usize) -> String {
+    let count = by.unsigned_abs();
+    if format.is_integer() {
+        let how = if by > 0 { "larger" } else { "smaller" };
+        return format!(
+            "every element is {} {how} than it should be, in all {tested} tested elements",
+            grouped(count)
+        );
+    }
+    let how = if by > 0 {
+        "further from"
+    } else {
+        "nearer to"
+    };
+    format!(
+        "every element is {count} ulp {how} zero than it should be, in all {tested} tested elements"
+    )
+}
+
 /// The one bit that differs in all of these pairs of a stored element and the code it should have.
 pub fn flipped_bit(format: Format, all: &[(Stored, u64)]) -> Option<u32> {
     let (stored, reproduced) = all.first()?;

@@ -1,8 +1,9 @@
 //! One computation that explains all of D.
 
 use super::trial::{Trial, Work, first_of};
+use crate::emu::schedule::BoundSchedule;
 use super::{
-    Case, Found, computed, emulated, epilogue, matrices, missing, moved, narrow, partial, permuted,
+    Case, Found, Hypothesis, composed, computed, emulated, epilogue, matrices, missing, moved, narrow, partial, permuted,
     schedule, together, variation,
 };
 
@@ -20,13 +21,22 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         computing.work().ledger.leave(what, "one element differs");
         return Vec::new();
     }
-    first_of(&[
+    // Behind a ReLU that the request does not name, epilogues were tried before.
+    let function = |kernel: BoundSchedule| kernel.spec.epilogue.function.is_some();
+    let is_inner = case.is_rest && case.replay.kernel.is_some_and(function);
+    let found = first_of(&[
+        &|| computing.test(matrices::EQUALS_C, || matrices::equals_c(case, computing)),
         &|| variation::settings(case, computing),
         &|| emulated::of_fp64(case, scheduling),
         &|| computed::computations(case, computing),
         &|| computing.test(variation::FORMATS, || variation::narrower(case, computing)),
         &|| variation::variations(case, computing),
-        &|| epilogue::epilogues(case, computing),
+        &|| match is_inner {
+            true => Vec::new(),
+            false => epilogue::epilogues(case, computing),
+        },
+        &|| composed::with_relu(case, [computing, scheduling]),
+        &|| computing.test("a bias of integers", || epilogue::integers(case, computing)),
         &|| schedule::schedules(case, scheduling),
         &|| emulated::emulations(case, scheduling),
         &|| {
@@ -43,13 +53,20 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
                 Ok(narrow::narrow(case, computing, scheduling))
             })
         },
+        &|| composed::composed(case, computing),
         &|| {
             let work =
                 Work::with_ledger(together::WORK.min(case.work / 4), &computing.work().ledger);
             let trial = scheduling.over(&work);
             trial.test(together::TRIED, || together::together(case, &trial, &work))
         },
-    ])
+    ]);
+    // Some units flush what others do not: that is the cause, whatever its unit is called.
+    let flushed = match found.first().map(|found| found.hypothesis) {
+        Some(Hypothesis::OtherModel) => variation::flushing(case, computing),
+        _ => None,
+    };
+    flushed.into_iter().chain(found).collect()
 }
 
 /// Misplaced rows or columns.

@@ -76,8 +76,12 @@ fn scaled(points: &Points, parts: &[Vec<f64>], of_k: usize) -> Option<Found> {
             let (sum, size) = (terms().sum(), terms().map(f64::abs).sum());
             exact += usize::from(gives(&points.all[i], sum, size)?);
         }
-        // Scales of 0 are missing sums, which have another cause.
-        let some = |scale: &f64| scale.abs() > 1e-3 && (scale - 1.0).abs() > 1e-3;
+        // Scales of 0 and 2 are missing sums and those counted twice, which have another cause.
+        let some = |scale: &f64| {
+            [0.0, 1.0, 2.0]
+                .iter()
+                .all(|count| (scale - count).abs() > 1e-3)
+        };
         varied |= vary(scales.iter().copied()) && scales.iter().any(some);
         first.get_or_insert(scales);
     }

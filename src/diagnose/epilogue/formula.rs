@@ -11,7 +11,7 @@ use crate::num::{Format, Rounding, round_code};
 /// A number for every row, counted over all matrices, or for every column.
 pub type Table = BTreeMap<usize, f32>;
 
-/// An epilogue: factors, scales, a bias and a function, in this order, each in f32.
+/// An epilogue: factors, scales, biases and a function, in this order, each in f32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// It starts from the sum without C, which it adds or leaves out; else from the requested sum.
@@ -20,7 +20,15 @@ pub struct Formula {
     pub beta: Option<f32>,
     pub rows: Option<Table>,
     pub columns: Option<Table>,
+    /// A number for every column, and one for every row.
     pub bias: Option<Table>,
+    pub row_bias: Option<Table>,
+    /// The sum and C are rounded after they were multiplied, then added.
+    pub apart: bool,
+    /// The requested sum is rounded to D's format before anything is added to it.
+    pub twice: bool,
+    /// It starts from the requested sum with the request's factors and bias.
+    pub finished: bool,
     pub function: Option<Function>,
     /// A kernel of its own applies the function, to numbers of D's format.
     pub stored: bool,
@@ -35,8 +43,26 @@ impl Formula {
             rows: None,
             columns: None,
             bias: None,
+            row_bias: None,
+            apart: false,
+            twice: false,
+            finished: false,
             function: None,
             stored: false,
+        }
+    }
+
+    pub fn finished() -> Formula {
+        Formula {
+            finished: true,
+            ..Formula::requested()
+        }
+    }
+
+    pub fn twice() -> Formula {
+        Formula {
+            twice: true,
+            ..Formula::requested()
         }
     }
 
@@ -54,8 +80,15 @@ impl Formula {
 
     /// The number before the function.
     pub fn linear(&self, point: &Point) -> f32 {
-        let sum = point.sum(self.bare);
+        let sum = if self.twice {
+            point.rounded
+        } else if self.finished {
+            point.finished
+        } else {
+            point.sum(self.bare)
+        };
         let mut x = match self.beta {
+            Some(beta) if self.apart => self.alpha * sum + beta * point.c,
             Some(beta) => self.alpha.mul_add(sum, beta * point.c),
             None if self.alpha == 1.0 => sum,
             None => self.alpha * sum,
@@ -69,6 +102,9 @@ impl Formula {
             x *= scale;
         }
         if let Some(bias) = of(&self.bias, point.at.column) {
+            x += bias;
+        }
+        if let Some(bias) = of(&self.row_bias, point.row) {
             x += bias;
         }
         x

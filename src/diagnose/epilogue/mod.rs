@@ -4,8 +4,12 @@
 mod blocks;
 mod formula;
 mod function;
+mod integers;
 mod points;
 mod solve;
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use super::trial::{SPENT, Tested, Trial};
 use super::{Ask, Case, Found, Hypothesis};
@@ -15,6 +19,9 @@ use crate::report::grouped;
 use formula::{Formula, Table};
 use function::Function;
 use points::Points;
+pub use integers::integers;
+pub use points::{OtherSums, Sums, range};
+pub use solve::{is_empty, meet, numbers, quotient};
 use solve::{Known, SOLVERS};
 
 /// Why no numbers are concluded.
@@ -29,10 +36,20 @@ const SOLVED: u64 = 32;
 
 /// The first epilogue that gives D.
 pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
-    let points = Points::of(case, trial);
+    searched(case, trial, Points::of(case, trial, None))
+}
+
+/// The first epilogue that gives D of other sums than the requested ones.
+pub fn epilogues_of(case: &Case, trial: &Trial, sums: Sums) -> Vec<Found> {
+    searched(case, trial, Points::of(case, trial, Some(sums)))
+}
+
+fn searched(case: &Case, trial: &Trial, points: Result<Points, &'static str>) -> Vec<Found> {
     let points = points.as_ref().map_err(|why| *why);
+    // Inverses of functions are the same for every solver.
+    let ranges: Vec<OnceCell<Option<Vec<Known>>>> = functions_and_none().map(|_| OnceCell::new()).collect();
     let mut found = trial.test(
-        "a function of each element (ReLU, ReLU6, GELU, SiLU)",
+        "a function of each element (ReLU, GELU, SiLU, sigmoid, tanh ...)",
         || functions(case, trial, points?),
     );
     for (what, solver, unknown, refutes) in SOLVERS {
@@ -45,7 +62,11 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
                 if !points.tell(unknown) {
                     return Err(FEW);
                 }
-                solved(case, points, (solver, refutes))
+                let known = |at: usize, function| {
+                    let known = ranges[at].get_or_init(|| before(points, function));
+                    known.as_deref()
+                };
+                solved(case, points, &known, (solver, refutes))
             });
         }
     }
@@ -55,6 +76,11 @@ pub fn epilogues(case: &Case, trial: &Trial) -> Vec<Found> {
         });
     }
     found
+}
+
+/// Without a function, then with each.
+fn functions_and_none() -> impl Iterator<Item = Option<Function>> {
+    std::iter::once(None).chain(Function::ALL.map(Some))
 }
 
 /// Elements with the ranges of their numbers before a function; none if the function cannot give one of them.
@@ -71,6 +97,18 @@ fn before(points: &Points, function: Option<Function>) -> Option<Vec<Known<'_>>>
     Some(known)
 }
 
+/// Elements with ranges before the function of a formula that gives them nearly; none where there is one range anyway.
+fn before_near<'p>(points: &'p Points, formula: &Formula) -> Option<Vec<Known<'p>>> {
+    let function = formula.function.filter(|f| f.exactly(-1.0).is_none())?;
+    let mut known = Vec::with_capacity(points.all.len());
+    for point in &points.all {
+        let Some(range) = point.range else { continue };
+        let range = function.before_near(range, f64::from(formula.linear(point)))?;
+        known.push(Known { point, range });
+    }
+    Some(known)
+}
+
 /// Functions of the requested sum, and of the sum without C.
 fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
     // Where no examined element differs, every epilogue that changes nothing would fit.
@@ -79,8 +117,13 @@ fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
     }
     trial.affords(0);
     let has_c = case.replay.problem.c.is_some();
-    let bases = [Some(Formula::requested()), has_c.then(Formula::bare)];
+    let bases = [
+        Some(Formula::finished()),
+        Some(Formula::requested()),
+        has_c.then(Formula::bare),
+    ];
     for base in bases.into_iter().flatten() {
+        // The requested sum alone was tried as what is left out.
         let none = base.bare.then_some(None);
         let all = none.into_iter().chain(Function::ALL.map(Some));
         let mut fitting: Vec<(Formula, usize)> = Vec::new();
@@ -129,15 +172,20 @@ fn fit(case: &Case, points: &Points, formula: Formula) -> Option<(Formula, usize
 }
 
 /// Numbers that a solver finds before each of the functions.
-fn solved(case: &Case, points: &Points, (solver, refutes): (solve::Solver, bool)) -> Tested {
+fn solved<'p>(
+    case: &Case,
+    points: &Points,
+    known: &dyn Fn(usize, Option<Function>) -> Option<&'p [Known<'p>]>,
+    (solver, refutes): (solve::Solver, bool),
+) -> Tested {
     let has_c = case.replay.problem.c.is_some();
     // What the ranges of no two elements allow is refuted; numbers that were not found are not.
     let mut nearly = !refutes && points.all.len() > 1;
-    for function in std::iter::once(None).chain(Function::ALL.map(Some)) {
-        let Some(known) = before(points, function) else {
+    for (at, function) in functions_and_none().enumerate() {
+        let Some(known) = known(at, function) else {
             continue;
         };
-        for formula in solver(&known, has_c).into_iter().flatten() {
+        for formula in solver(known, has_c).into_iter().flatten() {
             nearly = true;
             if !points.tell(formula.unknown()) || formula.hardly_adds() {
                 continue;
@@ -146,7 +194,13 @@ fn solved(case: &Case, points: &Points, (solver, refutes): (solve::Solver, bool)
                 function,
                 ..formula
             };
-            if let Some((formula, exact)) = fit(case, points, formula) {
+            // Numbers found by what lies above zero tell on which branch the rest lies.
+            let nearer = || {
+                let known = before_near(points, &formula)?;
+                let nearer = solver(&known, has_c)?.into_iter().next()?;
+                fit(case, points, Formula { function, ..nearer })
+            };
+            if let Some((formula, exact)) = fit(case, points, formula.clone()).or_else(nearer) {
                 return Ok(vec![describe(case, points, &formula, exact, &[])]);
             }
         }
@@ -191,7 +245,7 @@ fn describe(
 impl Formula {
     /// Numbers that were concluded.
     fn unknown(&self) -> usize {
-        let tables = [&self.rows, &self.columns, &self.bias]
+        let tables = [&self.rows, &self.columns, &self.bias, &self.row_bias]
             .into_iter()
             .flatten();
         let each = tables.map(|table| {
@@ -204,10 +258,10 @@ impl Formula {
         each.sum::<usize>() + usize::from(self.alpha != 1.0) + usize::from(self.beta.is_some())
     }
 
-    /// Whether it is a bias of few columns: those have another cause, which only the function hides.
+    /// Whether it is a bias of few columns or rows: those have another cause, which only the function hides.
     fn hardly_adds(&self) -> bool {
         let some = |table: &Table| 2 * table.values().filter(|x| **x != 0.0).count() < table.len();
-        self.bias.as_ref().is_some_and(some)
+        self.bias.as_ref().is_some_and(some) || self.row_bias.as_ref().is_some_and(some)
     }
 
     fn leaves_c_out(&self, has_c: bool) -> bool {
@@ -229,7 +283,7 @@ impl Formula {
                 (None, Some(_)) => Some(Hypothesis::ColumnScales),
                 (None, None) => None,
             },
-            self.bias.as_ref().map(|_| Hypothesis::Bias),
+            self.bias.as_ref().or(self.row_bias.as_ref()).map(|_| Hypothesis::Bias),
             self.function.map(Function::hypothesis),
         ];
         let mut all = all.into_iter().flatten();
@@ -245,11 +299,19 @@ impl Formula {
         if self.leaves_c_out(has_c) {
             parts.push("C is left out".to_owned());
         }
+        if self.twice {
+            parts.push("the product is rounded to D's format".to_owned());
+        }
         let beta = self.beta.filter(|beta| *beta != 1.0);
         match (self.alpha != 1.0, beta) {
             (_, Some(beta)) => parts.push(format!(
-                "the sum of products is multiplied by {} (alpha) and C by {beta} (beta)",
-                self.alpha
+                "the sum of products is multiplied by {} (alpha) and C by {beta} (beta){}",
+                self.alpha,
+                if self.apart {
+                    ", both rounded before they are added"
+                } else {
+                    ""
+                }
             )),
             (true, None) => parts.push(format!(
                 "the sum of products is multiplied by {} (alpha)",
@@ -265,13 +327,15 @@ impl Formula {
                 )
             }));
         }
-        parts.extend(self.bias.as_ref().map(|table| match constant(table) {
-            Some(one) => format!("{one} is added to every element (a bias)"),
-            None => format!(
-                "a bias is added, one number per column ({})",
-                listed("column", table)
-            ),
-        }));
+        for (what, table) in [("column", &self.bias), ("row", &self.row_bias)] {
+            parts.extend(table.as_ref().map(|table| match constant(table) {
+                Some(one) => format!("{one} is added to every element (a bias)"),
+                None => format!(
+                    "a bias is added, one number per {what} ({})",
+                    listed(what, table)
+                ),
+            }));
+        }
         parts.extend(self.function.map(|function| {
             if self.stored {
                 format!(
@@ -287,13 +351,13 @@ impl Formula {
 
     /// The check that asks for it, if there is one.
     fn ask(&self, has_c: bool) -> Ask {
-        let tables = [&self.rows, &self.columns, &self.bias];
+        let tables = [&self.rows, &self.columns, &self.bias, &self.row_bias];
         let activation = match self.function {
             None => None,
             Some(Function::Relu) => Some(ActivationChoice::Relu),
             Some(_) => return Ask::Nothing,
         };
-        if tables.into_iter().any(Option::is_some) {
+        if self.apart || self.twice || tables.into_iter().any(Option::is_some) {
             return Ask::Nothing;
         }
         let epilogue = Overrides {
@@ -319,7 +383,7 @@ fn constant(table: &Table) -> Option<f32> {
 }
 
 /// `row 0: 0.5, row 1: 0.25, ...`
-fn listed(what: &str, table: &Table) -> String {
+fn listed<T: std::fmt::Display>(what: &str, table: &BTreeMap<usize, T>) -> String {
     let first = table.iter().take(LISTED);
     let first: Vec<String> = first
         .map(|(index, number)| format!("{what} {index}: {number}"))

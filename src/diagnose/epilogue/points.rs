@@ -23,6 +23,10 @@ pub struct Point {
     /// The requested sum, and the one without C.
     pub requested: f32,
     pub bare: f32,
+    /// The requested sum with the request's factors and bias.
+    pub finished: f32,
+    /// The requested sum, rounded to D's format.
+    pub rounded: f32,
     pub c: f32,
     pub given: u64,
     /// Whether D holds another code than the requested one.
@@ -38,6 +42,16 @@ impl Point {
     }
 }
 
+/// Sums of elements in place of the requested ones.
+pub trait OtherSums {
+    fn sums(&self, at: &[Element]) -> Vec<u64>;
+    /// What they cost, in multiply-adds.
+    fn price(&self, at: &[Element]) -> u64;
+}
+
+/// The same by reference.
+pub type Sums<'a> = &'a dyn OtherSums;
+
 /// The elements in which epilogues are searched.
 pub struct Points {
     pub all: Vec<Point>,
@@ -46,9 +60,11 @@ pub struct Points {
 }
 
 impl Points {
+    /// Elements with the sums of the request, or with those of something else in its place.
+    ///
     /// # Errors
     /// Why none are examined.
-    pub fn of(case: &Case, trial: &Trial) -> Result<Points, &'static str> {
+    pub fn of(case: &Case, trial: &Trial, other: Option<Sums>) -> Result<Points, &'static str> {
         let replay = case.replay;
         let problem = replay.problem;
         let format = replay.format();
@@ -62,19 +78,28 @@ impl Points {
             return Err("only a part of D was compared");
         }
         let neutral = Values::default();
-        let kernel = match replay.kernel {
-            None => None,
-            Some(kernel) => {
-                let epilogue = &kernel.spec.epilogue;
-                if kernel.spec.scales.is_some() || epilogue.function.is_some() {
-                    return Err("the schedule has its own epilogue");
-                }
-                Some(BoundSchedule::new(kernel.spec, &neutral, &problem))
-            }
+        let spec = replay.kernel.map(|kernel| kernel.spec.clone());
+        let spec = spec.map(|mut spec| {
+            spec.epilogue.function = None;
+            spec
+        });
+        if spec.as_ref().is_some_and(|spec| spec.scales.is_some()) {
+            return Err("the schedule has its own scales");
+        }
+        let bound = |values| {
+            let spec = spec.as_ref();
+            spec.map(|spec| BoundSchedule::new(spec, values, &problem))
         };
+        let kernel = bound(&neutral);
+        // The request's own factors, bias and function.
+        let own = replay.kernel.filter(|own| {
+            let function = own.spec.epilogue.function.is_some();
+            other.is_none() && (function || !own.values.is_neutral())
+        });
         let (at, whole) = elements(&problem);
-        let each = if problem.c.is_some() { 2 } else { 1 };
-        if !trial.affords(trial.price(&at) * each) {
+        let each = 1 + u64::from(problem.c.is_some()) + 2 * u64::from(own.is_some());
+        let price = other.map_or_else(|| trial.price(&at) * each, |other| other.price(&at));
+        if !trial.affords(price) {
             return Err(SPENT);
         }
         let requested = Replay {
@@ -82,8 +107,12 @@ impl Points {
             convert_to: None,
             ..replay
         };
-        let sums = requested.elements(&at);
+        let sums = match other {
+            Some(other) => other.sums(&at),
+            None => requested.elements(&at),
+        };
         let bare = match problem.c {
+            _ if other.is_some() => sums.clone(),
             None => sums.clone(),
             Some(_) => Replay {
                 problem: Problem { c: None, ..problem },
@@ -91,8 +120,23 @@ impl Points {
             }
             .elements(&at),
         };
+        let [finished, asked] = match own {
+            Some(own) => [
+                Replay {
+                    kernel: bound(own.values),
+                    ..requested
+                }
+                .elements(&at),
+                replay.elements(&at),
+            ],
+            None => [
+                sums.clone(),
+                sums.iter().map(|&sum| replay.convert(sum)).collect(),
+            ],
+        };
         let number = |code: u64| f32::from_bits(code as u32);
-        let point = |((&at, sum), bare): ((&Element, u64), u64)| {
+        let point = |(i, &at): (usize, &Element)| {
+            let [sum, bare, finished] = [&sums, &bare, &finished].map(|all| all[i]);
             let row = at.batch * problem.m + at.row;
             let given = case.stored([row, at.column]).given;
             let c = problem.c.map(|c| {
@@ -105,14 +149,15 @@ impl Points {
                 row,
                 requested: number(sum),
                 bare: number(bare),
+                finished: number(finished),
+                rounded: value(format, replay.convert(sum)) as f32,
                 c: number(c),
                 given,
-                differs: replay.convert(sum) != given,
+                differs: other.is_some() || asked[i] != given,
                 range: range(format, given),
             })
         };
-        let pairs = at.iter().zip(sums).zip(bare);
-        let all: Option<Vec<Point>> = pairs.map(point).collect();
+        let all: Option<Vec<Point>> = at.iter().enumerate().map(point).collect();
         Ok(Points {
             all: all.ok_or("C is not representable in FP32")?,
             whole,
@@ -156,7 +201,7 @@ fn elements(problem: &Problem) -> (Vec<Element>, bool) {
 }
 
 /// The numbers to which a code is the nearest.
-fn range(format: Format, code: u64) -> Option<[f64; 2]> {
+pub fn range(format: Format, code: u64) -> Option<[f64; 2]> {
     let sign = format.sign_mask();
     let magnitude = code & !sign;
     let here = value(format, magnitude);
@@ -174,9 +219,11 @@ fn range(format: Format, code: u64) -> Option<[f64; 2]> {
         2.0 * here - below
     };
     let [low, high] = [(below + here) / 2.0, (here + above) / 2.0];
-    // A number was rounded to FP32 before it was rounded to fewer bits.
     let slack = match format {
+        // A tie rounds to the even code: the ends belong to it, and not to the odd one.
+        Format::Fp32 if code & 1 == 1 => here * -2f64.powi(-44),
         Format::Fp32 => 0.0,
+        // A number was rounded to FP32 before it was rounded to fewer bits.
         _ => here * 2f64.powi(-24),
     };
     Some(match code & sign {

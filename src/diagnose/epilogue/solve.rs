@@ -42,9 +42,10 @@ pub type Solver = fn(&[Known], bool) -> Option<Vec<Formula>>;
 /// What is concluded, by which solver, and how many unknown numbers there are at least.
 ///
 /// Only what is concluded from ranges alone refutes: least squares may miss the numbers.
-pub const SOLVERS: [(&str, Solver, usize, bool); 4] = [
+pub const SOLVERS: [(&str, Solver, usize, bool); 5] = [
     ("factors alpha and beta", factors, 2, false),
     ("a bias per column", bias, 0, false),
+    ("a bias per row", row_bias, 0, false),
     ("scales of rows or columns", lines, 0, true),
     ("scales of rows and columns together", both, 0, false),
 ];
@@ -54,16 +55,16 @@ const GUESSES: usize = 12;
 
 const EVERYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
-fn meet(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+pub fn meet(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
     [one[0].max(other[0]), one[1].min(other[1])]
 }
 
-fn is_empty([low, high]: [f64; 2]) -> bool {
+pub fn is_empty([low, high]: [f64; 2]) -> bool {
     low.is_nan() || high.is_nan() || low > high
 }
 
 /// The factors that take a number into a range.
-fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
+pub fn quotient([low, high]: [f64; 2], by: f64) -> [f64; 2] {
     match by {
         0.0 if low <= 0.0 && 0.0 <= high => EVERYTHING,
         0.0 => [1.0, 0.0],
@@ -123,12 +124,14 @@ fn factors(known: &[Known], has_c: bool) -> Option<Vec<Formula>> {
                 quotient([one.range[0] - off - slack, one.range[1] - off + slack], c),
             )
         });
-        let betas = numbers(range).into_iter().take(GUESSES);
-        all.extend(betas.map(|beta| Formula {
-            alpha,
-            beta: Some(beta),
-            ..Formula::bare()
-        }));
+        for beta in numbers(range).into_iter().take(GUESSES) {
+            all.extend([false, true].map(|apart| Formula {
+                alpha,
+                beta: Some(beta),
+                apart,
+                ..Formula::bare()
+            }));
+        }
     }
     (!all.is_empty()).then_some(all)
 }
@@ -159,7 +162,7 @@ fn alphas(known: &[Known]) -> Vec<f32> {
 /// A constant for every column, added to the requested sum or to a multiple of the sum without C.
 fn bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let mut found = Vec::new();
-    for base in [Formula::requested(), Formula::bare()] {
+    for base in [Formula::requested(), Formula::twice(), Formula::bare()] {
         found.extend(with_bias(known, base));
     }
     // Deviations from the mean of each column are free of the bias.
@@ -194,6 +197,32 @@ fn bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     (!found.is_empty()).then_some(found)
 }
 
+/// A constant for every row, added to the requested sum.
+fn row_bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
+    let bases = [Formula::requested(), Formula::twice()].into_iter();
+    let found = bases.filter_map(|base| {
+        let ranges = differences(known, 0, &base)?;
+        let row_bias = Some(table(&ranges)?);
+        Some(Formula { row_bias, ..base })
+    });
+    let found: Vec<Formula> = found.collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// What may be added to a formula, for each row or column; none if nothing may.
+fn differences(
+    known: &[Known],
+    side: usize,
+    base: &Formula,
+) -> Option<BTreeMap<usize, [f64; 2]>> {
+    let ranges = common(known, side, |one| {
+        let x = f64::from(base.linear(one.point));
+        one.range.map(|end| end - x)
+    });
+    let possible = ranges.values().all(|range| !is_empty(*range));
+    possible.then_some(ranges)
+}
+
 /// A number of every range.
 fn table(ranges: &BTreeMap<usize, [f64; 2]>) -> Option<Table> {
     let numbers = ranges.iter();
@@ -204,14 +233,7 @@ fn table(ranges: &BTreeMap<usize, [f64; 2]>) -> Option<Table> {
 
 /// The same number for all columns if there is one, else one for each.
 fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
-    // The difference to the base.
-    let ranges = common(known, 1, |one| {
-        let x = f64::from(base.linear(one.point));
-        one.range.map(|end| end - x)
-    });
-    if ranges.values().any(|range| is_empty(*range)) {
-        return None;
-    }
+    let ranges = differences(known, 1, &base)?;
     let all = ranges
         .values()
         .fold(EVERYTHING, |all, range| meet(all, *range));

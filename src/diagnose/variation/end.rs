@@ -17,7 +17,11 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     let format = replay.format();
     let narrow = format.fraction_bits() < Format::Fp32.fraction_bits();
     let mut all = Vec::new();
-    if replay.problem.selected.is_some() || format.is_integer() {
+    if replay.problem.selected.is_some() {
+        return Ok(all);
+    }
+    if format == Format::Int32 {
+        all.extend(integers(case));
         return Ok(all);
     }
     all.extend(clipped(case));
@@ -82,6 +86,41 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     );
     all.extend(bias_after(case));
     Ok(all)
+}
+
+/// Integer sums cut to fewer bits, saturated, without their sign, or rounded through a floating-point format.
+fn integers<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    type Cut = fn(i32) -> i32;
+    let all: [(&str, Cut); 12] = [
+        ("sums are cut to INT8 (their low 8 bits, with a sign)", |x| i32::from(x as i8)),
+        ("sums are cut to UINT8 (their low 8 bits)", |x| i32::from(x as u8)),
+        ("sums saturate to INT8, at -128 and 127", |x| x.clamp(-128, 127)),
+        ("sums saturate to UINT8, at 0 and 255", |x| x.clamp(0, 255)),
+        ("sums are cut to INT16 (their low 16 bits, with a sign)", |x| i32::from(x as i16)),
+        ("sums saturate to INT16, at -32,768 and 32,767", |x| x.clamp(-32_768, 32_767)),
+        ("sums are rounded to FP32 and back", |x| x as f32 as i32),
+        ("sums are rounded to BF16 and back", |x| through(x, Format::Bf16)),
+        ("sums are rounded to FP16 and back", |x| through(x, Format::Fp16)),
+        ("ReLU is applied", |x| x.max(0)),
+        ("the magnitude (without the sign) is stored", |x| x.wrapping_abs()),
+        ("the negative of every sum is stored", |x| x.wrapping_neg()),
+    ];
+    let variation = |(what, cut): (&str, Cut)| {
+        Variation::new(case, Hypothesis::Conversion, what).ending(move |replay, at| {
+            let sums = replay.elements(at).into_iter();
+            sums.map(|code| u64::from(cut(code as u32 as i32) as u32))
+                .collect()
+        })
+    };
+    all.into_iter().map(variation).collect()
+}
+
+/// An integer as a number of this format, rounded to nearest, and back.
+fn through(x: i32, format: Format) -> i32 {
+    // INT32 to FP32 to a narrower format, as conversions of tensors go.
+    let code = u64::from((x as f32).to_bits());
+    let narrow = result_code(Format::Fp32, code, format, Rounding::NearestEven);
+    value(format, narrow) as i32
 }
 
 /// What sums beyond the largest number may become.

@@ -8,7 +8,7 @@ use crate::num::Format;
 use crate::tensor::parallel;
 
 /// What reports call this test.
-pub const TRIED: &str = "tiles of K taken twice or stale, accumulators not cleared";
+pub const TRIED: &str = "tiles of K taken twice, stale or shifted, accumulators not cleared";
 
 /// k of a tile of a main loop.
 const TILES: [usize; 4] = [32, 64, 16, 128];
@@ -38,8 +38,6 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
             );
             let from = move |k: usize| if k >= tile { k - tile } else { k };
             all.push(stale(case, what, sides, from));
-            let what = format!("the k of {name} are {tile} further on, wrapping around");
-            all.push(stale(case, what, sides, move |of_k| (of_k + tile) % k));
         }
         for number in (1..tiles).take(TESTED) {
             let first = number * tile;
@@ -60,8 +58,27 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
             }
         }
     }
+    all.extend(shifted(case));
     all.extend(not_cleared(case));
     Ok(all)
+}
+
+/// The k of one operand further on or back, by elements, vectors or tiles; or in reverse order.
+fn shifted<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let k = case.replay.problem.k;
+    let mut all = Vec::new();
+    for side in [0, 1] {
+        let name = ["A", "B"][side];
+        for by in [1, 2, 4, 8, 16, 32, 64, 128].into_iter().filter(|by| *by < k) {
+            let what = format!("the k of {name} are {by} further on, wrapping around");
+            all.push(stale(case, what, &[side], move |of_k| (of_k + by) % k));
+            let what = format!("the k of {name} are {by} further back, wrapping around");
+            all.push(stale(case, what, &[side], move |of_k| (of_k + k - by) % k));
+        }
+        let what = format!("the k of {name} are in reverse order");
+        all.push(stale(case, what, &[side], move |of_k| k - 1 - of_k));
+    }
+    all
 }
 
 /// Operands with the codes of other k.

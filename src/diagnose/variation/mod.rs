@@ -2,6 +2,7 @@
 //! around the product, the rule, the order of sums, the end. Each file lists variations of one stage, those first that
 //! are commonest in reports; all are tested in this order, on a few elements that refute most of them.
 
+mod addend;
 mod end;
 mod mistakes;
 mod narrow;
@@ -143,15 +144,28 @@ impl<'a> Variation<'a> {
 
     /// Elements of D as it gives them.
     pub fn elements(&self, case: &Case, at: &[Element]) -> Vec<u64> {
+        self.with(case, |replay| self.computed(replay, at))
+    }
+
+    /// The sums of elements, before they are converted to D's format.
+    pub fn sums(&self, case: &Case, at: &[Element]) -> Vec<u64> {
         self.with(case, |replay| {
-            if let Some(end) = &self.end {
-                end(replay, at)
-            } else if self.read.iter().any(Option::is_some) {
-                parallel::map(at.len(), |i| self.alone(replay, &at[i]))
-            } else {
-                replay.elements(at)
-            }
+            let wide = Replay {
+                convert_to: None,
+                ..*replay
+            };
+            self.computed(&wide, at)
         })
+    }
+
+    fn computed(&self, replay: &Replay, at: &[Element]) -> Vec<u64> {
+        if let Some(end) = &self.end {
+            end(replay, at)
+        } else if self.read.iter().any(Option::is_some) {
+            parallel::map(at.len(), |i| self.alone(replay, &at[i]))
+        } else {
+            replay.elements(at)
+        }
     }
 
     /// One element, from codes that are read one by one.
@@ -179,18 +193,21 @@ impl<'a> Variation<'a> {
     }
 
     fn fits(&self, case: &Case, trial: &Trial) -> bool {
-        let reads = self.read.iter().any(Option::is_some);
-        let price = |at: &[Element]| {
-            let price = self.with(case, |replay| trial.price_of(replay, at));
-            // Codes that are read one by one take as long as their products.
-            let read = if reads {
-                at.len() * case.replay.problem.k
-            } else {
-                0
-            };
-            price + read as u64
-        };
+        let price = |at: &[Element]| self.price(case, trial, at);
         trial.fits_at(&price, &|at| self.elements(case, at))
+    }
+
+    /// What elements cost.
+    pub fn price(&self, case: &Case, trial: &Trial, at: &[Element]) -> u64 {
+        let price = self.with(case, |replay| trial.price_of(replay, at));
+        // Codes that are read one by one take as long as their products.
+        let reads = self.read.iter().any(Option::is_some);
+        let read = if reads {
+            at.len() * case.replay.problem.k
+        } else {
+            0
+        };
+        price + read as u64
     }
 
     pub fn what(&self) -> &str {
@@ -238,6 +255,8 @@ pub fn settings(case: &Case, trial: &Trial) -> Vec<Found> {
 pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
     let mut lists: Vec<(&'static str, List)> = vec![
         (end::TRIED, end::list),
+        (order::PROMOTED, order::promotions),
+        (addend::TRIED, addend::list),
         (overwritten::TRIED, overwritten::list),
         (scales::TRIED, scales::list),
         (operands::TRIED, operands::list),
@@ -248,6 +267,16 @@ pub fn variations(case: &Case, trial: &Trial) -> Vec<Found> {
     } else {
         trial.work().ledger.leave(zero_points::TRIED, SPENT);
     }
+    first_listed(case, trial, &lists)
+}
+
+/// Variations that a part of D may come from: settings, scales, and tiles of K.
+pub fn of_part(case: &Case, trial: &Trial) -> Vec<Found> {
+    let lists: [(&'static str, List); 3] = [
+        (settings::TRIED, settings::list),
+        (scales::TRIED, scales::list),
+        (mistakes::TRIED, mistakes::list),
+    ];
     first_listed(case, trial, &lists)
 }
 
@@ -276,9 +305,25 @@ pub fn common<'a>(case: &Case<'a>, trial: &Trial) -> Vec<Variation<'a>> {
     }
     let mut all = settings::list(case).unwrap_or_default();
     all.extend(settings::functions(case));
+    all.extend(settings::factor(case, trial));
     all.extend(narrow::models(case));
     all.extend(settings::without_c(case));
     all.extend(order::schedules(case, trial));
+    all
+}
+
+/// Subnormal operands taken as zeros, if that gives D by the requested unit.
+pub fn flushing(case: &Case, trial: &Trial) -> Option<Found> {
+    let all = operands::subnormals(case).into_iter();
+    let mut fitting = all.filter(|one| one.fits(case, trial));
+    fitting.next().map(|one| one.found(trial))
+}
+
+/// Variations that an unknown epilogue may follow: other units, operands read otherwise, D transposed.
+pub fn before_epilogues<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let mut all = places::transposed(case);
+    all.extend(narrow::models(case));
+    all.extend(operands::list(case).unwrap_or_default());
     all
 }
 

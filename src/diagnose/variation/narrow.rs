@@ -47,6 +47,7 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
             (Format::Xf32, Way::Nearest),
             (Format::Bf16, Way::Nearest),
             (Format::Fp16, Way::Nearest),
+            (Format::Bf16, Way::Cut),
         ],
         Format::Tf32 | Format::Xf32 => vec![
             (Format::Fp32, Way::Cut),
@@ -80,8 +81,8 @@ pub fn narrower(case: &Case, trial: &Trial) -> Tested {
         };
         // Rounding that changes no operand is no cause.
         if !rounds
-            && !rounding_changes(case, trial, 0, format)?
-            && !rounding_changes(case, trial, 1, format)?
+            && !rounding_changes(case, trial, 0, (format, way))?
+            && !rounding_changes(case, trial, 1, (format, way))?
         {
             continue;
         }
@@ -229,6 +230,10 @@ fn varied<'a>(
             format!("A and B are multiplied as FP32, with all their bits, not as {from}"),
             false,
         ),
+        (_, Way::Cut) => (
+            format!("A and B are cut to {to} (their low bits dropped) before they are multiplied"),
+            false,
+        ),
         _ => (
             format!("A and B are rounded to {to} before they are multiplied"),
             false,
@@ -277,7 +282,7 @@ fn varied<'a>(
     let mut one = Variation::new(case, Hypothesis::Precision, what).asking(ask);
     match arrays {
         Some(arrays) => one.arrays = arrays.clone().map(Some),
-        None => one.read = [0, 1].map(|side| Some(rounded(case, side, format))),
+        None => one.read = [0, 1].map(|side| Some(rounded(case, side, (format, way)))),
     }
     Variation {
         arithmetic: Some(candidate.arithmetic.clone()),
@@ -290,8 +295,12 @@ fn varied<'a>(
     }
 }
 
-/// The codes of an operand, rounded to nearest even.
-fn rounded<'a>(case: &Case<'a>, side: usize, to: Format) -> Read<'a> {
+/// The codes of an operand, rounded to nearest even or cut.
+fn rounded<'a>(case: &Case<'a>, side: usize, (to, way): (Format, Way)) -> Read<'a> {
+    let rounding = match way {
+        Way::Nearest => Rounding::NearestEven,
+        Way::Cut => Rounding::TowardZero,
+    };
     let problem = case.replay.problem;
     let own = case.replay.arithmetic;
     let from = match [own.a, own.b][side] {
@@ -303,7 +312,7 @@ fn rounded<'a>(case: &Case<'a>, side: usize, to: Format) -> Read<'a> {
             0 => problem.a.plane(at.batch).code(at.row, k),
             _ => problem.b.plane(at.batch).code(k, at.column),
         };
-        result_code(from, code, to, Rounding::NearestEven)
+        result_code(from, code, to, rounding)
     })
 }
 
@@ -312,10 +321,10 @@ fn rounding_changes(
     case: &Case,
     trial: &Trial,
     side: usize,
-    to: Format,
+    (to, way): (Format, Way),
 ) -> Result<bool, &'static str> {
     let own = [case.replay.arithmetic.a, case.replay.arithmetic.b][side];
-    let read = rounded(case, side, to);
+    let read = rounded(case, side, (to, way));
     let problem = case.replay.problem;
     let mut seen = HashSet::new();
     for stored in trial.elements() {

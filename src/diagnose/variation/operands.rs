@@ -4,11 +4,11 @@ use super::super::{Case, Hypothesis};
 use super::end::flushed;
 use super::{Read, Variation};
 use crate::emu::{Arithmetic, Element};
-use crate::num::Format;
+use crate::num::{Format, Rounding, result_code};
 
 /// What reports call this test.
 pub const TRIED: &str = "operands read otherwise (another layout or leading dimension, k permuted, subnormals \
-                         flushed, E4M3 against E4M3FNUZ)";
+                         flushed, rounded to fewer bits, E4M3 against E4M3FNUZ)";
 
 /// Operands that are read element by element.
 struct Operands<'a> {
@@ -24,28 +24,41 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     if problem.selected.is_some() {
         return Err("A is compressed");
     }
-    let of = Operands {
-        case: *case,
-        lines: [problem.m, problem.n],
-        k: problem.k,
-        across: [
-            !problem.a.plane(0).has_rows_together(),
-            problem.b.plane(0).has_rows_together(),
-        ],
-    };
+    let of = Operands::of(case);
     let mut all = formats(case);
     for side in [0, 1] {
         all.extend(of.layouts(side));
     }
     all.extend(of.permuted());
+    all.extend(subnormals(case));
     for sides in [&[0, 1][..], &[0], &[1]] {
-        all.extend(of.flushing(sides));
+        all.extend(of.narrowed(sides));
     }
     all.extend(of.paired_layouts());
     Ok(all)
 }
 
+/// Subnormal operands taken as zeros: of both, of A, of B.
+pub fn subnormals<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let of = Operands::of(case);
+    let sides = [&[0, 1][..], &[0], &[1]].into_iter();
+    sides.filter_map(|sides| of.flushing(sides)).collect()
+}
+
 impl<'a> Operands<'a> {
+    fn of(case: &Case<'a>) -> Operands<'a> {
+        let problem = case.replay.problem;
+        Operands {
+            case: *case,
+            lines: [problem.m, problem.n],
+            k: problem.k,
+            across: [
+                !problem.a.plane(0).has_rows_together(),
+                problem.b.plane(0).has_rows_together(),
+            ],
+        }
+    }
+
     /// The code of a line at k.
     fn code(case: &Case<'a>, side: usize, batch: usize, line: usize, k: usize) -> u64 {
         let problem = &case.replay.problem;
@@ -130,6 +143,23 @@ impl<'a> Operands<'a> {
                 }
             });
             all.push(self.one(kind, what, side, read));
+        }
+        for off in [1, 2, 4, 8, 16, 32, 64, 128] {
+            for (by, which) in [(off, "after"), (lines * k - off.min(lines * k), "before")] {
+                if off >= lines * k {
+                    continue;
+                }
+                let what = format!("{name} was read from {off} elements {which} its first one on");
+                let read = self.memory(side, move |line, of_k| {
+                    let own = if across {
+                        of_k * lines + line
+                    } else {
+                        line * k + of_k
+                    };
+                    own + by
+                });
+                all.push(self.one(kind, what, side, read));
+            }
         }
         for group in [4, 2, 8, 16, 32] {
             if !k.is_multiple_of(group) || k == group {
@@ -281,6 +311,54 @@ impl<'a> Operands<'a> {
             }
             one
         })
+    }
+}
+
+impl<'a> Operands<'a> {
+    /// Operands rounded to a narrower format before the requested unit multiplies them.
+    fn narrowed(&self, sides: &[usize]) -> Vec<Variation<'a>> {
+        let arithmetic = self.case.replay.arithmetic;
+        let formats = [arithmetic.a, arithmetic.b];
+        let narrower: &[Format] = match formats[sides[0]] {
+            Format::Fp32 => &[Format::Bf16, Format::Fp16],
+            Format::Tf32 | Format::Xf32 => &[Format::Bf16],
+            Format::Fp16 => &[Format::Bf16, Format::E4m3, Format::E5m2],
+            Format::Bf16 => &[Format::E4m3, Format::E5m2],
+            _ => &[],
+        };
+        if sides.iter().any(|&side| formats[side] != formats[sides[0]]) {
+            return Vec::new();
+        }
+        let names: Vec<&str> = sides.iter().map(|&side| ["A", "B"][side]).collect();
+        let of = |(to, rounding): (Format, Rounding)| {
+            let verb = if sides.len() == 1 { "is" } else { "are" };
+            let alone = if sides.len() == 1 { " alone" } else { "" };
+            let what = format!(
+                "{}{alone} {verb} {} to {} before the product",
+                names.join(" and "),
+                match rounding {
+                    Rounding::TowardZero => "cut",
+                    _ => "rounded",
+                },
+                to.name().to_uppercase()
+            );
+            let mut one = Variation::new(&self.case, Hypothesis::Precision, what);
+            for &side in sides {
+                let (case, own) = (self.case, formats[side]);
+                // The codes of TF32 are those of FP32.
+                let wide = if own.ignored_bits() > 0 { Format::Fp32 } else { own };
+                one.read[side] = Some(Box::new(move |at: &Element, of_k: usize| {
+                    let line = [at.row, at.column][side];
+                    let code = Self::code(&case, side, at.batch, line, of_k);
+                    let narrow = result_code(wide, code, to, rounding);
+                    result_code(to, narrow, wide, Rounding::NearestEven)
+                }));
+            }
+            one
+        };
+        let roundings = [Rounding::NearestEven, Rounding::TowardZero];
+        let all = narrower.iter().flat_map(|to| roundings.map(|how| (*to, how)));
+        all.map(of).collect()
     }
 }
 

@@ -5,13 +5,13 @@ use super::super::schedule::{multiplied, searched};
 use super::super::{Ask, Case, Hypothesis};
 use super::{Trial, Variation};
 use crate::candidates::{Guess, tells_zeros};
-use crate::emu::schedule::{BoundSchedule, Values};
+use crate::emu::schedule::{BoundSchedule, Overrides, PromoteChoice, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, Rounding, convert_exact, result_code};
 use crate::tensor::{Tensor, parallel};
 
 /// What reports call this test.
-pub const TRIED: &str = "slices of K rounded and added in few bits, even and odd k apart";
+pub const TRIED: &str = "slices of K rounded and added in few bits, even and odd k apart, tiles in reverse order";
 
 /// Most slices.
 const SLICES: usize = 32;
@@ -55,6 +55,20 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
             }
         }
     }
+    let mut tiles = vec![replay.arithmetic.step.span(), 16, 32, 64, 128];
+    tiles.dedup();
+    for tile in tiles {
+        if !k.is_multiple_of(tile) || k == tile {
+            continue;
+        }
+        let what = format!("tiles of {tile} k are added from the last to the first");
+        let problem = replay.problem;
+        let from = move |of_k: usize| (k / tile - 1 - of_k / tile) * tile + of_k % tile;
+        let one = Variation::new(case, Hypothesis::SlicesRounded, what);
+        let a = move |at: &Element, of_k: usize| problem.a.plane(at.batch).code(at.row, from(of_k));
+        let b = move |at: &Element, of_k: usize| problem.b.plane(at.batch).code(from(of_k), at.column);
+        all.push(one.reading(0, a).reading(1, b));
+    }
     for apart in [2, 4, 8] {
         if k > apart {
             let what = match apart {
@@ -68,6 +82,54 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
                 parallel::map(at.len(), |i| remainders(replay, apart, &at[i]))
             }));
         }
+    }
+    Ok(all)
+}
+
+/// What reports call the test of [`promotions`].
+pub const PROMOTED: &str = "FP8 sums promoted or not (fast accumulation)";
+
+/// FP8 sums of a kernel that are promoted to another accumulator every so many k, or never: torch's and cuBLASLt's fast
+/// accumulation, the other way round.
+pub fn promotions<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
+    let replay = case.replay;
+    let fp8 = replay.arithmetic.a.bytes() == 1 && !replay.arithmetic.a.is_integer();
+    let Some(kernel) = replay.kernel.filter(|_| fp8) else {
+        return Ok(Vec::new());
+    };
+    let choices = match kernel.spec.promotion() {
+        Some(_) => vec![(
+            PromoteChoice::Never,
+            "sums are not promoted: fast accumulation (use_fast_accum=True)".to_owned(),
+        )],
+        None => [128, 64, 256, 512, 32]
+            .map(|every| {
+                (
+                    PromoteChoice::Every(every),
+                    format!("sums are promoted every {every} k: no fast accumulation (use_fast_accum=False)"),
+                )
+            })
+            .into(),
+    };
+    let mut all = Vec::new();
+    for (promote, what) in choices {
+        let mut spec = kernel.spec.clone();
+        spec.set_promotion(match promote {
+            PromoteChoice::Never => None,
+            PromoteChoice::Every(every) => Some(every),
+        });
+        let (arithmetic, problem) = (replay.arithmetic, &replay.problem);
+        let fits = BoundSchedule::check_compatible(&spec, arithmetic, problem, replay.format());
+        if spec.validate().is_err() || fits.is_err() {
+            continue;
+        }
+        let overrides = Overrides {
+            promote: Some(promote),
+            ..Overrides::default()
+        };
+        let one = Variation::new(case, Hypothesis::OtherSchedule, what);
+        let one = one.around(spec, kernel.values.clone());
+        all.push(one.asking(Ask::Epilogue(Box::new(overrides))));
     }
     Ok(all)
 }

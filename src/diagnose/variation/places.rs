@@ -6,7 +6,7 @@ use super::Variation;
 use crate::emu::{Element, Replay};
 
 /// What reports call this test.
-pub const TRIED: &str = "registers of accumulators exchanged, D stored column by column";
+pub const TRIED: &str = "registers of accumulators exchanged, D stored column by column, elsewhere or with gaps";
 
 /// Where an element comes from: of the row and the column.
 type From = fn([usize; 2]) -> [usize; 2];
@@ -53,31 +53,118 @@ const TILES: [(&str, [usize; 2], From); 6] = [
     ),
 ];
 
+/// Places of elements, from which D is read.
+fn moved<'a>(
+    case: &Case<'a>,
+    kind: Hypothesis,
+    what: &str,
+    from: impl Fn([usize; 2]) -> [usize; 2] + Sync + 'a,
+) -> Variation<'a> {
+    Variation::new(case, kind, what).ending(move |replay: &Replay, at: &[Element]| {
+        let place = |at: &Element| {
+            let [row, column] = from([at.row, at.column]);
+            Element { row, column, ..*at }
+        };
+        replay.elements(&at.iter().map(place).collect::<Vec<_>>())
+    })
+}
+
 pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     let problem = &case.replay.problem;
     let (m, n) = (problem.m, problem.n);
-    let moved = |kind, what: &str, from: Box<dyn Fn([usize; 2]) -> [usize; 2] + Sync>| {
-        Variation::new(case, kind, what).ending(move |replay: &Replay, at: &[Element]| {
-            let place = |at: &Element| {
-                let [row, column] = from([at.row, at.column]);
-                Element { row, column, ..*at }
-            };
-            replay.elements(&at.iter().map(place).collect::<Vec<_>>())
-        })
-    };
     let mut all = Vec::new();
     if m > 1 && n > 1 && m != n {
         let what = "D's file holds the result column by column (the same numbers in another order)";
-        let by_columns = move |[row, column]: [usize; 2]| {
-            let position = row * n + column;
+        all.push(moved(case, Hypothesis::OperandLayout, what, move |at| {
+            let position = at[0] * n + at[1];
             [position % m, position / m]
-        };
-        all.push(moved(Hypothesis::OperandLayout, what, Box::new(by_columns)));
+        }));
     }
     for (what, [height, width], from) in TILES {
         if m.is_multiple_of(height) && n.is_multiple_of(width) && [m, n] != [height, width] {
-            all.push(moved(Hypothesis::PlacesExchanged, what, Box::new(from)));
+            all.push(moved(case, Hypothesis::PlacesExchanged, what, from));
         }
     }
+    all.extend(shifted(case));
+    all.extend(strides(case));
     Ok(all)
+}
+
+/// D transposed, A and B too, where they are square.
+pub fn transposed<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let problem = case.replay.problem;
+    let (m, n, k) = (problem.m, problem.n, problem.k);
+    let mut all = Vec::new();
+    if m == n && m > 1 {
+        let what = "D is the transpose of the model's result";
+        let kind = Hypothesis::DTransposed;
+        all.push(moved(case, kind, what, |[row, column]| [column, row]));
+    }
+    if m == k && k > 1 {
+        let one = Variation::new(case, Hypothesis::ATransposed, "A is taken transposed");
+        all.push(one.reading(0, move |at, of_k| problem.a.plane(at.batch).code(of_k, at.row)));
+    }
+    if n == k && k > 1 {
+        let one = Variation::new(case, Hypothesis::BTransposed, "B is taken transposed");
+        all.push(one.reading(1, move |at, of_k| problem.b.plane(at.batch).code(at.column, of_k)));
+    }
+    all
+}
+
+/// D stored from another element on: what does not fit the file wraps around here.
+fn shifted<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let problem = &case.replay.problem;
+    let (m, n) = (problem.m, problem.n);
+    let mut all = Vec::new();
+    for off in [1, 2, 4, 8, 16, 32, 64, 128] {
+        for (by, which) in [(m * n - off.min(m * n), "after"), (off, "before")] {
+            if off >= m * n {
+                continue;
+            }
+            let what = format!("D was stored from {off} elements {which} its first one on");
+            let kind = Hypothesis::OperandLayout;
+            all.push(moved(case, kind, &what, move |[row, column]| {
+                let position = (row * n + column + by) % (m * n);
+                [position / n, position % n]
+            }));
+        }
+    }
+    all
+}
+
+/// D stored with its rows another distance apart: between them lies what was there before.
+fn strides<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    let problem = &case.replay.problem;
+    let (m, n) = (problem.m, problem.n);
+    let mut strides: Vec<usize> = [1, 2, 4, 8, 16, 32].map(|by| n + by).into();
+    strides.extend([16, 32, 64, 128].map(|of| n.next_multiple_of(of)));
+    // More of a gap than of D proves little.
+    strides.retain(|&stride| stride > n && stride < 2 * n && stride < m * n);
+    strides.sort_unstable();
+    strides.dedup();
+    let of = |stride: usize| {
+        let what = format!(
+            "D was stored with rows {stride} elements apart, not {n} (between them lies what was there before)"
+        );
+        let given = *case;
+        let one = Variation::new(case, Hypothesis::OperandLayout, what);
+        one.ending(move |replay: &Replay, at: &[Element]| {
+            let place = |at: &Element| {
+                let position = at.row * n + at.column;
+                let [row, column] = [position / stride, position % stride];
+                Element { row, column, ..*at }
+            };
+            let there: Vec<Element> = at.iter().map(place).collect();
+            let own = |at: &Element| at.column < n;
+            let sums: Vec<Element> = there.iter().copied().filter(own).collect();
+            let mut sums = replay.elements(&sums).into_iter();
+            let each = at.iter().zip(&there);
+            each.map(|(at, there)| match own(there) {
+                true => sums.next().expect("one for each"),
+                false => given.stored([at.batch * m + at.row, at.column]).given,
+            })
+            .collect()
+        })
+    };
+    strides.into_iter().map(of).collect()
 }
