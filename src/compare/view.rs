@@ -146,7 +146,21 @@ impl Compared {
             differences::of_comparison(&self.comparison, (self.causes(), &self.places), of)?;
         drawn.names = ["left", "right"];
         drawn.map = self.map.clone();
+        drawn.how.extend(self.answers());
         Some(drawn)
+    }
+
+    /// What gives each result, and why they differ.
+    fn answers(&self) -> Vec<Fact> {
+        let sides = self.sides().into_iter();
+        let mut facts: Vec<Fact> = sides
+            .flat_map(|(side, found)| {
+                let lines = found.described(all(&found.input.shape));
+                Fact::several(side.name(), lines)
+            })
+            .collect();
+        facts.extend(self.answer().map(|why| Fact::new("why", why)));
+        facts
     }
 
     /// What gives each, and what separates the two.
@@ -164,11 +178,10 @@ impl Compared {
             facts.push(Fact::new("rows", rows));
         }
         facts.extend(self.kernels());
-        for (side, found) in self.sides() {
-            let lines = found.described(all(&found.input.shape));
-            facts.extend(Fact::several(side.name(), lines));
+        // Of results that differ, they stand under the verdict.
+        if self.drawn().is_none() {
+            facts.extend(self.answers());
         }
-        facts.extend(self.answer().map(|why| Fact::new("why", why)));
         if let Some(wrong) = self.wrong {
             let other = wrong.other();
             facts.push(Fact::caution(

@@ -4,11 +4,11 @@ use super::epilogue::{self, OtherSums, is_empty, meet, quotient};
 use super::trial::{Stored, Trial};
 use super::variation::{self, Variation};
 use super::whole::whole;
-use super::{Ask, Case, Found};
+use super::{Ask, Case, Found, Hypothesis};
+use crate::emu::Element;
 use crate::emu::schedule::{
     ActivationChoice, BoundSchedule, Function, Overrides, ScheduleSpec, Values,
 };
-use crate::emu::Element;
 use crate::num::Format;
 
 /// What reports call this test.
@@ -37,9 +37,9 @@ impl OtherSums for Varied<'_, '_> {
 /// Another product, then a bias or a factor: the first that gives D.
 pub fn composed(case: &Case, trial: &Trial) -> Vec<Found> {
     let replay = case.replay;
-    let own = replay.kernel.is_none_or(|kernel| {
-        kernel.values.is_neutral() && kernel.spec.epilogue.function.is_none()
-    });
+    let own = replay
+        .kernel
+        .is_none_or(|kernel| kernel.values.is_neutral() && kernel.spec.epilogue.function.is_none());
     let floats = [Format::Fp32, Format::Bf16, Format::Fp16].contains(&replay.format());
     let fp32 = replay.arithmetic.accumulator == Format::Fp32;
     let simple = replay.problem.c.is_none() && replay.problem.selected.is_none();
@@ -63,7 +63,10 @@ pub fn composed(case: &Case, trial: &Trial) -> Vec<Found> {
                 one: &one,
                 trial,
             };
-            if let Some(found) = epilogue::epilogues_of(case, trial, &sums).into_iter().next() {
+            if let Some(found) = epilogue::epilogues_of(case, trial, &sums)
+                .into_iter()
+                .next()
+            {
                 let text = format!("{}; then {}", one.what(), found.text);
                 return Ok(vec![Found::new(found.hypothesis, text)]);
             }
@@ -91,7 +94,11 @@ fn grid(case: &Case) -> Option<Vec<(Stored, [f64; 2])>> {
 fn is_likely(grid: &[(Stored, [f64; 2])], sums: &[u64]) -> bool {
     let everything = [f64::NEG_INFINITY, f64::INFINITY];
     let number = |code: u64| f64::from(f32::from_bits(code as u32));
-    let pairs = || grid.iter().zip(sums).map(|((_, range), &sum)| (*range, number(sum)));
+    let pairs = || {
+        grid.iter()
+            .zip(sums)
+            .map(|((_, range), &sum)| (*range, number(sum)))
+    };
     let bias = |line: &dyn Fn(usize) -> usize| {
         let mut common = [everything; GRID];
         for (i, (range, sum)) in pairs().enumerate() {
@@ -136,6 +143,10 @@ pub fn with_relu(case: &Case, [computing, scheduling]: [&Trial; 2]) -> Vec<Found
     let all: Vec<Stored> = computing.elements().collect();
     let (different, equal) = all.split_at(computing.differing().count());
     let trials = [computing, scheduling].map(|trial| inner.trial(different, equal, trial.work()));
+    if trials[0].fits_replay(&inner.replay) {
+        // Something else damaged other elements than these.
+        return vec![trials[0].found(Hypothesis::Relu, "ReLU is applied")];
+    }
     let found = whole(&inner, &trials).into_iter().next();
     let relu = Overrides {
         activation: Some(ActivationChoice::Relu),
@@ -147,7 +158,10 @@ pub fn with_relu(case: &Case, [computing, scheduling]: [&Trial; 2]) -> Vec<Found
             ask => Ask::Both(Box::new(ask), Box::new(Ask::Epilogue(Box::new(relu)))),
         };
         Found {
-            text: format!("ReLU is applied to another product. {}", crate::report::capital(&found.text)),
+            text: format!(
+                "ReLU is applied to another product. {}",
+                crate::report::capital(&found.text)
+            ),
             ask,
             ..found
         }

@@ -141,7 +141,8 @@ impl Line {
             let off = |one: &Estimated| {
                 let made = one.reproduced + (after - before) * scale * one.other[k];
                 (made - one.given).abs()
-                    / (share * (one.sum + made.abs()) + unit(replay) * one.given.abs()
+                    / (share * (one.sum + made.abs())
+                        + unit(replay) * one.given.abs()
                         + f64::MIN_POSITIVE)
             };
             let worst = elements.iter().map(off).fold(0.0, f64::max);
@@ -208,7 +209,8 @@ impl Line {
         each: u64,
     ) -> Option<Vec<Estimated>> {
         let k = replay.problem.k;
-        work.spend((sampled.len() * k) as u64 * each).then_some(())?;
+        work.spend((sampled.len() * k) as u64 * each)
+            .then_some(())?;
         let result = replay.format();
         let elements: Vec<Estimated> = sampled
             .iter()

@@ -251,7 +251,9 @@ fn blocks(name: &str, from: &[usize], count: usize) -> Option<String> {
     };
     let size = (2..=count / 2).rev().find(is_block)?;
     let of = |block: usize| from[block * size] / size;
-    let moved: Vec<usize> = (0..from.len() / size).filter(|&block| of(block) != block).collect();
+    let moved: Vec<usize> = (0..from.len() / size)
+        .filter(|&block| of(block) != block)
+        .collect();
     let lines = |block: usize| format!("{} to {}", block * size, block * size + size - 1);
     let pairs = moved.iter().all(|&block| of(of(block)) == block);
     let texts = moved.iter().filter(|&&block| !pairs || block < of(block));
@@ -260,10 +262,18 @@ fn blocks(name: &str, from: &[usize], count: usize) -> Option<String> {
         .take(LISTED)
         .map(|&block| match pairs {
             true => format!("{name}s {} and {}", lines(block), lines(of(block))),
-            false => format!("{name}s {} hold those of {}", lines(block), lines(of(block))),
+            false => format!(
+                "{name}s {} hold those of {}",
+                lines(block),
+                lines(of(block))
+            ),
         })
         .collect();
-    let how = if pairs { "exchanged" } else { "at other places" };
+    let how = if pairs {
+        "exchanged"
+    } else {
+        "at other places"
+    };
     Some(format!(
         "blocks of {size} {name}s are {how}: {}{}",
         texts.join(", "),

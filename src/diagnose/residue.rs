@@ -35,6 +35,7 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
             grouped(trial.elements().count() as u64)
         )));
     }
+    let first = first.materialised(case, trial)?;
     first.with(case, |replay| {
         let mut differ = Comparator::new(case.given, case.tolerance, 0);
         let done = replay.run(&crate::deadline::unheard, |band| {

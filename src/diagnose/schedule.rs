@@ -4,8 +4,8 @@ use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Guess, Wanted, guesses, tells_zeros};
 use crate::emu::schedule::{
-    AddendAt, BoundSchedule, Empty, Level, Merge, Overrides, Parts, Residue, ScheduleSpec, SliceLength,
-    Start, Values,
+    AddendAt, BoundSchedule, Empty, Level, Merge, Overrides, Parts, Residue, ScheduleSpec,
+    SliceLength, Start, Values,
 };
 use crate::emu::{Arithmetic, Problem, Replay};
 
@@ -26,7 +26,11 @@ const TILES: [usize; 2] = [64, 128];
 /// comes first. Not for sums that are multiplied by scales, which belong to one schedule.
 pub fn schedules(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || {
-        if case.replay.kernel.is_some_and(|kernel| kernel.values.has_scales()) {
+        if case
+            .replay
+            .kernel
+            .is_some_and(|kernel| kernel.values.has_scales())
+        {
             Err("sums are multiplied by scales of one kernel")
         } else {
             Ok(fitting(case, trial))

@@ -170,11 +170,7 @@ pub fn of_distance(format: Format, by: i64, tested: usize) -> String {
             grouped(count)
         );
     }
-    let how = if by > 0 {
-        "further from"
-    } else {
-        "nearer to"
-    };
+    let how = if by > 0 { "further from" } else { "nearer to" };
     format!(
         "every element is {count} ulp {how} zero than it should be, in all {tested} tested elements"
     )

@@ -1,11 +1,11 @@
 //! One computation that explains all of D.
 
 use super::trial::{Trial, Work, first_of};
-use crate::emu::schedule::BoundSchedule;
 use super::{
-    Case, Found, Hypothesis, composed, computed, emulated, epilogue, matrices, missing, moved, narrow, partial, permuted,
-    schedule, together, variation,
+    Case, Found, Hypothesis, composed, computed, emulated, epilogue, matrices, missing, moved,
+    narrow, partial, permuted, schedule, together, variation,
 };
+use crate::emu::schedule::BoundSchedule;
 
 /// One computation that gives all elements of a trial. The two trials have the same elements, and different work.
 pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {

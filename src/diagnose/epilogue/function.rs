@@ -317,11 +317,21 @@ mod tests {
     /// A function that falls before it rises has two arguments for a negative value: the nearer one counts.
     #[test]
     fn a_branch_is_chosen_by_what_is_near() {
-        for function in [Function::Gelu, Function::GeluTanh, Function::Silu, Function::QuickGelu] {
+        for function in [
+            Function::Gelu,
+            Function::GeluTanh,
+            Function::Silu,
+            Function::QuickGelu,
+        ] {
             for x in [-3.0, -2.0, -0.25, 0.25, 2.0] {
                 let y = function.value(x);
-                let [low, high] = function.before_near([y - 1e-9, y + 1e-9], x + 0.01).unwrap();
-                assert!(low <= x && x <= high && high - low < 1e-5, "{function:?} {x}: {low} {high}");
+                let [low, high] = function
+                    .before_near([y - 1e-9, y + 1e-9], x + 0.01)
+                    .unwrap();
+                assert!(
+                    low <= x && x <= high && high - low < 1e-5,
+                    "{function:?} {x}: {low} {high}"
+                );
             }
             assert_eq!(function.before_near([-3.0, -2.0], 1.0), None);
         }

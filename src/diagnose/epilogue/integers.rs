@@ -21,7 +21,10 @@ pub fn integers(case: &Case, trial: &Trial) -> Tested {
     if replay.format() != Format::Int32 || !case.is_whole() {
         return Ok(Vec::new());
     }
-    let (rows, columns) = ((problem.batches() * problem.m).min(MOST), problem.n.min(MOST));
+    let (rows, columns) = (
+        (problem.batches() * problem.m).min(MOST),
+        problem.n.min(MOST),
+    );
     if rows < LEAST || columns < LEAST {
         return Ok(Vec::new());
     }
@@ -43,7 +46,8 @@ pub fn integers(case: &Case, trial: &Trial) -> Tested {
         [("column", &|i| i % columns), ("row", &|i| i / columns)];
     for (name, line) in lines {
         let mut numbers: BTreeMap<usize, i32> = BTreeMap::new();
-        let same = (0..all.len()).all(|i| *numbers.entry(line(i)).or_insert_with(|| off(i)) == off(i));
+        let same =
+            (0..all.len()).all(|i| *numbers.entry(line(i)).or_insert_with(|| off(i)) == off(i));
         // Numbers of few lines have another cause.
         let some = 2 * numbers.values().filter(|number| **number != 0).count() >= numbers.len();
         if !same || !some {

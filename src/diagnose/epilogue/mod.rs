@@ -18,11 +18,11 @@ use crate::num::Factor;
 use crate::report::grouped;
 use formula::{Formula, Table};
 use function::Function;
-use points::Points;
 pub use integers::integers;
+use points::Points;
 pub use points::{OtherSums, Sums, range};
-pub use solve::{is_empty, meet, numbers, quotient};
 use solve::{Known, SOLVERS};
+pub use solve::{is_empty, meet, numbers, quotient};
 
 /// Why no numbers are concluded.
 const FEW: &str = "too few elements differ to determine so many numbers";
@@ -47,7 +47,8 @@ pub fn epilogues_of(case: &Case, trial: &Trial, sums: Sums) -> Vec<Found> {
 fn searched(case: &Case, trial: &Trial, points: Result<Points, &'static str>) -> Vec<Found> {
     let points = points.as_ref().map_err(|why| *why);
     // Inverses of functions are the same for every solver.
-    let ranges: Vec<OnceCell<Option<Vec<Known>>>> = functions_and_none().map(|_| OnceCell::new()).collect();
+    let ranges: Vec<OnceCell<Option<Vec<Known>>>> =
+        functions_and_none().map(|_| OnceCell::new()).collect();
     let mut found = trial.test(
         "a function of each element (ReLU, GELU, SiLU, sigmoid, tanh ...)",
         || functions(case, trial, points?),
@@ -283,7 +284,10 @@ impl Formula {
                 (None, Some(_)) => Some(Hypothesis::ColumnScales),
                 (None, None) => None,
             },
-            self.bias.as_ref().or(self.row_bias.as_ref()).map(|_| Hypothesis::Bias),
+            self.bias
+                .as_ref()
+                .or(self.row_bias.as_ref())
+                .map(|_| Hypothesis::Bias),
             self.function.map(Function::hypothesis),
         ];
         let mut all = all.into_iter().flatten();

@@ -202,7 +202,9 @@ fn row_bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let bases = [Formula::requested(), Formula::twice()].into_iter();
     let found = bases.filter_map(|base| {
         let ranges = differences(known, 0, &base)?;
-        let row_bias = Some(table(&ranges)?);
+        let nothing = |[low, high]: &[f64; 2]| *low <= 0.0 && 0.0 <= *high;
+        let row_bias = Some(table(&ranges)?).filter(|_| !ranges.values().all(nothing));
+        row_bias.as_ref()?;
         Some(Formula { row_bias, ..base })
     });
     let found: Vec<Formula> = found.collect();
@@ -210,11 +212,7 @@ fn row_bias(known: &[Known], _: bool) -> Option<Vec<Formula>> {
 }
 
 /// What may be added to a formula, for each row or column; none if nothing may.
-fn differences(
-    known: &[Known],
-    side: usize,
-    base: &Formula,
-) -> Option<BTreeMap<usize, [f64; 2]>> {
+fn differences(known: &[Known], side: usize, base: &Formula) -> Option<BTreeMap<usize, [f64; 2]>> {
     let ranges = common(known, side, |one| {
         let x = f64::from(base.linear(one.point));
         one.range.map(|end| end - x)
@@ -237,6 +235,10 @@ fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
     let all = ranges
         .values()
         .fold(EVERYTHING, |all, range| meet(all, *range));
+    // Where nothing has to be added, nothing is.
+    if all[0] <= 0.0 && 0.0 <= all[1] {
+        return None;
+    }
     let table: Option<Table> = match numbers(all).first() {
         Some(&one) => Some(ranges.keys().map(|&column| (column, one)).collect()),
         None => table(&ranges),
@@ -252,7 +254,9 @@ fn lines(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     let mut found = Vec::new();
     for side in [0, 1] {
         let ranges = common(known, side, |one| quotient(one.range, one.sum(false)));
-        let Some(table) = table(&ranges) else {
+        // Where nothing has to be multiplied, nothing is.
+        let one = |[low, high]: &[f64; 2]| *low <= 1.0 && 1.0 <= *high;
+        let Some(table) = table(&ranges).filter(|_| !ranges.values().all(one)) else {
             continue;
         };
         let formula = Formula::requested();

@@ -1,15 +1,14 @@
 //! C taken otherwise: with another sign, from other places, or where the chain starts.
 
-use super::super::inputs::with_addend;
 use super::super::{Case, Hypothesis};
-use super::{Around, Variation};
+use super::{Around, Variation, matrices};
 use crate::emu::schedule::AddendAt;
 use crate::emu::{Element, Replay};
 use crate::num::{Format, Rounding, convert_exact, result_code};
-use crate::tensor::parallel;
 
 /// What reports call this test.
-pub const TRIED: &str = "C subtracted, transposed, from one row or column, or not multiplied by beta";
+pub const TRIED: &str =
+    "C subtracted, transposed, from one row or column, or not multiplied by beta";
 
 /// Where the C of an element is read: row and column.
 type From = Box<dyn Fn([usize; 2]) -> [usize; 2] + Sync>;
@@ -22,18 +21,27 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     };
     let format = c.tensor().format();
     let (m, n) = (problem.m, problem.n);
+    if (problem.batches() * m * n) as u64 > case.work {
+        return Err("C is large");
+    }
     let reading = |what: &str, from: From, change: Box<dyn Fn(u64) -> u64 + Sync>| {
+        let places = (0..problem.batches()).flat_map(|batch| (0..m * n).map(move |at| (batch, at)));
+        let code = |(batch, at): (usize, usize)| {
+            let [row, column] = from([at / n, at % n]);
+            change(c.plane(batch).code(row, column))
+        };
+        let codes: Vec<u64> = places.map(code).collect();
         let one = Variation::new(case, Hypothesis::COtherwise, what);
-        one.ending(move |replay: &Replay, at: &[Element]| {
-            parallel::map(at.len(), |i| {
-                let [row, column] = from([at[i].row, at[i].column]);
-                let code = change(c.plane(at[i].batch).code(row, column));
-                with_addend(replay, &at[i], (format, code))
-            })
-        })
+        Variation {
+            addend: Some(matrices(format, [m, n], &codes)),
+            ..one
+        }
     };
     let mut all = Vec::new();
-    if let Some(kernel) = replay.kernel.filter(|k| k.spec.addend == AddendAt::Epilogue) {
+    if let Some(kernel) = replay
+        .kernel
+        .filter(|k| k.spec.addend == AddendAt::Epilogue)
+    {
         let neutral = kernel.values.has_bias() || kernel.spec.epilogue.function.is_some();
         if !neutral && replay.arithmetic.addend() == format && problem.scales.is_none() {
             let what = "C is where the chain starts, and is not multiplied by beta";
@@ -51,11 +59,18 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
         false => code ^ sign,
     };
     let own: From = Box::new(|at| at);
-    all.push(reading("C is subtracted, not added", own, Box::new(negated)));
+    all.push(reading(
+        "C is subtracted, not added",
+        own,
+        Box::new(negated),
+    ));
     let same = || Box::new(|code: u64| code);
     if m > 1 && n > 1 {
         let (what, from): (&str, From) = if m == n {
-            ("C is taken transposed", Box::new(|[row, column]| [column, row]))
+            (
+                "C is taken transposed",
+                Box::new(|[row, column]| [column, row]),
+            )
         } else {
             let by_columns = move |[row, column]: [usize; 2]| {
                 let position = column * m + row;
@@ -87,7 +102,9 @@ fn after_rounding<'a>(case: &Case<'a>) -> Option<Variation<'a>> {
     let c = replay.problem.c?;
     let format = replay.format();
     let narrow = matches!(format, Format::Bf16 | Format::Fp16);
-    let plain = replay.kernel.is_none_or(|kernel| kernel.values.is_neutral());
+    let plain = replay
+        .kernel
+        .is_none_or(|kernel| kernel.values.is_neutral());
     if !narrow || !plain || replay.arithmetic.accumulator != Format::Fp32 {
         return None;
     }

@@ -92,17 +92,35 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
 fn integers<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     type Cut = fn(i32) -> i32;
     let all: [(&str, Cut); 12] = [
-        ("sums are cut to INT8 (their low 8 bits, with a sign)", |x| i32::from(x as i8)),
-        ("sums are cut to UINT8 (their low 8 bits)", |x| i32::from(x as u8)),
-        ("sums saturate to INT8, at -128 and 127", |x| x.clamp(-128, 127)),
+        (
+            "sums are cut to INT8 (their low 8 bits, with a sign)",
+            |x| i32::from(x as i8),
+        ),
+        ("sums are cut to UINT8 (their low 8 bits)", |x| {
+            i32::from(x as u8)
+        }),
+        ("sums saturate to INT8, at -128 and 127", |x| {
+            x.clamp(-128, 127)
+        }),
         ("sums saturate to UINT8, at 0 and 255", |x| x.clamp(0, 255)),
-        ("sums are cut to INT16 (their low 16 bits, with a sign)", |x| i32::from(x as i16)),
-        ("sums saturate to INT16, at -32,768 and 32,767", |x| x.clamp(-32_768, 32_767)),
+        (
+            "sums are cut to INT16 (their low 16 bits, with a sign)",
+            |x| i32::from(x as i16),
+        ),
+        ("sums saturate to INT16, at -32,768 and 32,767", |x| {
+            x.clamp(-32_768, 32_767)
+        }),
         ("sums are rounded to FP32 and back", |x| x as f32 as i32),
-        ("sums are rounded to BF16 and back", |x| through(x, Format::Bf16)),
-        ("sums are rounded to FP16 and back", |x| through(x, Format::Fp16)),
+        ("sums are rounded to BF16 and back", |x| {
+            through(x, Format::Bf16)
+        }),
+        ("sums are rounded to FP16 and back", |x| {
+            through(x, Format::Fp16)
+        }),
         ("ReLU is applied", |x| x.max(0)),
-        ("the magnitude (without the sign) is stored", |x| x.wrapping_abs()),
+        ("the magnitude (without the sign) is stored", |x| {
+            x.wrapping_abs()
+        }),
         ("the negative of every sum is stored", |x| x.wrapping_neg()),
     ];
     let variation = |(what, cut): (&str, Cut)| {

@@ -63,13 +63,21 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     Ok(all)
 }
 
+/// Those of all of one operand.
+pub fn of_operands<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    shifted(case)
+}
+
 /// The k of one operand further on or back, by elements, vectors or tiles; or in reverse order.
 fn shifted<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     let k = case.replay.problem.k;
     let mut all = Vec::new();
     for side in [0, 1] {
         let name = ["A", "B"][side];
-        for by in [1, 2, 4, 8, 16, 32, 64, 128].into_iter().filter(|by| *by < k) {
+        for by in [1, 2, 4, 8, 16, 32, 64, 128]
+            .into_iter()
+            .filter(|by| *by < k)
+        {
             let what = format!("the k of {name} are {by} further on, wrapping around");
             all.push(stale(case, what, &[side], move |of_k| (of_k + by) % k));
             let what = format!("the k of {name} are {by} further back, wrapping around");

@@ -52,6 +52,10 @@ pub struct Variation<'a> {
     read: [Option<Read<'a>>; 2],
     /// Other scales of the instruction, of A and of B.
     scales: Option<[Tensor; 2]>,
+    /// Other matrices A and B, as they are read.
+    whole: [Option<Tensor>; 2],
+    /// Another C.
+    addend: Option<Tensor>,
     /// Whether C is left out.
     without_c: bool,
     arithmetic: Option<Arithmetic>,
@@ -70,6 +74,8 @@ impl<'a> Variation<'a> {
             arrays: [None, None],
             read: [None, None],
             scales: None,
+            whole: [None, None],
+            addend: None,
             without_c: false,
             arithmetic: None,
             around: Around::Requested,
@@ -119,6 +125,15 @@ impl<'a> Variation<'a> {
         }
         if let (Some([a, b]), Some(scales)) = (&self.scales, &mut problem.scales) {
             (scales.a, scales.b) = (a.planes(), b.planes());
+        }
+        if let [Some(a), _] = &self.whole {
+            problem.a = a.planes();
+        }
+        if let [_, Some(b)] = &self.whole {
+            problem.b = b.planes();
+        }
+        if let Some(c) = &self.addend {
+            problem.c = Some(c.planes());
         }
         if self.without_c {
             problem.c = None;
@@ -192,6 +207,35 @@ impl<'a> Variation<'a> {
         Replay { problem, ..one }.part(0, 0..1, 0..1, &deadline::unheard)[0]
     }
 
+    /// The same as a replay of all of D, if it is one: operands that are read otherwise become matrices.
+    pub fn materialised(mut self, case: &Case, trial: &Trial) -> Option<Variation<'a>> {
+        if self.end.is_some() {
+            return None;
+        }
+        let problem = &case.replay.problem;
+        let (k, batches) = (problem.k, problem.batches());
+        for side in [0, 1] {
+            let Some(read) = self.read[side].take() else {
+                continue;
+            };
+            let lines = [problem.m, problem.n][side];
+            if !trial.work().spend((batches * lines * k) as u64) {
+                return None;
+            }
+            let [rows, columns] = [[lines, k], [k, lines]][side];
+            let code = |i: usize| {
+                let (batch, inside) = (i / (rows * columns), i % (rows * columns));
+                let [row, column] = [inside / columns, inside % columns];
+                let at = Element { batch, row, column };
+                read(&at, [column, row][side])
+            };
+            let codes: Vec<u64> = (0..batches * rows * columns).map(code).collect();
+            let format = [case.replay.arithmetic.a, case.replay.arithmetic.b][side];
+            self.whole[side] = Some(matrices(format, [rows, columns], &codes));
+        }
+        Some(self)
+    }
+
     fn fits(&self, case: &Case, trial: &Trial) -> bool {
         let price = |at: &[Element]| self.price(case, trial, at);
         trial.fits_at(&price, &|at| self.elements(case, at))
@@ -222,6 +266,15 @@ impl<'a> Variation<'a> {
     fn found(self, trial: &Trial) -> Found {
         trial.found(self.kind, self.what).asking(self.ask)
     }
+}
+
+/// Matrices of this shape, one after another.
+fn matrices(format: Format, [rows, columns]: [usize; 2], codes: &[u64]) -> Tensor {
+    let shape = match codes.len() / (rows * columns).max(1) {
+        0 | 1 => vec![rows, columns],
+        batches => vec![batches, rows, columns],
+    };
+    Tensor::from_codes(format, shape, codes)
 }
 
 /// What lists variations of one stage; or why it lists none.
@@ -309,6 +362,10 @@ pub fn common<'a>(case: &Case<'a>, trial: &Trial) -> Vec<Variation<'a>> {
     all.extend(narrow::models(case));
     all.extend(settings::without_c(case));
     all.extend(order::schedules(case, trial));
+    all.extend(addend::list(case).unwrap_or_default());
+    all.extend(operands::list(case).unwrap_or_default());
+    all.extend(mistakes::of_operands(case));
+    all.retain(|one| one.end.is_none());
     all
 }
 

@@ -346,7 +346,11 @@ impl<'a> Operands<'a> {
             for &side in sides {
                 let (case, own) = (self.case, formats[side]);
                 // The codes of TF32 are those of FP32.
-                let wide = if own.ignored_bits() > 0 { Format::Fp32 } else { own };
+                let wide = if own.ignored_bits() > 0 {
+                    Format::Fp32
+                } else {
+                    own
+                };
                 one.read[side] = Some(Box::new(move |at: &Element, of_k: usize| {
                     let line = [at.row, at.column][side];
                     let code = Self::code(&case, side, at.batch, line, of_k);
@@ -357,7 +361,9 @@ impl<'a> Operands<'a> {
             one
         };
         let roundings = [Rounding::NearestEven, Rounding::TowardZero];
-        let all = narrower.iter().flat_map(|to| roundings.map(|how| (*to, how)));
+        let all = narrower
+            .iter()
+            .flat_map(|to| roundings.map(|how| (*to, how)));
         all.map(of).collect()
     }
 }

@@ -11,7 +11,8 @@ use crate::num::{Format, Rounding, convert_exact, result_code};
 use crate::tensor::{Tensor, parallel};
 
 /// What reports call this test.
-pub const TRIED: &str = "slices of K rounded and added in few bits, even and odd k apart, tiles in reverse order";
+pub const TRIED: &str =
+    "slices of K rounded and added in few bits, even and odd k apart, tiles in reverse order";
 
 /// Most slices.
 const SLICES: usize = 32;
@@ -66,7 +67,8 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
         let from = move |of_k: usize| (k / tile - 1 - of_k / tile) * tile + of_k % tile;
         let one = Variation::new(case, Hypothesis::SlicesRounded, what);
         let a = move |at: &Element, of_k: usize| problem.a.plane(at.batch).code(at.row, from(of_k));
-        let b = move |at: &Element, of_k: usize| problem.b.plane(at.batch).code(from(of_k), at.column);
+        let b =
+            move |at: &Element, of_k: usize| problem.b.plane(at.batch).code(from(of_k), at.column);
         all.push(one.reading(0, a).reading(1, b));
     }
     for apart in [2, 4, 8] {

@@ -6,7 +6,8 @@ use super::Variation;
 use crate::emu::{Element, Replay};
 
 /// What reports call this test.
-pub const TRIED: &str = "registers of accumulators exchanged, D stored column by column, elsewhere or with gaps";
+pub const TRIED: &str =
+    "registers of accumulators exchanged, D stored column by column, elsewhere or with gaps";
 
 /// Where an element comes from: of the row and the column.
 type From = fn([usize; 2]) -> [usize; 2];
@@ -102,11 +103,15 @@ pub fn transposed<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     }
     if m == k && k > 1 {
         let one = Variation::new(case, Hypothesis::ATransposed, "A is taken transposed");
-        all.push(one.reading(0, move |at, of_k| problem.a.plane(at.batch).code(of_k, at.row)));
+        all.push(one.reading(0, move |at, of_k| {
+            problem.a.plane(at.batch).code(of_k, at.row)
+        }));
     }
     if n == k && k > 1 {
         let one = Variation::new(case, Hypothesis::BTransposed, "B is taken transposed");
-        all.push(one.reading(1, move |at, of_k| problem.b.plane(at.batch).code(at.column, of_k)));
+        all.push(one.reading(1, move |at, of_k| {
+            problem.b.plane(at.batch).code(at.column, of_k)
+        }));
     }
     all
 }

@@ -62,7 +62,12 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     if [a.batches, a.lines, a.blocks] == [b.batches, b.lines, b.blocks] && a.codes != b.codes {
         let what = "the scales of A's rows and of B's columns are exchanged";
         let one = Variation::new(case, Hypothesis::Scales, what);
-        all.push(varied(case, &tables, one, [b.codes.clone(), a.codes.clone()]));
+        all.push(varied(
+            case,
+            &tables,
+            one,
+            [b.codes.clone(), a.codes.clone()],
+        ));
     }
     for to in [PowerOfTwo::Cut, PowerOfTwo::Up] {
         let codes = tables.each_ref().map(|table| {
@@ -261,9 +266,14 @@ impl Table {
                 format!("every {line} of {name} uses the scales of the first one"),
                 Box::new(|[batch, _, block]| self.at([batch, 0, block])),
             ));
-            for tile in [128, 64, 32, 16, 8].into_iter().filter(|tile| *tile < lines) {
+            for tile in [128, 64, 32, 16, 8]
+                .into_iter()
+                .filter(|tile| *tile < lines)
+            {
                 all.push((
-                    format!("every tile of {tile} {line}s of {name} uses the scales of the first tile"),
+                    format!(
+                        "every tile of {tile} {line}s of {name} uses the scales of the first tile"
+                    ),
                     Box::new(move |[batch, line, block]| self.at([batch, line % tile, block])),
                 ));
                 if lines > 2 * tile {

@@ -4,8 +4,8 @@ use super::super::epilogue::numbers;
 use super::super::estimate::value;
 use super::super::{Ask, Case, Hypothesis, Setting};
 use super::{Trial, Variation};
-use crate::emu::{Element, Replay};
 use crate::emu::schedule::{AddendAt, BoundSchedule, Function, ScheduleSpec, Values};
+use crate::emu::{Element, Replay};
 use crate::num::{F32, Format, Rounding, result_code};
 use crate::tensor::Tensor;
 
@@ -100,29 +100,51 @@ fn other_biases<'a>(case: &Case<'a>, spec: &ScheduleSpec, values: &Values) -> Ve
     let problem = case.replay.problem;
     let (m, n) = (problem.m, problem.n);
     let at = |batch: usize, column: usize| f32::from_bits(values.bias(batch, column).unwrap_or(0));
-    let batches = if values.bias(1, 0).is_some() { problem.batches() } else { 1 };
+    let batches = if values.bias(1, 0).is_some() {
+        problem.batches()
+    } else {
+        1
+    };
     let table = |of: &dyn Fn(usize, usize) -> f32| -> Vec<u64> {
         let all = (0..batches).flat_map(|batch| (0..n).map(move |column| (batch, column)));
         all.map(|(batch, column)| u64::from(of(batch, column).to_bits()))
             .collect()
     };
     let mut lists: Vec<(&str, Vec<u64>)> = vec![
-        ("the bias is added twice", table(&|batch, column| 2.0 * at(batch, column))),
-        ("the bias is subtracted, not added", table(&|batch, column| -at(batch, column))),
+        (
+            "the bias is added twice",
+            table(&|batch, column| 2.0 * at(batch, column)),
+        ),
+        (
+            "the bias is subtracted, not added",
+            table(&|batch, column| -at(batch, column)),
+        ),
     ];
     if n > 1 {
         for (what, by) in [
-            ("every column adds the bias of the next one, wrapping around", 1),
-            ("every column adds the bias of the one before, wrapping around", n - 1),
+            (
+                "every column adds the bias of the next one, wrapping around",
+                1,
+            ),
+            (
+                "every column adds the bias of the one before, wrapping around",
+                n - 1,
+            ),
         ] {
             lists.push((what, table(&|batch, column| at(batch, (column + by) % n))));
         }
-        lists.push(("every column adds the bias of the first one", table(&|batch, _| at(batch, 0))));
+        lists.push((
+            "every column adds the bias of the first one",
+            table(&|batch, _| at(batch, 0)),
+        ));
     }
     for narrow in [Format::Bf16, Format::Fp16] {
         let rounded = |x: f32| {
             let code = u64::from(x.to_bits());
-            value(narrow, result_code(Format::Fp32, code, narrow, Rounding::NearestEven)) as f32
+            value(
+                narrow,
+                result_code(Format::Fp32, code, narrow, Rounding::NearestEven),
+            ) as f32
         };
         let what = match narrow {
             Format::Bf16 => "the bias is rounded to BF16 before it is added",
@@ -134,7 +156,11 @@ fn other_biases<'a>(case: &Case<'a>, spec: &ScheduleSpec, values: &Values) -> Ve
     lists.retain(|(_, codes)| *codes != own);
     let mut all = Vec::new();
     for (what, codes) in lists {
-        let shape = if batches == 1 { vec![n] } else { vec![batches, n] };
+        let shape = if batches == 1 {
+            vec![n]
+        } else {
+            vec![batches, n]
+        };
         let bias = Tensor::from_codes(Format::Fp32, shape, &codes);
         let Ok(values) = values.clone().without_bias().with_bias(&bias, &problem) else {
             continue;

@@ -31,7 +31,7 @@ struct Case {
 }
 
 /// Each kind of damage by its name.
-const KINDS: [(&str, Make); 23] = [
+const KINDS: [(&str, Make); 41] = [
     ("one bit", |of, draw| {
         let (at, bit) = (draw.below(M * N), 8 + draw.below(24));
         of.damaged(&["bit_flipped"], |d| d[at] ^= 1 << bit)
@@ -161,6 +161,107 @@ const KINDS: [(&str, Make); 23] = [
             }
         })
     }),
+    ("a number of A", |of, draw| {
+        let (at, code) = (draw.below(M * K), 0x3c00 + draw.below(0x400) as u16);
+        of.with_a(&["input_changed", "input_flipped"], |a| a[at] = code)
+    }),
+    ("A cut to BF16", |of, _| {
+        of.with_a(&["precision"], |a| a.iter_mut().for_each(|x| *x &= !7))
+    }),
+    ("k of A further on", |of, draw| {
+        let by = 1 << draw.below(6);
+        of.with_a(&["stale_tile", "operand_layout"], |a| {
+            a.chunks_exact_mut(K).for_each(|row| row.rotate_left(by))
+        })
+    }),
+    ("A from another element on", |of, draw| {
+        let off = 1 << draw.below(6);
+        of.with_a(&["operand_layout"], |a| a.rotate_left(off))
+    }),
+    ("D from another element on", |of, draw| {
+        let off = 1 << draw.below(6);
+        of.damaged(&["operand_layout", "column_moved"], |d| d.rotate_right(off))
+    }),
+    ("blocks of rows exchanged", |of, draw| {
+        let rows = [4, 8, 16, 32][draw.below(4)];
+        of.moved(&["rows_permuted", "tile_moved", "row_moved"], |i, j| {
+            (i ^ rows, j)
+        })
+    }),
+    ("a sigmoid", |of, _| {
+        of.each(&["activation"], |x| 1.0 / (1.0 + (-x).exp()))
+    }),
+    ("a leaky ReLU", |of, draw| {
+        let slope = [0.01, 0.1, 0.2][draw.below(3)];
+        of.each(&["activation"], |x| if x > 0.0 { x } else { slope * x })
+    }),
+    ("a soft cap", |of, draw| {
+        let cap = [20.0, 30.0, 50.0][draw.below(3)];
+        of.each(&["activation"], |x| cap * (x / cap).tanh())
+    }),
+    ("numbers of rows added", |of, draw| {
+        let by = draw.below(1000) as f32 * 0.01 + 0.3;
+        of.damaged(&["bias", "epilogue"], |d| {
+            for (at, x) in d.iter_mut().enumerate() {
+                *x = (f32::from_bits(*x) + (at / N) as f32 * 0.41 - by).to_bits();
+            }
+        })
+    }),
+    ("C subtracted", |of, _| {
+        let mut c = floats_of(&of.folder, "c.npy");
+        c.iter_mut().for_each(|x| *x ^= 1 << 31);
+        save(&of.folder, "other.npy", [M, N], &c);
+        Case {
+            request: format!("{} --c c.npy", of.plain()),
+            ..of.replayed(
+                &format!("{} --c other.npy", of.plain()),
+                &["c_otherwise", "alpha_beta"],
+            )
+        }
+    }),
+    ("the bias of another column", |of, draw| {
+        let by = [1, N - 1][draw.below(2)];
+        of.with_bias(|bias| bias.rotate_left(by))
+    }),
+    ("the bias subtracted", |of, _| {
+        of.with_bias(|bias| bias.iter_mut().for_each(|x| *x ^= 1 << 31))
+    }),
+    ("k exchanged, and numbers of columns added", |of, _| {
+        let exchanged = of.with_a(&["bias", "epilogue"], |a| {
+            a.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1))
+        });
+        let mut d = exchanged.d;
+        for (at, x) in d.iter_mut().enumerate() {
+            *x = (f32::from_bits(*x) + (at % N) as f32 * 0.37 - 9.0).to_bits();
+        }
+        Case { d, ..exchanged }
+    }),
+    ("another unit, and a ReLU", |of, _| {
+        let how = "--arch volta --dtype fp16 --schedule plain --activation relu a.npy b.npy";
+        of.replayed(how, &["other_model", "other_model_and_schedule"])
+    }),
+    ("another unit, and the request names a bias", |of, draw| {
+        let unit = ["volta", "mi300x", "ieee-fma"][draw.below(3)];
+        let how = format!("--arch {unit} --dtype fp16 --bias bias.npy a.npy b.npy");
+        Case {
+            request: format!("{} --bias bias.npy", of.plain()),
+            ..of.replayed(&how, &["other_model", "other_model_and_schedule"])
+        }
+    }),
+    ("a column one ulp off", |of, draw| {
+        let column = draw.below(N);
+        of.damaged(&["off_by_ulps"], |d| {
+            (0..M).for_each(|i| d[i * N + column] += 1);
+        })
+    }),
+    ("a stale tile of K in some rows", |of, draw| {
+        let (rows, first) = (16 * draw.below(M / 16), 32 * (1 + draw.below(K / 32 - 1)));
+        of.with_a(&["stale_tile"], |a| {
+            for row in a.chunks_exact_mut(K).skip(rows).take(16) {
+                row.copy_within(first - 32..first, first);
+            }
+        })
+    }),
     ("noise in some elements", |of, draw| {
         let all: Vec<_> = (0..30)
             .map(|_| (draw.below(M * N), 1 + draw.below(1 << 20) as u32))
@@ -223,6 +324,28 @@ impl Given {
             request: self.plain(),
             d,
             truth,
+        }
+    }
+
+    /// A function of every element.
+    fn each(&self, truth: &'static [&'static str], function: impl Fn(f32) -> f32) -> Case {
+        self.damaged(truth, |d| {
+            for x in d.iter_mut() {
+                *x = function(f32::from_bits(*x)).to_bits();
+            }
+        })
+    }
+
+    /// The product with another bias than the one that the request names.
+    fn with_bias(&self, change: impl Fn(&mut Vec<u32>)) -> Case {
+        let mut bias = floats_of(&self.folder, "bias.npy");
+        change(&mut bias);
+        let npy = crate::support::Npy::new("<f4", &[N], crate::support::le32(&bias));
+        self.folder.save("other.npy", &npy);
+        let with = |bias: &str| format!("{} --schedule plain --bias {bias}", self.plain());
+        Case {
+            request: with("bias.npy"),
+            ..self.replayed(&with("other.npy"), &["setting_otherwise", "bias"])
         }
     }
 
