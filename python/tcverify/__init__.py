@@ -8,10 +8,12 @@ products of a model and runs one as a GPU would.
 from tcverify._arrays import ArrayLike
 from tcverify._commands import Done, command, ops, schedules, verify_report
 from tcverify._compare import compare
+from tcverify._coverage import Coverage, NotRecordedError
 from tcverify._documents import Commitment, Compared, Explanation, Fit, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
 from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
 from tcverify._groups import Region, Sample, Schedule
+from tcverify._recorder import Captured
 from tcverify._report import Batch, Case, Cause, Model, Product, Report
 from tcverify._request import Check, CheckFields
 from tcverify._tcverify import __version__
@@ -21,6 +23,7 @@ __all__ = [
     "Arch",
     "ArrayLike",
     "Batch",
+    "Captured",
     "Case",
     "Cause",
     "Check",
@@ -28,6 +31,7 @@ __all__ = [
     "CheckFields",
     "Commitment",
     "Compared",
+    "Coverage",
     "DifferentError",
     "Done",
     "Explanation",
@@ -35,6 +39,7 @@ __all__ = [
     "Identification",
     "Model",
     "NotCommittedError",
+    "NotRecordedError",
     "Opening",
     "Plan",
     "Product",

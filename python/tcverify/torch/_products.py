@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from tcverify import _request
+from tcverify import _recorder
+from tcverify._recorder import Refused as Refused
 from tcverify.torch import _dispatcher
 from tcverify.torch._dispatcher import tensors_of
 from tcverify.torch._known import full_name
@@ -83,10 +84,6 @@ class Wanted:
         return self.tensor(d) if self.tensor is not None else d.reshape(self.shape)
 
 
-class Refused(Exception):
-    """A product that no request can ask for, and why."""
-
-
 #: Fields that each product's tensors give.
 _OWN = ("a", "b", "c", "d", "bias", "scale_a", "scale_b", "dtype", "dtype_b", "d_dtype", "transpose_a", "transpose_b")
 
@@ -96,13 +93,7 @@ def common(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     :raises ValueError: if one is among them that differs from product to product.
     """
-    fields = _request.said(_request.known(fields))
-    own = [name for name in _OWN if name in fields]
-    if own:
-        raise ValueError(
-            f"{own[0]}: follows from the tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul.allow_tf32 is set)"
-        )
-    return dict(fields)
+    return _recorder.common(fields, _OWN, "tensors of each product (FP32 is TF32 where torch.backends.cuda.matmul.allow_tf32 is set)")
 
 
 def _number(value: Any) -> Any:
