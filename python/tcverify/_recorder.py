@@ -352,7 +352,7 @@ class Recorder:
 
     def _repeats(self) -> None:
         """Whether this run has the products that the draw is from."""
-        former = self._draw and self._draw.former
+        former = None if self._draw is None else self._draw.former
         if former is None or former == self._committed:
             return
         pairs = zip(former, self._committed)
