@@ -21,7 +21,7 @@ from conftest import ROOT
 
 import tcverify
 
-HAS_TORCH = importlib.util.find_spec("torch") is not None
+HAS = {name: importlib.util.find_spec(name) is not None for name in ("torch", "jax")}
 
 
 def checked(*words: str) -> subprocess.CompletedProcess[str]:
@@ -99,8 +99,8 @@ def test_importing_takes_no_more_than_twice_numpy() -> None:
     assert ours < 2 * numpy, (ours, numpy)
 
 
-def test_torch_is_not_imported_unless_asked_for() -> None:
-    loads = "import sys, tcverify; sys.exit('torch' in sys.modules or 'ml_dtypes' in sys.modules)"
+def test_torch_and_jax_are_not_imported_unless_asked_for() -> None:
+    loads = "import sys, tcverify; sys.exit(bool({'torch', 'jax', 'ml_dtypes'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", loads], check=True)
 
 
@@ -111,20 +111,21 @@ def test_examples_of_docstrings() -> None:
     for name in ("_groups", "_request", "_report", "testing"):
         result = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
         assert result.failed == 0
-    if HAS_TORCH:
-        public = doctest.testmod(importlib.import_module("tcverify.torch"))
-        assert public.attempted > 5 and not public.failed
+    for name, least in (("torch", 5), ("jax", 2)):
+        if HAS[name]:
+            public = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
+            assert public.attempted > least and not public.failed
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/PACKAGE.md"])
 def test_examples_of_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks ``pycon`` and ``python``, in order; those that say ``torch`` where it is."""
+    """Blocks ``pycon`` and ``python``, in order; those that say ``torch`` or ``jax`` where it is."""
     text = (ROOT / page).read_text()
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     ran = 0
     for info, block in re.findall(r"^```(py[^\n]*)\n(.*?)^```", text, re.M | re.S):
-        if "no-run" in info or ("torch" in info and not HAS_TORCH):
+        if "no-run" in info or any(name in info and not there for name, there in HAS.items()):
             continue
         if info.startswith("pycon"):
             test = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
