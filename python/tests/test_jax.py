@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from functools import partial
@@ -86,7 +87,7 @@ def test_another_gpu_gives_other_bits() -> None:
     assert same(split, tcverify.replay(a, b, arch="a100", schedule="cublas-workspace-f32", split_k=4)) and not same(split, a100)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_axes_may_stand_anywhere(data: Any) -> None:
     """Numbers whose sums are exact in any order, so JAX itself says what comes out."""
@@ -331,6 +332,22 @@ def test_arguments_are_those_of_the_function() -> None:
     found = simulate("h100")(fun, static_argnums=1)(x, 2, scale=2, key=key)
     assert same(found[0], fun(x, 2, scale=2, key=key)[0]) and (jax.random.bits(found[1]) == jax.random.bits(key)).all()
     assert same(simulate("h100")(lambda x, k: x + jax.random.normal(k, x.shape))(x, key), x + jax.random.normal(key, x.shape))
+
+
+def test_what_is_spread_over_devices_is_not_recorded(tmp_path: Path) -> None:
+    script = f"""
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from tcverify.jax import capture
+spread = NamedSharding(Mesh(np.array(jax.devices()), ("k",)), PartitionSpec(None, "k"))
+x = jax.device_put(jnp.ones((4, 8)), spread)
+with capture({str(tmp_path / "c")!r}, arch="h100") as captured:
+    captured(lambda x: x @ jnp.ones((8, 4)))(x)
+print(captured.coverage)
+"""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert "0 of 1 products recorded" in done.stdout and "spread over 2 devices" in done.stdout, done.stderr
 
 
 def test_without_jax_the_sentence_says_what_to_install() -> None:

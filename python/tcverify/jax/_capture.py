@@ -128,7 +128,10 @@ class capture(_interpreter.Listener):
 
     def _case(self, found: _products.Wanted) -> dict[str, Any]:
         """The request, with snapshots in place of arrays."""
-        case = {**(self._simulation.fields if self._simulation else {}), **self._fields}
+        devices = max((len(one.devices()) for one in found.operands if isinstance(one, jax.Array)), default=1)
+        if devices > 1:
+            raise Refused(f"spread over {devices} devices, whose sums XLA may add")
+        case: dict[str, Any] = {**(self._simulation.fields if self._simulation else {}), **self._fields}
         arch = self._gpu(found)
         case = {"arch": arch, **case, **found.formats(arch, case.get("model"))}
         for name, array in {"a": found.a, "b": found.b}.items():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from jax.extend import core
 
 #: Primitives without a matrix product on a GPU. Others count as hiding some: convolutions, factorisations, Fourier
 #: transforms, callbacks, kernels of Pallas, collectives.
@@ -49,7 +48,15 @@ def contains_none(equation: Any, known: dict[int, bool]) -> bool:
     name = equation.primitive.name
     if name not in _WITHOUT and name not in CALLS and name not in LOOPS:
         return False
-    return all(_without(part, known) for part in core.jaxprs_in_params(equation.params))
+    return all(_without(part, known) for part in _parts(equation.params))
+
+
+def _parts(params: Mapping[str, Any]) -> Iterator[Any]:
+    """The jaxprs among parameters, in tuples, too."""
+    for value in params.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(one, "eqns"):
+                yield one
 
 
 def _without(jaxpr: Any, known: dict[int, bool]) -> bool:
