@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -66,7 +67,11 @@ def compare(
         text, arrays, _, sizes, _ = divided(fields)
         part = None if rows is None else _rows(f"rows{side}", rows, sizes[0])
         sides.append((text, arrays, [*_listed(arch), *_listed(names)], part))
-    return Compared(*_tcverify.compare(sides, schedules, budget * 1_000_000, max_mismatches, listener(progress)))
+    try:
+        return Compared(*_tcverify.compare(sides, schedules, budget * 1_000_000, max_mismatches, listener(progress)))
+    except CheckError as error:
+        # As an argument, not as an option.
+        raise CheckError(error.argument, re.sub(r"--(rows[12]) (\d+):(\d+)", r"`\1=(\2, \3)`", error.reason)) from None
 
 
 def _rows(argument: str, rows: SpanLike, length: int | None) -> tuple[int, int]:

@@ -146,7 +146,8 @@ def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 
     except TypeError:
         raise CheckError(argument, f"`{argument}`: a whole number is expected, not {value!r}") from None
     if not least <= number <= most:
-        raise CheckError(argument, f"`{argument}`: {number} is not from {least} to {most}")
+        why = f"less than {least}" if number < least else f"more than {most}"
+        raise CheckError(argument, f"`{argument}`: {number} is {why}")
     return number
 
 
@@ -155,20 +156,29 @@ def _is_truth(value: Any) -> bool:
     return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
 
 
-def from_end(argument: str, value: int, length: int | None) -> int:
-    """A number that may count from the end, as one that counts from the start."""
-    if value >= 0:
-        return value
+def from_end(argument: str, value: int, length: int | None, *, end: bool = False) -> int:
+    """An index that may count from the end, or the ``end`` of several, as one that counts from the start."""
     if length is None:
-        raise CheckError(argument, f"`{argument}`: {value} counts from the end of D, whose shape is known here of arrays in memory alone")
-    if value < -length:
-        raise CheckError(argument, f"`{argument}`: {value} of {length}")
-    return value + length
+        if value < 0:
+            raise CheckError(argument, f"`{argument}`: {value} counts from the end of D, whose shape is known here of arrays in memory alone")
+        return value
+    if not -length <= value < length + end:
+        raise CheckError(argument, f"`{argument}`: index {value} is out of bounds for size {length}")
+    return value + length if value < 0 else value
+
+
+def truth(argument: str, value: Any) -> bool:
+    """True or False, of NumPy or torch, too."""
+    if not _is_truth(value):
+        raise CheckError(argument, f"`{argument}`: True or False is expected, not {value!r}")
+    return bool(value)
 
 
 def span(name: str, value: Any, length: int | None) -> tuple[int, int | None]:
     """The first and the end of rows or columns, of so many if that is known; without an end, all from the first on."""
     bounds: list[Any]
+    if value is ...:
+        return 0, None
     if isinstance(value, str):
         start, dots, stop = value.partition("..")
         try:
@@ -179,13 +189,26 @@ def span(name: str, value: Any, length: int | None) -> tuple[int, int | None]:
         if value.step not in (None, 1):
             raise CheckError(name, f"`{name}`: a part of D has no steps")
         bounds = [0 if value.start is None else value.start, value.stop]
+        if isinstance(value, range) and value:
+            # Its numbers are indices, so that the last one may be -1.
+            last = from_end(name, value[-1], length)
+            bounds = [value.start, last + 1]
     else:
         bounds = list(value) if isinstance(value, (tuple, list)) else [value]
-        if len(bounds) > 2 or not bounds:
-            raise CheckError(name, f"`{name}`: first and end are expected, not {value!r}")
-    numbers = [None if one is None else from_end(name, whole(name, one, least=-(1 << 63)), length) for one in bounds]
-    first, end = (numbers[0] or 0), (numbers[1] if len(numbers) > 1 else (numbers[0] or 0) + 1)
-    return first, end
+        if len(bounds) > 2 or not bounds or hasattr(value, "shape") and len(value.shape):
+            raise CheckError(name, f"`{name}`: a slice, a range, a pair of first and end, or a number is expected, not {value!r}")
+    numbers = [None if one is None else whole(name, one, least=-(1 << 63), most=(1 << 63) - 1) for one in bounds]
+    end: int | None
+    if isinstance(value, slice) and length is not None:
+        first, end, _ = slice(*numbers).indices(length)
+    else:
+        first = from_end(name, numbers[0] or 0, length, end=len(numbers) > 1)
+        end = first + 1 if len(numbers) == 1 else numbers[1]
+        end = None if end is None else from_end(name, end, length, end=True)
+    if (end is not None and first >= end) or (length is not None and first >= length):
+        raise CheckError(name, f"`{name}`: {value!r} selects nothing{'' if length is None else f' of {length}'}")
+    # A slice to the end leaves nothing out that follows.
+    return first, None if isinstance(value, slice) and end == length else end
 
 
 def _span(name: str, value: Any, length: int | None) -> str:
@@ -227,9 +250,7 @@ def plain(name: str, value: Any, sizes: Sequence[int | None] = (None, None)) -> 
     if name == "region":
         return _region(value, sizes)
     if kind == "bool":
-        if not _is_truth(value):
-            raise CheckError(name, f"`{name}`: True or False is expected, not {value!r}")
-        return bool(value)
+        return truth(name, value)
     if kind.startswith("int") and not isinstance(value, str):
         return whole(name, value)
     if kind.startswith("float"):
@@ -279,7 +300,7 @@ def known(values: Mapping[str, Any]) -> dict[str, Any]:
     if causes is not None:
         if found.get("no_causes") is not None:
             raise CheckError("causes", "`causes` and `no_causes` say the same: one of them")
-        found["no_causes"] = not causes
+        found["no_causes"] = not truth("causes", causes)
     names = _tcverify.field_names()
     for name in found:
         if name not in names:
@@ -374,8 +395,17 @@ class Check:
 
     @classmethod
     def from_json(cls, text: str) -> Check:
-        """From a document's object of fields."""
-        return cls(**json.loads(text))
+        """From a document's object of fields.
+
+        :raises CheckError: if it is none.
+        """
+        try:
+            fields = json.loads(text)
+        except ValueError as error:
+            raise CheckError("text", f"`text` is not JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise CheckError("text", f"`text`: an object of fields is expected, not {text.strip()[:60]}")
+        return cls(**fields)
 
     def to_json(self) -> str:
         """As documents have it."""

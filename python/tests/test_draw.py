@@ -143,7 +143,7 @@ def test_what_is_asked_wrongly(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}")
     for draw, word in [
         (3, "a tcverify.Sample is expected"),
-        (Sample(-1), "is not from 0"),
+        (Sample(-1), "-1 is less than 0"),
         (Sample(3, beacon="x"), "needs `seed_from`"),
         (Sample(3, seed_from=tmp_path / "run.json"), "needs `beacon`"),
         (Sample(3, seed=1, seed_from=tmp_path / "run.json", beacon="x"), "no `seed`"),
