@@ -6,6 +6,7 @@ products of a model and runs one as a GPU would.
 """
 
 from tcverify._arrays import ArrayLike
+from tcverify._batch import Batch, Case
 from tcverify._commands import Done, command, ops, schedules, verify_report
 from tcverify._compare import compare
 from tcverify._coverage import Coverage, NotRecordedError
@@ -14,8 +15,8 @@ from tcverify._errors import CheckError, DifferentError, NotCommittedError
 from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
 from tcverify._groups import Region, Sample, Schedule
 from tcverify._recorder import Captured
-from tcverify._report import Batch, Case, Cause, Model, Product, Report
-from tcverify._request import Check, CheckFields
+from tcverify._report import Cause, Check, Model, Product, Report
+from tcverify._request import CheckFields
 from tcverify._tcverify import __version__
 
 #: ``tcverify.open`` is none of them: ``import *`` would put it in the place of Python's.

@@ -12,7 +12,7 @@ from tcverify._documents import Compared
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
 from tcverify._groups import SpanLike
-from tcverify._request import divided, span, whole
+from tcverify._request import divided, integer, span
 
 #: A name, or several.
 Names = Union[str, Sequence[str], None]
@@ -55,8 +55,8 @@ def compare(
     >>> found.verdict, found.mismatch_count
     ('different', 1)
     """
-    budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
-    max_mismatches = whole("max_mismatches", max_mismatches, most=1 << 32)
+    budget = integer("budget", budget, most=(1 << 64) // 1_000_000 - 1)
+    max_mismatches = integer("max_mismatches", max_mismatches, most=1 << 32)
     formats = {"dtype": dtype, "dtype_b": dtype_b, "transpose_a": transpose_a, "transpose_b": transpose_b}
     sides = []
     for side, (result, of_a, of_b, format, kernel, names, rows) in enumerate((

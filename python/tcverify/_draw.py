@@ -12,7 +12,7 @@ from typing import Any
 
 from tcverify._errors import CheckError
 from tcverify._groups import Sample
-from tcverify._request import whole
+from tcverify._request import integer
 
 #: The file that fixes all products of a run by the digests of their commitments.
 RUN, SCHEMA = "commitments.json", "tcverify.run-commitment/1"
@@ -24,14 +24,14 @@ class Draw:
     def __init__(self, sample: Sample) -> None:
         if not isinstance(sample, Sample):
             raise CheckError("draw", f"`draw`: a tcverify.Sample is expected, not {sample!r}")
-        self.products = whole("sample", sample.sample)
+        self.products = integer("sample", sample.sample)
         #: The list of a former run, which this one must repeat.
         self.former: list[dict[str, Any]] | None = None
         self.seed: int | None = None
         if sample.seed_from is None:
             if sample.beacon is not None:
                 raise CheckError("beacon", "`beacon` needs `seed_from`, the commitments of a run that was before it")
-            self.seed = secrets.randbits(64) if sample.seed is None else whole("seed", sample.seed)
+            self.seed = secrets.randbits(64) if sample.seed is None else integer("seed", sample.seed)
             said = f"tcverify.draw/1\nseed={self.seed}\n"
         else:
             if sample.beacon is None or sample.seed is not None:
@@ -41,13 +41,13 @@ class Draw:
             said = by_beacon(data, sample.beacon)
         self._text = hashlib.sha256(said.encode()).hexdigest()
 
-    def place(self, number: int) -> str:
+    def rank(self, number: int) -> str:
         """By which products are drawn: the smallest first."""
         return hashlib.sha256(f"{self._text}\n{number}\n".encode()).hexdigest()
 
     def of(self, count: int) -> list[int]:
         """The numbers of the products that are drawn of so many."""
-        return sorted(sorted(range(count), key=self.place)[: self.products])
+        return sorted(sorted(range(count), key=self.rank)[: self.products])
 
 
 def by_beacon(run: bytes, beacon: str) -> str:

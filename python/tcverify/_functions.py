@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tcverify import _arrays, _tcverify
 from tcverify._arrays import ArrayLike
+from tcverify._batch import Batch
 from tcverify._documents import Commitment, Explanation, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
-from tcverify._report import Batch, Report
-from tcverify._request import CheckFields, divided, from_end, known, plain, truth, whole
+from tcverify._report import Report
+from tcverify._request import CheckFields, divided, from_end, integer, known, plain, truth
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,7 +91,7 @@ def explain(
     """How the element ``at`` of D comes about, step by step; with ``d`` also what would give that D."""
     text, arrays, lost, sizes, batch = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
     axes = [n for axis, n in enumerate((*batch, *sizes), -len(batch) - 2) if axis not in lost]
-    index = place("at", at, axes)
+    index = indices("at", at, axes)
     for axis in reversed(lost):
         index.insert(len(index) + 1 + axis, 0)
     shown, document, same = _tcverify.explain(text, arrays, index, all_steps)
@@ -125,8 +126,8 @@ def identify(
     ``scale_result`` is what FP8 results were multiplied with. ``budget`` is in millions of multiply-adds; what was not
     searched for want of it is said. In commands arrays in memory are called ``a.npy``, ``b.npy`` and so on.
     """
-    sample, seed = whole("sample", sample, least=1), whole("seed", seed)
-    budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
+    sample, seed = integer("sample", sample, least=1), integer("seed", seed)
+    budget = integer("budget", budget, most=(1 << 64) // 1_000_000 - 1)
     text, arrays, *_ = divided(
         {
             "a": a,
@@ -216,7 +217,7 @@ def commit(
     # Of a check it says how the tree of a report is cut, and needs one.
     block_rows = fields.get("block_rows")
     if block_rows is not None:
-        block_rows = whole("block_rows", block_rows, least=1)
+        block_rows = integer("block_rows", block_rows, least=1)
     values = {name: value for name, value in fields.items() if name != "block_rows"}
     text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
     return Commitment(_tcverify.commit(text, arrays, block_rows))
@@ -319,17 +320,17 @@ def _blocks(commitment: str, blocks: Any) -> list[int]:
         pass
     if isinstance(blocks, slice):
         blocks = range(count or 0)[blocks]
-    numbers = place("blocks", [blocks] if hasattr(blocks, "__index__") and not getattr(blocks, "shape", ()) else blocks)
+    numbers = indices("blocks", [blocks] if hasattr(blocks, "__index__") and not getattr(blocks, "shape", ()) else blocks)
     if not numbers:
         raise CheckError("blocks", "`blocks` selects none; at least one is expected")
     return [from_end("blocks", number, count) for number in numbers]
 
 
-def place(argument: str, values: Any, lengths: Sequence[int | None] = ()) -> list[int]:
+def indices(argument: str, values: Any, lengths: Sequence[int | None] = ()) -> list[int]:
     """Numbers of this argument, counted from 0, or of these lengths from the end."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise CheckError(argument, f"`{argument}`: a list of numbers is expected, not {values!r}")
-    numbers = [whole(argument, value, least=-(1 << 63), most=(1 << 63) - 1) for value in values]
+    numbers = [integer(argument, value, least=-(1 << 63), most=(1 << 63) - 1) for value in values]
     if not lengths:
         return numbers
     if len(numbers) != len(lengths) and None not in lengths:

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from tcverify import _draw, _functions, _request, _tcverify
+from tcverify._batch import Batch
 from tcverify._coverage import Coverage, NotRecordedError
 from tcverify._errors import CheckError, NotCommittedError
 from tcverify._groups import Sample
-from tcverify._report import Batch, save
+from tcverify._report import save
 from tcverify._store import Snapshot, Store
 
 MANIFEST = "tcverify.manifest/1"
@@ -108,7 +109,7 @@ class Recorder:
         shard_bytes: int = 256 << 20,
         strict: bool = False,
     ) -> None:
-        self._every = _request.whole("every", every, least=1)
+        self._every = _request.integer("every", every, least=1)
         self.captured = captured
         self.schema = schema
         #: Of which versions, beside ours.
@@ -278,7 +279,7 @@ class Recorder:
             return
         self._committed.append({"name": name, "commitment_sha256": hashlib.sha256(commitment.encode()).hexdigest()})
         # The heap has what is drawn last on top.
-        heapq.heappush(self._drawn, (-int(self._draw.place(number), 16), number, case, about, work, commitment))
+        heapq.heappush(self._drawn, (-int(self._draw.rank(number), 16), number, case, about, work, commitment))
         coverage.recorded += 1
         coverage.multiply_adds["recorded"] += work
         if len(self._drawn) > self._draw.products:

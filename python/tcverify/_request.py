@@ -10,17 +10,11 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Union
+from typing import Any, Literal, NamedTuple, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._errors import CheckError
 from tcverify._groups import GROUPS, Region, Sample, Schedule, SpanLike, without_groups
-from tcverify._progress import Progress, listener
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from tcverify._report import Report
 
 #: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
 FormatLike = Union[str, Any]
@@ -137,7 +131,7 @@ ARRAYS = ("a", "b", *_fields_of("ArrayLike"), "d")
 _FORMATS = _fields_of("FormatLike")
 
 
-def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
+def integer(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
     """A number of this argument: what is none, or too small or large, is an error that names it."""
     try:
         if _is_truth(value):
@@ -197,7 +191,7 @@ def span(name: str, value: Any, length: int | None) -> tuple[int, int | None]:
         bounds = list(value) if isinstance(value, (tuple, list)) else [value]
         if len(bounds) > 2 or not bounds or hasattr(value, "shape") and len(value.shape):
             raise CheckError(name, f"`{name}`: a slice, a range, a pair of first and end, or a number is expected, not {value!r}")
-    numbers = [None if one is None else whole(name, one, least=-(1 << 63), most=(1 << 63) - 1) for one in bounds]
+    numbers = [None if one is None else integer(name, one, least=-(1 << 63), most=(1 << 63) - 1) for one in bounds]
     end: int | None
     if isinstance(value, slice) and length is not None:
         first, end, _ = slice(*numbers).indices(length)
@@ -252,7 +246,7 @@ def plain(name: str, value: Any, sizes: Sequence[int | None] = (None, None)) -> 
     if kind == "bool":
         return truth(name, value)
     if kind.startswith("int") and not isinstance(value, str):
-        return whole(name, value)
+        return integer(name, value)
     if kind.startswith("float"):
         return _factor(name, value)
     if isinstance(value, os.PathLike):
@@ -378,65 +372,3 @@ def _stands_for(name: str, values: Mapping[str, Any]) -> str:
     if said is None and name == "c":
         said = values.get("acc", "int32" if str(dtype).startswith(("int", "uint")) else dtype if dtype == "fp64" else None)
     return "fp32" if said is None else _format(name, said)
-
-
-class Check:
-    """A check as a value: what ``tcverify check`` would be asked, and what its reports hold as ``request``.
-
-    >>> Check(arch="h100", dtype="bf16", a="a.npy", b="b.npy", d="d.npy").to_json()
-    '{"arch":"h100","dtype":"bf16","a":"a.npy","b":"b.npy","d":"d.npy"}'
-    """
-
-    __slots__ = ("_json",)
-
-    def __init__(self, **fields: Unpack[RequestFields]) -> None:
-        values = {name: plain(name, value) for name, value in said(known(fields)).items()}
-        self._json = _tcverify.normalised(json.dumps(values))
-
-    @classmethod
-    def from_json(cls, text: str) -> Check:
-        """From a document's object of fields.
-
-        :raises CheckError: if it is none.
-        """
-        try:
-            fields = json.loads(text)
-        except ValueError as error:
-            raise CheckError("text", f"`text` is not JSON: {error}") from None
-        if not isinstance(fields, dict):
-            raise CheckError("text", f"`text`: an object of fields is expected, not {text.strip()[:60]}")
-        return cls(**fields)
-
-    def to_json(self) -> str:
-        """As documents have it."""
-        return self._json
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields that say something."""
-        fields: dict[str, Any] = json.loads(self._json)
-        return fields
-
-    @property
-    def architecture(self) -> str | None:
-        """The catalogue's name of ``arch``: ``hopper`` of ``h100``; none of a model in a file, or an unknown name."""
-        arch = self.fields.get("arch")
-        return None if arch is None else _tcverify.architecture(arch)
-
-    def run(self, progress: Progress | None = None) -> Report:
-        """The report on it; its arrays are files."""
-        from tcverify._report import Report
-
-        return Report(_tcverify.check(self._json, {}, listener(progress)))
-
-    def _repr_html_(self) -> str:
-        return table(("field", "value"), self.fields.items())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Check) and self._json == other._json
-
-    def __hash__(self) -> int:
-        return hash(self._json)
-
-    def __repr__(self) -> str:
-        return f"Check({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"

@@ -17,11 +17,11 @@ from typing import Any
 
 from tcverify import _commands, _draw, _functions
 from tcverify._arrays import ArrayLike
+from tcverify._batch import Batch
 from tcverify._documents import Commitment
 from tcverify._errors import CheckError, NotCommittedError
 from tcverify._groups import Sample
-from tcverify._report import Batch
-from tcverify._request import whole
+from tcverify._request import integer
 
 __all__ = ["Audit", "challenge", "draw", "open", "sha256", "verify", "verify_drawn"]
 
@@ -56,7 +56,7 @@ def sha256(commitment: Commitment | str | os.PathLike[str]) -> str:
 
 def challenge(commitment: Commitment | str | os.PathLike[str], *, beacon: str, elements: int) -> dict[str, Any]:
     """Draws elements of a committed D by a public value that nobody could know when the commitment was published."""
-    elements = whole("elements", elements, least=1)
+    elements = integer("elements", elements, least=1)
     with _commands.files({"commitment": commitment}) as found:
         done = _commands.command("audit", "challenge", found["commitment"], beacon=beacon, elements=elements)
     drawn: dict[str, Any] = done.document
@@ -118,7 +118,7 @@ def verify(
     beside = {name: fields.pop(name) for name in _BESIDE if name in fields}
     documents = {"commitment": commitment, "own_challenge": own_challenge}
     with _commands.files({**documents, "a": a, "b": b, **beside}) as found:
-        drawn = None if elements is None else whole("elements", elements, least=1)
+        drawn = None if elements is None else integer("elements", elements, least=1)
         agreed = {"commitment_sha256": commitment_sha256, "beacon": beacon, "elements": drawn}
         signed = {"attest": attest, "attest_key": attest_key}
         options = {**found, **agreed, **signed, **_commands.options(fields), "json": "-"}

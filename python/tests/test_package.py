@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import importlib.metadata
@@ -174,3 +175,37 @@ def test_lines_that_unpack_checkpoints() -> None:
         here["b"] = eval(lines["b"].split("#")[0], here)
         assert np.array_equal(eval(lines["d"], here), scales)
         assert np.array_equal(eval(lines[name], here), wanted), name
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Inside functions, too; only what type checkers alone read is left out."""
+    package = Path(tcverify.__file__).parent
+    modules = {path: ".".join(("tcverify", *path.relative_to(package).with_suffix("").parts)).removesuffix(".__init__") for path in package.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for path, name in modules.items():
+        found = graph.setdefault(name, set())
+        queue: list[ast.AST] = [ast.parse(path.read_text())]
+        while queue:
+            node = queue.pop()
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                continue
+            queue.extend(ast.iter_child_nodes(node))
+            if isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                # A package is what it has inside; what stands in it by that name, too.
+                inside = {f"{node.module}.{one.name}" for one in node.names}
+                found |= inside & set(modules.values()) or {node.module}
+    # Whoever is inside a package may name it: it is there by then.
+    packages = {name for name in graph if any(other.startswith(name + ".") for other in graph)}
+    for name in graph:
+        graph[name] = {other for other in graph[name] if other in graph and not (other in packages and name.startswith(other))}
+    assert sum(map(len, graph.values())) > 60
+    for start in graph:
+        queue_, seen = list(graph[start]), set()
+        while queue_:
+            one = queue_.pop()
+            assert one != start, f"{start} imports itself"
+            if one not in seen:
+                seen.add(one)
+                queue_ += graph[one]

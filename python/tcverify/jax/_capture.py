@@ -106,7 +106,7 @@ class capture(_interpreter.Listener):
         self._path = path
         self._recorder.missed(name, why)
 
-    def product(self, found: _products.Wanted, path: str, run: _interpreter.Run) -> Any:
+    def product(self, found: _products.ProductRequest, path: str, run: _interpreter.Run) -> Any:
         self._path = path
         if self._recorder.passed(found.op):
             self._recorder.weigh("passed", found.multiply_adds)
@@ -117,7 +117,7 @@ class capture(_interpreter.Listener):
             self._recorder.tried(found.op, lambda: self._keep(found, case, result), found.multiply_adds)
         return result
 
-    def _gpu(self, found: _products.Wanted) -> str:
+    def _gpu(self, found: _products.ProductRequest) -> str:
         arch = self._arch or (self._simulation.arch if self._simulation else None)
         if arch is not None:
             return str(arch)
@@ -126,7 +126,7 @@ class capture(_interpreter.Listener):
             raise Refused("it is not known of which GPU: say with arch= which is to be judged")
         return f"sm_{str(capability).replace('.', '')}"
 
-    def _case(self, found: _products.Wanted) -> dict[str, Any]:
+    def _case(self, found: _products.ProductRequest) -> dict[str, Any]:
         """The request, with snapshots in place of arrays."""
         devices = max((len(one.devices()) for one in found.operands if isinstance(one, jax.Array)), default=1)
         if devices > 1:
@@ -140,7 +140,7 @@ class capture(_interpreter.Listener):
             case[name] = Snapshot.of(array)
         return case
 
-    def _keep(self, found: _products.Wanted, case: dict[str, Any], result: Any) -> None:
+    def _keep(self, found: _products.ProductRequest, case: dict[str, Any], result: Any) -> None:
         d = found.matrix(result)
         if type_name(d) not in NAMES:
             raise Refused(f"{d.dtype} is not stored")
@@ -160,7 +160,7 @@ class capture(_interpreter.Listener):
         self._recorder.keep(case, about, found.multiply_adds)
 
 
-def _device(found: _products.Wanted) -> Any:
+def _device(found: _products.ProductRequest) -> Any:
     """Where the product ran."""
     for one in found.operands:
         if isinstance(one, jax.Array):

@@ -37,7 +37,7 @@ class Listener:
     def begins(self, others: Sequence[Listener]) -> None:
         """A function is run, to which these others listen as well."""
 
-    def product(self, found: _products.Wanted, path: str, run: Run) -> Any:
+    def product(self, found: _products.ProductRequest, path: str, run: Run) -> Any:
         """A product; gives D in the shape that the program has."""
         raise NotImplementedError
 
@@ -142,7 +142,7 @@ class _Run:
         if 0 in (*args[0].shape, *args[1].shape) or not equation.params["dimension_numbers"][0][0]:
             # Without elements it is missed by nobody; without an axis to be contracted XLA multiplies numbers, no matrices.
             return run()
-        found = _products.wanted(equation, args)
+        found = _products.product_of(equation, args)
         again: Run = lambda: run()[0]
         for one in self._listeners:
             again = partial(one.product, found, path, again)

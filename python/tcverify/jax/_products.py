@@ -25,7 +25,7 @@ _ORDER = "K runs over the contracted axes in the order in which dot_general name
 
 
 @dataclass
-class Wanted:
+class ProductRequest:
     """A product as a request: its matrices, and what follows from the equation."""
 
     a: np.ndarray[Any, Any]
@@ -73,7 +73,7 @@ class Wanted:
         return fields
 
 
-def wanted(equation: Any, args: Sequence[Any]) -> Wanted:
+def product_of(equation: Any, args: Sequence[Any]) -> ProductRequest:
     """The product that an equation is, whichever axes it contracts and keeps together."""
     (left, right), (left_batch, right_batch) = equation.params["dimension_numbers"]
     x, y = _converted(args, equation)
@@ -85,7 +85,7 @@ def wanted(equation: Any, args: Sequence[Any]) -> Wanted:
     b = y.transpose((*right_batch, *right, *y_free)).reshape(*batch, k, -1)
     aval = equation.outvars[0].aval
     note = _ORDER if len(left) > 1 else ""
-    return Wanted(a, b, str(aval.dtype), tuple(aval.shape), (args[0], args[1]), equation.params, note)
+    return ProductRequest(a, b, str(aval.dtype), tuple(aval.shape), (args[0], args[1]), equation.params, note)
 
 
 def _converted(args: Sequence[Any], equation: Any) -> list[Any]:
@@ -138,6 +138,6 @@ def common(fields: Mapping[str, Any]) -> dict[str, Any]:
     return _recorder.common(fields, _OWN, "arrays of each product, and its precision")
 
 
-def as_jax(d: np.ndarray[Any, Any], found: Wanted) -> jax.Array:
+def as_jax(d: np.ndarray[Any, Any], found: ProductRequest) -> jax.Array:
     """D as the program has it."""
     return jax.numpy.asarray(d.reshape(found.shape))

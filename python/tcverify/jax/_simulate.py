@@ -53,7 +53,7 @@ class simulate(_interpreter.Listener):
             raise NotImplementedError(f"{name} cannot be simulated: {why}; hidden='jax' leaves it to JAX")
         self.hidden_calls[name] += 1
 
-    def product(self, found: _products.Wanted, path: str, run: _interpreter.Run) -> Any:
+    def product(self, found: _products.ProductRequest, path: str, run: _interpreter.Run) -> Any:
         try:
             fields = {"arch": self.arch, **self.fields, **found.formats(self.arch, self.fields.get("model"))}
             try:

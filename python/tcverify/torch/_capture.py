@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 import tcverify
 from tcverify._recorder import Captured, Recorder, Refused
 from tcverify._store import NAMES, Snapshot, type_name
-from tcverify.torch import _dispatcher, _known, _modules, _operations, _products
+from tcverify.torch import _dispatcher, _known, _listening, _module_paths, _operations, _products
+from tcverify.torch._product_request import EMPTY, ProductRequest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -76,7 +77,7 @@ class capture(_dispatcher.Listener):
         self._recorder = Recorder(
             self.captured,
             RECORD,
-            module=_modules.current,
+            module=_module_paths.current,
             select=select,
             every=every,
             only=only,
@@ -91,15 +92,15 @@ class capture(_dispatcher.Listener):
         if self._arch is None and _dispatcher.simulation() is None and not torch.cuda.is_available():
             raise ValueError("capture() on a CPU: say with arch= which GPU is to be judged, or simulate one")
         self._recorder.begin()
-        _modules.listen()
-        _dispatcher.begin(self, _operations.known if self._operations else None)
+        _module_paths.listen()
+        _listening.begin(self, _operations.known if self._operations else None)
         return self.captured
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         for name in sorted(_dispatcher.defined_unseen()):
             self.missed(name, "it was defined by a library that was loaded meanwhile: whether it ran was not seen")
-        _dispatcher.end(self)
-        _modules.rest()
+        _listening.end(self)
+        _module_paths.rest()
         self._recorder.end(None if error is None else f"{type(error).__name__}: {error}", raises=error is None)
 
     def missed(self, name: str, why: str) -> None:
@@ -117,9 +118,9 @@ class capture(_dispatcher.Listener):
         if harmless and not self._operations:
             return run()
         try:
-            found = _products.wanted(func, args, kwargs)
+            found = _products.product_of(func, args, kwargs)
         except Refused as refused:
-            if str(refused) != _products.EMPTY:
+            if str(refused) != EMPTY:
                 return self._weighed(func, args, kwargs, str(refused), run)
             self.looked += 1
             with _dispatcher.quiet():
@@ -154,7 +155,7 @@ class capture(_dispatcher.Listener):
                 self._recorder.weigh("missed", work)
         return result
 
-    def _product(self, found: _products.Wanted, run: _dispatcher.Run) -> Any:
+    def _product(self, found: ProductRequest, run: _dispatcher.Run) -> Any:
         self.looked += 1
         if self._recorder.passed(found.op):
             self._recorder.weigh("passed", found.multiply_adds)
@@ -176,7 +177,7 @@ class capture(_dispatcher.Listener):
 
     def _step_of(self, func: Any, args: Any, kwargs: Any) -> _operations.Between | None:
         try:
-            return _operations.wanted(func, args, kwargs)
+            return _operations.operation_of(func, args, kwargs)
         except Refused as refused:
             self._recorder.step_missed(_known.opname(func), str(refused))
         except Exception as error:
@@ -221,7 +222,7 @@ class capture(_dispatcher.Listener):
             case[name] = Snapshot.of(tensor)
         return case
 
-    def _run(self, run: _dispatcher.Run, found: _products.Wanted) -> tuple[Any, list[str]]:
+    def _run(self, run: _dispatcher.Run, found: ProductRequest) -> tuple[Any, list[str]]:
         if not (self._kernels and found.a.is_cuda):
             return run(), []
         from torch.profiler import ProfilerActivity, profile
@@ -242,7 +243,7 @@ class capture(_dispatcher.Listener):
         major, minor = torch.cuda.get_device_capability(tensor.device)
         return f"sm_{major}{minor}"
 
-    def _case(self, found: _products.Wanted) -> dict[str, Any]:
+    def _case(self, found: ProductRequest) -> dict[str, Any]:
         """The request, with tensors in place of arrays."""
         outer = _dispatcher.simulation()
         case: dict[str, Any] = {**(outer.fields if outer else {}), **self._fields}
@@ -261,7 +262,7 @@ class capture(_dispatcher.Listener):
         return case
 
     def _record(
-        self, found: _products.Wanted, case: dict[str, Any], d: torch.Tensor, kernels: Sequence[str]
+        self, found: ProductRequest, case: dict[str, Any], d: torch.Tensor, kernels: Sequence[str]
     ) -> None:
         case["d"] = Snapshot.of(d)
         # What a file of this type says itself.
@@ -280,7 +281,7 @@ class capture(_dispatcher.Listener):
         """Takes a case as it is now; digests and files are made beside the program."""
         about = {
             "op": op,
-            "module": _modules.current(),
+            "module": _module_paths.current(),
             "device": _device(next(iter(operands.values())).device),
             "operands": {name: _about(tensor) for name, tensor in operands.items()},
             "flags": _flags(),
