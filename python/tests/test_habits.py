@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Array, normal
+from conftest import normal
 
 import tcverify
 import tcverify.audit

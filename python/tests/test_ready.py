@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import tcverify  # noqa: E402
+from tcverify._recorder import Refused  # noqa: E402
 from tcverify.torch import SplitUnknown, _known, _products, _ready, _scaled_products, capture, product, register, scaled_mm, simulate  # noqa: E402
 
 of_torch = scaled_mm

@@ -9,6 +9,7 @@ import tcverify
 torch = pytest.importorskip("torch")
 conversions = pytest.importorskip("torch.sparse._semi_structured_conversions")
 
+from tcverify._recorder import Refused  # noqa: E402
 from tcverify.torch import _products  # noqa: E402
 
 

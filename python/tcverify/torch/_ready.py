@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from tcverify._recorder import Refused
-from tcverify.torch import _products, _scaled_products
+from tcverify.torch import _scaled_products
 from tcverify.torch._product_request import ProductRequest
 from tcverify.torch._register import product, register
 
