@@ -14,6 +14,7 @@ from tcverify._documents import Commitment, Compared, Explanation, Fit, Identifi
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
 from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
 from tcverify._groups import Region, Sample, Schedule
+from tcverify._operation import OperationReport, check_operation, replay_operation
 from tcverify._recorder import Captured
 from tcverify._report import Cause, Check, Model, Product, Report
 from tcverify._request import CheckFields
@@ -42,6 +43,7 @@ __all__ = [
     "NotCommittedError",
     "NotRecordedError",
     "Opening",
+    "OperationReport",
     "Plan",
     "Product",
     "Proven",
@@ -53,6 +55,7 @@ __all__ = [
     "archs",
     "batch",
     "check",
+    "check_operation",
     "command",
     "commit",
     "compare",
@@ -62,6 +65,7 @@ __all__ = [
     "ops",
     "plan",
     "replay",
+    "replay_operation",
     "schedules",
     "verify",
     "verify_report",

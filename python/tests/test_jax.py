@@ -300,6 +300,11 @@ def test_what_to_record(tmp_path: Path) -> None:
     assert (selected.products, sparse.products, one.products) == (3, 4, 1)
     assert selected.skipped == {"select": 3} and one.skipped == {"only": 5}
     assert all(captured.batch().identical for captured in (selected, sparse, one))
+    with capture(tmp_path / "d", draw=tcverify.Sample(2, seed=1)) as drawn:
+        for _ in range(3):
+            drawn(gpu(dense))(params, x)
+    assert drawn.products == 2 and drawn.skipped == {"draw": 4} and drawn.batch().identical
+    assert len(json.loads(drawn.commitments.read_text())["products"]) == 6
     with pytest.raises(ValueError, match="the recording has ended"):
         one(gpu(dense))(params, x)
 
