@@ -220,6 +220,49 @@ def test_what_functions_have_inside_is_seen(n: int, tmp_path: Path) -> None:
     assert not products or captured.batch().totals["identical"] == products
 
 
+#: Functions of a matrix of four columns, of functions; and how many products each has.
+STEPS: list[tuple[Any, int]] = [
+    (lambda f: lambda x: f(x) @ W4, 1),
+    (lambda f: lambda x: jax.nn.relu(f(x)), 0),
+    (lambda f: lambda x: jax.jit(f)(x) + 1, 0),
+    (lambda f: lambda x: jax.checkpoint(f)(x) - jnp.eye(3, 4), 0),
+    (lambda f: lambda x: lax.scan(lambda c, w: (c @ w, None), f(x), jnp.stack([W4, W4.T]))[0], 2),
+    (lambda f: lambda x: lax.cond(x.sum() > 0, lambda x: x @ W4, lambda x: x @ W4.T, f(x)), 1),
+    (lambda f: lambda x: lax.fori_loop(0, 2, lambda _, c: c @ W4, f(x)), 2),
+    (lambda f: lambda x: jax.vmap(lambda row: row @ W4)(f(x)), 1),
+    (lambda f: lambda x: jax.vmap(f)(jnp.stack([x, -x])).sum(0), 0),
+    (lambda f: lambda x: own_gradient(f(x)), 1),
+    (lambda f: lambda x: jnp.sort(f(x), axis=0)[::-1] * 2 - jnp.cumsum(x, 0), 0),
+]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from(range(len(STEPS))), min_size=1, max_size=5), st.booleans())
+def test_random_functions_give_what_they_give(steps: list[int], differentiated: bool) -> None:
+    """Whole numbers small enough for every order of sums: what an H100 computes is what JAX does."""
+    fun: Any = lambda x: x
+    for n in steps:
+        fun = STEPS[n][0](fun)
+    forward, x = fun, jnp.asarray(np.random.default_rng(len(steps)).integers(-2, 3, (3, 4)), jnp.float32)
+    if differentiated:
+        fun = jax.grad(lambda x: forward(x).sum())
+    gpu = simulate("h100")
+    with jax.default_matmul_precision("highest"):
+        found, expected = gpu(fun)(x), fun(x)
+    assert found.dtype == expected.dtype and (found == expected).all()
+    # Of a branch that rows take each for itself, both sides are computed.
+    assert gpu.products >= sum(STEPS[n][1] for n in steps)
+
+
+def test_an_exception_leaves_a_valid_manifest(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), capture(tmp_path / "c") as captured:
+        captured(simulate("h100")(dense))(parameters(), jnp.ones((2, 64), jnp.bfloat16))
+        raise ZeroDivisionError("of the caller's")
+    assert captured.products == 2 and captured.batch().identical
+    record = json.loads((tmp_path / "c" / "capture.json").read_text())
+    assert record["stopped"] == "ZeroDivisionError: of the caller's"
+
+
 def test_what_hides_products_is_named_and_refused(tmp_path: Path) -> None:
     x = jnp.eye(4) * 2
 

@@ -10,17 +10,18 @@ from typing import Any
 _WITHOUT = frozenset(
     """
     abs acos acosh add add_any after_all and approx_top_k argmax argmin asin asinh atan atan2 atanh bessel_i0e bessel_i1e
-    bitcast_convert_type broadcast_in_dim cbrt ceil clamp clz complex concatenate conj convert_element_type copy copy_p cos cosh
-    create_token cumlogsumexp cummax cummin cumprod cumsum debug_callback debug_print device_put digamma div dynamic_slice
-    dynamic_update_slice eq eq_to erf erf_inv erfc exp exp2 expm1 floor gather ge gt igamma igamma_grad_a igammac imag integer_pow
-    iota is_finite le le_to lgamma log log1p logistic lt lt_to lu_pivots_to_permutation max min mul mulhi name ne neg nextafter not
-    optimization_barrier or pad platform_index polygamma population_count pow random_bits random_clone random_fold_in random_gamma
-    random_seed random_split random_unwrap random_wrap real reduce reduce_and reduce_max reduce_min reduce_or reduce_precision
-    reduce_prod reduce_sum reduce_window reduce_window_max reduce_window_min reduce_window_sum reduce_xor
-    regularized_incomplete_beta rem reshape rev rng_bit_generator rng_uniform round rsqrt scatter scatter-add scatter-max
-    scatter-min scatter-mul scatter-sub scatter_add scatter_max scatter_min scatter_mul select_and_gather_add select_and_scatter
-    select_and_scatter_add select_n sharding_constraint shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice
-    sort split sqrt square squeeze stack stop_gradient sub tan tanh threefry2x32 tile top_k transpose unstack xor zeta
+    bitcast_convert_type broadcast_in_dim cbrt ceil clamp clz complex concatenate conj convert_element_type copy copy_p cos
+    cosh create_token cumlogsumexp cummax cummin cumprod cumsum dce_sink debug_callback debug_print device_put digamma div
+    dynamic_slice dynamic_update_slice empty empty2 eq eq_to erf erf_inv erfc exp exp2 expm1 floor gather ge gt igamma
+    igamma_grad_a igammac imag integer_pow iota is_finite layout_constraint le le_to lgamma log log1p logistic lt lt_to
+    lu_pivots_to_permutation max min mul mulhi name ne neg nextafter not optimization_barrier or pad platform_index polygamma
+    population_count pow random_bits random_clone random_fold_in random_gamma random_seed random_split random_unwrap
+    random_wrap real reduce reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum reduce_window
+    reduce_window_max reduce_window_min reduce_window_sum reduce_xor regularized_incomplete_beta rem reshape rev
+    rng_bit_generator rng_uniform round rsqrt scatter scatter-add scatter-max scatter-min scatter-mul scatter-sub scatter_add
+    scatter_max scatter_min scatter_mul select_and_gather_add select_and_scatter select_and_scatter_add select_n
+    sharding_constraint shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square
+    squeeze stack stop_gradient sub tan tanh threefry2x32 tile top_k transpose unstack xor zeta
     """.split()
 )
 
