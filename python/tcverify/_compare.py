@@ -12,7 +12,7 @@ from tcverify._documents import Compared
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
 from tcverify._groups import SpanLike
-from tcverify._request import divided, integer, span
+from tcverify._request import SEARCHED, choice, divided, integer, span
 
 #: A name, or several.
 Names = Union[str, Sequence[str], None]
@@ -68,7 +68,7 @@ def compare(
         part = None if rows is None else _rows(f"rows{side}", rows, sizes[0])
         sides.append((text, arrays, [*_listed(arch), *_listed(names)], part))
     try:
-        return Compared(*_tcverify.compare(sides, schedules, budget * 1_000_000, max_mismatches, listener(progress)))
+        return Compared(*_tcverify.compare(sides, choice("schedules", schedules, SEARCHED), budget * 1_000_000, max_mismatches, listener(progress)))
     except CheckError as error:
         # As an argument, not as an option.
         raise CheckError(error.argument, re.sub(r"--(rows[12]) (\d+):(\d+)", r"`\1=(\2, \3)`", error.reason)) from None

@@ -17,7 +17,7 @@ from tcverify._documents import Commitment, Explanation, Identification, Opening
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
 from tcverify._report import Report
-from tcverify._request import CheckFields, divided, from_end, integer, known, plain, truth
+from tcverify._request import SEARCHED, CheckFields, choice, divided, from_end, integer, known, plain, truth
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -94,7 +94,7 @@ def explain(
     index = indices("at", at, axes)
     for axis in reversed(lost):
         index.insert(len(index) + 1 + axis, 0)
-    shown, document, same = _tcverify.explain(text, arrays, index, all_steps)
+    shown, document, same = _tcverify.explain(text, arrays, index, truth("all_steps", all_steps))
     return Explanation(shown, document, same)
 
 
@@ -146,7 +146,7 @@ def identify(
         }
     )
     found = _tcverify.identify(
-        text, arrays, schedules, sample, seed, budget * 1_000_000, truth("quick", quick), listener(progress)
+        text, arrays, choice("schedules", schedules, SEARCHED), sample, seed, budget * 1_000_000, truth("quick", quick), listener(progress)
     )
     return Identification(*found, kernel)
 

@@ -161,6 +161,17 @@ def from_end(argument: str, value: int, length: int | None, *, end: bool = False
     return value + length if value < 0 else value
 
 
+def choice(argument: str, value: Any, among: Sequence[str]) -> str:
+    """One of some words."""
+    if value not in among or not isinstance(value, str):
+        raise CheckError(argument, f"`{argument}`: one of {', '.join(map(repr, among))} is expected, not {value!r}")
+    return value
+
+
+#: When schedules are searched.
+SEARCHED = ("auto", "always", "never")
+
+
 def truth(argument: str, value: Any) -> bool:
     """True or False, of NumPy or torch, too."""
     if not _is_truth(value):

@@ -120,6 +120,10 @@ def test_nobody_reads_words_of_the_implementation(tmp_path: Path) -> None:
     calls: list[Any] = [
         lambda: tcverify.check(A, B, D, arch="h100", causes="no"),
         lambda: tcverify.identify(A, B, D, quick=3),  # type: ignore[arg-type]
+        lambda: tcverify.identify(A, B, D, schedules=3),  # type: ignore[arg-type]
+        lambda: tcverify.identify(A, B, D, schedules=["auto"]),  # type: ignore[arg-type]
+        lambda: tcverify.compare(D, D, schedules="often"),
+        lambda: tcverify.explain(A, B, at=(0, 0), arch="h100", all_steps=3),  # type: ignore[arg-type]
         lambda: tcverify.Check.from_json("{"),
         lambda: tcverify.Check.from_json("[]"),
         lambda: tcverify.batch({"schema": "tcverify.manifest/1", "cases": 3}),
