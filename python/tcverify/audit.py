@@ -7,15 +7,16 @@ says what is drawn, and :func:`verify_drawn` judges it.
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tcverify import _commands, _draw, _functions
+from tcverify import _arrays, _commands, _draw, _functions
 from tcverify._arrays import ArrayLike
 from tcverify._batch import Batch
 from tcverify._documents import Commitment
@@ -143,13 +144,16 @@ def verify_drawn(
     products: int,
     arch: str | Sequence[str] | None = None,
     policy: str | os.PathLike[str] | None = None,
+    b: Mapping[str, ArrayLike] | None = None,
 ) -> Batch:
     """Judges the drawn products of a run, in the folder of the capture that kept them.
 
     ``commitments_sha256``, ``beacon`` and ``products`` come from where they were published. ``arch`` names the architectures that may
     judge (FP32 products without TF32 need ``ieee-fma``), under the policy ``strict``; or ``policy`` is the auditor's own file.
+    ``b`` has the auditor's own copies of B, as they are stored, by patterns of products' names: ``{"* layers.3.up *": weight}``.
 
-    :raises NotCommittedError: if the folder is not of the committed run, or other products than the drawn ones are in it.
+    :raises NotCommittedError: if the folder is not of the committed run, other products than the drawn ones are in it, or a B is
+        not the auditor's.
     """
     if (arch is None) == (policy is None):
         raise CheckError("arch", "`arch` or `policy` says by which models the auditor judges: one of them")
@@ -168,6 +172,12 @@ def verify_drawn(
     for number, (_, path) in zip(drawn, expected):
         if sha256(folder / path) != listed[number]["commitment_sha256"]:
             raise _not_of_run(f"{path} is not the commitment that {_draw.RUN} names")
+    for case, (name, path) in zip((one for one in cases if "operation" not in one), expected):
+        for array in (array for pattern, array in (b or {}).items() if fnmatch.fnmatchcase(name, pattern)):
+            shape = json.loads((folder / path).read_bytes())["inputs"]["b"]["shape"]
+            stored = str(folder / str(case.get("b")))
+            if shape != list(_arrays.held("b", array)[0].shape) or _functions.digest(stored) != _functions.digest(array):
+                raise _not_of_run(f"{name}: B is not the auditor's own")
     with tempfile.TemporaryDirectory(prefix="tcverify-") as own:
         if policy is None:
             names = [arch] if isinstance(arch, str) else list(arch or ())

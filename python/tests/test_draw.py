@@ -64,6 +64,22 @@ def test_a_run_is_committed_drawn_and_judged(tmp_path: Path) -> None:
         audit.verify_drawn(tmp_path / "second", **{**agreed, "policy": "strict"})
 
 
+def test_the_auditors_own_weights_go_before_the_providers(tmp_path: Path) -> None:
+    first = run(tmp_path / "first", Sample(0))
+    folder = run(tmp_path / "c", Sample(4, seed_from=first.commitments, beacon=BEACON)).directory
+    agreed: dict[str, Any] = {"commitments_sha256": audit.sha256(first.commitments), "beacon": BEACON, "products": 4, "arch": "h100"}
+    torch.manual_seed(1)
+    layers = [torch.nn.Linear(64, 64, bias=bool(n % 2)) for n in range(10)]
+    own = {f"{n:05d} *": layer.weight for n, layer in enumerate(layers)}
+    assert audit.verify_drawn(folder, b=own, **agreed).identical
+    drawn = int(audit.draw(first.commitments, beacon=BEACON, products=4)[2][:5])
+    other = layers[drawn].weight.detach().clone()
+    other[3, 5] *= 2
+    for wrong in (other, layers[drawn].weight.t(), layers[drawn].weight.reshape(32, 128)):
+        with pytest.raises(NotCommittedError, match=f"{drawn:05d} Linear .*: B is not the auditor's own"):
+            audit.verify_drawn(folder, b={**own, f"{drawn:05d} *": wrong}, **agreed)
+
+
 def test_the_commitments_are_those_of_the_command_line(tmp_path: Path) -> None:
     captured = run(tmp_path / "c", Sample(10, seed=1))
     cases, listed = (json.loads(path.read_text()) for path in (captured.manifest, captured.commitments))
