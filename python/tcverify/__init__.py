@@ -6,14 +6,18 @@ products of a model and runs one as a GPU would.
 """
 
 from tcverify._arrays import ArrayLike
+from tcverify._batch import Batch, Case
 from tcverify._commands import Done, command, ops, schedules, verify_report
 from tcverify._compare import compare
+from tcverify._coverage import Coverage, NotRecordedError
 from tcverify._documents import Commitment, Compared, Explanation, Fit, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError, DifferentError, NotCommittedError
 from tcverify._functions import Arch, archs, batch, check, commit, digest, explain, identify, open as open, plan, replay, verify
 from tcverify._groups import Region, Sample, Schedule
-from tcverify._report import Batch, Case, Cause, Model, Product, Report
-from tcverify._request import Check, CheckFields
+from tcverify._operation import OperationReport, check_operation, replay_operation
+from tcverify._recorder import Captured
+from tcverify._report import Cause, Check, Model, Product, Report
+from tcverify._request import CheckFields
 from tcverify._tcverify import __version__
 
 #: ``tcverify.open`` is none of them: ``import *`` would put it in the place of Python's.
@@ -21,6 +25,7 @@ __all__ = [
     "Arch",
     "ArrayLike",
     "Batch",
+    "Captured",
     "Case",
     "Cause",
     "Check",
@@ -28,6 +33,7 @@ __all__ = [
     "CheckFields",
     "Commitment",
     "Compared",
+    "Coverage",
     "DifferentError",
     "Done",
     "Explanation",
@@ -35,7 +41,9 @@ __all__ = [
     "Identification",
     "Model",
     "NotCommittedError",
+    "NotRecordedError",
     "Opening",
+    "OperationReport",
     "Plan",
     "Product",
     "Proven",
@@ -47,6 +55,7 @@ __all__ = [
     "archs",
     "batch",
     "check",
+    "check_operation",
     "command",
     "commit",
     "compare",
@@ -56,6 +65,7 @@ __all__ = [
     "ops",
     "plan",
     "replay",
+    "replay_operation",
     "schedules",
     "verify",
     "verify_report",

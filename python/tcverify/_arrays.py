@@ -51,6 +51,11 @@ def is_torch(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def is_jax(value: object) -> bool:
+    """Whether this is an array of JAX, which is not imported for the question."""
+    return isinstance(value, getattr(sys.modules.get("jax"), "Array", ()))
+
+
 def is_named(value: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this is text: a file, or generated operands."""
     return isinstance(value, (str, os.PathLike))
@@ -119,6 +124,9 @@ def _of_other(argument: str, value: Any) -> npt.NDArray[Any]:
             return np.asarray(value)
         except (TypeError, ValueError) as error:
             raise CheckError(argument, f"`{argument}` is a list that is no array: {error}") from None
+    if isinstance(value, getattr(sys.modules.get("jax.core"), "Tracer", ())):
+        reason = f"`{argument}` has no numbers yet: JAX traces it for jit, grad, vmap or a loop; check its value outside of them"
+        raise CheckError(argument, reason)
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)
@@ -206,6 +214,8 @@ def as_user(payload: npt.NDArray[np.uint8], format: str, shape: Sequence[int], l
         tensor = torch.empty(seen.shape, dtype=getattr(torch, _TORCH_NAMES[format]))
         tensor.view(seen.dtype).copy_(seen)
         return tensor.to(like.device)  # type: ignore[attr-defined]
+    if is_jax(like):
+        return _as_jax(as_user(payload, format, shape, None, codes), like)
     if format in _NUMPY_NAMES:
         return payload.view(_NUMPY_NAMES[format]).reshape(shape)
     try:
@@ -215,3 +225,14 @@ def as_user(payload: npt.NDArray[np.uint8], format: str, shape: Sequence[int], l
         raise CheckError("codes", reason) from None
     names = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
     return payload.view(getattr(ml_dtypes, names[format])).reshape(shape)
+
+
+def _as_jax(array: npt.NDArray[Any], like: Any) -> Any:
+    import jax
+
+    devices = like.devices()
+    placed = jax.device_put(array, next(iter(devices)) if len(devices) == 1 else None)
+    if placed.dtype != array.dtype:
+        reason = f"JAX has no {array.dtype} unless `jax_enable_x64` is set; `codes=True` or arrays of NumPy do without"
+        raise CheckError("codes", reason)
+    return placed

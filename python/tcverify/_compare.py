@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -11,7 +12,7 @@ from tcverify._documents import Compared
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
 from tcverify._groups import SpanLike
-from tcverify._request import divided, span, whole
+from tcverify._request import SEARCHED, choice, divided, integer, span
 
 #: A name, or several.
 Names = Union[str, Sequence[str], None]
@@ -54,8 +55,8 @@ def compare(
     >>> found.verdict, found.mismatch_count
     ('different', 1)
     """
-    budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
-    max_mismatches = whole("max_mismatches", max_mismatches, most=1 << 32)
+    budget = integer("budget", budget, most=(1 << 64) // 1_000_000 - 1)
+    max_mismatches = integer("max_mismatches", max_mismatches, most=1 << 32)
     formats = {"dtype": dtype, "dtype_b": dtype_b, "transpose_a": transpose_a, "transpose_b": transpose_b}
     sides = []
     for side, (result, of_a, of_b, format, kernel, names, rows) in enumerate((
@@ -66,7 +67,11 @@ def compare(
         text, arrays, _, sizes, _ = divided(fields)
         part = None if rows is None else _rows(f"rows{side}", rows, sizes[0])
         sides.append((text, arrays, [*_listed(arch), *_listed(names)], part))
-    return Compared(*_tcverify.compare(sides, schedules, budget * 1_000_000, max_mismatches, listener(progress)))
+    try:
+        return Compared(*_tcverify.compare(sides, choice("schedules", schedules, SEARCHED), budget * 1_000_000, max_mismatches, listener(progress)))
+    except CheckError as error:
+        # As an argument, not as an option.
+        raise CheckError(error.argument, re.sub(r"--(rows[12]) (\d+):(\d+)", r"`\1=(\2, \3)`", error.reason)) from None
 
 
 def _rows(argument: str, rows: SpanLike, length: int | None) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tcverify import _arrays, _tcverify
 from tcverify._arrays import ArrayLike
+from tcverify._batch import Batch
 from tcverify._documents import Commitment, Explanation, Identification, Opening, Plan, Proven
 from tcverify._errors import CheckError
 from tcverify._progress import Progress, listener
-from tcverify._report import Batch, Report
-from tcverify._request import CheckFields, divided, from_end, whole
+from tcverify._report import Report
+from tcverify._request import SEARCHED, CheckFields, choice, divided, from_end, integer, known, plain, truth
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -89,10 +91,10 @@ def explain(
     """How the element ``at`` of D comes about, step by step; with ``d`` also what would give that D."""
     text, arrays, lost, sizes, batch = divided({"arch": arch, "a": a, "b": b, "d": d, **fields})
     axes = [n for axis, n in enumerate((*batch, *sizes), -len(batch) - 2) if axis not in lost]
-    index = place("at", at, axes)
+    index = indices("at", at, axes)
     for axis in reversed(lost):
         index.insert(len(index) + 1 + axis, 0)
-    shown, document, same = _tcverify.explain(text, arrays, index, all_steps)
+    shown, document, same = _tcverify.explain(text, arrays, index, truth("all_steps", all_steps))
     return Explanation(shown, document, same)
 
 
@@ -124,8 +126,8 @@ def identify(
     ``scale_result`` is what FP8 results were multiplied with. ``budget`` is in millions of multiply-adds; what was not
     searched for want of it is said. In commands arrays in memory are called ``a.npy``, ``b.npy`` and so on.
     """
-    sample, seed = whole("sample", sample, least=1), whole("seed", seed)
-    budget = whole("budget", budget, most=(1 << 64) // 1_000_000 - 1)
+    sample, seed = integer("sample", sample, least=1), integer("seed", seed)
+    budget = integer("budget", budget, most=(1 << 64) // 1_000_000 - 1)
     text, arrays, *_ = divided(
         {
             "a": a,
@@ -144,7 +146,7 @@ def identify(
         }
     )
     found = _tcverify.identify(
-        text, arrays, schedules, sample, seed, budget * 1_000_000, quick, listener(progress)
+        text, arrays, choice("schedules", schedules, SEARCHED), sample, seed, budget * 1_000_000, truth("quick", quick), listener(progress)
     )
     return Identification(*found, kernel)
 
@@ -215,17 +217,18 @@ def commit(
     # Of a check it says how the tree of a report is cut, and needs one.
     block_rows = fields.get("block_rows")
     if block_rows is not None:
-        block_rows = whole("block_rows", block_rows, least=1)
+        block_rows = integer("block_rows", block_rows, least=1)
     values = {name: value for name, value in fields.items() if name != "block_rows"}
     text, arrays, *_ = divided({"arch": arch, "a": a, "b": b, "d": d, **values})
     return Commitment(_tcverify.commit(text, arrays, block_rows))
 
 
-def open(commitment: Commitment | str | os.PathLike[str], d: ArrayLike, blocks: Sequence[int], *, codes: bool = False) -> Opening:
-    """A proof that some blocks of rows, counted from 0, are those of the committed D, and these rows."""
+def open(commitment: Commitment | str | os.PathLike[str], d: ArrayLike, blocks: Sequence[int] | slice | int, *, codes: bool = False) -> Opening:
+    """A proof that some blocks of rows (their numbers, a slice of them, or one) are those of the committed D, and these rows."""
     operand = d if _arrays.is_named(d) else _arrays.held("d", d)
-    numbers = place("blocks", blocks)
-    proof, (payload, format, shape) = _tcverify.open(_text("commitment", commitment), operand, numbers)
+    text = _text("commitment", commitment)
+    numbers = _blocks(text, blocks)
+    proof, (payload, format, shape) = _tcverify.open(text, operand, numbers)
     return Opening(proof, _arrays.as_user(payload, format, shape, d, codes))
 
 
@@ -261,23 +264,80 @@ def batch(
     state, from which an interrupted batch goes on; ``html`` a folder for an index of all cases and a page for each.
     """
     if isinstance(manifest, Mapping):
+        text = json.dumps(_written(manifest))
         handle, path = tempfile.mkstemp(dir=".", prefix=".tcverify-", suffix=".json")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(dict(manifest), file)
+                file.write(text)
             return batch(path, policy=policy, resume=resume, html=html, progress=progress)
+        except CheckError as error:
+            raise CheckError(error.argument, error.reason.replace(path, "the manifest").replace(os.path.basename(path), "the manifest")) from None
         finally:
             os.unlink(path)
     return Batch(_tcverify.batch(manifest, policy, resume, html, listener(progress)))
 
 
-def place(argument: str, values: Any, lengths: Sequence[int | None] = ()) -> list[int]:
+def _written(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest as JSON has it: fields may have the values that arguments have."""
+
+    def fields(where: str, case: Any) -> Any:
+        if not isinstance(case, Mapping):
+            raise CheckError("manifest", f"the manifest: {where}: an object of fields is expected, not {case!r}")
+        if "operation" in case:
+            return case
+        names = _tcverify.field_names()
+        try:
+            said = known({name: value for name, value in case.items() if name in names})
+            said = {name: None if value is None else plain(name, value) for name, value in said.items()}
+        except CheckError as error:
+            raise CheckError(error.argument, f"the manifest: {where}: {error.reason}") from None
+        return {name: said.get(name, value) for name, value in case.items()}
+
+    document = dict(manifest)
+    cases = document.get("cases")
+    if not isinstance(cases, (list, tuple)) and "cases" in document:
+        raise CheckError("manifest", f"the manifest: `cases`: a list of cases is expected, not {cases!r}")
+    if "defaults" in document:
+        document["defaults"] = fields("`defaults`", document["defaults"])
+    if cases is not None:
+        named = [(n, one, one.get("name") if isinstance(one, Mapping) else one) for n, one in enumerate(cases, 1)]
+        document["cases"] = [fields(f"case {n} ({name})", one) for n, one, name in named]
+    try:
+        json.dumps(document)
+    except (TypeError, ValueError) as error:
+        raise CheckError("manifest", f"the manifest: {error}") from None
+    return document
+
+
+def _blocks(commitment: str, blocks: Any) -> list[int]:
+    """Numbers of blocks of a commitment: a list, a slice or a range of them, or one."""
+    count = None
+    try:
+        d = json.loads(commitment)["d"]
+        count = -(-math.prod(d["shape"][:-1]) // d["block_rows"])
+    except (ValueError, LookupError, TypeError, ZeroDivisionError):
+        # The library says what is wrong with it.
+        pass
+    if isinstance(blocks, slice):
+        blocks = range(count or 0)[blocks]
+    numbers = indices("blocks", [blocks] if hasattr(blocks, "__index__") and not getattr(blocks, "shape", ()) else blocks)
+    if not numbers:
+        raise CheckError("blocks", "`blocks` selects none; at least one is expected")
+    return [from_end("blocks", number, count) for number in numbers]
+
+
+def indices(argument: str, values: Any, lengths: Sequence[int | None] = ()) -> list[int]:
     """Numbers of this argument, counted from 0, or of these lengths from the end."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise CheckError(argument, f"`{argument}`: a list of numbers is expected, not {values!r}")
-    numbers = [whole(argument, value, least=-(1 << 63), most=(1 << 63) - 1) for value in values]
-    known = lengths if len(lengths) == len(numbers) else [None] * len(numbers)
-    return [from_end(argument, number, length) for number, length in zip(numbers, known)]
+    numbers = [integer(argument, value, least=-(1 << 63), most=(1 << 63) - 1) for value in values]
+    if not lengths:
+        return numbers
+    if len(numbers) != len(lengths) and None not in lengths:
+        many = "many" if len(numbers) > len(lengths) else "few"
+        raise CheckError(argument, f"`{argument}`: too {many} indices: D has {len(lengths)} axes, but {len(numbers)} were indexed")
+    found = lengths if len(lengths) == len(numbers) else [None] * len(numbers)
+    return [from_end(argument, number, length) for number, length in zip(numbers, found)]
 
 
 def _text(argument: str, document: Commitment | str | os.PathLike[str]) -> str:

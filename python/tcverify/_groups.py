@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from tcverify._errors import CheckError
 
-#: Rows or columns: ``slice(128, 256)``, ``range(128, 256)``, ``(128, 256)``, ``"128..256"`` or a number.
-SpanLike = Union[str, int, slice, range, "tuple[int | None, int | None]"]
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+#: Rows or columns: ``slice(128, 256)``, ``range(128, 256)``, ``(128, 256)``, ``"128..256"``, a number, or ``...`` for all. A slice is
+#: cut to what there is, as NumPy does it; what else reaches further is an error.
+SpanLike = Union[str, int, slice, range, "EllipsisType", "tuple[int | None, int | None]"]
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,11 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Union
+from typing import Any, Literal, NamedTuple, TypedDict, Union
 
 from tcverify import _arrays, _tcverify
 from tcverify._errors import CheckError
 from tcverify._groups import GROUPS, Region, Sample, Schedule, SpanLike, without_groups
-from tcverify._progress import Progress, listener
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from tcverify._report import Report
 
 #: A format by any of its names, or a dtype of NumPy, ml_dtypes or torch.
 FormatLike = Union[str, Any]
@@ -137,7 +131,7 @@ ARRAYS = ("a", "b", *_fields_of("ArrayLike"), "d")
 _FORMATS = _fields_of("FormatLike")
 
 
-def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
+def integer(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 1) -> int:
     """A number of this argument: what is none, or too small or large, is an error that names it."""
     try:
         if _is_truth(value):
@@ -146,7 +140,8 @@ def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 64) - 
     except TypeError:
         raise CheckError(argument, f"`{argument}`: a whole number is expected, not {value!r}") from None
     if not least <= number <= most:
-        raise CheckError(argument, f"`{argument}`: {number} is not from {least} to {most}")
+        why = f"less than {least}" if number < least else f"more than {most}"
+        raise CheckError(argument, f"`{argument}`: {number} is {why}")
     return number
 
 
@@ -155,20 +150,40 @@ def _is_truth(value: Any) -> bool:
     return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
 
 
-def from_end(argument: str, value: int, length: int | None) -> int:
-    """A number that may count from the end, as one that counts from the start."""
-    if value >= 0:
-        return value
+def from_end(argument: str, value: int, length: int | None, *, end: bool = False) -> int:
+    """An index that may count from the end, or the ``end`` of several, as one that counts from the start."""
     if length is None:
-        raise CheckError(argument, f"`{argument}`: {value} counts from the end of D, whose shape is known here of arrays in memory alone")
-    if value < -length:
-        raise CheckError(argument, f"`{argument}`: {value} of {length}")
-    return value + length
+        if value < 0:
+            raise CheckError(argument, f"`{argument}`: {value} counts from the end of D, whose shape is known here of arrays in memory alone")
+        return value
+    if not -length <= value < length + end:
+        raise CheckError(argument, f"`{argument}`: index {value} is out of bounds for size {length}")
+    return value + length if value < 0 else value
+
+
+def choice(argument: str, value: Any, among: Sequence[str]) -> str:
+    """One of some words."""
+    if value not in among or not isinstance(value, str):
+        raise CheckError(argument, f"`{argument}`: one of {', '.join(map(repr, among))} is expected, not {value!r}")
+    return value
+
+
+#: When schedules are searched.
+SEARCHED = ("auto", "always", "never")
+
+
+def truth(argument: str, value: Any) -> bool:
+    """True or False, of NumPy or torch, too."""
+    if not _is_truth(value):
+        raise CheckError(argument, f"`{argument}`: True or False is expected, not {value!r}")
+    return bool(value)
 
 
 def span(name: str, value: Any, length: int | None) -> tuple[int, int | None]:
     """The first and the end of rows or columns, of so many if that is known; without an end, all from the first on."""
     bounds: list[Any]
+    if value is ...:
+        return 0, None
     if isinstance(value, str):
         start, dots, stop = value.partition("..")
         try:
@@ -179,13 +194,26 @@ def span(name: str, value: Any, length: int | None) -> tuple[int, int | None]:
         if value.step not in (None, 1):
             raise CheckError(name, f"`{name}`: a part of D has no steps")
         bounds = [0 if value.start is None else value.start, value.stop]
+        if isinstance(value, range) and value:
+            # Its numbers are indices, so that the last one may be -1.
+            last = from_end(name, value[-1], length)
+            bounds = [value.start, last + 1]
     else:
         bounds = list(value) if isinstance(value, (tuple, list)) else [value]
-        if len(bounds) > 2 or not bounds:
-            raise CheckError(name, f"`{name}`: first and end are expected, not {value!r}")
-    numbers = [None if one is None else from_end(name, whole(name, one, least=-(1 << 63)), length) for one in bounds]
-    first, end = (numbers[0] or 0), (numbers[1] if len(numbers) > 1 else (numbers[0] or 0) + 1)
-    return first, end
+        if len(bounds) > 2 or not bounds or hasattr(value, "shape") and len(value.shape):
+            raise CheckError(name, f"`{name}`: a slice, a range, a pair of first and end, or a number is expected, not {value!r}")
+    numbers = [None if one is None else integer(name, one, least=-(1 << 63), most=(1 << 63) - 1) for one in bounds]
+    end: int | None
+    if isinstance(value, slice) and length is not None:
+        first, end, _ = slice(*numbers).indices(length)
+    else:
+        first = from_end(name, numbers[0] or 0, length, end=len(numbers) > 1)
+        end = first + 1 if len(numbers) == 1 else numbers[1]
+        end = None if end is None else from_end(name, end, length, end=True)
+    if (end is not None and first >= end) or (length is not None and first >= length):
+        raise CheckError(name, f"`{name}`: {value!r} selects nothing{'' if length is None else f' of {length}'}")
+    # A slice to the end leaves nothing out that follows.
+    return first, None if isinstance(value, slice) and end == length else end
 
 
 def _span(name: str, value: Any, length: int | None) -> str:
@@ -227,11 +255,9 @@ def plain(name: str, value: Any, sizes: Sequence[int | None] = (None, None)) -> 
     if name == "region":
         return _region(value, sizes)
     if kind == "bool":
-        if not _is_truth(value):
-            raise CheckError(name, f"`{name}`: True or False is expected, not {value!r}")
-        return bool(value)
+        return truth(name, value)
     if kind.startswith("int") and not isinstance(value, str):
-        return whole(name, value)
+        return integer(name, value)
     if kind.startswith("float"):
         return _factor(name, value)
     if isinstance(value, os.PathLike):
@@ -279,7 +305,7 @@ def known(values: Mapping[str, Any]) -> dict[str, Any]:
     if causes is not None:
         if found.get("no_causes") is not None:
             raise CheckError("causes", "`causes` and `no_causes` say the same: one of them")
-        found["no_causes"] = not causes
+        found["no_causes"] = not truth("causes", causes)
     names = _tcverify.field_names()
     for name in found:
         if name not in names:
@@ -357,56 +383,3 @@ def _stands_for(name: str, values: Mapping[str, Any]) -> str:
     if said is None and name == "c":
         said = values.get("acc", "int32" if str(dtype).startswith(("int", "uint")) else dtype if dtype == "fp64" else None)
     return "fp32" if said is None else _format(name, said)
-
-
-class Check:
-    """A check as a value: what ``tcverify check`` would be asked, and what its reports hold as ``request``.
-
-    >>> Check(arch="h100", dtype="bf16", a="a.npy", b="b.npy", d="d.npy").to_json()
-    '{"arch":"h100","dtype":"bf16","a":"a.npy","b":"b.npy","d":"d.npy"}'
-    """
-
-    __slots__ = ("_json",)
-
-    def __init__(self, **fields: Unpack[RequestFields]) -> None:
-        values = {name: plain(name, value) for name, value in said(known(fields)).items()}
-        self._json = _tcverify.normalised(json.dumps(values))
-
-    @classmethod
-    def from_json(cls, text: str) -> Check:
-        """From a document's object of fields."""
-        return cls(**json.loads(text))
-
-    def to_json(self) -> str:
-        """As documents have it."""
-        return self._json
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields that say something."""
-        fields: dict[str, Any] = json.loads(self._json)
-        return fields
-
-    @property
-    def architecture(self) -> str | None:
-        """The catalogue's name of ``arch``: ``hopper`` of ``h100``; none of a model in a file, or an unknown name."""
-        arch = self.fields.get("arch")
-        return None if arch is None else _tcverify.architecture(arch)
-
-    def run(self, progress: Progress | None = None) -> Report:
-        """The report on it; its arrays are files."""
-        from tcverify._report import Report
-
-        return Report(_tcverify.check(self._json, {}, listener(progress)))
-
-    def _repr_html_(self) -> str:
-        return table(("field", "value"), self.fields.items())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Check) and self._json == other._json
-
-    def __hash__(self) -> int:
-        return hash(self._json)
-
-    def __repr__(self) -> str:
-        return f"Check({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"

@@ -345,7 +345,7 @@ def test_a_compiled_model_stays_compiled(tmp_path: Path) -> None:
 
 
 def test_kernels_of_a_compiler_are_named() -> None:
-    from tcverify.torch._outside import _fused
+    from tcverify.torch._undispatched import _fused
 
     source = """
 cpp_fused_relu_0 = async_compile.cpp_pybinding(['float*'], '''...''')

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Array, normal
+from conftest import normal
 
 import tcverify
+import tcverify.audit
 
 A, B = normal(1, (6, 32), np.float16), normal(2, (32, 5), np.float16)
 D = tcverify.replay(A, B, arch="h100")
@@ -70,6 +71,84 @@ def test_what_counts_from_the_end(part: Any, same: Any) -> None:
     assert found.elements == expected.elements and found.document["outcome"] == expected.document["outcome"]
     # A D that is a digest or a file has the shape of operands.
     assert tcverify.replay(A, B, arch="h100").shape == (6, 5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "elements"),
+    [(slice(0, 100), 30), (slice(-100, 2), 10), (slice(None), 30), (..., 30), (range(-2, 0), 10), ((-2, None), 10), (np.int64(-1), 5), ("3..", 15)],
+)
+def test_parts_are_selected_as_numpy_does(rows: Any, elements: int) -> None:
+    report = tcverify.check(A, B, D, arch="h100", rows=rows)
+    assert report.elements == elements and (report.verdict == "identical") == (elements == 30)
+    assert tcverify.check(A, B, D, arch="h100", region=(rows, ...)).elements == elements
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (6, "index 6 is out of bounds for size 6"),
+        (-7, "index -7 is out of bounds for size 6"),
+        ((0, 7), "index 7 is out of bounds for size 6"),
+        (range(0, 7), "index 6 is out of bounds for size 6"),
+        (slice(4, 2), r"slice\(4, 2, None\) selects nothing of 6"),
+        (range(3, 3), "selects nothing of 6"),
+        (np.array([1, 2]), "a slice, a range, a pair of first and end, or a number is expected"),
+        ((1, 2, 3), "a slice, a range"),
+    ],
+)
+def test_what_is_out_of_bounds_is_said_as_numpy_does(rows: Any, why: str) -> None:
+    with pytest.raises(tcverify.CheckError, match=why) as caught:
+        tcverify.check(A, B, D, arch="h100", rows=rows)
+    assert caught.value.argument == "rows"
+
+
+def test_indices_of_one_element_and_of_blocks() -> None:
+    for at, why in [((9, 0), "index 9 is out of bounds for size 6"), ((1,), "too few indices"), ((1, 2, 3), "too many indices"), (3, "a list of numbers")]:
+        with pytest.raises(tcverify.CheckError, match=why):
+            tcverify.explain(A, B, D, at=at, arch="h100")  # type: ignore[arg-type]
+    commitment = tcverify.commit(A, B, D, arch="h100", block_rows=2)
+    for blocks, proven in [(-1, [2]), (slice(1, None), [1, 2]), (range(2), [0, 1]), (np.array([0, 2]), [0, 2]), ([-3], [0])]:
+        opening = tcverify.open(commitment, D, blocks)  # type: ignore[arg-type]
+        assert [one.block for one in tcverify.verify(commitment, opening)] == proven
+    for blocks, why in [(3, "index 3 is out of bounds for size 3"), ([], "selects none"), (slice(5, None), "selects none"), ("0", "a list of numbers")]:
+        with pytest.raises(tcverify.CheckError, match=why):
+            tcverify.open(commitment, D, blocks)  # type: ignore[arg-type]
+
+
+def test_nobody_reads_words_of_the_implementation(tmp_path: Path) -> None:
+    """Neither those of JSON's reader, nor those of the command line's."""
+    calls: list[Any] = [
+        lambda: tcverify.check(A, B, D, arch="h100", causes="no"),
+        lambda: tcverify.identify(A, B, D, quick=3),  # type: ignore[arg-type]
+        lambda: tcverify.identify(A, B, D, schedules=3),  # type: ignore[arg-type]
+        lambda: tcverify.identify(A, B, D, schedules=["auto"]),  # type: ignore[arg-type]
+        lambda: tcverify.compare(D, D, schedules="often"),
+        lambda: tcverify.explain(A, B, at=(0, 0), arch="h100", all_steps=3),  # type: ignore[arg-type]
+        lambda: tcverify.Check.from_json("{"),
+        lambda: tcverify.Check.from_json("[]"),
+        lambda: tcverify.batch({"schema": "tcverify.manifest/1", "cases": 3}),
+        lambda: tcverify.batch({"schema": "tcverify.manifest/1", "cases": [3]}),
+        lambda: tcverify.batch({"schema": "tcverify.manifest/1", "cases": [{"name": "x", "split_k": "x"}]}),
+        lambda: tcverify.batch({"schema": "tcverify.manifest/1", "cases": [{"name": "x", "a": A}]}),
+        lambda: tcverify.batch({"schema": "tcverify.manifest/1", "cases": [{"name": {1, 2}}]}),
+        lambda: tcverify.batch({"schema": "tcverify.manifest/1", "defaults": {"rows": (1, 2, 3)}, "cases": []}),
+        lambda: tcverify.compare(D, D[:2]),
+        lambda: tcverify.audit.challenge(tcverify.commit(A, B, D, arch="h100"), beacon="x", elements=-1),
+    ]
+    for n, call in enumerate(calls):
+        with pytest.raises(tcverify.CheckError) as caught:
+            call()
+        said = str(caught.value)
+        assert not any(word in said for word in ("usize", "invalid type", "invalid value", "invalid digit", "expected struct", "--", ".tcverify-")), (n, said)
+
+
+def test_cases_of_a_manifest_have_arguments_for_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, array in {"a": A, "b": B, "d": D}.items():
+        np.save(f"{name}.npy", array)
+    case = {"name": "one", "a": Path("a.npy"), "b": "b.npy", "d": "d.npy", "rows": slice(1, 3), "dtype": np.float16}
+    batch = tcverify.batch({"schema": "tcverify.manifest/1", "defaults": {"arch": "h100"}, "cases": [case, {**case, "name": "two", "rows": None}]})
+    assert [None if one.report is None else one.report.elements for one in batch.cases] == [10, 30] and not list(tmp_path.glob(".tcverify-*"))
 
 
 def test_what_cannot_be_counted_from_the_end(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import importlib.metadata
@@ -21,7 +22,7 @@ from conftest import ROOT
 
 import tcverify
 
-HAS_TORCH = importlib.util.find_spec("torch") is not None
+HAS = {name: importlib.util.find_spec(name) is not None for name in ("torch", "jax")}
 
 
 def checked(*words: str) -> subprocess.CompletedProcess[str]:
@@ -99,8 +100,8 @@ def test_importing_takes_no_more_than_twice_numpy() -> None:
     assert ours < 2 * numpy, (ours, numpy)
 
 
-def test_torch_is_not_imported_unless_asked_for() -> None:
-    loads = "import sys, tcverify; sys.exit('torch' in sys.modules or 'ml_dtypes' in sys.modules)"
+def test_torch_and_jax_are_not_imported_unless_asked_for() -> None:
+    loads = "import sys, tcverify; sys.exit(bool({'torch', 'jax', 'ml_dtypes'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", loads], check=True)
 
 
@@ -111,20 +112,21 @@ def test_examples_of_docstrings() -> None:
     for name in ("_groups", "_request", "_report", "testing"):
         result = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
         assert result.failed == 0
-    if HAS_TORCH:
-        public = doctest.testmod(importlib.import_module("tcverify.torch"))
-        assert public.attempted > 5 and not public.failed
+    for name, least in (("torch", 5), ("jax", 2)):
+        if HAS[name]:
+            public = doctest.testmod(importlib.import_module(f"tcverify.{name}"))
+            assert public.attempted > least and not public.failed
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/PACKAGE.md"])
 def test_examples_of_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks ``pycon`` and ``python``, in order; those that say ``torch`` where it is."""
+    """Blocks ``pycon`` and ``python``, in order; those that say ``torch`` or ``jax`` where it is."""
     text = (ROOT / page).read_text()
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     ran = 0
     for info, block in re.findall(r"^```(py[^\n]*)\n(.*?)^```", text, re.M | re.S):
-        if "no-run" in info or ("torch" in info and not HAS_TORCH):
+        if "no-run" in info or any(name in info and not there for name, there in HAS.items()):
             continue
         if info.startswith("pycon"):
             test = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
@@ -173,3 +175,37 @@ def test_lines_that_unpack_checkpoints() -> None:
         here["b"] = eval(lines["b"].split("#")[0], here)
         assert np.array_equal(eval(lines["d"], here), scales)
         assert np.array_equal(eval(lines[name], here), wanted), name
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Inside functions, too; only what type checkers alone read is left out."""
+    package = Path(tcverify.__file__).parent
+    modules = {path: ".".join(("tcverify", *path.relative_to(package).with_suffix("").parts)).removesuffix(".__init__") for path in package.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for path, name in modules.items():
+        found = graph.setdefault(name, set())
+        queue: list[ast.AST] = [ast.parse(path.read_text())]
+        while queue:
+            node = queue.pop()
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                continue
+            queue.extend(ast.iter_child_nodes(node))
+            if isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                # A package is what it has inside; what stands in it by that name, too.
+                inside = {f"{node.module}.{one.name}" for one in node.names}
+                found |= inside & set(modules.values()) or {node.module}
+    # Whoever is inside a package may name it: it is there by then.
+    packages = {name for name in graph if any(other.startswith(name + ".") for other in graph)}
+    for name in graph:
+        graph[name] = {other for other in graph[name] if other in graph and not (other in packages and name.startswith(other))}
+    assert sum(map(len, graph.values())) > 60
+    for start in graph:
+        queue_, seen = list(graph[start]), set()
+        while queue_:
+            one = queue_.pop()
+            assert one != start, f"{start} imports itself"
+            if one not in seen:
+                seen.add(one)
+                queue_ += graph[one]

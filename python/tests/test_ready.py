@@ -15,7 +15,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import tcverify  # noqa: E402
-from tcverify.torch import SplitUnknown, _known, _products, _ready, capture, product, register, scaled_mm, simulate  # noqa: E402
+from tcverify._recorder import Refused  # noqa: E402
+from tcverify.torch import SplitUnknown, _known, _products, _ready, _scaled_products, capture, product, register, scaled_mm, simulate  # noqa: E402
 
 of_torch = scaled_mm
 E4M3 = torch.float8_e4m3fn
@@ -85,7 +86,7 @@ def test_nvfp4(tmp_path: Path) -> None:
     m, n, k = 40, 24, 96
     codes = [torch.randint(0, 16, (rows, k), dtype=torch.uint8) for rows in (m, n)]
     scales = [(torch.rand(rows, k // 16) * 8).to(E4M3) for rows in (m, n)]
-    found = _products.scaled_mm(packed(codes[0]), packed(codes[1]).t(), in_tiles(scales[0]), in_tiles(scales[1]))
+    found = _scaled_products.scaled_mm(packed(codes[0]), packed(codes[1]).t(), in_tiles(scales[0]), in_tiles(scales[1]))
     assert (found.a == codes[0]).all() and (found.b == codes[1].t()).all() and found.fields["dtype"] == "e2m1"
     # vLLM's, with a factor for the tensors.
     out, alpha = torch.empty(m, n, dtype=torch.bfloat16), torch.tensor([0.37])
@@ -95,8 +96,8 @@ def test_nvfp4(tmp_path: Path) -> None:
     values = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
     wide = [values[c.long()] * s.float().repeat_interleave(16, 1) for c, s in zip(codes, scales)]
     assert torch.allclose(d.float(), 0.37 * wide[0] @ wide[1].t(), rtol=2e-2, atol=1e-1)
-    with pytest.raises(_products.Refused, match="tiles"):
-        _products.scaled_mm(packed(codes[0]), packed(codes[1]).t(), scales[0], scales[1])
+    with pytest.raises(Refused, match="tiles"):
+        _scaled_products.scaled_mm(packed(codes[0]), packed(codes[1]).t(), scales[0], scales[1])
 
 
 def library(name: str, schema: str, meaning: Any) -> Any:

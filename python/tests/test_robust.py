@@ -79,8 +79,8 @@ def rows(count: int) -> Any:
         ("alpha", lambda a, b, d: tcverify.check(a, b, d, arch="h100", schedule="batch-invariant", alpha=float("nan"))),
         ("alpha", lambda a, b, d: tcverify.check(a, b, d, arch="h100", schedule="batch-invariant", alpha="NaN")),
         ("block_rows", lambda a, b, d: tcverify.commit(a, b, d, arch="h100", block_rows=-1)),
-        ("blocks", lambda a, b, d: tcverify.open(tcverify.commit(a, b, d, arch="h100"), d, [-1])),
-        ("blocks", lambda a, b, d: tcverify.open(tcverify.commit(a, b, d, arch="h100"), d, 0)),  # type: ignore[arg-type]
+        ("blocks", lambda a, b, d: tcverify.open(tcverify.commit(a, b, d, arch="h100"), d, [99])),
+        ("blocks", lambda a, b, d: tcverify.open(tcverify.commit(a, b, d, arch="h100"), d, "0")),  # type: ignore[arg-type]
         ("commitment", lambda a, b, d: tcverify.open(Path("missing.json"), d, [0])),
         ("commitment", lambda a, b, d: tcverify.open(3, d, [0])),  # type: ignore[arg-type]
         ("proof", lambda a, b, d: tcverify.verify(tcverify.commit(a, b, d, arch="h100"), "missing.json")),

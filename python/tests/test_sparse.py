@@ -9,6 +9,7 @@ import tcverify
 torch = pytest.importorskip("torch")
 conversions = pytest.importorskip("torch.sparse._semi_structured_conversions")
 
+from tcverify._recorder import Refused  # noqa: E402
 from tcverify.torch import _products  # noqa: E402
 
 
@@ -41,19 +42,19 @@ def test_operations_of_torch() -> None:
     dense, packed, meta = stored(32, 128, torch.float16)
     x = torch.randint(-4, 5, (2, 3, 128), generator=torch.Generator().manual_seed(9)).to(torch.float16)
     expected = (x.float() @ dense.float().t()).half()
-    found = _products.wanted("aten::_sparse_semi_structured_linear", (x, packed, meta), {})
+    found = _products.product_of("aten::_sparse_semi_structured_linear", (x, packed, meta), {})
     assert found is not None and found.shape == expected.shape
     fields = {**_products.formats(found), **found.fields, **found.arrays}
     d = tcverify.replay(found.a, found.b, arch="h100", instruction="mma", **fields)
     assert torch.equal(found.returned(d), expected)
     assert torch.equal(found.d(expected), d)
-    product = _products.wanted("aten::_sparse_semi_structured_mm", (packed, meta, x.reshape(-1, 128).t()), {})
+    product = _products.product_of("aten::_sparse_semi_structured_mm", (packed, meta, x.reshape(-1, 128).t()), {})
     assert product is not None and product.fields == {"sparse_layout": "cutlass"}
     for name, arguments, why in [
         ("_cslt_sparse_mm", (packed, x), "cuSPARSELt"),
         ("_sparse_semi_structured_addmm", (x, packed, meta, x), "CUTLASS"),
     ]:
-        with pytest.raises(_products.Refused, match=why):
-            _products.wanted(f"aten::{name}", arguments, {})
-    with pytest.raises(_products.Refused, match="bias"):
-        _products.wanted("aten::_sparse_semi_structured_linear", (x, packed, meta), {"bias": x[0, 0]})
+        with pytest.raises(Refused, match=why):
+            _products.product_of(f"aten::{name}", arguments, {})
+    with pytest.raises(Refused, match="bias"):
+        _products.product_of("aten::_sparse_semi_structured_linear", (x, packed, meta), {"bias": x[0, 0]})

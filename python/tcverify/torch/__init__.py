@@ -1,9 +1,9 @@
 """A model's matrix products: recorded (:func:`capture`), judged beside a loop (:class:`step_gate`), or computed as a GPU would (:class:`simulate`)."""
 
+from tcverify import Captured, Coverage, NotRecordedError
 from tcverify.torch import _ready as _ready
 from tcverify.torch import _sparse as _sparse
-from tcverify.torch._capture import Captured, capture
-from tcverify.torch._coverage import Coverage, NotRecordedError
+from tcverify.torch._capture import capture
 from tcverify.torch._gate import Disagreement, Judged, step_gate
 from tcverify.torch._pair import Product, ProductPair, assert_close
 from tcverify.torch._register import product, register
@@ -30,4 +30,5 @@ __all__ = [
 
 for _name in __all__:
     # Tracebacks and documents call them as users do.
-    globals()[_name].__module__ = "tcverify.torch"
+    if globals()[_name].__module__.startswith("tcverify.torch._"):
+        globals()[_name].__module__ = "tcverify.torch"

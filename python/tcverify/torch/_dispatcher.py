@@ -63,7 +63,7 @@ class Listener:
 
 #: Those who listen, of all threads.
 LISTENING: list[Listener] = []
-_lock = threading.RLock()
+lock = threading.RLock()
 
 
 # A process that was forked off is no part of what is listened to.
@@ -163,14 +163,14 @@ def tensors_of(values: Any) -> list[torch.Tensor]:
     return found
 
 
-def unreal(values: Any) -> bool:
+def without_numbers(values: Any) -> bool:
     """Whether no number is computed: tensors on the device `meta`, and those that stand for others while compiling."""
     return any(tensor.is_meta or isinstance(tensor, FakeTensor) for tensor in tensors_of(values))
 
 
 def passed(values: Any) -> bool:
     """Whether nobody wants to know of a call with these arguments."""
-    return bool(_thread.quiet) or not LISTENING or compiling() or unreal(values)
+    return bool(_thread.quiet) or not LISTENING or compiling() or without_numbers(values)
 
 
 def told(name: str, why: str) -> None:
@@ -337,42 +337,36 @@ def _hiding() -> set[str]:
 _hidden: list[Any] = [None, frozenset()]
 
 
-def begin(listener: Listener, also: Callable[[str], bool] | None = None) -> None:
+def join(listener: Listener, also: Callable[[str], bool] | None = None) -> None:
     """Tells somebody of this thread's calls, and of those of threads that belong to nobody; ``also`` of other operations."""
-    from tcverify.torch import _outside
-
-    with _lock:
+    with lock:
         _kernels.put_new()
         if also is not None:
             names = torch._C._dispatch_get_all_op_names()
             _kernels.put({name for name in names if also(name.partition(".")[0]) and _reaches(name)})
-        _outside.begin()
         LISTENING.append(listener)
     _kept_for_good().append(listener)
 
 
-def end(listener: Listener) -> None:
+def leave(listener: Listener) -> None:
     """Tells no more."""
-    from tcverify.torch import _outside
-
     kept = _kept()
     kept[:] = [one for one in kept if one is not listener]
-    with _lock:
+    with lock:
         if listener in LISTENING:
             LISTENING.remove(listener)
         if not LISTENING:
-            _outside.end()
             _kernels.take_away()
 
 
 def defined_meanwhile() -> None:
     """Operations were defined by Python, perhaps."""
-    with _lock:
+    with lock:
         if LISTENING:
             _kernels.put_new()
 
 
 def defined_unseen() -> set[str]:
     """Operations that were defined past Python since somebody began to listen. From now on they are seen."""
-    with _lock:
+    with lock:
         return _kernels.put_new() if LISTENING else set()

@@ -23,7 +23,8 @@ import torch
 
 from tcverify._errors import DifferentError
 from tcverify._report import save
-from tcverify.torch._capture import Captured, capture
+from tcverify._recorder import Captured
+from tcverify.torch._capture import capture
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tcverify.torch._known import opname
-from tcverify.torch._products import Refused
+from tcverify._recorder import Refused
 
 #: Modules that compute RMSNorm as Llama's does: in f32, rounded, times the weight.
 RMS_NORMS = (
@@ -162,7 +162,7 @@ def known(name: str) -> bool:
     return name in _OTHER_ATTENTION or name in _MEANINGS or name.removesuffix("_") in _MEANINGS
 
 
-def wanted(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Between | None:
+def operation_of(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Between | None:
     """The step that an operation is; none if it is none.
 
     :raises Refused: if it is one that no rule is known for.

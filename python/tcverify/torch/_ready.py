@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 
 import torch
 
-from tcverify.torch import _products
-from tcverify.torch._products import Refused, Wanted
+from tcverify._recorder import Refused
+from tcverify.torch import _scaled_products
+from tcverify.torch._product_request import ProductRequest
 from tcverify.torch._register import product, register
 
 def _scales(a: torch.Tensor, b: torch.Tensor, a_scales: torch.Tensor, b_scales: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -30,7 +31,7 @@ def vllm_scaled_mm(
     a_scales: torch.Tensor,
     b_scales: torch.Tensor,
     bias: torch.Tensor | None = None,
-) -> Wanted:
+) -> ProductRequest:
     return product(a, b, out=out, bias=bias, schedule="vllm-scaled-mm", **_scales(a, b, a_scales, b_scales))
 
 
@@ -43,7 +44,7 @@ def vllm_scaled_mm_azp(
     azp_adj: torch.Tensor,
     azp: torch.Tensor | None = None,
     bias: torch.Tensor | None = None,
-) -> Wanted:
+) -> ProductRequest:
     schedule = "vllm-int8-azp" if azp is None else "vllm-int8-azp-token"
     points = {"azp_adj": azp_adj.reshape(-1), "azp": None if azp is None else azp.reshape(-1)}
     return product(a, b, out=out, bias=bias, schedule=schedule, **_scales(a, b, a_scales, b_scales), **points)
@@ -56,8 +57,8 @@ def vllm_scaled_fp4_mm(
     block_scale_a: torch.Tensor,
     block_scale_b: torch.Tensor,
     alpha: torch.Tensor,
-) -> Wanted:
-    found = _products.block_scaled("cutlass_scaled_fp4_mm", a, b.t(), block_scale_a, block_scale_b, out.dtype)
+) -> ProductRequest:
+    found = _scaled_products.block_scaled("cutlass_scaled_fp4_mm", a, b.t(), block_scale_a, block_scale_b, out.dtype)
     found.fields["alpha"] = float(alpha.item())
     found.out = out
     return found
@@ -71,7 +72,7 @@ def deep_gemm_fp8(
     recipe: tuple[int, int, int] | None = None,
     *others: Any,
     **named: Any,
-) -> Wanted:
+) -> ProductRequest:
     """``fp8_gemm_nt``: A is M x K with a scale for 128 k of a row, B N x K with one for 128 x 128."""
     (x, scale_x), (w, scale_w) = a, b
     if c is not None or recipe not in (None, (1, 128, 128)):
@@ -81,7 +82,7 @@ def deep_gemm_fp8(
     return product(x, w.t(), out=d, scale_a=scale_x, scale_b=scale_w.t(), schedule="deepgemm-sm90")
 
 
-def deep_gemm_first(lhs: Any, rhs: Any, out: torch.Tensor) -> Wanted:
+def deep_gemm_first(lhs: Any, rhs: Any, out: torch.Tensor) -> ProductRequest:
     """As of its first releases."""
     return deep_gemm_fp8(lhs, rhs, out)
 
@@ -90,7 +91,7 @@ def te_generic_gemm(
     A: Any, transa: bool, B: Any, transb: bool, D: torch.Tensor | None, quantizer: Any, output_dtype: Any,
     bias: torch.Tensor | None, bias_type: Any, gelu: bool, gelu_in: Any, grad: bool, workspace: Any, workspace_size: Any,
     accumulate: bool, use_split_accumulator: bool, *others: Any, **named: Any,
-) -> Wanted:  # fmt: skip
+) -> ProductRequest:  # fmt: skip
     """TransformerEngine's one GEMM, as its ``general_gemm`` calls it: D = B A of columns that cuBLAS sees, so B A^T of rows for "TN"."""
     if quantizer is not None or gelu or accumulate or grad and bias is not None:
         raise Refused("TransformerEngine with a quantized D, GELU, accumulation or the gradient of a bias: not recorded")
@@ -103,11 +104,11 @@ def te_generic_gemm(
             raise Refused("TransformerEngine's FP8 product of operands that are stored otherwise than \"TN\"")
         b = b.t()
         scale_a, scale_b = (one._scale_inv.reshape(-1) for one in scales)
-        fields.update(scale_a=scale_a, scale_b=scale_b, schedule=_products.SCALED)
+        fields.update(scale_a=scale_a, scale_b=scale_b, schedule=_scaled_products.SCALED)
         if not use_split_accumulator:
             fields["promote"] = "never"
     shape = (*a.shape[:-1], b.shape[-1])
-    kind = D.dtype if D is not None else torch.bfloat16 if a.dtype in _products.FLOAT8 else a.dtype
+    kind = D.dtype if D is not None else torch.bfloat16 if a.dtype in _scaled_products.FLOAT8 else a.dtype
     found = product(a.reshape(-1, a.shape[-1]), b, result=kind, index=0, **fields)
 
     def returned(d: torch.Tensor) -> Any:
@@ -134,7 +135,7 @@ def _not_modelled(name: str) -> Callable[..., NoReturn]:
     return refused
 
 
-READY: dict[str, Callable[..., Wanted | None]] = {
+READY: dict[str, Callable[..., ProductRequest | None]] = {
     "_C::cutlass_scaled_mm": vllm_scaled_mm,
     "_C::cutlass_scaled_mm_azp": vllm_scaled_mm_azp,
     "_C::cutlass_scaled_fp4_mm": vllm_scaled_fp4_mm,

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from tcverify.torch import _known, _products
-from tcverify.torch._products import Wanted
+from tcverify.torch._product_request import ProductRequest
 
 #: What a registered operation is: a product, or None if this call contains none.
-Meaning = Callable[..., "Wanted | None"]
+Meaning = Callable[..., "ProductRequest | None"]
 
 
 def product(
@@ -27,7 +27,7 @@ def product(
     scale_b: torch.Tensor | None = None,
     index: int | None = None,
     **fields: Any,
-) -> Wanted:
+) -> ProductRequest:
     """The product that an operation is, for :func:`register`.
 
     ``a`` is M x K (or a batch of those), ``b`` K x N: ``weight.t()`` of a weight that is stored N x K. ``result`` is the type of
@@ -39,7 +39,7 @@ def product(
     said = {"c": c, "bias": bias, "scale_a": scale_a, "scale_b": scale_b, **fields}
     arrays = {name: value for name, value in said.items() if isinstance(value, torch.Tensor)}
     fields = {name: value for name, value in fields.items() if name not in arrays and value is not None}
-    return Wanted("product", a, b, kind, shape or (*a.shape[:-1], b.shape[-1]), arrays, fields, out=out, index=index)
+    return ProductRequest("product", a, b, kind, shape or (*a.shape[:-1], b.shape[-1]), arrays, fields, out=out, index=index)
 
 
 def register(name: str, meaning: Meaning | None = None, *, no_products: bool = False) -> None:
@@ -71,7 +71,7 @@ def register(name: str, meaning: Meaning | None = None, *, no_products: bool = F
     _known.harmless.discard(name)
     op = name.partition("::")[2] or name
 
-    def named(*args: Any, **kwargs: Any) -> Wanted | None:
+    def named(*args: Any, **kwargs: Any) -> ProductRequest | None:
         found = meaning(*args, **kwargs)
         if found is not None:
             found.op = op

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 
 import tcverify
-from tcverify.torch import _products
+from tcverify._recorder import Refused
+from tcverify.torch import _products, _scaled_products
+from tcverify.torch._product_request import ProductRequest
 
 #: Which schedule cuBLAS has for slices of K, by what users of mmaemu call it.
 _SPLITS = {"contiguous": "cublas-nvjet-fp8-splitk", "serial": "cublas-ada-fp8-serial", "pairwise": "cublas-ada-fp8-pairwise"}
@@ -48,11 +50,11 @@ def scaled_mm(
     of a request (docs/request.md): ``kernel=`` takes a line of cuBLASLt's log.
     """
     try:
-        found = _products.scaled_mm(input, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
-    except _products.Refused as refused:
+        found = _scaled_products.scaled_mm(input, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
+    except Refused as refused:
         raise tcverify.CheckError("scale_a", f"`scale_a`: {refused}") from None
     arch = (profile or "hopper").removesuffix("-te").removesuffix("-ws0")
-    if splitk == "auto" and found.fields.get("schedule") == _products.SCALED and not {"kernel", "schedule"} & set(fields):
+    if splitk == "auto" and found.fields.get("schedule") == _scaled_products.SCALED and not {"kernel", "schedule"} & set(fields):
         _never_splits(profile or "hopper", arch, found)
     slices, scheme = splitk if isinstance(splitk, tuple) else (1 if splitk == "auto" else splitk, None)
     if isinstance(slices, str) or slices < 1:
@@ -60,7 +62,7 @@ def scaled_mm(
     said: dict[str, Any] = {**found.fields}
     if slices > 1:
         scheme = scheme or ("pairwise" if tcverify._tcverify.architecture(arch) == "ada" else "contiguous")
-        if scheme not in _SPLITS or said.get("schedule") != _products.SCALED:
+        if scheme not in _SPLITS or said.get("schedule") != _scaled_products.SCALED:
             raise tcverify.CheckError("splitk", f"`splitk`: {splitk!r}: slices are known of scales for tensors, added {', '.join(_SPLITS)}")
         said.update(schedule=_SPLITS[scheme], split_k=slices)
     if "kernel" in fields:
@@ -74,7 +76,7 @@ def scaled_mm(
     return d if out is None else out.copy_(d)
 
 
-def _never_splits(profile: str, arch: str, found: _products.Wanted) -> None:
+def _never_splits(profile: str, arch: str, found: ProductRequest) -> None:
     """Does nothing where cuBLAS is known not to cut K.
 
     :raises SplitUnknown: elsewhere.

@@ -12,7 +12,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import _disable_current_modes
 
 import tcverify
-from tcverify.torch import _dispatcher, _known, _products
+from tcverify._recorder import Refused
+from tcverify.torch import _convolutions, _dispatcher, _known, _listening, _products
+from tcverify.torch._product_request import EMPTY, ProductRequest
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -58,8 +60,8 @@ class simulate(_dispatcher.Listener):
         stance = getattr(torch.compiler, "set_stance", None)
         if stance is not None:
             stack.enter_context(stance("force_eager"))
-        stack.callback(_dispatcher.end, self)
-        _dispatcher.begin(self)
+        stack.callback(_listening.end, self)
+        _listening.begin(self)
         self._stack.append(stack)
         return self
 
@@ -76,7 +78,7 @@ class simulate(_dispatcher.Listener):
             )
         self.hidden_calls[name] += 1
 
-    def request(self, found: _products.Wanted) -> dict[str, Any]:
+    def request(self, found: ProductRequest) -> dict[str, Any]:
         """The fields of a product's request."""
         return {"arch": self.arch, **self.fields, **_products.formats(found), **found.fields}
 
@@ -86,17 +88,17 @@ class simulate(_dispatcher.Listener):
             return run()
         found, why = None, ""
         try:
-            found = _products.wanted(func, args, kwargs)
+            found = _products.product_of(func, args, kwargs)
             if named and found is None:
                 return run()
             if found is not None and found.index is not None and found.tensor is None:
-                raise _products.Refused("one of its several results is a product")
+                raise Refused("one of its several results is a product")
             if found is not None:
                 return self._computed(func, found, args, kwargs)
-        except _products.Refused as refused:
+        except Refused as refused:
             why = str(refused)
         name = func if named else _known.opname(func)
-        if why == _products.EMPTY or (not why and _known.full_name(func) in _products.REGISTERED):
+        if why == EMPTY or (not why and _known.full_name(func) in _products.REGISTERED):
             self.looked += 1
             with _dispatcher.quiet():
                 return run()
@@ -110,13 +112,13 @@ class simulate(_dispatcher.Listener):
         with _dispatcher.quiet():
             return run()
 
-    def _computed(self, func: Any, found: _products.Wanted, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _computed(self, func: Any, found: ProductRequest, args: Any, kwargs: dict[str, Any]) -> Any:
         with _disable_current_modes(), _dispatcher.quiet():
             fields: dict[str, Any] = {**self.request(found), **found.arrays}
             try:
                 d = tcverify.replay(found.a, found.b, **fields)
             except tcverify.CheckError as error:
-                raise _products.Refused(error.reason) from None
+                raise Refused(error.reason) from None
             d = found.returned(d)
             self.products += 1
             self.looked += 1
@@ -145,7 +147,7 @@ def _parts(func: Any, args: Any, kwargs: Any) -> Callable[[], Any] | None:
 
         return convolution
     if name == "aten::convolution_backward":
-        return lambda: _products.convolution_gradients(*args, **kwargs)
+        return lambda: _convolutions.convolution_gradients(*args, **kwargs)
     if name == "aten::_addmm_activation":
 
         def activation() -> Any:

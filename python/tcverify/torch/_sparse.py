@@ -6,15 +6,16 @@ from typing import Any
 
 import torch
 
+from tcverify._recorder import Refused
 from tcverify.torch import _products
-from tcverify.torch._products import Refused, Wanted
+from tcverify.torch._product_request import ProductRequest
 
 
-def mm(a: torch.Tensor, meta: torch.Tensor, b: torch.Tensor, *, out_dtype: torch.dtype | None = None) -> Wanted:
+def mm(a: torch.Tensor, meta: torch.Tensor, b: torch.Tensor, *, out_dtype: torch.dtype | None = None) -> ProductRequest:
     """``aten::_sparse_semi_structured_mm``."""
     fields = {"sparse_layout": "cutlass"}
     shape = (a.shape[0], b.shape[-1])
-    return Wanted("sparse_mm", a, b, out_dtype or a.dtype, shape, arrays={"sparse_a": meta}, fields=fields)
+    return ProductRequest("sparse_mm", a, b, out_dtype or a.dtype, shape, arrays={"sparse_a": meta}, fields=fields)
 
 
 def addmm(
@@ -26,7 +27,7 @@ def addmm(
     alpha: Any = 1,
     beta: Any = 1,
     out_dtype: torch.dtype | None = None,
-) -> Wanted:
+) -> ProductRequest:
     """``aten::_sparse_semi_structured_addmm``, where nothing is added."""
     if beta != 0 or alpha != 1:
         raise Refused("how CUTLASS's sparse kernel adds C is not known here")
@@ -41,7 +42,7 @@ def linear(
     bias: torch.Tensor | None = None,
     activation: str | None = None,
     out_dtype: torch.dtype | None = None,
-) -> Wanted:
+) -> ProductRequest:
     """``aten::_sparse_semi_structured_linear``: the weight is the left operand, and the result its transpose."""
     if bias is not None or activation is not None:
         raise Refused("what CUTLASS's sparse kernel does with a bias or an activation is not known here")
@@ -54,7 +55,7 @@ def linear(
     return found
 
 
-def opaque(*_: Any, **__: Any) -> Wanted:
+def opaque(*_: Any, **__: Any) -> ProductRequest:
     """``aten::_cslt_sparse_mm``."""
     raise Refused("cuSPARSELt does not say where its metadata lie; SparseSemiStructuredTensor._FORCE_CUTLASS = True takes CUTLASS")
 

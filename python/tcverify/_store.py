@@ -1,4 +1,4 @@
-"""Tensors by digest, in files of safetensors."""
+"""Arrays by digest, in files of safetensors."""
 
 from __future__ import annotations
 
@@ -7,42 +7,55 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from tcverify import _arrays
 
+#: What safetensors calls types of torch, NumPy and ml_dtypes.
 NAMES = {
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.float32: "F32",
-    torch.float64: "F64",
-    torch.int8: "I8",
-    torch.uint8: "U8",
-    torch.int32: "I32",
-    torch.float8_e4m3fn: "F8_E4M3",
-    torch.float8_e5m2: "F8_E5M2",
-    torch.float8_e4m3fnuz: "F8_E4M3FNUZ",
-    torch.float8_e5m2fnuz: "F8_E5M2FNUZ",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float32": "F32",
+    "float64": "F64",
+    "int8": "I8",
+    "uint8": "U8",
+    "int32": "I32",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
 }
 
 
+def type_name(array: Any) -> str:
+    """The type of an array's elements, as its library calls it."""
+    return str(array.dtype).removeprefix("torch.")
+
+
 class Snapshot(NamedTuple):
-    """The codes of a tensor as they were, in C order: the program may go on writing to it."""
+    """The codes of an array as they were, in C order: the program may go on writing to it."""
 
     dtype: str
     shape: tuple[int, ...]
     data: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, tensor: torch.Tensor) -> Snapshot:
-        held = _arrays.held("tensor", tensor.detach())[0]
+    def of(cls, array: Any) -> Snapshot:
+        held = _arrays.held("tensor", array)[0]
         # One copy, of whatever layout.
         data = np.array(held, order="C", copy=True).reshape(-1).view(np.uint8)
-        return cls(NAMES[tensor.dtype], tuple(tensor.shape), data)
+        return cls(NAMES[type_name(array)], tuple(array.shape), data)
+
+    @property
+    def held(self) -> _arrays.Held:
+        """As the library takes it."""
+        name = next(name for name, stored in NAMES.items() if stored == self.dtype)
+        known = not name.startswith(("bfloat", "float8"))
+        array = self.data.view(name if known else f"<u{2 if name == 'bfloat16' else 1}").reshape(self.shape)
+        return array, array.dtype.str if known else name
 
     @property
     def bytes(self) -> int:
@@ -50,7 +63,7 @@ class Snapshot(NamedTuple):
 
 
 class Store:
-    """Tensors by digest, in files of about a size that appear whole."""
+    """Arrays by digest, in files of about a size that appear whole."""
 
     def __init__(self, directory: Path, shard_bytes: int) -> None:
         self._directory = directory

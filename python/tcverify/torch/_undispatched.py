@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from tcverify.torch import _dispatcher, _known, _modules, _products
+from tcverify.torch import _dispatcher, _known, _module_paths, _products
 from tcverify.torch._dispatcher import told
 
 
@@ -197,11 +197,11 @@ def _watch_compilers() -> None:
             return real(callback)
         # What is called while the compiler listens is compiled: only before, and after.
         if callback not in (None, False):
-            _modules.compiler_looks()
+            _module_paths.compiler_looks()
             return real(callback)
         prior = real(callback)
         if callback is None:
-            _modules.compiler_is_done()
+            _module_paths.compiler_is_done()
         return prior
 
     _patches.wrap(frames, "_maybe_set_eval_frame", entered)

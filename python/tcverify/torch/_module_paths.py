@@ -14,7 +14,7 @@ _lock = threading.RLock()
 _names: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictionary()
 _hooks: list[Any] = []
 #: How many want to know, and in how many threads a compiler looks: what is compiled must not meet hooks that are not the program's.
-_wanted = _looking = 0
+_listeners = _looking = 0
 
 
 class _Thread(threading.local):
@@ -33,19 +33,19 @@ def current() -> str:
 
 def listen() -> None:
     """Somebody wants to know."""
-    global _wanted
+    global _listeners
     with _lock:
-        _wanted += 1
+        _listeners += 1
         _put_hooks()
 
 
 def rest() -> None:
     """Somebody wants to know no more."""
-    global _wanted
+    global _listeners
     with _lock:
-        _wanted -= 1
+        _listeners -= 1
         _put_hooks()
-        if not _wanted:
+        if not _listeners:
             _names.clear()
 
 
@@ -70,7 +70,7 @@ def _look(looks: bool) -> None:
 
 def _put_hooks() -> None:
     hooks = torch.nn.modules.module
-    if _wanted and not _looking:
+    if _listeners and not _looking:
         if not _hooks:
             _hooks.append(hooks.register_module_forward_pre_hook(_begin))
             _hooks.append(hooks.register_module_forward_hook(_end, always_call=True))
