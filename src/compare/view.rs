@@ -151,7 +151,7 @@ impl Compared {
     }
 
     /// What gives each result, and why they differ.
-    fn answers(&self) -> Vec<Fact> {
+    pub fn answers(&self) -> Vec<Fact> {
         let sides = self.sides().into_iter();
         let mut facts: Vec<Fact> = sides
             .flat_map(|(side, found)| {

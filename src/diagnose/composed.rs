@@ -3,7 +3,6 @@
 use super::epilogue::{self, OtherSums, is_empty, meet, quotient};
 use super::trial::{Stored, Trial};
 use super::variation::{self, Variation};
-use super::whole::whole;
 use super::{Ask, Case, Found, Hypothesis};
 use crate::emu::Element;
 use crate::emu::schedule::{
@@ -114,7 +113,11 @@ fn is_likely(grid: &[(Stored, [f64; 2])], sums: &[u64]) -> bool {
 }
 
 /// A D without negative numbers and with many zeros: whatever gives it before a ReLU.
-pub fn with_relu(case: &Case, [computing, scheduling]: [&Trial; 2]) -> Vec<Found> {
+pub fn with_relu(
+    case: &Case,
+    [computing, scheduling]: [&Trial; 2],
+    whole: &dyn Fn(&Case, &[Trial; 2]) -> Vec<Found>,
+) -> Vec<Found> {
     let replay = case.replay;
     let format = replay.format();
     let seen: Vec<u64> = computing.elements().map(|stored| stored.given).collect();

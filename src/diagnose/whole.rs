@@ -35,7 +35,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
             true => Vec::new(),
             false => epilogue::epilogues(case, computing),
         },
-        &|| composed::with_relu(case, [computing, scheduling]),
+        &|| composed::with_relu(case, [computing, scheduling], &whole),
         &|| computing.test("a bias of integers", || epilogue::integers(case, computing)),
         &|| schedule::schedules(case, scheduling),
         &|| emulated::emulations(case, scheduling),

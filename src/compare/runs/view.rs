@@ -170,8 +170,11 @@ impl ComparedRuns {
                 Explanations::Product(found) => {
                     let view = found.view();
                     let title = format!("{}  {}", view.title().to_uppercase(), view.sentence);
+                    let answers = view.differences.iter().flat_map(|_| found.answers());
+                    let answers: Vec<Fact> = answers.collect();
                     let facts = view.sections.into_iter().flat_map(|section| section.facts);
                     std::iter::once(Fact::new("result", title))
+                        .chain(answers)
                         .chain(facts)
                         .collect()
                 }

@@ -203,7 +203,7 @@ const KINDS: [(&str, Make); 41] = [
         let by = draw.below(1000) as f32 * 0.01 + 0.3;
         of.damaged(&["bias", "epilogue"], |d| {
             for (at, x) in d.iter_mut().enumerate() {
-                *x = (f32::from_bits(*x) + (at / N) as f32 * 0.41 - by).to_bits();
+                *x = (f32::from_bits(*x) + ((at / N) as f32 * 0.41 - by)).to_bits();
             }
         })
     }),
@@ -232,7 +232,7 @@ const KINDS: [(&str, Make); 41] = [
         });
         let mut d = exchanged.d;
         for (at, x) in d.iter_mut().enumerate() {
-            *x = (f32::from_bits(*x) + (at % N) as f32 * 0.37 - 9.0).to_bits();
+            *x = (f32::from_bits(*x) + ((at % N) as f32 * 0.37 - 9.0)).to_bits();
         }
         Case { d, ..exchanged }
     }),
