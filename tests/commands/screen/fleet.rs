@@ -478,7 +478,7 @@ fn single_faults_are_named() {
 }
 
 /// Faults in the published mix (half of them lost numbers, several bits besides) are found, and the judgement names the very
-/// fault or one that gives the same bits. docs/screening.md has the counts.
+/// fault or one that gives the same bits. docs/screening-coverage.md has the counts.
 #[test]
 fn published_faults_are_named() {
     let mut suite = suite("v100", Level::Quick);
