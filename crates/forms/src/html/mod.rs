@@ -25,9 +25,14 @@ const LISTED: &str = include_str!("index.js");
 /// # Errors
 /// Those of the writer.
 pub fn html(view: &View, out: &mut dyn Write) -> io::Result<()> {
-    let title = match view.about.first() {
-        Some(rule) => format!("{}: {rule}", view.title()),
-        None => format!("{}: {}", view.title(), view.sentence),
+    // What was judged comes first, where a browser's tab shows it.
+    let title = match view.test[2].as_str() {
+        "" => format!(
+            "{}: {}",
+            view.title(),
+            view.about.first().unwrap_or(&view.sentence)
+        ),
+        name => format!("{name}: {}", view.title()),
     };
     let title = match &view.within {
         Some(of) => format!("{}: {title}", of.case),
@@ -260,13 +265,18 @@ pub(super) fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// What a command is for.
-fn purpose(command: &str) -> &'static str {
+/// What a command is for. A comment at its end may say which of two results it is about.
+fn purpose(command: &str) -> String {
+    let side = ["left", "right"]
+        .into_iter()
+        .find(|side| command.ends_with(&format!("  # {side}")));
+    let side = side.map_or(String::new(), |side| format!("{side} "));
     match command.split(' ').nth(1) {
-        Some("explain") => "To explain the first mismatch:",
-        Some("identify") => "To search for another model or schedule:",
-        Some("check") => "To replay one of the results:",
-        _ => "Next:",
+        Some("explain") if side.is_empty() => "To explain the first mismatch:".to_owned(),
+        Some("explain") => format!("To explain the first mismatch in the {side}result:"),
+        Some("identify") => "To search for another model or schedule:".to_owned(),
+        Some("check") => format!("To replay the {side}result:"),
+        _ => "Next:".to_owned(),
     }
 }
 
