@@ -61,7 +61,7 @@ fn transposed(case: &Case, trial: &Trial) -> Tested {
             ..*at
         };
         if trial.fits_elsewhere(&case.replay, &across) {
-            // The same as a product of transposed operands, if a check can request that.
+            // D' = B'A': a product of transposed operands, if a check can request that.
             let (a, b) = (problem.b.transposed(), problem.a.transposed());
             let plain = case.replay.arithmetic.a == case.replay.arithmetic.b;
             let plain = plain && problem.c.is_none() && problem.scales.is_none();
