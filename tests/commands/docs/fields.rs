@@ -143,17 +143,33 @@ fn resolved<'a>(schema: &'a Value, field: &'a Value) -> &'a Value {
     }
 }
 
+/// Words in code, of values that are words.
+fn words(values: &[Value]) -> Vec<String> {
+    let words = values.iter().filter_map(Value::as_str);
+    words.map(|word| format!("`{word}`")).collect()
+}
+
 /// What a field can be.
 fn value(schema: &Value, field: &Value) -> String {
     let field = resolved(schema, field);
     if let Some(any) = field["anyOf"].as_array() {
-        let each: Vec<_> = any.iter().map(|one| value(schema, one)).collect();
+        let mut each: Vec<_> = any.iter().map(|one| value(schema, one)).collect();
+        each.dedup();
         return each.join(" or ");
     }
-    if let Some(words) = field["oneOf"].as_array() {
-        let word = |one: &Value| Some(format!("`{}`", one["const"].as_str()?));
-        let words: Option<Vec<_>> = words.iter().map(word).collect();
-        return words.map_or("object".into(), |words| words.join(", "));
+    if let Some(few) = field["enum"].as_array().filter(|words| words.len() < 9) {
+        return words(few).join(", ");
+    }
+    if let Some(variants) = field["oneOf"].as_array() {
+        let words = variants.iter().map(|one| match one["enum"].as_array() {
+            Some(several) => words(several),
+            None => words(std::slice::from_ref(&one["const"])),
+        });
+        let words: Vec<_> = words.collect();
+        return match words.iter().any(Vec::is_empty) {
+            true => "object".into(),
+            false => words.concat().join(", "),
+        };
     }
     let one = |kind: &str| match kind {
         "array" => {
