@@ -166,10 +166,10 @@ fn value(schema: &Value, field: &Value) -> String {
             None => words(std::slice::from_ref(&one["const"])),
         });
         let words: Vec<_> = words.collect();
-        return match words.iter().any(Vec::is_empty) {
-            true => "object".into(),
-            false => words.concat().join(", "),
-        };
+        if words.iter().any(Vec::is_empty) {
+            return "object".into();
+        }
+        return words.concat().join(", ");
     }
     let one = |kind: &str| match kind {
         "array" => {

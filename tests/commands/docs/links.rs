@@ -23,7 +23,7 @@ fn every_link_leads_somewhere() {
 fn a_dead_link_is_found() {
     for (link, there) in [
         ("batch.md", true),
-        ("batch.md#parts-of-a-check", true),
+        ("batch.md#folders", true),
         ("../src", true),
         ("no-such-page.md", false),
         ("batch.md#no-such-heading", false),

@@ -4,7 +4,7 @@
 use super::{all_pages, read};
 
 /// Words of all hand-written pages together, and of one sentence.
-const ALL_WORDS: usize = 46_750;
+const ALL_WORDS: usize = 46_900;
 const LONGEST_SENTENCE: usize = 30;
 
 /// What a piece of code counts as in prose: one word.
