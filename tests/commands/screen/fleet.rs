@@ -121,6 +121,8 @@ fn three_faulty_ones_of_64() {
     let html = String::from_utf8(html).unwrap();
     assert!(html.contains("<h1>Faulty</h1>") && html.contains("64 GPUs: "));
     assert!(html.contains("no GPU computed anything"));
+    // What the script counts as it filters.
+    assert!(html.contains(" data-of=\"GPUs\" ") && html.contains("\"GPUs by verdict and text\""));
     // The script that sorts the table; the page is there to read without it.
     assert!(html.matches("<script").count() == 1 && !html.contains("://"));
     assert_eq!(html.matches("<section id=").count(), 4);

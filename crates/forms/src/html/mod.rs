@@ -182,14 +182,14 @@ fn all_cases(view: &View) -> Markup {
             @if view.cases.iter().any(|case| case.short.is_some()) {
                 div.grid { @for case in &view.cases { (square(case)) } } (LINE)
             }
-            div.filter role="group" aria-label="Cases by verdict and text" hidden {
+            div.filter role="group" aria-label={ (capital(view.noun)) "s by verdict and text" } hidden {
                 button type="button" data-verdict="all" { "All " (grouped(view.cases.len() as u64)) }
                 @for (state, word, count) in states {
                     button type="button" data-verdict=(text(state)) { (text(word)) " " (grouped(count)) }
                 }
                 label { "Search " input type="search" size="20" autocomplete="off"; }
             }
-            p.hint #shown aria-live="polite" {}
+            p.hint #shown data-of={ (view.noun) "s" } aria-live="polite" {}
             table.cases {
                 thead { tr { th scope="col" { (view.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
                         @if caused { th scope="col" { "likely cause" } }
