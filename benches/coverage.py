@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the faults that suites find, and writes the tables of docs/screening.md, in some twenty minutes on two cores.
+"""Counts the faults that suites find, and writes the tables of docs/screening-coverage.md, in some twenty minutes on two cores.
 
     cargo build --release
     benches/coverage.py [--quick]     --quick: one small suite, and the page stays as it is
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from measure import ROOT, table, write
 
-PAGE = ROOT / "docs" / "screening.md"
+PAGE = ROOT / "docs" / "screening-coverage.md"
 PLACES = ["operand", "product", "aligner", "adder", "rounding"]
 OTHERS = ["volta", "turing", "ampere", "ada", "cdna1", "cdna2", "cdna3"]
 # All bits of these would take hours.

@@ -9,6 +9,7 @@ one. Exit code 1: a link leads nowhere or a page is missing from SUMMARY.md. Sta
 
 import argparse
 import html.parser
+import json
 import os
 import posixpath
 import re
@@ -88,16 +89,34 @@ def examples(page, program):
     return page
 
 
-def summary(text):
-    """With the pages of a folder below its README.md."""
+# Pages that the program writes, below the page that lists them.
+DESCRIBED = {"archs": ("architectures.md", "architectures"), "schedules": ("schedules.md", "schedules")}
+
+
+def described(program):
+    """A page for every architecture and schedule, as the program describes it; by the page that lists them, their titles and places."""
+    pages = {}
+    for command, (listing, folder) in DESCRIBED.items():
+        (STAGE / folder).mkdir()
+        known = json.loads(subprocess.run([program, command, "--json"], capture_output=True, text=True, check=True).stdout)
+        assert len(known) > 10, f"{len(known)} {command}"
+        for one in known:
+            name, title = one["name"], one["title"]
+            text = subprocess.run([program, command, name], capture_output=True, text=True, check=True).stdout
+            place = f"{folder}/{name}.md"
+            (STAGE / place).write_text(f"# {title} (`{name}`)\n\n`tcverify {command} {name}` prints:\n\n```text\n{text}```\n")
+            pages.setdefault(listing, []).append((title, place))
+    return pages
+
+
+def summary(text, below):
+    """With pages that the program writes below the page that lists them."""
     lines = []
     for line in text.splitlines():
         lines.append(line)
-        if folder := re.search(r"\(([^)/.]+)/README\.md\)", line):
-            for page in sorted((ROOT / "docs" / folder.group(1)).glob("*.md")):
-                if page.name != "README.md":
-                    title = page.read_text().splitlines()[0].removeprefix("# ")
-                    lines.append(f"  - [{title}]({folder.group(1)}/{page.name})")
+        for listing, pages in below.items():
+            if f"({listing})" in line:
+                lines += [f"  - [{title}]({place})" for title, place in pages]
     return "\n".join(lines) + "\n"
 
 
@@ -113,7 +132,7 @@ def stage(program, repository):
     for page in pages:
         text = (ROOT / page).read_text()
         if page == "docs/SUMMARY.md":
-            text = summary(text)
+            text = summary(text, described(program))
         if page == "docs/examples.md":
             text = examples(text, program)
         target = STAGE / site_path(page)

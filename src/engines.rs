@@ -39,7 +39,7 @@ pub fn resources() -> Resources {
     resources_of(Files::default())
 }
 
-/// The same, of these files.
+/// The resources, with these files.
 pub fn resources_of(files: Files) -> Resources {
     Resources {
         files,

@@ -85,7 +85,7 @@ struct Envelope<T> {
     content: T,
 }
 
-/// The same, which may be signed.
+/// An envelope that may have a signature.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code)]

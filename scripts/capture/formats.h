@@ -1,4 +1,4 @@
-// Number formats as data: the table of docs/model-format.md, as docs/generator.md needs it.
+// Number formats as data: the table of docs/steps.md, as docs/generator.md needs it.
 #pragma once
 #include "portable.h"
 

@@ -73,7 +73,7 @@ impl Envelope {
         strictly(text).map_err(AttestError::NotOne)
     }
 
-    /// The payload's bytes.
+    /// The payload, decoded.
     pub fn payload(&self) -> Result<Vec<u8>, AttestError> {
         decoded(&self.payload)
             .ok_or_else(|| AttestError::NotOne("its payload is not base64".to_owned()))
@@ -103,7 +103,7 @@ impl Envelope {
 }
 
 impl DsseSignature {
-    /// The signature's bytes.
+    /// The signature, decoded.
     fn bytes(&self) -> Result<[u8; 64], AttestError> {
         let bytes = decoded(&self.sig).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! Verdicts for other tools: an in-toto Statement v1 about the judged files, in a DSSE envelope, signed with
-//! Ed25519.
+//! Writes verdicts for other tools: an in-toto Statement v1 about the judged files, in a DSSE envelope, signed with
+//! Ed25519. A statement claims no more than its report. It replays nothing, and knows only that a key signed.
 //!
 //! * `dsse`: the envelope, after the protocol's version 1.0.2, also as Sigstore's clients take it.
 //! * `statement`: the statement and its two predicates, test-result v0.1 and svr v0.2.

@@ -94,7 +94,7 @@ impl Descriptor {
         }
     }
 
-    /// The same, of a result with these terms.
+    /// The descriptor, of a result with these terms.
     #[must_use]
     pub fn made_of(self, terms: Vec<String>) -> Descriptor {
         let annotations = (!terms.is_empty()).then_some(Annotations { terms });

@@ -102,7 +102,7 @@ impl Challenge {
         Ok(read)
     }
 
-    /// The elements.
+    /// The drawn elements, in the order of the draw.
     pub fn drawn(&self) -> impl Iterator<Item = Element> + '_ {
         self.elements.iter().map(|&[batch, row, column]| Element {
             batch: batch as usize,

@@ -33,7 +33,7 @@ pub enum AuditModel {
 pub struct ProductModel {
     pub model: Model,
     pub scheduling: Scheduling,
-    /// As committed.
+    /// The schedule as the commitment has it.
     pub(super) schedule: Option<CommittedSchedule>,
     pub(super) product: Product,
     pub(super) engine: Engine<'static>,
@@ -134,7 +134,7 @@ impl ProductModel {
         Ok(found)
     }
 
-    /// The arithmetic.
+    /// The arithmetic that answers are replayed by.
     pub(super) fn arithmetic(&self) -> &Arithmetic {
         &self.model.arithmetic
     }

@@ -27,7 +27,7 @@ pub struct Opened {
 #[derive(Clone, Debug)]
 pub struct Piece {
     pub role: Role,
-    /// Ascending.
+    /// Numbers of the lines, ascending.
     pub lines: Vec<u64>,
     pub(super) cut: Cut,
 }

@@ -34,7 +34,7 @@ pub struct AuditReport {
     /// Of all of D only if all of it was drawn.
     pub verdict: Verdict,
     pub commitment_sha256: Hash,
-    /// Of the result.
+    /// The root of the result.
     pub root: Hash,
     /// What the auditor stated, as the fields of a case without its arrays; null if a path in it is not UTF-8.
     pub request: Option<Value>,

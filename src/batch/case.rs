@@ -214,7 +214,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// The same, where every case is needed.
+    /// All cases, for a use that needs every one.
     ///
     /// # Errors
     /// What is wrong with the first that is refused.

@@ -1,5 +1,6 @@
-//! Many checks, one report: the cases of a manifest or of a folder of captures, judged in parallel, and
-//! the state that lets a batch resume.
+//! Judges many products in one run: the cases of a manifest or of a folder of captures, with a state to resume from.
+//! A case that cannot be judged stops no other, and a resumed batch writes the bytes that an unbroken one writes. It
+//! computes nothing: every case is a check.
 
 mod admit;
 mod attested;

@@ -325,7 +325,7 @@ impl AdmissionPolicy {
         AdmissionPolicy::parsed(&text).map_err(BatchError::document(path))
     }
 
-    /// The same; refuses a file that the author of the cases in `cases` could have written.
+    /// Reads a policy, but refuses a file that the author of the cases in `cases` could have written.
     ///
     /// # Errors
     /// What is wrong with the file, or that it lies beside them.

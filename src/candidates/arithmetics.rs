@@ -32,7 +32,7 @@ pub struct Conditions<'a> {
     pub a: &'a dyn Fn(Format) -> bool,
     pub b: &'a dyn Fn(Format) -> bool,
     pub c: &'a dyn Fn(Format) -> bool,
-    /// Of D.
+    /// Whether D may have a format.
     pub d: &'a dyn Fn(Format) -> bool,
     /// Whether scales are given, and readable as these.
     pub scale: &'a dyn Fn(Option<Scale>) -> bool,
@@ -176,7 +176,7 @@ impl Candidate {
         }
     }
 
-    /// The same arithmetic under a schedule.
+    /// The candidate of this arithmetic under a schedule.
     pub fn under(&self, guess: Guess, result: Format) -> Candidate {
         Candidate {
             convert_to: (result != self.arithmetic.accumulator).then_some(result),

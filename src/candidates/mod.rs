@@ -1,5 +1,5 @@
-//! Candidates for a D: arithmetics of the catalogue that fit the formats and K, and likely schedules of
-//! kernels, and what a try costs. Nothing is tested here.
+//! Lists what is worth a try for a D: arithmetics of the catalogue that fit the formats and K, and likely schedules of
+//! kernels. Each comes with what a try costs. Nothing is tested here.
 
 mod arithmetics;
 pub mod cost;

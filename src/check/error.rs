@@ -27,7 +27,7 @@ pub enum CheckError {
     #[error("{name}: {reason}")]
     Array {
         field: &'static str,
-        /// Its file.
+        /// The path of its file.
         name: String,
         reason: String,
     },
@@ -97,7 +97,7 @@ impl CheckError {
         move |reason| CheckError::request(field, reason.to_string())
     }
 
-    /// The same, after the field's name.
+    /// Puts the field's name before what is wrong with it.
     pub fn in_field<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> CheckError {
         move |reason| CheckError::request(field, format!("`{field}`: {reason}"))
     }

@@ -65,7 +65,7 @@ pub trait Field: Sized {
     /// A path that is not absolute starts in this folder.
     fn in_folder(&mut self, _: &Path) {}
 
-    /// The same field as an array's, if it is one.
+    /// The field as an array's, if it is one.
     fn as_array(_: &mut Option<Self>) -> Option<&mut Option<Source>> {
         None
     }

@@ -155,7 +155,7 @@ impl ModelRequest {
         })
     }
 
-    /// The same rule with what happens between blocks of this K.
+    /// The model with what happens between blocks of this K.
     pub fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
         model.check_k(k)?;
         let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;

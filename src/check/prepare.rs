@@ -24,7 +24,7 @@ use crate::words::Word as _;
 /// A check that owns what it read: arrays, model, schedule.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The request.
+    /// The request that was prepared.
     pub(super) check: Check,
     pub(super) model: Model,
     pub(super) scheduling: Scheduling,
@@ -43,7 +43,7 @@ pub struct Prepared {
 }
 
 impl Check {
-    /// The same, computed by no GPU.
+    /// The check, computed by no GPU.
     pub fn on_cpu(&self) -> Check {
         let engine = match self.engine {
             EngineChoice::Exact => EngineChoice::Exact,
@@ -60,7 +60,7 @@ impl Check {
         Prepared::new(self, &None, resources, Tensors::default())
     }
 
-    /// The same; of A, C and D only some rows are examined, and may be used. They count on from matrix to
+    /// Prepares a part: of A, C and D only some rows are examined, and may be used. They count on from matrix to
     /// matrix.
     pub fn prepare_rows(
         &self,
@@ -166,7 +166,7 @@ impl Prepared {
         })
     }
 
-    /// The same, computed by this device.
+    /// The check, computed by this device.
     #[must_use]
     pub fn on(self, device: OpenedDevice) -> Prepared {
         Prepared {
@@ -198,7 +198,7 @@ impl Prepared {
         &self.check
     }
 
-    /// The same, with the layout of operands that a kernel text states.
+    /// The request, with the layout of operands that a kernel text states.
     pub fn spelled_out(&self) -> Check {
         let mut check = self.check.clone();
         let [transpose_a, transpose_b] = self.arrays.transpose();
@@ -251,7 +251,7 @@ impl Prepared {
         }
     }
 
-    /// The captured D.
+    /// The captured D, unless a digest stands in for it.
     pub fn d(&self) -> Option<&Tensor> {
         self.arrays.get(Role::D).map(|d| &d.tensor)
     }

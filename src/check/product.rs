@@ -48,7 +48,7 @@ pub struct Check {
 /// How many mismatches are listed by default.
 pub const MAX_MISMATCHES: usize = 10;
 
-/// What is multiplied.
+/// Arrays of a product, and how they are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operands {
     /// All but D; A and B are always there.
@@ -93,7 +93,7 @@ impl Operands {
     }
 }
 
-/// Which arithmetic.
+/// Which rule judges, as far as the request says it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelRequest {
     pub from: ModelSource,
@@ -122,7 +122,7 @@ pub enum ModelSource {
     File(PathBuf),
 }
 
-/// Which kernel.
+/// Which schedule, and what changes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScheduleRequest {
     pub from: ScheduleSource,
@@ -350,7 +350,7 @@ impl Check {
         );
     }
 
-    /// The same for operands in other formats.
+    /// The check for operands in other formats.
     #[must_use]
     pub fn with_formats(mut self, [a, b]: [Format; 2]) -> Check {
         self.model.dtype = a;
@@ -358,7 +358,7 @@ impl Check {
         self
     }
 
-    /// The same by a rule of the catalogue: one of this architecture's instructions.
+    /// The check by a rule of the catalogue: one of this architecture's instructions.
     #[must_use]
     pub fn with_rule(mut self, [architecture, instruction]: [&str; 2], rule: &Arithmetic) -> Check {
         self = self.with_formats([rule.a, rule.b]);

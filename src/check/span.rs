@@ -15,7 +15,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Everything.
+    /// All rows or columns.
     pub const ALL: Span = Span {
         start: 0,
         end: None,

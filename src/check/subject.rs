@@ -95,7 +95,7 @@ pub trait Subject: Sync {
     /// Everything that decides a verdict, except the request's own fields and the arrays.
     fn basis(&self) -> Result<String, CheckError>;
 
-    /// The captured result.
+    /// The captured result, unless a digest stands in for it.
     fn given(&self) -> Option<&Tensor> {
         self.by_role()
             .get(&self.result())

@@ -21,7 +21,7 @@ pub struct TtnnRequest {
     pub reload: Option<Reload>,
 }
 
-/// What configurations state.
+/// What ttnn's configurations state of a product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// The instruction of this name.

@@ -67,7 +67,7 @@ struct Row {
     engine: &'static str,
     /// Billions of multiply-adds per second.
     rate: f64,
-    /// The same for the FP32 product.
+    /// Billions of multiply-adds per second of the FP32 product.
     gemm_rate: f64,
     ratio: f64,
     /// That of the best round.

@@ -221,7 +221,7 @@ impl Compare {
         Ok(Some(right?))
     }
 
-    /// Which answers pass.
+    /// Which answers a policy accepts.
     fn accepts(&self, policy: Option<&AdmissionPolicy>) -> Result<Accept> {
         let allowed = policy.map(|policy| policy.comparisons);
         ensure!(

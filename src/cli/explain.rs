@@ -11,7 +11,7 @@ use super::args::{
 };
 use super::values::{ranges, result_format};
 use super::{Ending, show};
-use crate::check::{Check, RequestFields, Resources};
+use crate::check::{Check, Expected, RequestFields, Resources};
 use crate::compose::{Examined, Explained, Request};
 use crate::emu::shape_text;
 use crate::explain::picture::{Plan, Unit};
@@ -238,7 +238,14 @@ impl<A: ExplainArgs> Explain<A> {
         let first = first.into_iter().map(|one| Explained::Product(one.into()));
         let first: Vec<Explained> = first.collect();
         let texts: Vec<String> = first.iter().map(Explained::plain_text).collect();
-        output.commit(|out| plan.write(&drawn, &texts, out))?;
+        let file = match units.first() {
+            Some((_, Request::Product(check))) => match &check.expected {
+                Expected::Tensor(d) => format!("{d}: "),
+                _ => String::new(),
+            },
+            _ => String::new(),
+        };
+        output.commit(|out| plan.write(&file, (&drawn, &texts), out))?;
         if !show::is_stdout(path) {
             show::print(|out| first.iter().try_for_each(|one| one.text(out)))?;
         }

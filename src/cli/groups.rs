@@ -92,7 +92,7 @@ pub fn help_template() -> StyledStr {
     })
 }
 
-/// The same on one screen.
+/// The help of the program on one screen.
 pub fn short_template() -> StyledStr {
     template("{about}\n\n", "", |title, commands| {
         if title != MORE {

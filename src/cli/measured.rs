@@ -75,7 +75,7 @@ pub struct Medians {
     pub first: f64,
     pub second: f64,
     pub ratio: f64,
-    /// The highest ratio.
+    /// The highest ratio of all runs.
     pub best: f64,
 }
 
@@ -132,7 +132,7 @@ impl Random {
         self.tensor(format, vec![n, n])
     }
 
-    /// The same for any shape.
+    /// Numbers like those of `matrix` in any shape.
     pub fn tensor(&mut self, format: Format, shape: Vec<usize>) -> Tensor {
         let count: usize = shape.iter().product();
         if format.is_integer() {

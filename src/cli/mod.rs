@@ -1,5 +1,5 @@
-//! The commands: a command line becomes options, options become calls, and the result an exit code.
-//! One file per command.
+//! Turns the words of a command line into a request, and its result into outputs and an exit code; one file per
+//! command. Exit codes 0, 1 and 2 are decided here alone. It computes nothing.
 
 /// An enumeration of commands, which runs the one that was chosen.
 macro_rules! commands {
@@ -184,7 +184,7 @@ enum Ending {
 }
 
 impl Ending {
-    /// Of a comparison.
+    /// How a comparison ends.
     fn of(same: bool) -> Ending {
         if same {
             Ending::Done

@@ -81,7 +81,7 @@ pub struct PageArgs {
     pub html: Option<PathBuf>,
 }
 
-/// The destinations, opened.
+/// Destinations that were opened before the work began.
 #[derive(Default)]
 pub struct Destinations {
     pub json: Option<Output>,
@@ -96,7 +96,7 @@ pub struct Destinations {
 }
 
 impl ReportArgs {
-    /// The same with another name for the JSON report's place.
+    /// The arguments with another place for the JSON report.
     #[must_use]
     pub fn with_json(self, path: Option<PathBuf>) -> ReportArgs {
         let json = path.or(self.forms.json);
@@ -210,7 +210,7 @@ impl FormArgs {
         self.print(view, to_stdout)
     }
 
-    /// The same of a report.
+    /// Writes and prints every form of a report.
     pub fn tell_report(&self, to: Destinations, view: &View, report: &Report) -> Result<Ending> {
         self.tell(to, view, report, || Claims::of_report(report).map(Some))?;
         Ok(report.verdict.into())

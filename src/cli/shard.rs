@@ -19,7 +19,7 @@ commands! {
     /// Split one check into parts that run anywhere, and merge their findings
     ///
     /// The merged report equals that of 'check --tree', and lists its parts. It is IDENTICAL only if each part was signed
-    /// by a key that the plan names, or run again. docs/batch.md specifies plans and parts.
+    /// by a key that the plan names, or run again. docs/parts.md specifies plans and parts.
     #[command(after_long_help = "\
 Examples:
   tcverify shard plan -n 64 --arch h100 --dtype bf16 a.npy b.npy d.npy -o plan.json

@@ -134,7 +134,7 @@ pub fn view(view: &View) -> Result<()> {
     print(|out| view.text(layout, out))
 }
 
-/// The same for text that contains commands and escapes what it quotes.
+/// Prints text that contains commands and escapes what it quotes.
 pub fn commands(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut write = Some(write);
     to_stdout(&mut |out| write.take().map_or(Ok(()), |write| write(out)))

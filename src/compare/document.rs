@@ -56,6 +56,9 @@ pub struct Compared {
     pub map: Option<MismatchMap>,
     /// Commands that tell more.
     pub next: Vec<String>,
+    /// The result that each of them is about.
+    #[serde(skip)]
+    pub next_of: Vec<Side>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,5 +1,5 @@
 //! Compares two results that should be the same product: where they differ, what gives each of them, and what
-//! separates the two.
+//! separates the two. An explanation gives the bits of its side. Without one it does not say which side is right.
 //!
 //! ```text
 //! Compare ──run──> report::Compared

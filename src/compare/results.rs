@@ -19,7 +19,7 @@ const TELLING: usize = 64;
 
 /// One result as it was read.
 pub struct Read {
-    /// The whole result.
+    /// All of the result, of which rows may be chosen.
     array: Array,
     /// The rows that are compared.
     pub tensor: Tensor,
@@ -221,7 +221,7 @@ fn in_one_format(read: &[Read; 2]) -> ([Tensor; 2], Option<usize>) {
     (both, Some(wide))
 }
 
-/// The same numbers, rounded to nearest even.
+/// A tensor's numbers in another format, rounded to nearest even.
 fn converted(tensor: &Tensor, to: Format) -> Tensor {
     let from = tensor.format();
     let width = from.bytes();

@@ -28,7 +28,7 @@ impl Compare {
         self.run_with(&Held::default(), progress)
     }
 
-    /// The same; arrays that are [`Source::Memory`] are those that the caller holds for each side.
+    /// Compares; arrays that are [`Source::Memory`] are those that the caller holds for each side.
     ///
     /// # Errors
     /// As of [`Compare::run`]; or an array is missing.
@@ -97,6 +97,7 @@ impl Compare {
             }
             _ => None,
         };
+        let (next_of, next) = self.next(&sides, &found).into_iter().unzip();
         Ok(Compared {
             schema: COMPARED,
             tool: Tool::default(),
@@ -124,7 +125,8 @@ impl Compare {
             correctly_rounded,
             kernels,
             side_by_side,
-            next: self.next(&sides, &found),
+            next,
+            next_of,
             map: found.map,
             comparison: found.comparison,
         })
@@ -249,21 +251,24 @@ impl Compare {
     }
 
     /// The check of each side, and the first difference step by step.
-    fn next(&self, sides: &Sides, found: &Conclusion) -> Vec<String> {
+    fn next(&self, sides: &Sides, found: &Conclusion) -> Vec<(Side, String)> {
         let Some(first) = found.comparison.first.first() else {
             return Vec::new();
         };
         let at: Vec<_> = first.index.iter().map(usize::to_string).collect();
-        let checks = (0..2).filter_map(|side| sides.check(side));
-        let checks: Vec<_> = checks.filter(|check| !check.is_in_memory()).collect();
-        let judged = checks.iter().map(|check| command_line(Verb::Check, check));
-        let shown = checks.iter().map(|check| {
+        let checks = (0..2).filter_map(|side| Some((Side::BOTH[side], sides.check(side)?)));
+        let checks: Vec<_> = checks.filter(|(_, check)| !check.is_in_memory()).collect();
+        let judged = checks
+            .iter()
+            .map(|&(side, check)| (side, command_line(Verb::Check, check)));
+        let shown = checks.iter().map(|&(side, check)| {
             let mut words = command_line(Verb::Explain, check);
             words.extend(["--at".into(), at.join(",").into()]);
-            words
+            (side, words)
         });
         let shown = shown.filter(|_| !self.in_part());
-        judged.chain(shown).map(shell_line).collect()
+        let all = judged.chain(shown);
+        all.map(|(side, words)| (side, shell_line(words))).collect()
     }
 }
 

@@ -143,7 +143,7 @@ const LOOKED_AT: usize = 256;
 /// Two fits, one of each side, and how they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// Their positions.
+    /// Positions of the two fits among those of their sides.
     pub pair: [usize; 2],
     pub relation: Relation,
     /// Whether all pairs as likely differ in the same way.

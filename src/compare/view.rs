@@ -9,7 +9,7 @@ use crate::report::view::{Differences, Digest, Fact, Section, Tone, View, differ
 use crate::report::{Bucket, Cause};
 
 impl Compared {
-    /// The view.
+    /// The comparison as every form shows it.
     pub fn view(&self) -> View {
         let elements = grouped(self.differences.elements);
         let equal = self.verdict == Answer::Equal;
@@ -40,7 +40,10 @@ impl Compared {
                 .chain(self.answer().map(|why| format!("why: {why}")))
                 .collect(),
             causes: differences::causes(self.causes()),
-            next: self.next.clone(),
+            // A shell reads what follows the # as a comment.
+            next: std::iter::zip(&self.next, &self.next_of)
+                .map(|(command, side)| format!("{command}  # {}", side.name()))
+                .collect(),
             figures: differences::counts(&self.comparison),
             differences: self.drawn(),
             sections: vec![self.results(), self.inputs()],

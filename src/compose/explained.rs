@@ -32,7 +32,7 @@ impl Explained {
         }
     }
 
-    /// The same without colours.
+    /// The text without colours.
     pub fn plain_text(&self) -> String {
         let mut text = Vec::new();
         self.text(&mut text).expect("memory takes everything");

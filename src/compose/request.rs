@@ -72,7 +72,7 @@ impl Request {
         }
     }
 
-    /// The same, computed by the CPU.
+    /// The request, computed by the CPU.
     #[must_use]
     pub fn on_cpu(self) -> Request {
         match self {

@@ -257,7 +257,7 @@ fn differences(reported: &Value, found: &Value) -> Vec<String> {
     all
 }
 
-/// The same for a part of a document, which stands there.
+/// Differences of the part of a document that stands at `part`.
 pub(crate) fn differences_at<T: Serialize>(part: &str, reported: &T, found: &T) -> Vec<String> {
     let mut all = Vec::new();
     collect(&json(reported), &json(found), part, &mut all);

@@ -23,7 +23,7 @@ pub(super) const SAMPLE: usize = 64;
 /// A comparison that found differences.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
-    /// What was computed.
+    /// The replay that D differs from.
     pub replay: Replay<'a>,
     pub given: &'a Tensor,
     pub tolerance: Tolerance,

@@ -60,7 +60,7 @@ fn turned(case: &Case, trial: &Trial) -> Vec<Found> {
     if !trial.fits_elsewhere(&case.replay, &across) {
         return Vec::new();
     }
-    // The same as a product of transposed operands, if a check can request that.
+    // D' = B'A': a product of transposed operands, if a check can request that.
     let (a, b) = (problem.b.transposed(), problem.a.transposed());
     let plain = case.replay.arithmetic.a == case.replay.arithmetic.b
         && case.replay.kernel.is_none()

@@ -199,7 +199,7 @@ impl Element {
         }
     }
 
-    /// The same as an estimate.
+    /// An operand with its scale, as an estimate.
     pub fn estimate(&self, side: usize, k: usize) -> f64 {
         let format = [self.arithmetic.a, self.arithmetic.b][side];
         unpacked(format, self.operand(side, k))

@@ -42,7 +42,7 @@ pub fn emulations(case: &Case, trial: &Trial) -> Vec<Found> {
     trial.test(TRIED, || tested(case, trial))
 }
 
-/// The same for FP64 alone: enough slices give the exact sum, which is no other unit's then.
+/// The emulations of FP64 alone: enough slices give the exact sum, which is no other unit's then.
 pub fn of_fp64(case: &Case, trial: &Trial) -> Vec<Found> {
     match case.replay.problem.a.tensor().format() {
         Format::Fp64 => emulations(case, trial),

@@ -84,7 +84,7 @@ pub struct Group {
     /// The smallest rectangle around them; rows are counted over all matrices.
     pub rows: [usize; 2],
     pub columns: [usize; 2],
-    /// What they cover.
+    /// Rectangles that they cover.
     pub rects: Vec<Rect>,
 }
 

@@ -1,5 +1,5 @@
-//! Causes of a D that differs: hypotheses that are reported only if they give exactly the bits of D on
-//! every tested element.
+//! Finds causes of a D that differs: hypotheses that are reported only if they give exactly the bits of D on every
+//! tested element. The work is bounded and counted, so that a report is the same everywhere. It changes no verdict.
 //!
 //! The search first tries a single computation for all of D (`computed`, `schedule`), on a sample of
 //! differing and equal elements. If none fits, it groups the mismatches (`group`) and searches each

@@ -23,7 +23,7 @@ pub fn narrow(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> 
     }
 }
 
-/// The same computation with its result rounded to the other 16-bit format.
+/// The computation with its result rounded to the other 16-bit format.
 fn exchanged(case: &Case, trial: &Trial, other: Format) -> Option<Found> {
     if case.replay.arithmetic.accumulator != Format::Fp32 {
         return None;

@@ -79,7 +79,7 @@ impl Work {
         Work::with_ledger(most, &Rc::default())
     }
 
-    /// The same with a shared ledger.
+    /// Work with a shared ledger.
     pub fn with_ledger(most: u64, ledger: &Rc<Ledger>) -> Work {
         Work {
             left: Cell::new(most),
@@ -143,7 +143,7 @@ pub struct Trial<'w> {
     skipped: Cell<usize>,
 }
 
-/// The same element of another row (side 0) or column (side 1).
+/// An element moved to another row (side 0) or column (side 1).
 pub fn relocated(at: Element, side: usize, index: usize) -> Element {
     match side {
         0 => Element { row: index, ..at },
@@ -187,13 +187,13 @@ impl<'w> Trial<'w> {
         self.elements().take(self.differing)
     }
 
-    /// All of them.
+    /// All tested elements, as stored.
     pub fn elements(&self) -> impl Iterator<Item = Stored> {
         let all = self.elements.iter().zip(&self.given);
         all.map(|(&at, &given)| Stored { at, given })
     }
 
-    /// The same elements with other work.
+    /// The trial on its elements, with other work.
     pub fn over<'o>(&self, work: &'o Work) -> Trial<'o>
     where
         'w: 'o,
@@ -260,7 +260,7 @@ impl<'w> Trial<'w> {
         setup.saturating_add(cost::of_elements(at, &replay.problem, fast))
     }
 
-    /// The same by the request.
+    /// What elements cost by the request's own replay.
     pub fn price(&self, at: &[Element]) -> u64 {
         self.price_of(&self.requested, at)
     }
@@ -283,7 +283,7 @@ impl<'w> Trial<'w> {
         self.fits_at(&|at| self.price(at), compute)
     }
 
-    /// The same for a hypothesis with its own price.
+    /// Whether a hypothesis with its own price fits.
     pub fn fits_at(
         &self,
         price: &dyn Fn(&[Element]) -> u64,

@@ -65,7 +65,7 @@ impl std::fmt::Display for Evidence {
 #[serde(deny_unknown_fields)]
 pub struct KnownBy {
     pub evidence: Evidence,
-    /// Keys of the architecture's `sources`.
+    /// Keys of `sources`.
     pub source: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -77,17 +77,20 @@ pub struct KnownBy {
 #[serde(deny_unknown_fields)]
 pub struct Architecture {
     pub schema: String,
+    /// What options and reports call it: `hopper`.
     pub name: String,
+    /// For people: `NVIDIA Hopper`.
     pub title: String,
     /// Other names of the architecture, such as `sm_90`.
     pub also: Vec<String>,
-    /// Products that contain it.
+    /// Products that contain it; none for a reference such as `ieee-fma`.
     pub gpus: Vec<String>,
     /// Full citations by key.
     pub sources: BTreeMap<String, String>,
+    /// Remarks for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What holds for every rule that does not say otherwise.
+    /// How constants of all rules are known.
     pub known_by: BTreeMap<String, KnownBy>,
     /// In order of preference: the first that has a rule for the operands is the default.
     pub instructions: Vec<Instruction>,
@@ -98,16 +101,17 @@ pub struct Architecture {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Instruction {
+    /// What `--instruction` takes.
     pub name: String,
     /// What it is, in the vendor's words.
     pub about: String,
-    /// Which thread holds an element of D, where that is published.
+    /// Which thread holds an element of D, where that is published (`kind`, `source`); it changes no bit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
-    /// Whether it is never taken unless it is named: others compute the same formats otherwise, and neither is the
-    /// usual one.
+    /// Whether it must be named: another instruction gives other bits for the same formats, and neither is usual.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub choice: bool,
+    /// What it computes, by formats.
     pub rules: Vec<Rule>,
 }
 
@@ -116,27 +120,30 @@ pub struct Instruction {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Pairs of formats of A and B.
+    /// Pairs of formats of A and B: `[["fp16", "fp16"], ["bf16", "bf16"]]`.
     pub operands: Vec<[Format; 2]>,
-    /// Format of D and of the value carried from step to step.
+    /// Format of D, of the value between steps, and of C without `addend`.
     pub accumulator: Format,
-    /// Format of C, where it is another.
+    /// Format of C, where it is another; such a product has one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addend: Option<Format>,
-    /// The scales of the operands, where they have any.
+    /// `format` and `block`: so many consecutive k of a row of A, and of a column of B, share a scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
-    /// How long the instruction is, where that is published.
+    /// K of the instruction's `shapes`, the longest first, with `evidence`, `source` and `note`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction_k: Option<InstructionK>,
-    /// Its sparse form, where the instruction has one.
+    /// Its sparse form: `pattern` (`1:2`, `2:4`, `4:8`), with `evidence`, `source` and `note`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Sparse>,
     /// How the rule as a whole is known.
     pub evidence: Evidence,
+    /// A restriction, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Its `kind` and that kind's constants.
     pub step: Step,
+    /// How constants of this rule alone are known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known_by: BTreeMap<String, KnownBy>,
 }

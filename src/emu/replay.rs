@@ -158,7 +158,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The same for a sink that cannot fail.
+    /// All bands for a sink that cannot fail.
     fn all_bands(&self, progress: Progress, mut sink: impl FnMut(Band, u64)) {
         let Ok(()) = self.bands(progress, |band, exact| {
             sink(band, exact);
@@ -341,7 +341,7 @@ impl<'a> Replay<'a> {
         run.exact
     }
 
-    /// The same for a compressed A, whose rows are products of their own: each with the rows of B that it selects.
+    /// Computes rows of D for a compressed A: each row is a product with the rows of B that it selects.
     fn fill_by_rows(&self, first_row: usize, codes: &mut [u64], progress: Progress) -> u64 {
         let (m, n) = (self.problem.m, self.problem.n);
         let exact = AtomicU64::new(0);

@@ -29,7 +29,7 @@ pub struct Explanation {
     /// What the chain starts with.
     pub c: Number,
     pub computed: Number,
-    /// The same in D's format, where that is another.
+    /// The result in D's format, where that is another.
     pub converted: Option<Number>,
     pub given: Option<Given>,
     /// A chain of IEEE fused multiply-adds over the same operands; integers have none.

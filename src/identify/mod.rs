@@ -1,4 +1,5 @@
-//! Finds the models in the catalogue that give a D, alone and under schedules of kernels.
+//! Finds the models in the catalogue that give a D, alone and under schedules of kernels. A fit gives every tested element
+//! bit for bit, and the result says what was not searched. It cannot find a kernel that no schedule describes.
 //!
 //! ```text
 //! Identify ──prepare──> Prepared ──run──> report::Identification

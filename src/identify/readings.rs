@@ -250,7 +250,7 @@ impl Captured {
         self.problem_of(formats, false, scale)
     }
 
-    /// The same, with operands rounded to the nearest TF32 first, or as they are.
+    /// The problem in these formats; with `nearest` operands are rounded to the nearest TF32 first.
     pub fn problem_of(
         &self,
         [a, b, c]: [Format; 3],

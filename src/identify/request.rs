@@ -23,7 +23,7 @@ words! {
 pub struct Identify {
     /// A bias is added by every candidate.
     pub operands: Operands,
-    /// The captured D.
+    /// The D whose maker is sought.
     pub d: Source,
     pub formats: Formats,
     /// What a library says of its kernel ([`crate::libraries::read`]): what it says stands, and what it leaves

@@ -47,7 +47,7 @@ impl Identify {
         self.prepare_with(&mut |_| None)
     }
 
-    /// The same; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
+    /// Reads the files; arrays that are [`Source::Memory`](crate::check::Source::Memory) come from the caller, by their fields.
     ///
     /// # Errors
     /// As of [`Identify::prepare`]; or an array is missing.
@@ -130,7 +130,7 @@ impl Prepared {
         Ok(self.describe(&self.searched(progress)?))
     }
 
-    /// The same, and the checks that those are which fit, in their order.
+    /// Searches, and returns with the result the checks that fit, in its order.
     pub fn choose(
         &self,
         progress: &dyn Progress,

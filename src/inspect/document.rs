@@ -28,7 +28,7 @@ pub struct File {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Array {
-    /// Of a `.npy` file none.
+    /// Null in a `.npy` file.
     pub name: Option<String>,
     #[serde(flatten)]
     pub found: Found,
@@ -45,12 +45,17 @@ pub enum Found {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Read {
+    /// Element type as in the header.
     pub descr: String,
+    /// From the header.
     pub fortran_order: bool,
-    /// What elements were read as; none if nothing says it.
+    /// What elements were read as; null if nothing says it.
     pub format: Option<Format>,
+    /// As stored.
     pub shape: Vec<usize>,
+    /// Of the canonical payload.
     pub payload_sha256: String,
+    /// Null without a format.
     pub counts: Option<Counts>,
 }
 
@@ -62,6 +67,8 @@ pub struct Counts {
     pub infinite: u64,
     pub zero: u64,
     pub subnormal: u64,
+    /// The shortest decimal; null if no element is a number.
     pub min: Option<String>,
+    /// Likewise.
     pub max: Option<String>,
 }

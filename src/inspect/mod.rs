@@ -1,5 +1,5 @@
-//! Statistics of an array: the numbers of NaNs, infinities, zeros and subnormals, the least and the
-//! greatest number.
+//! Counts what an array holds: NaNs, infinities, zeros and subnormals, the least and the greatest number. Every element
+//! of every array of a file is counted. It judges nothing and knows no product.
 
 pub mod document;
 

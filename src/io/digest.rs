@@ -21,7 +21,7 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
 
 /// Takes bytes in; looks at the time now and then.
 pub(super) fn update(hash: &mut Sha256, bytes: &[u8]) {
-    /// Some milliseconds.
+    /// Bytes that are hashed between two looks at the clock: some milliseconds.
     const PIECE: usize = 1 << 22;
     for piece in bytes.chunks(PIECE) {
         deadline::poll();

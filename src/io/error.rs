@@ -141,7 +141,7 @@ macro_rules! bail {
     };
 }
 
-/// The same, unless something holds.
+/// Returns a phrase as an error unless something holds.
 #[macro_export]
 macro_rules! ensure {
     ($holds:expr, $($words:tt)*) => {

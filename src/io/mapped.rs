@@ -49,10 +49,10 @@ enum Bytes {
 
 #[derive(Debug)]
 enum Origin {
-    /// As it looked.
+    /// A file, and how it looked when it was opened.
     Disk(Look),
     Stream,
-    /// This program.
+    /// Made by this program; no file can change it.
     Made,
     /// A program's memory: the payload that would follow the bytes, which are a header.
     Tensor(Tensor),
@@ -162,7 +162,7 @@ impl MappedFile {
         MappedFile::made_of(name, Bytes::Made(bytes))
     }
 
-    /// The same, of memory that is accounted for.
+    /// Memory that is accounted for, as a file called `name`.
     pub(super) fn of_block(name: &Path, bytes: Block) -> MappedFile {
         MappedFile::made_of(name, Bytes::Private(bytes))
     }

@@ -35,7 +35,7 @@ pub struct Outputs {
     closed: Vec<(String, PathBuf)>,
 }
 
-/// Somebody's place.
+/// A place that an input or another output has.
 #[derive(Debug)]
 struct Claim {
     /// As a sentence has it: "the model".

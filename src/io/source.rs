@@ -32,7 +32,7 @@ enum Contents {
     Bytes(Bytes),
     /// In a program's memory.
     Tensor(Tensor),
-    /// The same, of elements as a file would hold them, `strides` elements apart.
+    /// In a program's memory as a file would hold it, elements `strides` apart.
     Strided { bytes: Bytes, strides: Vec<usize> },
 }
 
@@ -186,7 +186,7 @@ impl Source {
         self.rows(format, None)
     }
 
-    /// The same, of which only some rows are examined, and may be used.
+    /// The array as a tensor of which only some rows are examined, and may be used.
     ///
     /// # Errors
     /// As for [`Source::tensor`], of those rows.

@@ -28,7 +28,7 @@ pub fn read_bytes(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, FileErr
     Ok(bytes)
 }
 
-/// The same for a text.
+/// The text of a file of at most `most` bytes.
 ///
 /// # Errors
 /// As of [`read_bytes`], or if it is not UTF-8.

@@ -223,7 +223,7 @@ impl BoundOperation {
         self.job_by((&self.variant.rule, self.chosen.as_ref()), inputs, None)
     }
 
-    /// The same by another rule, with its arithmetic, or with another tile.
+    /// The operation by another rule, with its arithmetic, or with another tile.
     pub(super) fn job_by<'a>(
         &'a self,
         (rule, chosen): (&'a Rule, Option<&'a Chosen>),
@@ -242,7 +242,7 @@ impl BoundOperation {
         BoundOp::new(rule, inputs, &parameters, means)
     }
 
-    /// The request.
+    /// The request that was bound.
     pub fn request(&self) -> &Operation {
         &self.request
     }

@@ -1,5 +1,6 @@
-//! An operation between products as a value ([`Operation`]), what it needs read and chosen
-//! ([`PreparedOperation`]), and the verdict on it.
+//! Judges an operation between products: the request as a value ([`Operation`]), what it needs read and chosen
+//! ([`PreparedOperation`]), and the verdict. Arrays that do not fit are refused before anything is computed. It does not
+//! know why a result differs.
 
 mod bound;
 mod declaration;
@@ -47,7 +48,7 @@ macro_rules! of_operation {
             residual: Source,
             /// Of every column (norms); codes, NxK (mul_mat_vec_q).
             weight: Source,
-            /// Of every column.
+            /// One number for every column.
             bias: Source,
             /// What silu is multiplied by; without it, x is both side by side.
             up: Source,
@@ -65,7 +66,7 @@ macro_rules! of_operation {
             k: Source,
             /// Values.
             v: Source,
-            /// The captured result.
+            /// The result to judge, as captured.
             y: Source,
         }
     };

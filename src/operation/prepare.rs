@@ -171,7 +171,7 @@ impl PreparedOperation {
         &self.about
     }
 
-    /// The request.
+    /// The request that was prepared.
     pub fn request(&self) -> &Operation {
         &self.bound.request
     }

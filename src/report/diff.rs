@@ -44,15 +44,21 @@ impl Tolerance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Mismatch {
+    /// Counted from 0.
     pub index: Vec<usize>,
-    /// Code in hexadecimal, as wide as the format.
+    /// The model's code in hexadecimal, as wide as the format.
     pub reproduced: String,
+    /// The file's, likewise.
     pub given: String,
+    /// The shortest decimal that identifies the number (as FP32; as FP64 for FP64), or `NaN`, `+Inf`, `-Inf`, `-0`.
     pub reproduced_value: String,
+    /// The file's, likewise.
     pub given_value: String,
-    /// Representable numbers from the reproduced one to the given one; absent for NaN.
+    /// Representable numbers from the reproduced one to the given one; null for NaN.
     pub ulp: Option<i128>,
+    /// Exclusive or of the codes.
     pub xor: String,
+    /// How it differs.
     pub class: Kind,
 }
 
@@ -313,7 +319,7 @@ impl<'a> Comparator<'a> {
         true
     }
 
-    /// The whole comparison.
+    /// What was counted, once all of D has been compared.
     pub fn finish(self) -> Comparison {
         self.conclude().comparison
     }

@@ -23,39 +23,45 @@ pub const SCHEMA: &str = "tcverify.report/1";
 #[serde(deny_unknown_fields)]
 pub struct Report {
     pub schema: Cow<'static, str>,
+    /// `name` and `version`.
     pub tool: Tool,
+    /// `identical`: all of D. `identical_in_part`: all that was compared of a part. `different`.
     pub verdict: Verdict,
-    /// What was asked, as the fields of a case; null if a path in it is not UTF-8.
+    /// The fields of the request, flat, without the layout of a kernel's words; null if a path is not UTF-8.
     pub request: Option<serde_json::Value>,
-    /// The command that asks for it; null if an array was in a program's memory.
+    /// The command that asks for the same; null if an array was in a program's memory.
     pub command: Option<String>,
-    /// By what the result was computed.
+    /// Of a product `model`, `chosen`, `schedule` and `product`; of an operation its variant.
     pub rule: Rule,
-    /// Of a report that was put together from parts.
+    /// Only in a report of `shard merge`: the parts, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
-    /// What all of it was found to be as.
+    /// Only with `--against` or `--seed-from`: the commitment that operands, model and D match, by `path`, `file_sha256`
+    /// and `root` of D.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<Committed>,
     /// All arrays, the captured result last.
     pub inputs: ByRole<Input>,
+    /// The D that the model computes.
     pub reproduced: Reproduced,
+    /// What it was compared with, and the result.
     pub outcome: Outcome,
-    /// What would give a D that differs; empty if nothing is known to.
+    /// What would give a D that differs. Empty if nothing does, for a D by its digest, or with `--no-causes`.
     pub causes: Vec<Cause>,
-    /// Of a D that does not differ, except `--no-ambiguity` and `--tree`.
+    /// Other arithmetics with the same bits. Absent for operations, if D differs, with `--no-ambiguity` or `--tree`, and
+    /// in a merged report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ambiguity: Option<Ambiguity>,
-    /// Present with `--engine gpu` only.
+    /// Only with `--engine gpu`: the GPU that computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineUsed>,
-    /// What is known of places alone, where mismatches lie together.
+    /// Where unexplained mismatches lie together; absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Place>,
-    /// What was tried on this D and refuted, in words, where nothing gives it.
+    /// What was refuted, in words, where nothing gives D; absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Cow<'static, str>>,
-    /// What was not decided, each with the reason: it was not tried, or the search gave up.
+    /// What was not decided, each with the reason; absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Cow<'static, str>>,
 }
@@ -83,7 +89,7 @@ impl Report {
         Some(&first.index)
     }
 
-    /// The same, put together from parts: of all of D only as far as somebody vouches for them.
+    /// The report of a merge: its verdict is on all of D only if somebody vouches for every part.
     #[must_use]
     pub fn merged(mut self, merged: Merged) -> Report {
         if self.verdict == Verdict::Identical && !merged.trusted.is_empty() {
@@ -238,7 +244,7 @@ pub struct SameBits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Cause {
-    /// What happened: a kind that docs/report-format.md lists.
+    /// What happened: a kind that docs/causes.md lists.
     pub kind: String,
     /// For people; its wording may change.
     pub sentence: String,
@@ -381,14 +387,19 @@ pub struct Reproduced {
     /// Which of an operation's results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// D's format.
     pub format: Format,
+    /// Batch, M, N.
     pub shape: Vec<usize>,
-    /// Absent if only a sample was reproduced, or a tree stands in for it.
+    /// Of the canonical payload of the reproduced D; null for a part or with `--tree`.
     pub payload_sha256: Option<String>,
-    /// Of `--tree` alone.
+    /// Only with `--tree` or in a merged report: `block_rows`, and the Merkle `root` of the reproduced D.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<ReproducedTree>,
+    /// Null if D has the accumulator's format; else `from`, `to` and `rounding` of each finished element: `rne`, NaN
+    /// becomes `7fff`; Tenstorrent's `rna`, NaN becomes infinity.
     pub conversion: Option<Conversion>,
+    /// Only if a part of D was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sampled>,
 }

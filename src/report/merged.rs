@@ -11,13 +11,13 @@ use tcverify_io::{from_hex, hex};
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Merged {
-    /// How many there are.
+    /// How many parts there are.
     pub parts: u64,
-    /// Those that whoever merged ran again: they are what was supplied.
+    /// Those that `merge` ran again.
     pub run_again: Vec<u64>,
-    /// Those that a key signed that the plan names.
+    /// Those that a key of the plan signed: each `key` with its `parts`.
     pub signed: Vec<SignedParts>,
-    /// Those of which nobody vouches: what they say may be made up.
+    /// Those that nobody vouches for.
     pub trusted: Vec<u64>,
 }
 

@@ -131,11 +131,17 @@ pub struct Constant {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Product {
+    /// Leading axes; `[]` for one product.
     pub batch: Vec<usize>,
+    /// Rows of D.
     pub m: usize,
+    /// Columns of D.
     pub n: usize,
+    /// Products of an element, after transposition.
     pub k: usize,
+    /// Whether the file holds K x M.
     pub transpose_a: bool,
+    /// Whether the file holds N x K.
     pub transpose_b: bool,
     /// Of a compressed A: how many elements are kept of how many neighbours. K then counts the kept ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,7 +169,7 @@ impl<'de> Deserialize<'de> for Rule {
 }
 
 impl Rule {
-    /// Of a product.
+    /// Model and schedule, if a product was judged.
     pub fn product(&self) -> Option<&ProductRule> {
         match self {
             Rule::Product(rule) => Some(rule),

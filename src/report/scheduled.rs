@@ -125,12 +125,12 @@ impl Scheduled {
         }
     }
 
-    /// The same where these k are missing from D.
+    /// The schedule, with the k that are missing from D.
     pub fn omitting(self, omitted_k: Vec<[usize; 2]>) -> Scheduled {
         Scheduled { omitted_k, ..self }
     }
 
-    /// The same, read from this file.
+    /// The schedule, with the file it was read from.
     #[must_use]
     pub fn from_file(self, file: Option<&ModelFile>) -> Scheduled {
         Scheduled {
@@ -152,7 +152,7 @@ impl Scheduled {
                 .is_some_and(|of| zero(&of.alpha) || of.scale_result.as_ref().is_some_and(zero))
     }
 
-    /// The same, with what a library's text says of its kernel.
+    /// The schedule, with what a library's text says of its kernel.
     pub fn with_kernel(self, kernel: Option<&KernelDescription>) -> Scheduled {
         Scheduled {
             kernel: kernel.cloned().map(Box::new),
@@ -238,7 +238,7 @@ pub struct KernelDescription {
     /// Words that nobody here knows: they may decide bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// What was assumed.
+    /// What was assumed, because the text leaves it open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
     /// For people.

@@ -20,7 +20,7 @@ struct Kept {
     bytes: u64,
 }
 
-/// A text.
+/// A text, in memory or in a file of its own.
 #[derive(Clone)]
 pub struct Stored(Place);
 

@@ -137,7 +137,7 @@ impl View {
         Ok(())
     }
 
-    /// The same without colours.
+    /// The text without colours.
     pub fn plain_text(&self, layout: Layout) -> String {
         let mut text = Vec::new();
         self.text(layout, &mut text)

@@ -51,7 +51,7 @@ impl Condition {
     }
 }
 
-/// A fleet, judged.
+/// What results say of a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -69,7 +69,7 @@ pub struct Fleet {
     pub gpus: Vec<Gpu>,
 }
 
-/// A GPU, judged.
+/// What results say of one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -121,7 +121,7 @@ pub struct Wrong {
     pub fits: Vec<String>,
 }
 
-/// A wrong element.
+/// The first wrong element of a product.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -34,7 +34,7 @@ pub fn judge(
     judge_route((suite, id), all, keys, None)
 }
 
-/// The same, where GPUs have to run the products of one route alone: by the operator's word, never by the results'.
+/// Judges GPUs that had to run the products of one route alone: by the operator's word, never by the results'.
 ///
 /// # Errors
 /// As [`judge`]; or if the suite has no product of that route.

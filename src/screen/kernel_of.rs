@@ -23,7 +23,7 @@ pub struct Other {
 }
 
 impl Other {
-    /// The same computation of another product.
+    /// What this kernel or schedule computes of another product.
     pub fn of(&self, product: &Check) -> Other {
         let mut check = product.clone();
         if self.schedule {

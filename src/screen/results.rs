@@ -66,7 +66,7 @@ pub struct Ran {
     pub sms: u32,
 }
 
-/// The GPU.
+/// The GPU that computed, as its node describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -103,7 +103,7 @@ pub struct Readings {
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     pub product: String,
-    /// Of D's payload.
+    /// SHA-256 of D's payload.
     pub d_sha256: Hash,
     pub times: u64,
     /// SMs that computed it, of a product that is placed.

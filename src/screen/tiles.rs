@@ -10,13 +10,13 @@ use crate::num::Format;
 pub struct Tiles {
     /// Rows and columns of D.
     pub shape: [usize; 2],
-    /// Of a tile.
+    /// Rows and columns of a tile.
     pub tile: [usize; 2],
     pub format: Format,
 }
 
 impl Tiles {
-    /// How many.
+    /// How many tiles a D has.
     pub fn count(&self) -> usize {
         self.shape[0].div_ceil(self.tile[0]) * self.across()
     }

@@ -8,7 +8,7 @@ use crate::sample::{draw, miss_probability, smallest_caught};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
     pub seed: u64,
-    /// Of the plan.
+    /// Parts of the plan.
     pub parts: u64,
     /// In order.
     pub drawn: Vec<usize>,

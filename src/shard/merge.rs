@@ -168,7 +168,7 @@ impl Part {
     }
 }
 
-/// The first few.
+/// The first few names, and how many more there are.
 fn first_of(all: &[String]) -> String {
     match all.len() {
         0..=16 => all.join(", "),

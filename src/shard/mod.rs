@@ -1,5 +1,6 @@
-//! One check in parts that run anywhere: the plan, the findings of a part, and the merged report.
-//! `docs/batch.md` specifies the documents.
+//! Cuts one check into parts that run anywhere: the plan, the findings of a part, and the merged report. A merged report
+//! is on all of D only if every part was signed by a key of the plan or run again. It cannot know whether a part was
+//! replayed: `docs/parts.md` says what that is worth, and specifies the documents.
 
 mod audit;
 mod merge;

@@ -27,7 +27,7 @@ pub struct Plan {
     pub check: Check,
     pub model_sha256: String,
     pub schedule_sha256: Option<String>,
-    /// Of D.
+    /// Format of D.
     pub format: Format,
     pub shape: Vec<usize>,
     pub block_rows: u64,

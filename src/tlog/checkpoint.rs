@@ -16,7 +16,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Its three lines.
+    /// The three lines that are signed.
     pub fn text(&self) -> String {
         let root = Base64::encode_string(&self.root.0);
         format!("{}\n{}\n{root}\n", self.origin, self.size)

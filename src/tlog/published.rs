@@ -139,7 +139,7 @@ impl Witnesses {
 }
 
 impl Published {
-    /// The same, if it was before this time.
+    /// The publication, if it was before this time.
     ///
     /// # Errors
     /// If a time cannot be read, or it was not before.

@@ -12,6 +12,7 @@ mod map;
 mod messages;
 #[cfg(unix)]
 mod pages;
+mod steps;
 mod trust;
 mod words;
 
@@ -47,32 +48,12 @@ fn the_page_of_schedules_lists_the_presets() {
     });
 }
 
-/// The presets, with the sources of their constants.
+/// The presets by name: how they are known and what they are. `tcverify schedules NAME` has the rest.
 fn schedules() -> String {
-    let mut text = String::from("## The built-in schedules\n");
+    let mut text = String::from("| schedule | evidence | kernel |\n|---|---|---|\n");
     for schedule in presets() {
-        let name = &schedule.name;
-        write!(text, "\n### `{name}`: {}\n\n", schedule.title).unwrap();
-        let summary = schedule.spec.summary();
-        writeln!(text, "{summary}. Evidence: {}.", schedule.evidence).unwrap();
-        for note in &schedule.notes {
-            write!(text, "\n{note}\n").unwrap();
-        }
-        text += "\n| constants | evidence | source | note |\n|---|---|---|---|\n";
-        for (constant, known) in &schedule.known_by {
-            let note = known.note.as_deref().unwrap_or_default();
-            let source = known.source.join(", ");
-            let evidence = known.evidence;
-            writeln!(text, "| `{constant}` | {evidence} | {source} | {note} |").unwrap();
-        }
-    }
-    let mut sources = std::collections::BTreeMap::new();
-    presets()
-        .iter()
-        .for_each(|schedule| sources.extend(&schedule.sources));
-    text += "\n### Sources\n\n";
-    for (key, source) in sources {
-        writeln!(text, "- `{key}`: {}", source.replace('*', "\\*")).unwrap();
+        let (name, evidence) = (&schedule.name, schedule.evidence);
+        writeln!(text, "| `{name}` | {evidence} | {} |", schedule.title).unwrap();
     }
     text
 }
@@ -145,13 +126,13 @@ fn python_has_every_field() {
 
 /// The library shows no type of them, so their names are read in the source.
 #[test]
-fn the_page_of_reports_has_every_shape_of_a_place() {
+fn the_page_of_causes_has_every_shape_of_a_place() {
     let source = read("src/diagnose/place.rs");
     let (names, _) = source.split_once("\n    }\n").expect("the names first");
     let names = names.split("=> \"").skip(1);
     let names: Vec<_> = names.filter_map(|rest| rest.split('"').next()).collect();
     assert!(names.len() >= 7, "{names:?}");
-    let page = read("docs/report-format.md");
+    let page = read("docs/causes.md");
     let (_, table) = page
         .split_once("\n| `shape` of a place |")
         .expect("a table");

@@ -16,12 +16,12 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// The same for a name, so that no two names are shown by the same characters: a backslash is written twice.
+/// A name as it can be printed, so that no two names are shown by the same characters: a backslash is written twice.
 pub fn escaped_name(text: &str) -> String {
     escaped(&text.replace('\\', "\\\\"))
 }
 
-/// The same for a path; bytes that are not UTF-8 as `\xff`. Where a backslash ends the name of a folder it stays.
+/// A path as it can be printed; bytes that are not UTF-8 as `\xff`. Where a backslash ends the name of a folder it stays.
 pub fn escaped_path(path: &Path) -> String {
     let mut shown = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -37,13 +37,13 @@ pub fn escaped_path(path: &Path) -> String {
     shown
 }
 
-/// The same for a message that may have several lines, which it keeps.
+/// A message as it can be printed: it may have several lines, which it keeps.
 pub fn escaped_lines(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(escaped).collect();
     lines.join("\n")
 }
 
-/// The same for the log of a CI server, wherever in a line it will stand: no `::command::` (GitHub,
+/// A text for the log of a CI server, wherever in a line it will stand: no `::command::` (GitHub,
 /// which looks at the beginning of a line) and no `##[command]` or `##vso[` (GitHub and Azure, which
 /// look everywhere), not even together with what stands before and after it.
 pub fn escaped_for_log(text: &str) -> String {
@@ -69,7 +69,7 @@ pub fn without_commands(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The same for a JSON document, by JSON's own escapes: its meaning stays. Outside of its strings there
+/// A JSON document for such a log, by JSON's own escapes: its meaning stays. Outside of its strings there
 /// is nothing of the kind.
 pub fn escaped_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

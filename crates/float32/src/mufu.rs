@@ -102,7 +102,7 @@ pub fn mufu(function: Function, x: u32) -> u32 {
     with(function, x, |argument| table(function).value(argument))
 }
 
-/// The same with another way to look the significand up.
+/// What the unit returns with another way to look the significand up.
 #[inline(always)]
 pub(super) fn with(function: Function, x: u32, value: impl Fn(u32) -> u32) -> u32 {
     match function {

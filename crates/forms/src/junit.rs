@@ -53,7 +53,7 @@ fn properties(view: &View) -> Vec<(String, String)> {
     if view.cases.is_empty() {
         properties.push(("verdict".to_owned(), view.title()));
     }
-    let facts = view.facts().chain(&view.ambiguity);
+    let facts = view.summary();
     properties.extend(facts.map(|fact| (fact.label.clone(), fact.lines.join("; "))));
     let cards = view.sections.iter().flat_map(|section| &section.cards);
     let paths = cards.filter(|card| !card.path.is_empty());

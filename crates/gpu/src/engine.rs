@@ -58,7 +58,7 @@ impl Gpu {
         }
     }
 
-    /// The same, for whoever has an engine of the CPU and a seed later.
+    /// The device, for whoever has an engine of the CPU and a seed later.
     pub fn ready(vetted: Arc<Vetted>) -> OpenedDevice {
         Box::new(move |on_cpu, seed| Box::new(Gpu::new(vetted, on_cpu, seed)))
     }

@@ -86,7 +86,7 @@ impl<'a> Codes<'a> {
 
 /// Transposes columns that lie together in memory into lines: four bytes of a column are a lane, and lanes are transposed.
 struct Transpose<'a> {
-    /// The columns.
+    /// The columns of B whose codes are read.
     lines: tensor::Lines<'a>,
     wide: usize,
     len: usize,

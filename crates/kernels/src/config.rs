@@ -20,11 +20,11 @@ use tcverify_num::Format;
 pub enum KernelConfig {
     /// Fused dot-adds: aligned, truncated, added as integers.
     Group(GroupPlan),
-    /// The same, floored beside C (CDNA 3).
+    /// Fused dot-adds, floored beside C (CDNA 3).
     Floor(FloorPlan),
-    /// The same with a sticky bit, rounded to nearest (Vortex).
+    /// Fused dot-adds with a sticky bit, rounded to nearest (Vortex).
     Sticky(StickyPlan),
-    /// The same for two or four products a lane (Vortex FP8 and FP4).
+    /// Fused dot-adds of two or four products a lane (Vortex FP8 and FP4).
     Lanes(LanePlan),
     /// Block-scaled FP4.
     Block(BlockPlan),

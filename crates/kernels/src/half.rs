@@ -156,7 +156,7 @@ impl Work<'_> {
         }
     }
 
-    /// The same for numbers of any size, and all ones where none was too large.
+    /// One instruction for numbers of any size, and all ones where none was too large.
     #[cold]
     #[inline(always)]
     unsafe fn carefully<V: Vector>(&self, first: usize, row: usize, left: usize) -> (V::F, V::I) {

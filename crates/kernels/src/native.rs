@@ -9,7 +9,7 @@ pub enum Native {
     Vdpbf16ps,
     /// AVX512_VNNI: four products of a UINT8 and an INT8 a lane.
     Vpdpbusd,
-    /// The same, saturating.
+    /// AVX512_VNNI: four products a lane, saturating.
     Vpdpbusds,
     /// AVX512_FP16: one product of FP16 a lane.
     Vfmaddph,
@@ -17,11 +17,11 @@ pub enum Native {
     Tdpbf16ps,
     /// AMX_INT8: up to 64 products of 8 bits, both signed.
     Tdpbssd,
-    /// The same, A signed.
+    /// AMX_INT8, A alone signed.
     Tdpbsud,
-    /// The same, B signed.
+    /// AMX_INT8, B alone signed.
     Tdpbusd,
-    /// The same, neither signed.
+    /// AMX_INT8, neither signed.
     Tdpbuud,
 }
 

@@ -38,7 +38,7 @@ pub(super) trait Vectorized {
     unsafe fn run<V: Vector>(self) -> Self::Output;
 }
 
-/// The same for work that uses lanes of two IEEE halves.
+/// Work that uses lanes of two IEEE halves.
 pub(super) trait WithHalf2 {
     type Output;
 
@@ -85,7 +85,7 @@ impl Platform {
         platforms
     }
 
-    /// The same and, elsewhere, NEON through an emulation of its instructions, for tests.
+    /// Every available platform and, elsewhere, NEON through an emulation of its instructions, for tests.
     #[cfg(any(test, feature = "emulated-neon"))]
     pub fn with_emulated() -> Vec<Platform> {
         #[allow(unused_mut)]
@@ -145,7 +145,7 @@ impl Platform {
         self.compiled().run(work)
     }
 
-    /// The same platform, for as long as the program runs.
+    /// The platform, for as long as the program runs.
     pub(super) fn forever(self) -> &'static Platform {
         match self.0 {
             Set::Portable => &Platform(Set::Portable),

@@ -83,7 +83,7 @@ pub trait MicroKernel: Sync {
     /// How many k a panel has: whole steps.
     fn depth(&self) -> usize;
 
-    /// The same where there is one strip of rows, so that B is read once.
+    /// The k of a panel where there is one strip of rows, so that B is read once.
     fn shallow(&self) -> usize {
         self.depth()
     }

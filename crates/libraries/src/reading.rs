@@ -82,7 +82,7 @@ impl Token {
     }
 }
 
-/// A text, read.
+/// What a library's text says, word by word.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelReading {
     pub kind: TextKind,

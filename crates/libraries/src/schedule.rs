@@ -84,7 +84,7 @@ impl Plan {
         Ok(spec)
     }
 
-    /// The same with a name, its sources, and how it is known.
+    /// The schedule of the plan, with a name, its sources, and how it is known.
     pub fn schedule(&self) -> Result<Schedule, KernelError> {
         let family = self.family();
         let spec = self.spec()?;

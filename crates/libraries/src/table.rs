@@ -41,21 +41,29 @@ pub struct TableLibrary {
 pub struct TableEntry {
     /// Of the row-major product D (m x n) = A (m x k) * B (k x n).
     pub m: usize,
+    /// Likewise.
     pub n: usize,
+    /// Likewise.
     pub k: usize,
+    /// Format of A.
     pub a: Format,
+    /// Format of B.
     pub b: Format,
+    /// Format of D.
     pub d: Format,
     /// How the library, which works column-major, sees its operands: `tn`, `nn` ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
+    /// Only of FP8: whether it accumulates fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_accumulation: Option<bool>,
     /// Bytes that the library was allowed.
     pub workspace: u64,
+    /// As in logs, without `EPILOGUE_`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epilogue: Option<String>,
-    /// The attributes of the algorithm, as `cublasLtMatmulAlgoConfigGetAttribute` gives them.
+    /// Ids of `algo`, `tile`, `stages`, `split_k`, `reduction`, `swizzle`, `custom`, `inner_shape` and `cluster_shape`, as
+    /// `cublasLtMatmulAlgoConfigGetAttribute` gives them.
     pub configuration: Configuration,
 }
 

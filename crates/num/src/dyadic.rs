@@ -110,7 +110,7 @@ impl Dyadic {
         self.plus(&other.negated())
     }
 
-    /// The larger magnitude.
+    /// Whether its magnitude is the larger one.
     pub fn exceeds(&self, other: &Dyadic) -> bool {
         let rest = self.abs().minus(&other.abs());
         rest.significand.sign() == Sign::Plus

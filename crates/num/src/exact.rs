@@ -27,7 +27,7 @@ impl ExactSum {
         ExactSum::scaled(a, b, addend, 0)
     }
 
-    /// The same with room for products times 2^-`down`, too.
+    /// Zero, with room for products times 2^-`down`, too.
     pub fn scaled(a: Format, b: Format, addend: Format, down: u32) -> ExactSum {
         let ((a_low, a_high), (b_low, b_high)) = (bits(a), bits(b));
         let (low, high) = bits(addend);

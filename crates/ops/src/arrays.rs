@@ -38,7 +38,7 @@ impl<'a> Rows<'a> {
         plane.read_row(row % in_plane, columns.start, out);
     }
 
-    /// The same as f32.
+    /// Codes of a part of a row, as f32.
     pub fn read<A: Arith>(&self, a: A, row: usize, columns: Range<usize>) -> Vec<u32> {
         let mut codes = vec![0; columns.len()];
         self.codes(row, columns, &mut codes);
@@ -50,7 +50,7 @@ impl<'a> Rows<'a> {
         codes
     }
 
-    /// A whole row.
+    /// A whole row, as f32.
     pub fn row<A: Arith>(&self, a: A, row: usize) -> Vec<u32> {
         self.read(a, row, 0..self.columns)
     }

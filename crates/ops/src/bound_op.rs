@@ -65,7 +65,7 @@ impl<K: RowKernel> Work for K {
 pub struct BoundOp<'a> {
     work: Box<dyn Work + 'a>,
     engine: Engine<'static>,
-    /// Which result.
+    /// Which of the operation's results.
     pub output: &'static str,
     pub format: Format,
     pub shape: Vec<usize>,

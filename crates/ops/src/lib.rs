@@ -1,4 +1,5 @@
-//! Operations between the products of a layer: norms, softmax, activations, attention.
+//! Operations between the products of a layer: norms, softmax, activations, attention. A variant is data with sources,
+//! and computes the same bits on every machine. It knows no files and no verdicts.
 //!
 //! * [`float32`]: operations on f32 codes, in integers and fast; the special function unit; libdevice.
 //! * [`Rule`] (`rule`, `validate`): the vocabulary of a variant, everything that affects the result; [`Variant`]: a

@@ -125,7 +125,7 @@ vocabulary! {
         pub ftz: bool,
     }
 
-    /// How to divide.
+    /// How sums are divided.
     struct Division {
         pub ftz: bool,
         pub divide: Divide,

@@ -231,7 +231,7 @@ impl Variant {
         constants
     }
 
-    /// The same as somebody's file has it: its evidence is a claim, whatever it says of itself.
+    /// The variant of somebody's file: its evidence is a claim, whatever the file says.
     #[must_use]
     pub fn claimed(mut self) -> Variant {
         self.evidence = Evidence::Claimed;

@@ -1,5 +1,6 @@
-//! Finds out how a machine computes: directed probes, the models that explain its answers, and the
-//! table of numerical features from the literature.
+//! Finds out how a machine computes: directed probes, the models that explain its answers, and the table of numerical
+//! features from the literature. An inferred model gives every answer. Whether another arithmetic does, too, is known only
+//! as far as constants were varied.
 //!
 //! ```text
 //! formats -> suite (families of cases) -> files -> a machine -> answers -> infer / features

@@ -33,7 +33,7 @@ pub fn seal(schema: &str, content: &impl Serialize) -> Result<Vec<u8>, serde_jso
     seal_signed(schema, content, None)
 }
 
-/// The same, signed.
+/// A document of this schema with a signature.
 pub fn seal_signed(
     schema: &str,
     content: &impl Serialize,
@@ -52,7 +52,7 @@ pub fn seal_signed(
     Ok(text)
 }
 
-/// The signed text.
+/// The text that a signature covers.
 fn message(schema: &str, content: Hash) -> String {
     format!("{schema} {content}")
 }
@@ -157,7 +157,7 @@ pub fn read<T: Serialize + for<'de> Deserialize<'de>>(
     opened(path, |text| open(schema, text))
 }
 
-/// The same of one that may be signed: its content, whose signature it is, and the SHA-256 of the file.
+/// The content of a file that may be signed, whose signature it is, and the SHA-256 of the file.
 ///
 /// # Errors
 /// As of [`open_signed`], or if the file cannot be read.

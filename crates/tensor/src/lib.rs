@@ -1,4 +1,5 @@
-//! Tensors of raw codes, wherever their bytes live.
+//! Tensors of raw codes, wherever their bytes live. A transpose, a part or a batch reads the codes of the one it was taken
+//! from. No arithmetic is known here.
 //!
 //! A [`Tensor`] is a shape, a [`Format`] and bytes it does not interpret until asked: a memory-mapped
 //! file stays mapped, in its own order and byte order, and [`Plane::code`] takes one element out.
@@ -71,7 +72,7 @@ impl Tensor {
         Tensor::with_rows(format, shape, order, stored, bytes, start, None)
     }
 
-    /// The same, but only some rows, counted on from matrix to matrix, are examined, if these lie
+    /// A tensor of which only some rows, counted on from matrix to matrix, are examined, if these lie
     /// together in the bytes: the others must not be used.
     ///
     /// # Errors
@@ -217,7 +218,7 @@ impl Tensor {
         self.shape.iter().product()
     }
 
-    /// The same codes as those of another format of their width, if they were stored as codes.
+    /// The codes as those of another format of their width, if they were stored as codes.
     pub fn reread(&self, format: Format) -> Option<Tensor> {
         if format == self.format {
             return Some(self.clone());
@@ -240,14 +241,14 @@ impl Tensor {
         })
     }
 
-    /// The same tensor, its TF32 or XF32 registers rounded to nearest, ties away from zero (PTX
+    /// The tensor, its TF32 or XF32 registers rounded to nearest, ties away from zero (PTX
     /// `cvt.rna.tf32.f32`), before use.
     pub fn rounding_tf32(mut self) -> Tensor {
         self.round_tf32 = matches!(self.format, Format::Tf32 | Format::Xf32);
         self
     }
 
-    /// The same, with or without that rounding; none if that changes nothing.
+    /// The tensor with or without that rounding; none if that changes nothing.
     pub fn with_tf32_rounding(&self, round: bool) -> Option<Tensor> {
         let possible = matches!(self.format, Format::Tf32 | Format::Xf32);
         (possible && self.round_tf32 != round).then(|| Tensor {

@@ -58,7 +58,7 @@ impl<'a> Planes<'a> {
         Tensor::from_payload(self.tensor.format, shape, payload)
     }
 
-    /// The same view of a tensor of the same shape and strides.
+    /// This view of another tensor of the same shape and strides.
     ///
     /// # Panics
     /// If these differ.
@@ -135,7 +135,7 @@ impl<'a> Planes<'a> {
         self.columns.0
     }
 
-    /// The leading axes.
+    /// The leading axes, those of the batch.
     pub fn batch_shape(&self) -> &'a [usize] {
         &self.tensor.shape[..self.batch_axes]
     }

@@ -191,7 +191,7 @@ impl<'a> Problem<'a> {
         Ok(problem)
     }
 
-    /// The same product of operands with scales, transposed beforehand as the operands were.
+    /// The product of operands with scales, transposed beforehand as the operands were.
     ///
     /// # Errors
     /// When there is not one scale for every `block` k.
@@ -248,7 +248,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The same product, but only some rows and columns of D.
+    /// Some rows and columns of D.
     pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Problem<'a> {
         let across = |planes: Planes<'a>| planes.part(rows.clone(), 0..planes.columns());
         let down = |planes: Planes<'a>| planes.part(0..planes.rows(), columns.clone());
@@ -276,7 +276,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The same elements of D, but only some of their products: C plus those. With scales the range
+    /// The elements of D, but only some of their products: C plus those. With scales the range
     /// starts where a block does.
     pub fn part_k(&self, k: Range<usize>) -> Problem<'a> {
         let selected = self.selected.map(|s| s.moved(0, k.start));

@@ -60,20 +60,23 @@ impl CaseVerdict {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct BatchCase {
+    /// As the manifest or the folder has it.
     pub name: String,
+    /// Of this case.
     pub verdict: CaseVerdict,
-    /// The verdict that the case states, or an earlier report has; absent if neither does.
+    /// The verdict that the case or a baseline states; absent if neither does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<CaseVerdict>,
     /// Why there is no verdict.
     pub error: Option<String>,
-    /// The verdict in words, and its model and product.
+    /// For people; its wording may change: `title`, `sentence`, `model`, `product`, `terms` (`plus C`, `D bf16`); where D
+    /// differs also `cause` and `next`.
     pub summary: Option<Summary>,
     /// As `check --json` writes it, byte for byte except the margin.
     #[serde(serialize_with = "raw")]
     #[cfg_attr(feature = "schemars", schemars(with = "Option<Report>"))]
     pub report: Option<Stored>,
-    /// What it read.
+    /// The arrays it read, by digest.
     #[serde(skip)]
     pub(super) arrays: Arrays,
 }
@@ -237,7 +240,7 @@ impl BatchCase {
         })
     }
 
-    /// The same case, its report put away.
+    /// The case with its report put away.
     ///
     /// # Errors
     /// Those of the store's file.

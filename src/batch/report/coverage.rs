@@ -11,7 +11,7 @@ pub struct Coverage {
     pub seen: u64,
     /// Those that were recorded.
     pub recorded: u64,
-    /// The others.
+    /// Calls that are not cases, with the reason.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
 }
@@ -33,7 +33,7 @@ pub struct LeftOut {
     pub on_request: bool,
 }
 
-/// The same in a report.
+/// The coverage as a report has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Covered {
@@ -43,7 +43,7 @@ pub struct Covered {
     pub seen: u64,
     /// Those that were recorded.
     pub recorded: u64,
-    /// The others.
+    /// Calls that are not cases, with the reason.
     pub left_out: Vec<LeftOut>,
     /// Recorded ones that no case is of: somebody took it out.
     #[serde(skip)]

@@ -15,7 +15,7 @@ use crate::io::{escaped_path, printable};
 pub struct Baseline {
     /// As its path was typed.
     pub path: String,
-    /// Of the file.
+    /// SHA-256 of the file.
     pub sha256: String,
     /// Its cases that are no longer there, in its order.
     pub gone: Vec<String>,

@@ -26,20 +26,23 @@ pub const BATCH: &str = "tcverify.batch/1";
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Batch {
     pub schema: &'static str,
+    /// `name` and `version`.
     pub tool: Tool,
     /// The worst of the cases.
     pub verdict: CaseVerdict,
+    /// `cases`, and counts of each verdict.
     pub totals: Totals,
-    /// What the cases were allowed to say; absent if that was everything.
+    /// Only with `--policy`: `name` (`strict` or the path as typed), and `sha256` of the whole policy, defaults included,
+    /// as canonical JSON (keys sorted, no spaces).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policed>,
-    /// How much of what ran the cases are, where who recorded them says so.
+    /// Only if the manifest has it: `judged`, and the manifest's `seen`, `recorded` and `left_out`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Covered>,
-    /// The earlier report that says which verdicts are expected.
+    /// Only with `--baseline`: `path` as typed, `sha256`, and the names of cases that are `gone`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
-    /// Where arrays of cases are results of others.
+    /// Only if arrays of cases are results of other cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<Chain>,
     /// In the order of the manifest, or by name.
@@ -91,7 +94,7 @@ impl Batch {
         }
     }
 
-    /// The same, as the verdict on a recording. `products` are the cases, in their order, that are products.
+    /// Makes the verdict that on a recording. `products` are the cases, in their order, that are products.
     pub fn cover(&mut self, coverage: Coverage, products: &[bool]) {
         let cases = products.iter().filter(|product| **product).count();
         let judged = self.cases.iter().zip(products);

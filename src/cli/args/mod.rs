@@ -50,7 +50,7 @@ impl MemoryArgs {
         self.files_under(None)
     }
 
-    /// The same within a policy's limits.
+    /// The files of this run, within a policy's limits.
     pub fn files_under(&self, policy: Option<&AdmissionPolicy>) -> Files {
         let privacy = if self.private {
             Privacy::Private
@@ -126,7 +126,7 @@ pub fn in_options<T>(result: Result<T, impl Into<IdentifyError>>) -> Result<T> {
     result.map_err(|error| anyhow::Error::msg(error.into().describe(option)))
 }
 
-/// The same for a request: an operation's arrays are named, and have no options.
+/// An error in the words of a request's options: an operation's arrays are named, and have none.
 pub fn in_options_of<T>(request: &Request, result: Result<T, CheckError>) -> Result<T> {
     match request {
         Request::Product(_) => in_options(result),
@@ -134,7 +134,7 @@ pub fn in_options_of<T>(request: &Request, result: Result<T, CheckError>) -> Res
     }
 }
 
-/// The same in terms of options and named arrays.
+/// An error of an operation in terms of options and named arrays.
 pub fn in_operation_options<T>(result: Result<T, CheckError>) -> Result<T> {
     let name = |field: &'static str| match field {
         "operation" => "--op".to_owned(),

@@ -90,7 +90,7 @@ impl ProductArgs {
         Ok(fields)
     }
 
-    /// The same, with a D and its format.
+    /// The product's fields, with a D and its format.
     pub fn naming(
         &self,
         d: Option<&Path>,

@@ -86,7 +86,7 @@ pub enum LinkedBy {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepResult {
-    /// The same bits.
+    /// Both steps have the same bits.
     Equal,
     /// Other bits from the same operands.
     Begins,

@@ -27,7 +27,7 @@ pub struct CompareRuns {
     /// How many steps that begin a difference are searched.
     pub explain: usize,
     pub schedules: Schedules,
-    /// Of each search.
+    /// Limits of each search.
     pub limits: Limits,
     /// How many differences of a step are listed.
     pub max_mismatches: usize,

@@ -10,7 +10,7 @@ use crate::report::view::{Case, Fact, Section, Tone, View};
 const SHOWN: usize = 5;
 
 impl ComparedRuns {
-    /// The view.
+    /// Two runs as every form shows them.
     pub fn view(&self) -> View {
         let (tone, word) = match self.verdict {
             RunsVerdict::Equal => (Tone::Good, "Equal"),

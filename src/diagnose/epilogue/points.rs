@@ -153,7 +153,7 @@ impl Points {
                 rounded: value(format, replay.convert(sum)) as f32,
                 c: number(c),
                 given,
-                differs: other.is_some() || asked[i] != given,
+                differs: asked[i] != given,
                 range: range(format, given),
             })
         };

@@ -229,7 +229,7 @@ fn table(ranges: &BTreeMap<usize, [f64; 2]>) -> Option<Table> {
         .collect()
 }
 
-/// The same number for all columns if there is one, else one for each.
+/// One number for all columns if it fits all, else one for each.
 fn with_bias(known: &[Known], base: Formula) -> Option<Formula> {
     let ranges = differences(known, 1, &base)?;
     let all = ranges

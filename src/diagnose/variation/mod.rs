@@ -258,7 +258,7 @@ impl<'a> Variation<'a> {
         &self.what
     }
 
-    /// The same as a finding with other words. No request asks for it together with what it leaves.
+    /// The variation as a finding with other words. No request asks for it together with what it leaves.
     pub fn told(&self, text: String) -> Found {
         Found::new(self.kind, text)
     }
@@ -333,7 +333,7 @@ pub fn of_part(case: &Case, trial: &Trial) -> Vec<Found> {
     first_listed(case, trial, &lists)
 }
 
-/// The same of the stages with many: those that depend on lengths of slices and tiles.
+/// The first variation that gives D, of the stages with many: those that depend on lengths of slices and tiles.
 pub fn kernels(case: &Case, trial: &Trial) -> Vec<Found> {
     let lists: [(&'static str, List); 2] = [
         (order::TRIED, order::list),

@@ -24,7 +24,7 @@ const SCHEDULES: usize = 64;
 /// How the operands become those of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// The same codes; a TF32 unit ignores low bits.
+    /// Codes stay; a TF32 unit ignores their low bits.
     Cut,
     /// Rounded to nearest.
     Nearest,

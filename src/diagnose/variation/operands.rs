@@ -111,7 +111,7 @@ impl<'a> Operands<'a> {
                 "{name}'s memory ({rows}x{columns}, row by row) was read column by column, as if its columns lay one \
                  after another"
             );
-            // The same position counts the other way.
+            // The position counts the other way.
             let read = self.memory(side, move |line, of_k| {
                 if across {
                     line * k + of_k

@@ -29,7 +29,7 @@ pub struct OfTarget {
 }
 
 impl OfTarget {
-    /// All of them.
+    /// The names of GPUs by their targets.
     pub fn all() -> &'static [OfTarget] {
         static ALL: OnceLock<Vec<OfTarget>> = OnceLock::new();
         ALL.get_or_init(|| {

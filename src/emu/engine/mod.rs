@@ -17,7 +17,7 @@ use crate::tensor::Vectors;
 /// The engine that computes. All give the same bits.
 #[derive(Clone, Copy, Debug)]
 pub enum Engine<'a> {
-    /// The specification.
+    /// The specification, in integers.
     Exact,
     /// A fast engine where it computes the model and can prove its bits, the exact engine elsewhere.
     With(&'a dyn FastEngine),

@@ -18,16 +18,20 @@ pub const SCHEMA: &str = "tcverify.schedule/1";
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     pub schema: String,
+    /// What options and reports call it.
     pub name: String,
+    /// For people.
     pub title: String,
     /// How the schedule as a whole is known.
     pub evidence: Evidence,
     /// Full citations by key.
     pub sources: BTreeMap<String, String>,
+    /// Remarks for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// By constant, or by the group it is in: `split` stands for `split.merge.kind`, `*` for all others.
     pub known_by: BTreeMap<String, KnownBy>,
+    /// Everything that decides a bit; reports have the SHA-256 of its canonical JSON (keys sorted, no spaces).
     pub spec: ScheduleSpec,
 }
 
@@ -137,7 +141,7 @@ impl Schedule {
         read.map_err(|reason| printable_ends(&reason))
     }
 
-    /// The same as somebody's file has it: its evidence is a claim, whatever it says of itself.
+    /// The schedule of somebody's file: its evidence is a claim, whatever the file says.
     #[must_use]
     pub fn claimed(mut self) -> Schedule {
         self.evidence = Evidence::Claimed;

@@ -18,54 +18,56 @@ pub struct Level {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Parts {
-    /// All of it is one part.
+    /// For a group: no split.
     Whole {},
     /// Consecutive slices.
     Slices {
-        /// Null leaves it to whoever runs it.
+        /// null leaves it to `--split-k`.
         count: Option<usize>,
-        /// Slices are multiples of so many k; absent means whole tiles.
+        /// their lengths are multiples of so many k (absent: of `tile_k`), or of `wide` if that divides K, else `narrow`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grain: Option<Grain>,
         length: SliceLength,
         empty: Empty,
     },
-    /// Grains are dealt out in turn: grain g belongs to part g modulo `count`.
+    /// Grain g belongs to part g modulo `count`.
     Interleaved {
-        /// Null leaves it to whoever runs it.
+        /// null leaves it to `--split-k`.
         count: Option<usize>,
-        /// Absent means whole tiles.
+        /// absent means whole tiles.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grain: Option<Grain>,
         empty: Empty,
     },
-    /// Consecutive blocks of this length, however many: an accumulator that is added to another one and
-    /// restarted.
+    /// In `inner` only: consecutive blocks of this `length`. The accumulator is added to another and restarted
+    /// (promotion).
     Blocks {
         length: usize,
-        /// The first block's, where that is another number.
+        /// the first block's length.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first: Option<usize>,
     },
-    /// Leaves of a tree, consecutive ones of at most this many k, however many.
+    /// In `split` only: the leaves of a tree, at most `length` k each.
     Leaves { length: usize, cut: Cut },
-    /// These k, part by part: from the first of each pair to before the second.
+    /// In `split` only: the k of each part as listed, `[[[0, 64], [192, 256]], [[64, 192]]]`. k in no part are missing
+    /// from D.
     Ranges { parts: Vec<Vec<[usize; 2]>> },
-    /// Stream-K, for a group of tiles of D: this many workers share these tiles times their tiles of
-    /// K evenly, the first ones with one more if that does not divide.
+    /// Stream-K, for a group of tiles of D: workers share its tiles times their tiles of K evenly; the first (total modulo
+    /// `workers`) take one more.
     Shared {
-        /// Null leaves it to whoever runs it.
+        /// null leaves it to `--set workers`.
         workers: Option<usize>,
-        /// Shares are rounded up to multiples of so many tiles of K, all alike: the last workers have less, or nothing.
+        /// each share is ceil(total / workers), rounded up to its multiple; the last workers have less, or nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grain: Option<usize>,
     },
-    /// Not all tiles of D are alike.
+    /// In `split` only: tiles of D that are not alike.
     Tiles {
-        /// Rows and columns of a tile of D.
+        /// rows and columns of a tile of D.
         tile: [usize; 2],
+        /// tiles are counted `along_rows` or `along_columns`.
         raster: Raster,
-        /// The first tiles, the next ones and so on.
+        /// the first `tiles` use the `parts` of the first group, and so on; null is the rest.
         groups: Vec<Group>,
     },
 }
@@ -173,16 +175,19 @@ pub enum Empty {
 pub enum Merge {
     /// They are kept, and added in f32.
     Sum {
+        /// see the next table.
         order: Order,
+        /// the `first` sum itself, or +0 (`zero`; with `serial` and `reverse`).
         start: Start,
+        /// how sums of parts are kept: `f32` (absent), or in `split` rounded to D's format (`result`), `fp16` or `bf16`.
         #[serde(default, skip_serializing_if = "is_default")]
         partials: Partials,
-        /// What every sum of them is rounded to, the first one itself where they are added one by one.
+        /// what every sum of them is rounded to, with the same values; with `serial` and `reverse` the first part, too.
         #[serde(default, skip_serializing_if = "is_default")]
         sums: Partials,
     },
-    /// The first goes through the epilogue into D; every later one is added to D as it was stored, in D's
-    /// format.
+    /// In `split` only: the first part goes through the epilogue into D; each later one is added by
+    /// fma(alpha, sum, D), rounded to D's format every time.
     InPlace {},
 }
 
@@ -200,16 +205,16 @@ pub enum Order {
     Pairwise,
     /// Neighbours: `(p0 + p1) + (p2 + p3)` and so on; one without a neighbour waits for the next round.
     Adjacent,
-    /// The sum of the first floor(n/2), itself so, plus that of the others.
+    /// The sum of the first floor(n/2), itself `halved`, plus that of the others.
     Halved,
-    /// L is n halved while it is even and more than 2. Runs of L one after another, then neighbours.
+    /// L is n, halved while it is even and more than 2: runs of L `serial`, their sums `adjacent`.
     RunsThenAdjacent,
-    /// x_i + x_(i+n/2), then of those halves, down to one: of a power of two.
+    /// `x_i + x_(i+n/2)`, then halves of those, down to one: n a power of two, empty parts `zero`.
     Butterfly,
-    /// One fold after the other, down to one sum.
+    /// Pairs of `how` and `to`, in turn, down to 1: `stride` adds `x_i + x_(i+to) + x_(i+2*to) + ...`; `halve` adds
+    /// `x_i + x_(i+n/2)` until `to` are left; missing ones are +0.
     Folds(Vec<Fold>),
-    /// For each pair [i, j], one after another, `p_i = p_i + p_j`, until p_0 alone is left: of ranges, such
-    /// as those of cuts within cuts.
+    /// For `ranges` only: for each pair `[i, j]` in turn `p_i = p_i + p_j`, until `p_0` alone is left.
     Listed(Vec<[usize; 2]>),
 }
 
@@ -249,6 +254,7 @@ pub enum Start {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Partials {
+    /// As they are.
     #[default]
     F32,
     /// D's format, rounded to nearest even.

@@ -17,43 +17,44 @@ use crate::step::{Code, Constant, constants_of};
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleSpec {
-    /// k of a tile of the main loop; a partial tile is padded with zeros. Without one there are no
-    /// tiles, and nothing is filled up.
+    /// k of a tile of the main loop; products of +0 and +0 fill a partial tile. Absent: no tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile_k: Option<usize>,
+    /// Which tile of a part is the partial one.
     pub residue: Residue,
-    /// Products that the kernel gives one instruction, where those are fewer than the unit adds in one
-    /// step: the rest of the step are zeros.
+    /// Products that one instruction gets, where the unit adds more per step; the rest are zeros (`s1688` kernels on
+    /// Hopper: 8 of 16).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction_k: Option<usize>,
-    /// In which order the k of every so many consecutive ones go through the instruction.
+    /// A permutation of each run of consecutive k.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<usize>>,
-    /// Products of terms of wide operands.
+    /// FP32 operands as sums of terms, and the products of terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_terms: Option<SplitTerms>,
-    /// FP64 operands as slices of integers, and their products by diagonals.
+    /// FP64 operands as so many `slices` of INT8; null leaves it to `--slices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_point: Option<FixedPoint>,
-    /// How K is divided among parts of the kernel that have main loops of their own.
+    /// Parts of K with main loops of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Level>,
-    /// How the places of a main loop are divided among accumulators: warps, threads, promotion; the outer
-    /// level first.
+    /// Parts of a main loop, its padding included: warps, threads, promotion; the outer level first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inner: Vec<Level>,
+    /// What shares a scale (`per`), which sum is scaled (`at`), and how (`multiply`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scales: Option<Scaling>,
-    /// What is taken off integer sums.
+    /// What is subtracted from integer sums, modulo 2^32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_point: Option<ZeroPoint>,
-    /// Where C comes in.
+    /// Whether C starts the first chain or is added to the finished sum.
     pub addend: AddendAt,
+    /// What becomes of a finished sum.
     pub epilogue: Epilogue,
-    /// What D is where K is 0; without a word, no such product has this schedule.
+    /// D for K = 0: +0 with `zero`. Absent: refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_products: Option<WithoutProducts>,
-    /// The f32 code of every NaN that an operation outside the tensor core returns.
+    /// The f32 code of every NaN made outside the tensor core.
     pub nan: Code,
 }
 
@@ -62,9 +63,9 @@ pub struct ScheduleSpec {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Residue {
-    /// The first; zeros follow its values.
+    /// The first; zeros follow its values (CUTLASS 2.x: the short instruction is inside that tile, after whole ones).
     First,
-    /// The first; zeros precede its values.
+    /// The first; zeros precede its values (CuTe for sm80).
     FirstAligned,
     /// The last; zeros follow its values.
     Last,
@@ -158,7 +159,7 @@ pub enum TermRounding {
     Rna,
     /// To nearest even, to BF16.
     Rne,
-    /// The same, but what is too large and infinities become the largest finite number.
+    /// To nearest even, to BF16; infinities and what is too large become the largest finite number.
     RneSatfinite,
 }
 
@@ -198,12 +199,13 @@ pub struct Scaling {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
+    /// The whole operand.
     Tensor,
     /// A row of A; a column of B.
     Row,
-    /// The same, or all of A, or of B: a side that has one number has it for every row or column.
+    /// A row or column, or the whole operand if there is one number: for kernels that repeat a single scale.
     RowOrTensor,
-    /// So many rows of A and k; so many k and columns of B.
+    /// So many `rows` of A and `k`; so many `k` and `columns` of B.
     Block {
         rows: usize,
         columns: usize,
@@ -222,7 +224,7 @@ pub enum ScaledAt {
     Parts,
     /// The finished sum.
     Epilogue,
-    /// The finished sum as D's format has it, and the product is rounded again.
+    /// The finished sum, rounded to D's format before and after.
     Result,
 }
 
@@ -279,15 +281,18 @@ pub enum AddendAt {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Epilogue {
+    /// How alpha, the sum, beta and C come together.
     pub combine: Combine,
-    /// What alpha does where C is not read.
+    /// What alpha does where C is not given or beta is 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub without_c: WithoutC,
+    /// How the bias is added.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bias: BiasAdded,
+    /// A function of every element; `gelu` and `silu`, whose computation is not published, are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<Function>,
-    /// What a scale of the result does, if one is given.
+    /// With `fp8`, FP8 results are multiplied by `--scale-result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_scale: Option<ResultScale>,
 }
@@ -325,7 +330,7 @@ pub enum BiasAdded {
     Add,
     /// The last product with a scale and the sum are one fma: `fma(sum * sB, sA, bias)`.
     Fused,
-    /// The same, and a bias that is not given is +0: `fma(sum * sB, sA, +0)`, which makes +0 of a -0.
+    /// Fused, and a bias that is not given is +0: `fma(sum * sB, sA, +0)`, which makes +0 of a -0.
     FusedOrZero,
     /// `x + bias` where x is rounded to D's format before.
     AfterRounding,
@@ -347,7 +352,9 @@ pub enum Function {
     Relu,
     /// PTX `max.NaN.f32` with +0: a NaN stays one.
     ReluNan,
+    /// Refused: its computation is not published.
     Gelu,
+    /// Refused likewise.
     Silu,
 }
 

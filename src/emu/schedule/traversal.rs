@@ -62,7 +62,7 @@ pub struct TileOfD {
 }
 
 impl TileOfD {
-    /// All of D.
+    /// All of D as one tile.
     pub const ONLY: TileOfD = TileOfD {
         at: [0, 0],
         count: [1, 1],

@@ -262,7 +262,7 @@ impl Values {
         self.bias.as_ref().map(|bias| bias.get(batch, 0, column))
     }
 
-    /// The same without a bias.
+    /// The values without a bias.
     #[must_use]
     pub fn without_bias(self) -> Values {
         Values { bias: None, ..self }
@@ -273,7 +273,7 @@ impl Values {
         Some(&self.scales.as_ref()?[side].codes)
     }
 
-    /// The same with other scales of A (side 0) or of B, as many.
+    /// The values with other scales of A (side 0) or of B, as many.
     ///
     /// # Panics
     /// If there are none to replace, or another number of them.

@@ -1,5 +1,18 @@
 //! Block-scaled FP4 on Blackwell: short runs of products are added without loss, scaled, and only
 //! then aligned.
+//!
+//! `group` is a multiple of `part`, which divides the rule's `scale.block`. `fraction_bits` is 0 to 64; `alignment` and
+//! `precision` are as in `fused`.
+//!
+//! ```text
+//! 1. terms      every `part` consecutive products:  x = (Σ a·b) · X · Y, exactly, X and Y their scales;
+//!               exponent eX + eY, whatever the sum is, zero too;
+//!               x = 0 with the exponent zero_exponent if all products are zero, or a scale is
+//!               addend: as in fused
+//! 2. to 6.      as in fused
+//! ```
+//!
+//! A NaN scale, or a NaN c, gives `nan`; an infinite c stays.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +26,7 @@ use super::term::{Term, fraction_bits, signed};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
-/// Constants of a block-scaled dot-add. The step, with integer significands throughout:
-///
-/// 1. Every `part` consecutive products are added exactly. Their sum times the significands of the
-///    two scales is one term; its exponent is the sum of the scales' exponents, whatever the sum is.
-///    If all products of the part are zero, or a scale is, the exponent is `zero_exponent`.
-/// 2. `E` is the largest exponent of the terms and of `c`; a zero `c` counts with `zero_exponent`.
-/// 3. Every term is rounded (`alignment`) to a multiple of `2^(E - fraction_bits)`; the terms are
-///    added exactly and the sum is rounded once, as in `fused`. A zero result is +0.
-/// 4. A NaN scale, or a NaN `c`, gives the code `nan`; an infinite `c` stays.
+/// Constants of a block-scaled dot-add. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

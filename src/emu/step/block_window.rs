@@ -1,4 +1,27 @@
 //! Block-scaled FP4 by the other published rule for Blackwell: a window for products, another where C prevails.
+//!
+//! Published by sf-tensor/tcgen05, for the instructions `tcgen05-mxf4-window` and `tcgen05-mxf4nvf4-window`. Whether a B200 follows this rule
+//! or `block_dot` is unknown; docs/probing.md says how to find out.
+//!
+//! `part` and `product_part` divide `group` and the rule's `scale.block`. `product_bits`, `scale_bits` and `addend_bits` are 0 to 64, the last
+//! at least c's fraction bits. `least_sum` is -4096 to 4096, or null: no line 5.
+//!
+//! ```text
+//! 1. products   a · b · X · Y, exactly. Over nonzero products: R the largest sum of all four exponents, S that of the
+//!               two scales' exponents. C is the exponent of c
+//! 2. c prevails if c is not zero and C >= R, or if all products are zero:
+//!                 every `part` products are added exactly and cut (rz) to 2^(C - addend_bits)
+//! 3. products prevail in all other cases: every `product_part` products are added exactly and cut (rz) to 2^q,
+//!                 q = max(R - product_bits, S - scale_bits). With addend_cuts, a part whose own R does not exceed C
+//!                 is cut to 2^(C - addend_bits), if that is coarser
+//! 4. total      the terms and c, cut to the same grid, are added exactly; d = result(total, rz). Zero is +0
+//! 5. subnormal  if products prevail and d is subnormal, the total leaves out parts below 2^least_sum whose scales'
+//!               exponents are below S
+//! 6. special    as in block_dot
+//! ```
+//!
+//! *Example* (`ue8m0`, `part` 16). 2^-149 in one block, -2^-176 in another, c = 0: d is `00000000`. `block_dot`, whose zeros count with -139,
+//! gives `00000001`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +32,7 @@ use super::term::{Term, signed};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
-/// Constants of a dot-add with two windows. The step, with integer significands throughout:
-///
-/// 1. A product is that of both operands and both scales, exactly. `R` is the largest sum of their four exponents, `S` that
-///    of the two scales' exponents, over products that are not zero; `C` is the exponent of C.
-/// 2. C prevails if it is not zero and `C >= R`, or if all products are zero. Every `part` products are added exactly then,
-///    and cut toward zero to multiples of `2^(C - addend_bits)`.
-/// 3. Otherwise every `product_part` products are added exactly and cut to `2^q`, `q` being the larger of `R - product_bits`
-///    and `S - scale_bits`. With `addend_cuts` those whose own `R` does not exceed `C` are cut to `2^(C - addend_bits)`, if
-///    that is coarser.
-/// 4. C is cut to the grid, the terms are added exactly, and the sum is cut to the accumulator's precision. Zero is +0.
-/// 5. If products prevail and the result is subnormal, sums of less than `2^least_sum`, or of less than `2^q`, count as zero
-///    where their scales' exponents are below `S`.
-/// 6. A NaN scale, or a NaN C, gives the code `nan`; an infinite C stays.
+/// Constants of a dot-add with two windows. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -30,7 +41,7 @@ pub struct BlockWindow {
     pub group: usize,
     /// Products added before they are cut, where C prevails.
     pub part: usize,
-    /// The same where products do.
+    /// Products added before they are cut, where products prevail.
     pub product_part: usize,
     /// Bits kept below the largest exponent of a product.
     pub product_bits: u32,

@@ -1,4 +1,27 @@
 //! AMD RDNA 3 and 3.5: two products and C cut to one grid, terms of the sign that C does not have as one's complements.
+//!
+//! AMD RDNA 3 and 3.5, WMMA and DOT2 of FP16 and BF16. The accumulator is `fp32`, `fp16` or `bf16`.
+//!
+//! `product_bits` and `leading_bits` are 1 to 64. Flushed operands and c keep their signs; flushed results are +0.
+//! Each group's result is the c of the next. One group:
+//!
+//! ```text
+//! 1. products   p = a · b, exactly; F = the sum of the operands' exponents (a subnormal's is the smallest)
+//! 2. zeros      c and all products zero: the result is +0
+//! 3. grid       g = max(largest F of nonzero products - product_bits,
+//!                       largest lead - leading_bits)
+//!                 lead = floor(log2 |t|) of c and of every product t; also least_leading, if it is given
+//! 4. terms      n(t) = floor(|t| / 2^g); t counts n(t) if it has c's sign, -n(t) - 1 if not.
+//!                 Zeros have signs: with c = +0, a product of -0 counts -1
+//! 5. total      T = the sum of all terms, negated if c is negative
+//!                 d = result(T · 2^g, accumulator, f + 1, rne); for bf16 the upper half of the fp32 result.
+//!                 With flush_sums, +0 below the smallest normal number (rounded with unbounded exponents).
+//!                 A T of zero is +0
+//! 6. special    a NaN among the group's operands gives nan.operand; else Inf · 0, or products Inf and -Inf, nan.invalid;
+//!                 else a NaN c itself, made quiet; else Inf and -Inf among c and products nan.invalid; else the infinity
+//! ```
+//!
+//! *Example* (`groups.size` 2). 1 · 1 + (-1) · 0 with c = +0: the zero product counts -1, and the result is `3f7fffff`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +31,7 @@ use super::term::{Term, leading};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Unpacked};
 
-/// Constants of a dot-add in one's complement. An instruction takes its products in groups; a group's result is the next
-/// one's C. One group, with integer significands throughout:
-///
-/// 1. Operands are taken apart without normalising; with `flush_operands` subnormal ones count as zeros, with `flush_sums`
-///    a subnormal C does. Signs stay. `F` of a product is the sum of its operands' exponents.
-/// 2. If C and all products are zero, the result is +0.
-/// 3. The grid is `2^g`, with `g` the larger of `max F - product_bits` over products that are not zero, and
-///    `max lead - leading_bits` over C and the products, `lead` being the exponent of a number's highest bit; C's counts at
-///    least `least_leading`, if that is given.
-/// 4. Every term is truncated toward zero to `n` units of the grid. Terms of C's sign count `n`, the others `-n - 1`:
-///    zeros, too, by their signs.
-/// 5. The sum, negated if C is negative, is rounded to nearest even: to FP32 or directly to FP16; of BF16 the
-///    upper half of the FP32 result is taken. With `flush_sums` a result below the smallest normal number is +0, as a
-///    sum of zero always is.
-/// 6. NaNs: `nan.operand` if an operand is one; `nan.invalid` for infinity times zero, or infinities of both signs;
-///    otherwise C's, made quiet.
+/// Constants of a dot-add in one's complement. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,8 @@
 //! The correctly rounded dot product: `C` and all products of a row and a column, rounded once.
+//!
+//! A reference. It alone carries no code from step to step.
+//! C and all products of K are one exact sum, and `d = result(sum, accumulator, f + 1, rounding)`. Zeros and special values are as in
+//! `exact_sum`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +11,7 @@ use super::kind::{Carried, Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{ExactSum, Formats, Rounding, Target};
 
-/// Constants of an exact dot product. It is one step over the whole of K; what is carried from
-/// product to product is the sum without any rounding, not a code.
-///
-/// A sum of exactly zero is +0; a negative sum that is rounded to zero is -0. NaN terms, infinity
-/// times zero, or infinities of both signs give the code `nan`; otherwise an infinite term gives
-/// that infinity.
+/// Constants of an exact dot product. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,7 @@
 //! AMD CDNA 1: `c` and a group of products, added without any loss and rounded once.
+//!
+//! `d = result(c + Σ products, accumulator, f + 1, rounding)`. The sum is exact. A zero sum is +0, even of -0 alone. A negative sum that rounds
+//! to zero is -0, or +0 with `plus_zero`. Special values are as in `fused`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +11,7 @@ use super::special::without_minus_zero;
 use super::trace::TraceObserver;
 use crate::num::{ExactSum as Sum, Format, Formats, Rounding, Target};
 
-/// Constants of an exact sum. The step:
-///
-/// 1. `c` and the products are added exactly.
-/// 2. The sum is rounded once to the accumulator's format, with gradual underflow, and to infinity
-///    on overflow.
-/// 3. A sum of exactly zero is +0; a negative sum that is rounded to zero is -0, unless `plus_zero` is set.
-/// 4. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
-///    infinite term gives that infinity.
+/// Constants of an exact sum. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

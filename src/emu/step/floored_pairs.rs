@@ -1,4 +1,22 @@
 //! AMD RDNA 4: pairs of products floored to a grid of their own, then added to C on a common one.
+//!
+//! The instructions are WMMA and DOT2 of FP16 and BF16. Constants mean what they mean in `complement_dot`; `least_leading` is never null.
+//! `vanishing_c` is -4096 to 4096, or null. One group:
+//!
+//! ```text
+//! 1. products   as in complement_dot; subnormal numbers are kept
+//! 2. pairs      neighbours are added: F = the larger of the two over nonzero products,
+//!                 S = q · Σ floor(p / q), with q = 2^(F - product_bits); if both are zero, S = 0
+//! 3. grid       g = max(largest F of the group's nonzero products - product_bits,
+//!                       max(lead of c, least_leading) - leading_bits)
+//! 4. total      T = Σ floor(S / 2^g) + floor(c / 2^g); c counts 0 if |c| < 2^g,
+//!                 unless vanishing_c is given and g <= vanishing_c: then a negative c counts -1
+//!                 d = result(T · 2^g, accumulator, f + 1, rne); an fp32 zero is +0; bf16 is its upper half
+//! 5. special    as in complement_dot
+//! ```
+//!
+//! *Example* (`groups.size` 4). 1 · 1 with c = -2^-40: g is -24, c counts 0, and the result is `3f800000`. In bf16, 2^-53 · 2^-53 with
+//! c = -2^-149: g is -130, and the result is `0a800000`; with `vanishing_c` -126 it is `0a7fffff`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +26,7 @@ use super::term::{Term, floor_to, leading, signed};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats};
 
-/// Constants of a dot-add of floored pairs. An instruction takes its products in groups; a group's result is the next one's
-/// C. One group, with integer significands throughout; *floored* means rounded toward minus infinity:
-///
-/// 1. Operands are taken apart without normalising. `F` of a product is the sum of its operands' exponents.
-/// 2. Products are added in pairs of neighbours: both are floored to multiples of `2^(F - product_bits)`, with
-///    `F` the larger of the pair's that are not zero, and added exactly.
-/// 3. The grid is `2^g`, with `g` the larger of `F - product_bits` for the largest `F` of the group's products that are not
-///    zero, and `lead - leading_bits`, `lead` being the exponent of C's highest bit, but at least `least_leading`.
-/// 4. The pairs' sums and C are floored to the grid and added exactly. A C of less than one unit counts as zero; a negative
-///    one as -1, as the floor has it, if `vanishing_c` is given and `g` does not exceed it.
-/// 5. The sum is rounded to nearest even: to FP32 or directly to FP16, subnormal numbers kept; of BF16 the upper half of the
-///    FP32 result is taken. A result of zero is +0.
-/// 6. NaNs: `nan.operand` if an operand is one; `nan.invalid` for infinity times zero, or infinities of both signs;
-///    otherwise C's, made quiet.
+/// Constants of a dot-add of floored pairs. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,7 @@
 //! One IEEE fused multiply-add after the other.
+//!
+//! Span 1: `d = fma(a, b, c)`, an IEEE 754 fused multiply-add rounded once to the accumulator's format, k ascending. Subnormal numbers are
+//! kept, signs of zero are IEEE's, and overflow gives Inf in either mode.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +10,12 @@ use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{Formats, Rounding, Target, fma};
 
-/// Constants of a chain of fused multiply-adds, k ascending: each product is exact, whatever the
-/// formats of its factors, and each sum rounded once to the accumulator's format.
+/// Constants of a chain of fused multiply-adds. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FmaChain {
+    /// How every sum is rounded.
     pub rounding: Rounding,
     /// The code of a NaN result.
     pub nan: Code,

@@ -1,4 +1,31 @@
 //! The fused dot-add of NVIDIA's tensor cores: `c` and a group of products, added at once.
+//!
+//! `fraction_bits` is 0 to 96, `precision` 1 to f + 1, `sum_bits` `precision` to 127 and not with `rz`. `minus_zero` is false unless given.
+//!
+//! The step adds n ≤ `group` products and the addend c at once. `fa`, `fb`, `fc` are the fraction bits of A, B and the accumulator.
+//!
+//! ```text
+//! 1. terms      product k:  x = ± sa·sb · 2^(ea + eb - fa - fb),  exponent ea + eb
+//!               addend:     x = ± sc · 2^(ec - fc),               exponent ec
+//!               A zero term has the exponent zero_exponent instead.
+//! 2. exponent   E = the largest exponent of all terms;
+//!               if n < group, missing products are zero terms: zero_exponent counts
+//! 3. alignment  t = round(x / q, alignment) for every term, with q = 2^(E - fraction_bits)
+//! 4. sum        S = q · Σ t, exactly. With sum_bits, S keeps that many bits from its leading one on:
+//!               rounding to nearest then takes a value just above a tie for a tie
+//! 5. result     result(S, accumulator, precision, rounding)
+//! 6. zero       a zero result is +0; with minus_zero, a negative S that rounds to zero is -0
+//! ```
+//!
+//! Nothing is normalised before line 5, though a product's significand may reach 4.
+//!
+//! Special values come first. The result is `nan` for a NaN operand or c, Inf · 0, or infinite terms of both signs. Else an infinite term is
+//! the result.
+//!
+//! *Example* (Volta: `group` 4, `fraction_bits` 23, all `rz`). 1.5 · 1.5 and 1 · 2.25 are equal, with exponents 0 and 1. With the first, three
+//! products of 2^-23 stay: 2.25 + 3·2^-23 is cut to `40100001`. With the second they are lost: `40100000`.
+//!
+//! With scales (`ue8m0` only), a scale 2^x adds x to the operand's exponent, and a NaN scale makes it NaN.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,20 +36,7 @@ use super::term::{Term, fraction_bits};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target};
 
-/// Constants of a fused dot-add. The step, with integer significands throughout:
-///
-/// 1. Operands are taken apart without normalising; a product has the product of the significands
-///    and the sum of the exponents, and is not normalised either.
-/// 2. `E` is the largest exponent of the products and of `c`; a zero term counts with
-///    `zero_exponent`.
-/// 3. Every term is rounded (`alignment`) to a multiple of `2^(E - fraction_bits)`.
-/// 4. The terms are added exactly.
-/// 5. The sum is rounded once (`rounding`) to `precision` significant bits of the accumulator's
-///    format, with gradual underflow, and to infinity on overflow whatever the direction. With `sum_bits`, the
-///    rounding sees so many significant bits of the sum's magnitude; no sticky bit stands for those below.
-/// 6. A zero result is +0, except a negative sum that is rounded to zero, if `minus_zero` is set.
-/// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
-///    infinite term gives that infinity.
+/// Constants of a fused dot-add. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

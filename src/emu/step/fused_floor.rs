@@ -1,5 +1,30 @@
 //! AMD CDNA 3: products truncated to their own largest exponent, then added to `c` with rounding
 //! toward minus infinity.
+//!
+//! For all operands except FP32 and FP64. `sums` is 1 to `group`, `fraction_bits` 0 to `sum_fraction_bits`, that at most 96,
+//! `addend_window` 0 to 4096, and `result_fraction_bits` at least f.
+//!
+//! ```text
+//! 1. products   as in fused; one of at least 2^(1 + the accumulator's largest exponent) is ±Inf
+//! 2. sums       product k belongs to sum k mod sums. For each sum with a nonzero product:
+//!                 e = the largest exponent of its nonzero products
+//!                 S = q · Σ round(x / q, rz), with q = 2^(e - fraction_bits)
+//! 3. products'  P = the largest e;  S' = q · Σ round(S / q, rd), with q = 2^(P - fraction_bits)
+//!    sum        if all products are zero: S' = 0, and P is below every exponent
+//! 4. addend     ec = the exponent of c, or zero_exponent if c is zero;  E = max(P, ec)
+//!                 S″ = q · round(S' / q, rd),  with q = 2^(E - sum_fraction_bits)
+//!                 C″ = q · round(c / q, rd),   with q = 2^(E - fraction_bits);
+//!                      0 if ec < E - addend_window
+//! 5. total      T = S″ + C″, exactly
+//!                 e = max(floor(log2 |T|), 1 - bias of the accumulator)
+//!                 d = result(q · round(T / q, rd), accumulator, f + 1, rounding),
+//!                     with q = 2^(e - result_fraction_bits)
+//! 6. zero       a T of exactly zero gives +0; a negative one that rounds to zero gives -0
+//! ```
+//!
+//! Special values are as in `fused`, with the infinite products of line 1. With one sum, line 3 changes nothing.
+//!
+//! *Example* (`group` 8, bits 24, 32 and 31). 1 · 1 with c = -2^-60: c is floored to -2^-24, and the result is `3f7fffff`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,26 +35,7 @@ use super::term::{Term, floor_to, fraction_bits, leading, signed};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Format, Formats, Rounding, Target, Unpacked};
 
-/// Constants of a floored dot-add. The step, with integer significands throughout; *floored* means
-/// rounded toward minus infinity:
-///
-/// 1. Operands are taken apart without normalising; a product has the product of the significands
-///    and the sum of the exponents, and is not normalised either. A product too large for the
-///    accumulator's exponent is infinite.
-/// 2. The products are dealt in turn to `sums` sums. In each, `e` is the largest exponent of its
-///    products that are not zero, every product is truncated toward zero to a multiple of
-///    `2^(e - fraction_bits)`, and they are added exactly.
-/// 3. `P` is the largest `e`; each sum is floored to a multiple of `2^(P - fraction_bits)`, and
-///    they are added exactly.
-/// 4. `E` is the larger of `P` and the exponent of `c`, which is `zero_exponent` if `c` is zero.
-///    The products' sum is floored to a multiple of `2^(E - sum_fraction_bits)` and `c` to one of
-///    `2^(E - fraction_bits)`; a `c` whose exponent is below `E - addend_window` counts as zero.
-/// 5. The two are added exactly; the total is floored to `result_fraction_bits` bits below its
-///    leading one (or below the accumulator's smallest exponent), then rounded (`rounding`) to the
-///    accumulator's format.
-/// 6. A total of exactly zero is +0; a negative one that is rounded to zero is -0.
-/// 7. NaN terms, infinity times zero, or infinities of both signs give the code `nan`; otherwise an
-///    infinite term gives that infinity.
+/// Constants of a floored dot-add. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,16 @@
 //! FP8 through `mma.sync` where no FP8 hardware is behind it: two fused dot-adds over interleaved
 //! halves of the products, then one separate add of C.
+//!
+//! `span` is a multiple of `period`, and `first` has positions below it. `half` has the constants of a `fused` step.
+//!
+//! ```text
+//! r1 = fused(products with k mod period in first, addend +0)
+//! r2 = fused(the other products,                  addend r1)
+//! d  = result(r2 + c, accumulator, f + 1, closing)
+//! ```
+//!
+//! Both `fused` steps use `half`, whose group must hold either half. Addend and result have the accumulator's format. The last line is one IEEE
+//! addition, whose NaN is `half.nan`. A zero sum is +0.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +20,7 @@ use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
-/// Constants of the two-halves step. Per `span` products, those with `k mod period` in `first` and
-/// the others are added by [`Fused`] steps one after another, from zero; C comes last:
-///
-/// ```text
-/// r1 = fused(products of `first`, c = 0)
-/// r2 = fused(the other products,  c = r1)
-/// D  = closing(r2 + C)            one IEEE add in the accumulator's format
-/// ```
+/// Constants of the two-halves step. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

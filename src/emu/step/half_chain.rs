@@ -1,4 +1,15 @@
 //! GPGPU-Sim's `wmma.mma`: a chain of FP32 operations whose running sum is cut to FP16 after each.
+//!
+//! Operands are FP16, C and D FP16 or FP32.
+//!
+//! ```text
+//! cut(x)   an FP32 number as FP16: toward zero; ±Inf from 65536 on; the zero of its sign below 2^-24
+//! d = +0;  for every product, missing ones +0 · +0:   d = cut(d + a·b),  the sum rounded to FP32, rne
+//! C and D of FP32:  D = d + c;  else D = cut(d + c), widened if D is FP32;  both sums FP32, rne
+//! ```
+//!
+//! Special values are IEEE 754's. The first NaN operand is passed on, made quiet; an invalid operation gives `ffc00000` (`fe00`). `cut` keeps a
+//! NaN's sign and leading payload bits. A NaN of A or B counts as the quiet NaN without payload.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,18 +18,7 @@ use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{Class, Format, Formats, Rounding, Target, Unpacked, fma};
 
-/// Constants of the chain. One step is one instruction:
-///
-/// 1. `d = +0`, an FP16 number.
-/// 2. For every product, k ascending: `d = cut(d + a*b)`, the sum rounded to FP32 (to nearest even),
-///    then cut to FP16.
-/// 3. `d + c`, rounded to FP32, is cut to FP16 unless both C and D are FP32; D is FP16, or that
-///    number widened.
-///
-/// `cut` truncates toward zero; from 65536 on it gives infinity, below 2^-24 a zero of the same
-/// sign; a NaN keeps the leading bits of its payload. FP32 operations are IEEE 754's; of two NaNs the
-/// first operand's goes on, and an invalid operation gives the one with all but the payload's first
-/// bit clear and the sign set, as x86 has it.
+/// Constants of the chain. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,8 @@
 //! Integers: `c` and a group of products, added exactly; what 32 bits cannot hold wraps or saturates.
+//!
+//! `overflow` is `wrap` (modulo 2^32) or `saturate` (the nearest `int32`).
+//!
+//! `d = c + Σ a·b`, exactly, then `overflow`. Operands have up to eight bits, signed or not; C and D are `int32`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +11,7 @@ use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Unpacked};
 
-/// Constants of an integer sum. The step adds `c` and the products exactly and brings the sum into
-/// the accumulator's range as `overflow` says. Modulo 2^32 the size of a group decides nothing;
-/// clamping happens once a group.
+/// Constants of an integer sum. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

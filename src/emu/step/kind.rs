@@ -103,7 +103,7 @@ pub trait StepKind {
         result_code(from, code, to, Rounding::NearestEven)
     }
 
-    /// The chain's beginning.
+    /// What a chain carries before its first step.
     fn start(&self, _formats: Formats, c: u64) -> Carried {
         Carried::Code(c)
     }

@@ -3,7 +3,7 @@
 //! its trace, nothing else.
 //!
 //! A new kind is a file with a type that implements `StepKind`, its name in `kinds!` below (in
-//! snake case, the `kind` of a model file) and its section in `docs/model-format.md`.
+//! snake case, the `kind` of a model file); its head states its rules, and `docs/steps.md` is made of the heads.
 
 mod block_dot;
 mod block_window;

@@ -1,5 +1,24 @@
-//! IEEE fused multiply-adds in an order of their own, as the dot products of processors have them: subnormal numbers may
+//! IEEE fused multiply-adds in an order of their own, as the dot products of processors have them. Subnormal numbers may
 //! count as zeros, and a NaN goes on with its payload.
+//!
+//! The processors' extensions are AVX512_BF16, AVX512_FP16, AVX10.2 and AMX.
+//!
+//! Each d = fma(a, b, d) is rounded once to the accumulator (fp32 or fp16), `rne`. `from_zero` and `exact` are false unless given. Operands come
+//! in words of 32 bits: a word whose products are all missing is left out, and missing products of another are +0 · +0. One instruction:
+//!
+//! ```text
+//! 1. one chain       d = c, then d = fma(a, b, d) for its products in their order
+//! 2. several chains  each starts from +0; d = c + (((s1 + s2) + s3) + ...), with s1 the first one's sum.
+//!                    With from_zero, a single chain, too
+//! 3. exact           as several chains, but a chain's sum is exact and rounded once
+//! 4. flush           a, b, d that are subnormal in the accumulator's format, and results below its smallest normal number
+//!                    (rounded with unbounded exponents), are zeros of their sign
+//! 5. special         the first NaN of a, b and d, made quiet, with its sign and leading payload bits (of c and the chains'
+//!                    sum, c's is the first); else Inf · 0 and Inf - Inf give invalid. With exact, every NaN does
+//! ```
+//!
+//! *Example* (`chains` is `[[1, 0]]`, fp32). a = (1, 1), b = (-1, 2^-24), c = 1: the tie 1 + 2^-24 rounds to 1, and the result is `0`. In the order
+//! 0, 1 it is `33800000`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +27,7 @@ use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{Class, ExactSum, Format, Formats, Rounding, Target, Unpacked, fma};
 
-/// Constants of the chains. One step is one instruction; every operation is an IEEE 754 fused multiply-add, rounded once to
-/// the accumulator's format, to nearest even:
-///
-/// 1. One chain: C, then the products in its order. Several chains: each from +0, its products in their order; then the
-///    chains' sums are added one after another, and C last. With `from_zero` a single chain is like several. With `exact`,
-///    too, but the products of a chain are added without loss and rounded once.
-/// 2. With `flush`, operands, sums and C that are subnormal in the accumulator's format count as zeros of their sign in every
-///    operation, and a result is a zero of its sign if it lies below the smallest normal number once it is rounded as if
-///    exponents had no end.
-/// 3. The first NaN among an operation's a, b and the number they are added to is its result, made quiet: its sign and the
-///    leading bits of its payload stay; of the last addition's C is the first. Infinity times zero and infinities of both
-///    signs give `invalid`, and with `exact` every NaN does.
-/// 4. Operands come in lanes of 32 bits. A lane whose products are all missing is left out; missing products of another are
-///    +0 times +0.
+/// Constants of the chains. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,19 @@
 //! AMD CDNA 2: rounded products added in pairs, then to `c`, subnormals flushed all the way.
+//!
+//! For FP16 and BF16. `span`, the products of one instruction, is a multiple of `group`, and that a power of two.
+//!
+//! ```text
+//! in(x)  = +0 if x is zero or subnormal, of either sign; else x
+//! op(x)  = result(x, accumulator, f + 1, rounding); if that is subnormal, the zero of its sign
+//!
+//! 1. c' = in(c)
+//! 2. p_k = op(in(a_k) · in(b_k)) for every product; missing ones are +0
+//! 3. for each group of products in turn:   s = op(op(p0 + p1) + op(p2 + p3)),   c' = op(c' + s)
+//! 4. d = c'
+//! ```
+//!
+//! With `group` 2, s is `op(p0 + p1)`. Special values and signs of zeros are IEEE 754's. `in` sees C and the results between spans. Inside a
+//! span a -0 stays.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,15 +22,7 @@ use super::kind::{Products, StepKind};
 use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Rounding, Target, Unpacked, fma};
 
-/// Constants of a pairwise sum with flushing. The step, where every operation rounds to the
-/// accumulator's format and then flushes a subnormal result to zero, keeping its sign:
-///
-/// 1. Operands and `c` that are subnormal or zero become +0.
-/// 2. `span` products are formed. They are taken `group` at a time; missing ones are +0.
-/// 3. The products of a group are added in pairs, `(p0 + p1) + (p2 + p3)`, and their sum to `c`,
-///    which for the next group is the result.
-/// 4. Infinities, NaNs and the signs of zero sums are as in IEEE 754, a NaN result being the code
-///    `nan`.
+/// Constants of a pairwise sum with flushing. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

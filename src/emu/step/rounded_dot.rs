@@ -1,4 +1,28 @@
 //! Arm's dot products: a few products added and rounded, then added to C and rounded again, or all of it rounded once.
+//!
+//! For dot products, matrix multiplies and outer products: BF16 (BFDOT, BFMMLA, BFMOPA), FP8, FP16, and FMMLA of FP32.
+//!
+//! Optional booleans are false unless given. An operation adds exact terms and rounds their sum once to the accumulator:
+//!
+//! ```text
+//! 1. with_c     d = op(c + Σ a·b · 2^-lscale); nothing else is rounded
+//! 2. else       s_i = op(Σ a·b) of every `fused` products; s = op(op(s_0 + s_1) + s_2) ...;  d = op(c + s)
+//!               missing products of a step are +0 · +0
+//! 3. flush      operands, c and sums that are subnormal in the accumulator's format are zeros of their sign; a sum is
+//!               subnormal if its exact value lies below the smallest normal number, before rounding
+//! 4. zero       an exact sum of zero has the sign of its terms if all have one; else it is +0, with rd -0
+//! 5. overflow   rne: infinity.  rz: the largest number.  ru, rd: infinity in their direction, else the largest number.
+//!               odd: infinity.  With osm, a finite sum gives the largest number instead of any infinity
+//! 6. special    NaN, Inf · 0 and Inf - Inf give nan
+//! 7. payloads   of an operation's c (or the sum so far), a, b: the first signalling NaN, made quiet; else the first
+//!               quiet one, with its sign and leading payload bits. Inf · 0 beside a quiet c gives nan
+//! ```
+//!
+//! `odd` cuts toward zero and sets the last bit if anything was lost. `with_c` needs `fused` = `group`, `payloads` `fused` 1. K must be a
+//! multiple of `group`, and of the shortest `instruction_k`: `check` refuses another one.
+//!
+//! *Example* (`group` 2, `fused` 1, odd). 1 · 1 + 2^-24 · 1 with c = 0: the sum loses 2^-24, so its last bit is set: `3f800001`. With rne it is
+//! `3f800000`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +34,7 @@ use crate::num::{
     Class, ExactSum, Format, Formats, Overflow, Rounding, Target, Unpacked, result_code,
 };
 
-/// Constants of a rounded dot product. The step, where every operation is exact and then rounded once to the
-/// accumulator's format:
-///
-/// 1. Every `fused` products are added without loss and rounded; the sums are added one after another; then C to their
-///    total. With `with_c` there is one operation: C is added to all products.
-/// 2. With `fpmr`, each product counts times 2^-`lscale`.
-/// 3. With `flush`, operands, C and sums that are subnormal in the accumulator's format count as zeros of their sign. A
-///    sum is subnormal if it lies below the smallest normal number before it is rounded.
-/// 4. A sum of exactly zero keeps the sign that all its terms have, else it is +0, or -0 with `rd`.
-/// 5. A NaN, infinity times zero and infinities of both signs give `nan`. With `payloads` an operation's first signalling
-///    NaN goes on, made quiet, else its first quiet one: of C or the total so far, then A, then B. But infinity times zero
-///    beside a quiet C gives `nan`.
+/// Constants of a rounded dot product. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,27 @@
 //! Tenstorrent's matrix unit: multipliers of a few bits that take slices of the significands, phase by phase, and round
 //! every phase into the accumulator.
+//!
+//! The instruction is MVMUL of floating-point formats. `rnu` rounds to nearest, ties toward plus infinity. `minus_one` is Wormhole's fault. There are no special values: an exponent field of all
+//! ones is ordinary, one of 0 is zero. Each phase takes `group` · `groups` products of the tile at a time:
+//!
+//! ```text
+//! 1. slices     significands have 11 bits, the hidden one first. A: in phases 0 and 1 the upper a_slice bits, else the rest;
+//!                 B: in even phases the upper b_slice bits, in odd ones the next b_slice
+//!                 P = the product of the slices; F = the sum of the exponents - a_slice in phases 2, 3 - b_slice in odd phases.
+//!                 F counts even if P is zero. A zero operand: P = 0, and F = zero_exponent less the same, or does not count
+//! 2. groups     G = largest F of the group; S = Σ of the P, each moved to G and rounded (product) to the last bit of a P there.
+//!                 If G is no exponent of the accumulator's normal numbers: S = 0, and G does not count
+//! 3. grid       E = largest G and exponent of c; if none counts, the result is +0. Unit 2^(E - 23)
+//!                 every S and c is rounded (sum, addend) to units, then again to multiples of 2^narrow_bits units
+//! 4. result     T = their sum in units, rounded (result) to the accumulator's bits. Zero and values too small: +0. Too large: the
+//!                 code of infinity, in fp16 7fff with the sign. With minus_one = n, T = -1 unit gives -2^n units
+//! 5. blocks     after every blocks.k products the accumulator goes through memory and comes back as blocks.reload says: exact, cut
+//!                 to tf32 or to bf16. With l1_acc each block except the first and last starts from +0, and its sum is added to the
+//!                 one in memory (IEEE, to nearest even, subnormals as zeros of their sign); the last block starts from that sum
+//! ```
+//!
+//! *Example* (`phases` is `[0]`, bf16 into fp32). 1 · 1.03125: 2^-5 is below B's five bits, so the result is `3f800000`. With phases 0 and 1 it is
+//! `3f840000`.
 
 use std::ops::Range;
 
@@ -32,22 +54,7 @@ words! {
     }
 }
 
-/// Constants of a product of slices. A number is its sign, its exponent field and its fraction; fields of all ones are
-/// ordinary ones, and a field of 0 is zero. One step takes `tile` products. Over them it goes once a phase, so many at a time
-/// as `groups` groups have, each time from the accumulator into the accumulator:
-///
-/// 1. A phase takes one slice of each significand of 11 bits: of A the upper `a_slice` bits in phases 0 and 1, else the
-///    rest; of B the upper `b_slice` in even phases, else as many that follow. A product of slices counts as its operands'
-///    exponents added, less the bits that lie above the slices; even if it is zero, unless an operand is zero: then it
-///    counts as `zero_exponent` less the same bits, or not at all.
-/// 2. In every group the products are shifted to the largest exponent, rounded by `product` to the last bit of a product
-///    of that exponent, and added exactly.
-/// 3. The groups' sums and the accumulator, which has 24 bits, are shifted to the largest exponent of all, rounded by `sum`
-///    and `addend` to the last of 24 bits, rounded again by the same to a multiple of `2^narrow_bits` units, and added
-///    exactly. No exponent above the format's lowest: the result is +0.
-/// 4. The sum is rounded by `result` to the accumulator's format. What is too small is +0, as is zero. What is too large is
-///    infinity's code, in FP16 the largest code below a sign bit.
-/// 5. With `minus_one`, a sum of exactly one unit below zero gives `-2^minus_one` units instead.
+/// Constants of a product of slices. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,10 @@
 //! Tenstorrent's matrix unit on integers: phases multiply some bits of the magnitudes, and sums saturate.
+//!
+//! The instruction is MVMUL of integers. `tile` and `phases` are as in `sliced`; `group` products are added to c at once. Phases 0 and 1 take A's
+//! bits from `a_split` on, 2 and 3 those below. Even phases take B's bits from `b_split` on, odd ones those below. Slices stay in place. Sums
+//! are exact, clamped to ±(2^31 - 1) after each group.
+//!
+//! *Example* (`a_split` 4, `b_split` 5, `phases` is `[0]`). 100 · 40 counts 96 · 32, and the result is 3072.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +14,7 @@ use super::sliced::{check_phases, listed};
 use super::trace::TraceObserver;
 use crate::num::{Format, Formats, Unpacked};
 
-/// Constants of a sum of products of slices. One step takes `tile` products; over them it goes once a phase, `group` at a
-/// time. A phase multiplies, in place, some bits of the operands' magnitudes: of A those from `a_split` on in phases 0 and 1,
-/// else those below; of B those from `b_split` on in even phases, else those below. The products and C are added exactly and
-/// clamped to -(2^31 - 1) to 2^31 - 1.
+/// Constants of a sum of products of slices. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

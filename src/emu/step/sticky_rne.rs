@@ -1,5 +1,67 @@
 //! The fused dot product of the Vortex GPGPU (TFR, called Ten-Four, and DRL): aligned and added like
 //! a tensor core's, but with a sticky bit and rounded to nearest.
+//!
+//! Quirks included. The accumulator is FP32; A and B have one format.
+//!
+//! `lanes` is 4 or 8. `group` is `lanes`/2 for TF32, `lanes` for FP16 and BF16, 2·`lanes` for FP8, 4·`lanes` for FP4. `fraction_bits` is 23 to 48, `width` at most 64,
+//! `zero_exponent` at most -253. The accumulator has WA = `width` + 1 + ⌈log2(`lanes` + 1)⌉ bits.
+//!
+//! Missing products are +0 · +0. f is A's and B's fraction bits.
+//!
+//! ```text
+//! 1. lanes      a product:  x = ± sa·sb · 2^(ea + eb - 2f),  exponent ea + eb
+//!               two FP8 products, k even and k + 1: see Pairs
+//!               a zero product: x = 0, exponent zero_exponent
+//!               C, value:       x = ± sc · 2^(ec - 23),  exponent ec;  zero_exponent if C is zero
+//!               C, hidden_bit:  x = ± (2^23 + fraction) · 2^(e - 23),  e = field - 127;  if C is zero,
+//!                               e = zero_exponent, hidden bit set
+//! 2. exponent   E = the largest exponent of all lanes
+//! 3. alignment  t = round(x / q, rz) with q = 2^(E - fraction_bits)
+//!               sticky = 1 if t·q ≠ x for any lane, whatever its sign
+//! 4. sum        S = Σ t modulo 2^WA, from -2^(WA - 1) to 2^(WA - 1) - 1
+//! 5. result     S = 0: +0, whatever sticky is. Else, with p = floor(log2 |S|), e = E + p - fraction_bits:
+//!               m = |S| · 2^(23 - p), rounded to nearest even. Sticky makes a remainder larger, by less than any bit of S, if
+//!               a bit of S lies below the last of m.
+//!               A carry to 2^24 raises e by one.
+//!               e > 127: ±Inf.  e < -126: ±0.  Else the code of ± m · 2^(e - 23).
+//! ```
+//!
+//! Line 5 rounds with unbounded exponents, then flushes subnormal results. With 30 bits and 8 lanes, eight products near 4·2^E and a C of the
+//! same sign exceed 2^29 and wrap.
+//!
+//! **Pairs.** p is the product of two FP8 significands in units of 2^-6 (up to 225), e the sum of the exponents. 0 and 1 mark the products of
+//! even k and of k + 1. One leads:
+//!
+//! | `pair` | exponent of a zero operand | 0 leads if | shift d of the other | X, Y | lane |
+//! |---|---|---|---|---|---|
+//! | `tfr` | 1 - bias | p0 ≠ 0 and p1 = 0, or p1 ≠ 0 and e0 ≥ e1 | \|e0 - e1\|; 32 or more gives Y = 0 | p·2^16, ⌊p·2^16 / 2^d⌋ | ⌊\|X ± Y\| / 2⌋ |
+//! | `tfr-565bd0f1` | -bias | the same | the same | the same | the same |
+//! | `drl` | -bias | e0 > e1 | \|e0 - e1\| mod 32 | p·2^15, ⌊p·2^15 / 2^d⌋ | \|X ± Y\| |
+//!
+//! X has the leader's p, Y the other's. The lane's x is that integer times 2^(e - 21), with exponent e + 1, e the leader's. Its sign is the
+//! leader's, or the other's if X - Y is negative. Bits that Y and the halving lose do not reach the sticky bit. The exponent counts even if the
+//! lane cancels to zero. The lane is zero at `zero_exponent` in these cases:
+//!
+//! - `tfr`: both products are zero, or signs differ, p0 = p1 and e0 = e1.
+//! - `tfr-565bd0f1`: both products are zero, or signs differ and X = Y.
+//!
+//! With `drl`, a lane whose leader is zero keeps its integer but moves to `zero_exponent`: x = ± integer · 2^(`zero_exponent` - 22).
+//!
+//! **Special values** are as in `fused`. With `sparse_mask`, a zero operand masks the other, so Inf · 0 is 0; in 8-bit formats -0 does not
+//! mask. A pair still sees a masked operand's exponent field.
+//!
+//! *Example* (`fedp`, C = 0). 1 + 2^-24 - 2^-27: the last product is cut off and sets the sticky bit, whatever its sign. So the tie 1 + 2^-24
+//! rounds up: `3f800001`.
+//!
+//! **FP4** (`e2m1`) needs scales. Four products share a lane and are added exactly; a zero sum is a dead lane.
+//!
+//! | `scaling` | operands, scales | what happens to a lane |
+//! |---|---|---|
+//! | `lane_exponent` | FP8, `ue8m0` | its exponent e becomes `zero_exponent` + ((e - `zero_exponent` + x + y - 254) mod 2^10), x and y the scales' codes (`ff` too); a dead lane stays dead |
+//! | `mxfp4` | `e2m1`, `ue8m0` | x = ± \|sum in quarters\| · 2^(7 - 22 + e), e = 13 + w; w is x + y - 254, brought into -56 to 7 modulo 64 |
+//! | `nvfp4` | `e2m1`, `ue4m3` | x = ± \|sum in quarters\| · mx · my · 2^(7 - 22 + e), e = ex + ey - 7; m = 8 + the low three bits of a scale's code (for every code), e its exponent field |
+//!
+//! C is cut like any lane: 1 · 1 + (1 + 2^-12) in `mxfp4` is `40000000`.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,17 +74,7 @@ use super::term::{Term, signed};
 use super::trace::{Source, TraceObserver};
 use crate::num::{Class, Format, Formats, Rounding, Specials, Unpacked, shift_right};
 
-/// Constants of the step. What the unit does, stage by stage, with integers throughout:
-///
-/// 1. `read`: special values, and elements masked because an operand is zero.
-/// 2. `products`: one product a lane, not normalised, or two FP8 products added by `pair`, or four
-///    of FP4; `scaling` moves or multiplies the lane; `addend`: C is one more lane.
-/// 3. `align`: every magnitude is shifted right to the largest exponent, keeping
-///    `fraction_bits`. A lane that loses a one sets the sticky bit, whatever its sign.
-/// 4. `accumulate`: the lanes are added modulo 2^WA,
-///    WA = `width` + 1 + ceil(log2(`lanes` + 1)): large sums wrap.
-/// 5. `finish`: normalised, rounded to nearest even with the sticky bit, flushed to a
-///    signed zero below the normal range.
+/// Constants of the step. This file begins with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use crate::{Arithmetic, Catalogue, Rule};
 /// Everything that a step traces.
 #[derive(Default)]
 struct Recorder {
-    /// The last sum.
+    /// The sum that the last step ended with.
     sum: Option<f64>,
     /// The products of each stage, and its terms.
     stages: Vec<(Option<Vec<usize>>, Vec<TermTrace>)>,
@@ -64,7 +64,7 @@ fn code(format: Format, number: i64) -> u64 {
     }
 }
 
-/// A term's number.
+/// A term as a number, for tests.
 fn value(term: &TermTrace) -> f64 {
     let magnitude = term.magnitude as f64 * f64::from(term.lsb).exp2();
     if term.negative { -magnitude } else { magnitude }

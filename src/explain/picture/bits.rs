@@ -167,7 +167,7 @@ impl Drawing {
         }
     }
 
-    /// The same as text, for screen readers.
+    /// The drawing in words, for screen readers.
     fn description(&self, name: &str) -> String {
         let mut description = format!("{name}.");
         if let Some((exponent, grid)) = self.aligned {

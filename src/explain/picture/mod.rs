@@ -62,8 +62,13 @@ impl Plan {
         self.all.iter().find(|frame| frame.parts)
     }
 
-    /// Writes the page; `texts` is what the terminal shows for each unit.
-    pub fn write(&self, units: &[Unit], texts: &[String], out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the page, whose title begins with D's file; `texts` is what the terminal shows for each unit.
+    pub fn write(
+        &self,
+        file: &str,
+        (units, texts): (&[Unit], &[String]),
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let Some(first) = units.first() else {
             return Ok(());
         };
@@ -71,7 +76,7 @@ impl Plan {
         let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
         let style = format!("{STYLE}{DRAWING}");
         let page = Page {
-            title: &format!("{index} on {}", names.join(", ")),
+            title: &format!("{file}{index} on {}", names.join(", ")),
             class: self.tone(units),
             schema: first.explanation.schema,
             style: &style,

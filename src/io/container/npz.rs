@@ -423,7 +423,7 @@ impl Member {
     fn inflate(&self, data: &[u8], memory: &Memory) -> Result<Block, Fault> {
         /// A block of 258 bytes takes 2 bits at least.
         const MAX_RATIO: usize = 1032;
-        /// Some milliseconds.
+        /// Bytes that are inflated between two looks at the clock: some milliseconds.
         const PIECE: usize = 1 << 22;
         let other = || {
             Fault::from(format!(

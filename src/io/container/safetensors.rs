@@ -24,7 +24,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The same as a `.npy` header.
+    /// The array's description as a `.npy` header.
     ///
     /// # Errors
     /// If elements of that type are not numbers known here.

@@ -135,7 +135,7 @@ impl Spec {
         }
     }
 
-    /// The same of another seed.
+    /// Takes another seed.
     pub fn reseed(&mut self, other: u64) {
         match &mut self.numbers {
             Numbers::Class(seed, _) => *seed = other,

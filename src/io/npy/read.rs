@@ -17,7 +17,7 @@ impl Header {
         self.rows(format, bytes, None)
     }
 
-    /// The same, of which only some rows are examined ([`Tensor::with_rows`]).
+    /// The elements as a tensor of which only some rows are examined ([`Tensor::with_rows`]).
     ///
     /// # Errors
     /// As for [`Header::tensor`], of those rows.
@@ -38,7 +38,7 @@ impl Header {
         tensor.map_err(|bad| unrepresentable(&bad, stored, format))
     }
 
-    /// The same for elements that lie `strides` elements apart ([`Tensor::strided`]).
+    /// The elements as a tensor, where they lie `strides` elements apart ([`Tensor::strided`]).
     pub(crate) fn strided(
         &self,
         format: Format,

@@ -124,14 +124,14 @@ impl Fact {
         Some(Fact::new(label, first).and(lines))
     }
 
-    /// The same, but a caution if `limits` is true.
+    /// The fact, as a caution if `limits` is true.
     #[must_use]
     pub fn caution_if(self, limits: bool) -> Fact {
         let weight = if limits { Weight::Caution } else { self.weight };
         Fact { weight, ..self }
     }
 
-    /// The same with more lines.
+    /// The fact with more lines.
     #[must_use]
     pub fn and(mut self, lines: impl IntoIterator<Item = String>) -> Fact {
         self.lines.extend(lines);
@@ -168,14 +168,14 @@ impl Digest {
         name.trim_end().to_owned()
     }
 
-    /// The same with a description.
+    /// The digest with a description.
     #[must_use]
     pub fn about(self, about: impl Into<String>) -> Digest {
         let about = about.into();
         Digest { about, ..self }
     }
 
-    /// The same, of one part.
+    /// The digest as that of one part.
     #[must_use]
     pub fn part(self, part: &'static str) -> Digest {
         Digest { part, ..self }
@@ -255,7 +255,7 @@ pub struct Constant {
 /// Hypotheses of which none gives the result.
 #[derive(Clone, Debug)]
 pub struct Tried {
-    /// How many.
+    /// How many were tried, in a few words.
     pub short: String,
     /// Each one.
     pub all: String,
@@ -382,7 +382,7 @@ impl View {
         format!("{}{}", self.word, self.qualified)
     }
 
-    /// The same view, with what is not in the report.
+    /// The view, with what is not in the report.
     #[must_use]
     pub fn pictured(mut self, with: &Pictured) -> View {
         if let Some(differences) = &mut self.differences {
@@ -394,7 +394,7 @@ impl View {
         self
     }
 
-    /// The same view, as the page of one case.
+    /// The view as the page of one case.
     #[must_use]
     pub fn within(self, all: PageOf) -> View {
         View {
@@ -403,7 +403,7 @@ impl View {
         }
     }
 
-    /// The same view, with commands that show more.
+    /// The view, with commands that show more.
     #[must_use]
     pub fn then(self, next: Vec<String>) -> View {
         View { next, ..self }

@@ -38,7 +38,7 @@ pub fn signed(n: i128) -> String {
     sign.to_string() + &digits
 }
 
-/// The same in ASCII, for tables and files.
+/// A signed number with thousands in ASCII, for tables and files.
 pub fn ulps(n: i128) -> String {
     signed(n).replace('\u{2212}', "-")
 }
@@ -69,7 +69,7 @@ pub fn distance(m: &Mismatch, format: Format) -> Option<String> {
     Some(ulps(ulp))
 }
 
-/// The same with its unit.
+/// The distance with its unit.
 pub fn in_ulps(m: &Mismatch, format: Format) -> Option<String> {
     let distance = distance(m, format)?;
     let is_count = distance.starts_with(['+', '-']);

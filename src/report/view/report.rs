@@ -19,7 +19,7 @@ const BELIEVED: &str = "The verdict trusts whoever supplied the parts that were 
                         accepted, 'shard merge --audit' runs some again.";
 
 impl Report {
-    /// The view.
+    /// The report as every form shows it.
     pub fn view(&self) -> View {
         let produced = &self.reproduced;
         let sample = produced.sample.as_ref();

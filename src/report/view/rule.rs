@@ -369,7 +369,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The view.
+    /// The rule as every form shows it, without a verdict.
     pub fn view(&self) -> View {
         let ProductRule {
             model: unit,

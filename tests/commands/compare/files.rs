@@ -223,12 +223,20 @@ fn every_form_says_it() {
         assert_eq!(blocks, 2, "{markdown}");
     }
     let page = String::from_utf8(folder.read("page.html")).unwrap();
-    for purpose in [
-        "To replay one of the results:",
-        "To explain the first mismatch:",
-    ] {
-        assert_eq!(page.matches(purpose).count(), 2, "{purpose}");
+    for side in ["left", "right"] {
+        for words in [
+            format!("To replay the {side} result:"),
+            format!("To explain the first mismatch in the {side} result:"),
+        ] {
+            assert_eq!(page.matches(&words).count(), 1, "{words}");
+        }
+        assert_eq!(
+            markdown.matches(&format!("  # {side}\n")).count(),
+            2,
+            "{markdown}"
+        );
     }
+    assert!(page.contains("<title>fp32.npy = other.npy: Different, both explained - "));
     let brief = folder
         .tcverify("compare --brief fp32.npy other.npy")
         .expect(1);

@@ -49,9 +49,16 @@ fn a_table_has_fields_within_fields() {
     let table = self::table("architecture.json, Step.sliced");
     assert!(table.contains("\n| `rounding.sum` | "), "{table}");
     assert!(!table.contains("| `kind` |"), "{table}");
+    let table = self::table("schedule.json, Parts");
+    assert!(
+        table.contains("| `blocks` | In `inner` only: ") && table.contains(" `first`: the first "),
+        "{table}"
+    );
+    let table = self::table("schedule.json, Order");
+    assert!(table.contains("| `folds` | "), "{table}");
 }
 
-fn table(of: &str) -> String {
+pub(super) fn table(of: &str) -> String {
     let (file, definition) = of.split_once(", ").unwrap_or((of, ""));
     let (definition, kind) = definition.split_once('.').unwrap_or((definition, ""));
     let schema: Value = serde_json::from_str(&read(&format!("docs/schemas/{file}"))).unwrap();
@@ -62,16 +69,32 @@ fn table(of: &str) -> String {
     let variants = top["oneOf"].as_array().into_iter().flatten();
     let mut of_kind = variants.filter(|one| one["properties"]["kind"]["const"] == kind);
     let top = of_kind.next().unwrap_or(top);
-    if let Some(words) = top["oneOf"].as_array() {
-        let mut text = String::from("| value | meaning |\n|---|---|\n");
-        for one in words {
-            let word = one["const"].as_str().expect("a word with a meaning");
-            writeln!(text, "| `{word}` | {} |", about(one)).unwrap();
-        }
-        return text;
+    if let Some(variants) = top["oneOf"].as_array() {
+        return values(variants);
     }
     let mut text = String::from("| field | value | meaning |\n|---|---|---|\n");
     rows(&schema, top, "", &mut text);
+    text
+}
+
+/// The values that one may have: words, or objects of a kind with what their fields mean.
+fn values(variants: &[Value]) -> String {
+    let mut text = String::from("| value | meaning |\n|---|---|\n");
+    for one in variants {
+        let kind = one["properties"]["kind"]["const"].as_str();
+        let mut fields = one["properties"].as_object().into_iter().flatten();
+        let word = one["const"].as_str().or(kind);
+        // A value that has more than its name is an object of one field.
+        let word = word.or_else(|| Some(fields.next()?.0.as_str()));
+        let mut about = about(one);
+        for (name, field) in fields.filter(|(name, _)| kind.is_some() && *name != "kind") {
+            if !self::about(field).is_empty() {
+                write!(about, " `{name}`: {}", self::about(field)).unwrap();
+            }
+        }
+        let word = word.expect("a word with a meaning");
+        writeln!(text, "| `{word}` | {about} |").unwrap();
+    }
     text
 }
 
@@ -120,17 +143,33 @@ fn resolved<'a>(schema: &'a Value, field: &'a Value) -> &'a Value {
     }
 }
 
+/// Words in code, of values that are words.
+fn words(values: &[Value]) -> Vec<String> {
+    let words = values.iter().filter_map(Value::as_str);
+    words.map(|word| format!("`{word}`")).collect()
+}
+
 /// What a field can be.
 fn value(schema: &Value, field: &Value) -> String {
     let field = resolved(schema, field);
     if let Some(any) = field["anyOf"].as_array() {
-        let each: Vec<_> = any.iter().map(|one| value(schema, one)).collect();
+        let mut each: Vec<_> = any.iter().map(|one| value(schema, one)).collect();
+        each.dedup();
         return each.join(" or ");
     }
-    if let Some(words) = field["oneOf"].as_array() {
-        let word = |one: &Value| Some(format!("`{}`", one["const"].as_str()?));
-        let words: Option<Vec<_>> = words.iter().map(word).collect();
-        return words.map_or("object".into(), |words| words.join(", "));
+    if let Some(few) = field["enum"].as_array().filter(|words| words.len() < 9) {
+        return words(few).join(", ");
+    }
+    if let Some(variants) = field["oneOf"].as_array() {
+        let words = variants.iter().map(|one| match one["enum"].as_array() {
+            Some(several) => words(several),
+            None => words(std::slice::from_ref(&one["const"])),
+        });
+        let words: Vec<_> = words.collect();
+        if words.iter().any(Vec::is_empty) {
+            return "object".into();
+        }
+        return words.concat().join(", ");
     }
     let one = |kind: &str| match kind {
         "array" => {
@@ -150,6 +189,7 @@ fn value(schema: &Value, field: &Value) -> String {
     };
     match &field["type"] {
         Value::String(kind) => one(kind),
+        Value::Null => "any".into(),
         Value::Array(kinds) => {
             let kinds = kinds.iter().map(|kind| one(kind.as_str().expect("a type")));
             kinds.collect::<Vec<_>>().join(" or ")

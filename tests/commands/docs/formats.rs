@@ -1,4 +1,4 @@
-//! docs/model-format.md shows the number formats as the program has them.
+//! docs/steps.md shows the number formats as the program has them.
 
 use std::fmt::Write;
 
@@ -10,8 +10,8 @@ const BEGIN: &str = "<!-- begin: written by tests/commands/docs/formats.rs -->\n
 const END: &str = "<!-- end -->\n";
 
 #[test]
-fn the_page_of_models_lists_the_formats() {
-    keep("docs/model-format.md", |old| {
+fn the_page_of_steps_lists_the_formats() {
+    keep("docs/steps.md", |old| {
         let (before, rest) = old.split_once(BEGIN).expect("the page has the marker");
         let (_, after) = rest.split_once(END).expect("the page has the end marker");
         format!("{before}{BEGIN}{}{END}{after}", table())

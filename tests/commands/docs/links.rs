@@ -23,12 +23,38 @@ fn every_link_leads_somewhere() {
 fn a_dead_link_is_found() {
     for (link, there) in [
         ("batch.md", true),
-        ("batch.md#parts-of-a-check", true),
+        ("batch.md#folders", true),
         ("../src", true),
         ("no-such-page.md", false),
         ("batch.md#no-such-heading", false),
     ] {
         assert_eq!(leads_somewhere("docs/scaling.md", link), there, "{link}");
+    }
+}
+
+/// What everybody asks first: the README leads to the one page that answers it, and so does the list of questions.
+#[test]
+fn the_first_questions_have_a_row_and_a_page() {
+    let (readme, list) = (read("README.md"), read("docs/questions.md"));
+    for (question, page) in [
+        (
+            "What does IDENTICAL prove",
+            "reading-a-report.md#what-a-verdict-proves",
+        ),
+        ("Which kernel or GPU made my D", "identifying.md"),
+        ("How do I gate my CI", "ci.md"),
+        ("How do I audit a provider", "audits.md"),
+        ("What does *captured* mean", "reading-a-report.md#evidence"),
+        ("What must I trust", "trust.md"),
+    ] {
+        let row = list
+            .lines()
+            .find(|line| line.starts_with(&format!("| {question}")));
+        let row = row.unwrap_or_else(|| panic!("no row: {question}"));
+        assert!(links_of(row).contains(&page), "{row}");
+        assert!(leads_somewhere("docs/questions.md", page), "{page}");
+        let link = format!("docs/{page}");
+        assert!(links_of(&readme).contains(&link.as_str()), "{link}");
     }
 }
 

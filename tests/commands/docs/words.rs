@@ -4,7 +4,7 @@
 use super::{all_pages, read};
 
 /// Words of all hand-written pages together, and of one sentence.
-const ALL_WORDS: usize = 51_750;
+const ALL_WORDS: usize = 46_900;
 const LONGEST_SENTENCE: usize = 30;
 
 /// What a piece of code counts as in prose: one word.
@@ -45,7 +45,13 @@ const AFTER_IS_NO: &[&str] = &[
 fn every_sentence_of_the_pages_can_be_read_once() {
     let mut bad = Vec::new();
     let mut sentences = 0;
-    for page in hand_written_pages() {
+    let mut pages = hand_written_pages();
+    // Heads of sources are written by hand, too.
+    pages.push(Page {
+        name: "the heads on docs/steps.md".into(),
+        text: read("docs/steps.md"),
+    });
+    for page in pages {
         for sentence in sentences_of(&page.text) {
             sentences += 1;
             let found = faults_of(&sentence);

@@ -25,7 +25,7 @@ fn p(e: i32) -> f32 {
     2f32.powi(-e)
 }
 
-/// Fasi et al., docs/model-format.md: the same 2.25 with exponents 0 and 1.
+/// Fasi et al., docs/steps.md: the same 2.25 with exponents 0 and 1.
 #[test]
 fn volta_does_not_normalise_products() {
     let volta = choice("volta", "mma", Format::Fp16);

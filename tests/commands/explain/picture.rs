@@ -53,6 +53,19 @@ fn units_stand_side_by_side_and_part_where_they_part() {
 
 /// What cannot be read is told: NaN and infinities have no bits.
 #[test]
+fn a_title_begins_with_the_file() {
+    let folder = parting();
+    let product = "--arch v100 --dtype fp16 a.npy b.npy";
+    folder
+        .tcverify(&format!("replay {product} -o d.npy"))
+        .expect(0);
+    let explain = format!("explain {product} d.npy --at 0,0 --html e.html");
+    folder.tcverify(&explain).expect(0);
+    let page_of = String::from_utf8(folder.read("e.html")).unwrap();
+    assert!(page_of.contains("<title>d.npy: D[0, 0] on v100 - "));
+}
+
+#[test]
 fn infinities_are_said() {
     let page_of = page(&folder(&[f32::INFINITY, 1.0], &[1.0, 1.0]), "a100");
     assert!(page_of.contains("the result is +Inf"));
@@ -107,6 +120,7 @@ fn schedules_are_drawn_by_operations() {
     folder.tcverify(explain).expect(0);
     let page_of = String::from_utf8(folder.read("e.html")).unwrap();
     assert_eq!(page_of.matches("data-name=\"chain over ").count(), 3);
+    assert!(page_of.contains("<title>D[1, 1] on a100, h100 - "));
     assert!(
         page_of.contains("class=\"result\"") && page_of.contains(": add"),
         "{page_of}"

@@ -121,6 +121,8 @@ fn three_faulty_ones_of_64() {
     let html = String::from_utf8(html).unwrap();
     assert!(html.contains("<h1>Faulty</h1>") && html.contains("64 GPUs: "));
     assert!(html.contains("no GPU computed anything"));
+    // What the script counts as it filters.
+    assert!(html.contains(" data-of=\"GPUs\" ") && html.contains("\"GPUs by verdict and text\""));
     // The script that sorts the table; the page is there to read without it.
     assert!(html.matches("<script").count() == 1 && !html.contains("://"));
     assert_eq!(html.matches("<section id=").count(), 4);
@@ -478,7 +480,7 @@ fn single_faults_are_named() {
 }
 
 /// Faults in the published mix (half of them lost numbers, several bits besides) are found, and the judgement names the very
-/// fault or one that gives the same bits. docs/screening.md has the counts.
+/// fault or one that gives the same bits. docs/screening-coverage.md has the counts.
 #[test]
 fn published_faults_are_named() {
     let mut suite = suite("v100", Level::Quick);

@@ -192,7 +192,7 @@ fn stuck_bits_are_found() {
         assert_eq!(unit.found.len(), 5);
         for found in &unit.found {
             let rate = found.detected as f64 / found.injected as f64;
-            // docs/screening.md has the rates of an H100. What is rounded to FP16 hides low bits.
+            // docs/screening-coverage.md has the rates of an H100. What is rounded to FP16 hides low bits.
             let least = match (unit.unit.starts_with("mma"), unit.unit.ends_with("fp32")) {
                 (true, true) => 0.97,
                 // As does the rounding of a multiply-add's product.

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use super::badge;
 use super::page::{LINE, text};
 use tcverify_num::Format;
-use tcverify_report::view::{Differences, grouped, signed};
+use tcverify_report::view::{Differences, distance, grouped};
 use tcverify_report::{Kind, Mismatch};
 
-/// The table.
+/// The table of the first mismatches, with the bits of both codes.
 pub fn table(differences: &Differences) -> Markup {
     let (format, names) = (differences.format, differences.names);
     html! {
@@ -39,11 +39,14 @@ fn row(group: Option<usize>, m: &Mismatch, (format, names): (Format, [&str; 2]))
             div.code { span.unseen { (name) " " } code { "0x" (text(hex)) } " " (bits(format, code(hex), xor)) }
         }
     };
+    let apart = distance(m, format).unwrap_or("\u{2013}".to_owned());
+    let crosses = apart.ends_with("crossed");
+    let apart = apart.replace('-', "\u{2212}");
     html! {
         tr { th scope="row" { (badge(group)) (format!("{:?}", m.index)) }
             td { (line(names[0], &m.reproduced)) (line(names[1], &m.given)) }
             td.values { div { (text(&m.reproduced_value)) } div { (text(&m.given_value)) } }
-            td.count { (m.ulp.map_or("\u{2013}".to_owned(), signed)) } td { (class(m.class)) } }
+            td.count.crossed[crosses] { (text(&apart)) } td { (class(m.class)) } }
     }
 }
 

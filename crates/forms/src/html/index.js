@@ -17,7 +17,7 @@
       if (!row.hidden) shown += 1;
     }
     for (const button of filter.querySelectorAll("button")) button.setAttribute("aria-pressed", button.dataset.verdict === verdict);
-    count.textContent = `${shown.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")} cases shown`;
+    count.textContent = `${shown.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")} ${count.dataset.of} shown`;
   };
   for (const button of filter.querySelectorAll("button")) button.addEventListener("click", () => show(button.dataset.verdict));
   search.addEventListener("input", () => show(chosen));

@@ -25,9 +25,14 @@ const LISTED: &str = include_str!("index.js");
 /// # Errors
 /// Those of the writer.
 pub fn html(view: &View, out: &mut dyn Write) -> io::Result<()> {
-    let title = match view.about.first() {
-        Some(rule) => format!("{}: {rule}", view.title()),
-        None => format!("{}: {}", view.title(), view.sentence),
+    // What was judged comes first, where a browser's tab shows it.
+    let title = match view.test[2].as_str() {
+        "" => format!(
+            "{}: {}",
+            view.title(),
+            view.about.first().unwrap_or(&view.sentence)
+        ),
+        name => format!("{name}: {}", view.title()),
     };
     let title = match &view.within {
         Some(of) => format!("{}: {title}", of.case),
@@ -177,14 +182,14 @@ fn all_cases(view: &View) -> Markup {
             @if view.cases.iter().any(|case| case.short.is_some()) {
                 div.grid { @for case in &view.cases { (square(case)) } } (LINE)
             }
-            div.filter role="group" aria-label="Cases by verdict and text" hidden {
+            div.filter role="group" aria-label={ (capital(view.noun)) "s by verdict and text" } hidden {
                 button type="button" data-verdict="all" { "All " (grouped(view.cases.len() as u64)) }
                 @for (state, word, count) in states {
                     button type="button" data-verdict=(text(state)) { (text(word)) " " (grouped(count)) }
                 }
                 label { "Search " input type="search" size="20" autocomplete="off"; }
             }
-            p.hint #shown aria-live="polite" {}
+            p.hint #shown data-of={ (view.noun) "s" } aria-live="polite" {}
             table.cases {
                 thead { tr { th scope="col" { (view.noun) } th scope="col" { "verdict" } th scope="col" { "what came out" }
                         @if caused { th scope="col" { "likely cause" } }
@@ -260,13 +265,18 @@ pub(super) fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// What a command is for.
-fn purpose(command: &str) -> &'static str {
+/// What a command is for. A comment at its end may say which of two results it is about.
+fn purpose(command: &str) -> String {
+    let side = ["left", "right"]
+        .into_iter()
+        .find(|side| command.ends_with(&format!("  # {side}")));
+    let side = side.map_or(String::new(), |side| format!("{side} "));
     match command.split(' ').nth(1) {
-        Some("explain") => "To explain the first mismatch:",
-        Some("identify") => "To search for another model or schedule:",
-        Some("check") => "To replay one of the results:",
-        _ => "Next:",
+        Some("explain") if side.is_empty() => "To explain the first mismatch:".to_owned(),
+        Some("explain") => format!("To explain the first mismatch in the {side}result:"),
+        Some("identify") => "To search for another model or schedule:".to_owned(),
+        Some("check") => format!("To replay the {side}result:"),
+        _ => "Next:".to_owned(),
     }
 }
 

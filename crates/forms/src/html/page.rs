@@ -75,7 +75,7 @@ pub fn text(text: &str) -> Text<'_> {
     Text { text, lines: false }
 }
 
-/// The same for a text of several lines.
+/// A text of several lines, escaped.
 pub fn lines(text: &str) -> Text<'_> {
     Text { text, lines: true }
 }

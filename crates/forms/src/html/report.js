@@ -75,7 +75,7 @@
 
   const layout = () => {
     const width = canvas.clientWidth;
-    const left = 8 + 7.2 * String(data.rows).length, right = width < 500 ? 34 : 56, top = width < 500 ? 34 : 50, bottom = 22;
+    const left = 8 + Math.ceil(7.2 * String(data.rows).length), right = width < 500 ? 34 : 56, top = width < 500 ? 34 : 50, bottom = 22;
     const room = Math.max(width - left - right, 40), tallest = 620, least = 48, shape = data.rows / data.columns;
     // True to D's shape, unless one of its sides would vanish.
     let w = Math.round(Math.min(room, tallest / shape)), h = Math.round(Math.min(tallest, room * shape));

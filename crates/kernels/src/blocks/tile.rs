@@ -121,7 +121,7 @@ impl RunTile<'_> {
         }
     }
 
-    /// The same step, terms and C truncated to the grid of the largest exponent.
+    /// A step with terms and C truncated to the grid of the largest exponent.
     #[cold]
     #[inline(always)]
     unsafe fn aligned<V: Vector>(&mut self, parts: Range<usize>, row: usize, left: usize) {

@@ -269,7 +269,7 @@ pub unsafe fn common_exponents<V: Vector>(tile: &Tile, first: usize, out: *mut u
     }
 }
 
-/// The same for the first `N` rows.
+/// The largest exponents for the first `N` rows.
 #[inline(always)]
 unsafe fn exponents_of<V: Vector, const N: usize>(tile: &Tile, first: usize, out: *mut u8) {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.

@@ -34,7 +34,7 @@ use tcverify_num::{Format, Rounding, convert_exact, round_code};
 /// are read and written half as often as with half of it.
 const DEPTH: usize = 256;
 
-/// The same for few rows, so that rows of B are read in the order of the memory.
+/// The k of a panel for few rows, so that rows of B are read in the order of the memory.
 const SHALLOW: usize = 128;
 
 /// The kernel of a plan, with the vectors of a platform.

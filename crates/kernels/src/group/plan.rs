@@ -14,11 +14,11 @@ pub enum Output {
     Fp32,
     /// FP32, toward zero to fewer bits: this mask keeps them.
     Fp32Masked(i32),
-    /// The same for sums that fit an f32's 24 bits, so that their conversion is exact.
+    /// FP32, for sums that fit an f32's 24 bits, so that their conversion is exact.
     Fp32Short(i32),
     /// FP16, to nearest even.
     Fp16,
-    /// The same for sums that fit an f32's 24 bits.
+    /// FP16, for sums that fit an f32's 24 bits.
     Fp16Short,
 }
 

@@ -69,7 +69,7 @@ pub trait Fused: Sync {
     /// The machine must have the features that `V` needs.
     unsafe fn run<V: Vector>(&self, tile: &mut Tile) -> bool;
 
-    /// The same with two products a lane. False as well if the plan has no such products.
+    /// Runs a tile with two products a lane. False also if the plan has no such products.
     ///
     /// # Safety
     /// The machine must have the features that `V` needs.

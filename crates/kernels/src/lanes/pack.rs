@@ -22,7 +22,7 @@ pub const BIAS: i32 = 64;
 pub struct Lines {
     /// `[strip][k][line]`
     pub values: Vec<f32>,
-    /// The same for exponents as fields of a float; none of FP4.
+    /// `[strip][k][line]`: exponents as fields of a float; none of FP4.
     pub exponents: Vec<i32>,
     /// `[strip][lane][line]`: what scales add to the fields of lanes.
     pub scales: Vec<i32>,

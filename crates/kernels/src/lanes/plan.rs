@@ -50,7 +50,7 @@ pub struct LaneStep {
 /// Fraction bits of a lane.
 pub const LANE_BITS: i32 = 22;
 
-/// The most lanes.
+/// Lanes of a unit, at most.
 pub const LANES: usize = 8;
 
 /// The exponent of a zero in the second place of a pair that must not lead: that of its products is

@@ -147,7 +147,7 @@ impl Constants {
 /// One tile of K, one row, the columns of two registers of lanes.
 struct Work<'a> {
     constants: &'a Constants,
-    /// The panel's k.
+    /// How many k the panel has.
     depth: usize,
     a: *const i32,
     b: *const u16,

@@ -166,7 +166,7 @@ pub unsafe trait Vector {
     unsafe fn store_halves_as_bytes(to: *mut u8, x: Self::I);
     /// 16-bit halves as IEEE halves, in the order of the memory. Infinities and NaNs become any number.
     unsafe fn floats_of_halves(x: Self::I) -> [Self::F; 2];
-    /// The same for lanes that have no bits above, by plain arithmetic.
+    /// Lanes that have no bits above as floats, by plain arithmetic.
     #[inline(always)]
     unsafe fn floats_of_lanes(codes: Self::I) -> Self::F {
         // SAFETY: as every method.

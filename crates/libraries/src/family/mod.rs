@@ -105,7 +105,7 @@ pub struct Coverage {
     pub source: &'static str,
 }
 
-/// All of them.
+/// Every family of kernels.
 pub static FAMILIES: [&Family; 15] = [
     &nvjet::FAMILY,
     &cutlass::FAMILY,

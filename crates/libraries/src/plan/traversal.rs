@@ -170,7 +170,7 @@ impl Traversal {
         None
     }
 
-    /// How many k.
+    /// How many k it visits.
     pub fn len(&self) -> usize {
         self.spans.iter().map(|span| span.len()).sum()
     }

@@ -75,7 +75,7 @@ pub struct Kernel<'a> {
     output: Output,
 }
 
-/// What is computed.
+/// Which output is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     Result,

@@ -62,7 +62,7 @@ fn small(
     }
 }
 
-/// The same for C.
+/// A C of this size.
 fn addend(case: CaseBuilder, of: Format, negative: bool, e: i32) -> CaseBuilder {
     if e >= of.min_exponent() {
         case.c(negative, ones(of), e - of.fraction_bits() as i32)

@@ -47,7 +47,7 @@ const FAMILIES: [Family; 17] = [
     ("anything", anything::TELLS, anything::write),
 ];
 
-/// Every case.
+/// Adds every case of floating-point products.
 pub fn all(set: &mut SuiteBuilder) {
     for (family, tells, write) in FAMILIES {
         (set.family, set.tells) = (family, tells);

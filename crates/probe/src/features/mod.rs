@@ -52,7 +52,7 @@ pub fn features(suite: &Suite, answers: &[u64]) -> Vec<Feature> {
 /// Value of the `schema` field.
 pub const FEATURES: &str = "tcverify.features/1";
 
-/// What was measured.
+/// The features that answers show.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct FeatureTable {

@@ -16,7 +16,7 @@ pub struct Coverage {
     pub families: BTreeMap<&'static str, usize>,
     /// Distances of exponents between the largest product of a case and the others.
     pub products_apart: Distances,
-    /// The same for C above the largest product, and of C below it.
+    /// Distances of C above the largest product, and of C below it.
     pub addend_above: Distances,
     pub addend_below: Distances,
     /// The most products other than zero.
@@ -34,7 +34,7 @@ pub struct Coverage {
 pub struct Sums {
     /// Cases whose sum goes above what 32 bits hold, at whatever k.
     pub above: usize,
-    /// The same below.
+    /// Cases whose sum goes below what 32 bits hold.
     pub below: usize,
     /// The farthest from zero that products alone add up to: of a narrower register that only products are
     /// added in, no case shows the end.

@@ -14,13 +14,13 @@ pub const INFERENCE: &str = "tcverify.inference/1";
 /// Arithmetics that no hypothesis is of: a unit of one of them is unexplained, whatever its constants.
 pub const NEVER_INFERRED: [&str; 5] = [
     "several accumulators, trees of pairs, and orders of k other than ascending (except groups of RDNA's units)",
-    "scales applied in ways that docs/model-format.md does not list (fused, block_dot, block_window, sticky_rne): \
+    "scales applied in ways that docs/steps.md does not list (fused, block_dot, block_window, sticky_rne): \
      block sums scaled after rounding, blocks other than 16 or 32",
     "integer sums that saturate in any way but at 32 bits after each group of up to 256 consecutive k, or wrap \
      around at any width but 32 bits",
     "floating-point sums that wrap around or saturate, and shifters that ignore a part of the distance (except \
     Vortex's units)",
-    "flushed subnormal operands or results, except the kinds that docs/model-format.md lists",
+    "flushed subnormal operands or results, except the kinds that docs/steps.md lists",
 ];
 
 /// What came of the search for a model that gives all answers.

@@ -35,7 +35,7 @@ pub struct Evidence<'a> {
     pub formats: Formats,
     answers: &'a [u64],
     pub(super) cases: Vec<Prepared>,
-    /// The same for a quick adder, where it can answer.
+    /// Cases for a quick adder, where it can answer.
     quick: Vec<Option<Quick>>,
     /// Cases that have refuted something move forward.
     pub(super) order: RefCell<Vec<usize>>,
@@ -207,7 +207,7 @@ impl<'a> Evidence<'a> {
         self.first_miss(step).is_none()
     }
 
-    /// The same by the exact engine alone.
+    /// Whether a step gives every answer, by the exact engine alone.
     pub fn confirms(&self, step: &Step) -> bool {
         let mut answers = self.cases.iter().zip(self.answers);
         answers.all(|(case, answer)| case.answer(self.formats, step) == *answer)

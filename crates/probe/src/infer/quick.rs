@@ -98,7 +98,7 @@ impl Quick {
         Some(self.run::<false>(step)?.0)
     }
 
-    /// The same, and other exponents of zeros with which the step returns it.
+    /// The code that a step returns, and other exponents of zeros with which it returns it.
     pub fn answer_and_zeros(&self, step: &Step) -> Option<(u64, ZeroExponents)> {
         self.run::<true>(step)
     }

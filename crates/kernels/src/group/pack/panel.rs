@@ -50,7 +50,7 @@ impl Exponents {
         plan.accumulator == Format::Fp16 || self.within(other, plan.fraction_bits, k)
     }
 
-    /// The same for FP32 results that keep `f` bits below the common exponent.
+    /// Whether every step stays there, for FP32 results that keep `f` bits below the common exponent.
     pub fn within(self, other: Exponents, f: i32, k: usize) -> bool {
         if self.low > self.high || other.low > other.high {
             return true; // only zero products

@@ -53,7 +53,7 @@ impl Fill<'_> {
         }
     }
 
-    /// The same, a code a lane: of every format.
+    /// Writes values and gaps, a code a lane: of every format.
     #[inline(always)]
     unsafe fn place_lanes<V: Vector, const WIDTH: usize, const MOVED: bool>(
         &mut self,
@@ -105,7 +105,7 @@ impl Fill<'_> {
         }
     }
 
-    /// The same where no code is an infinity or NaN: exponents are computed two a lane. False if one is, or if the
+    /// Writes values and gaps where no code is an infinity or NaN: exponents are computed two a lane. False if one is, or if the
     /// format does not suit; then nothing that was written counts.
     #[inline(always)]
     unsafe fn place_finite<V: Vector, const WIDTH: usize, const MOVED: bool>(

@@ -22,7 +22,7 @@ pub fn write(set: &mut SuiteBuilder) {
                     .done();
             }
         }
-        // The same at the end of K, and with the products farthest from zero.
+        // At both ends of K, and with the products farthest from zero.
         for k in [0, K - 1] {
             for factors in set.extremes() {
                 let product = factors.0 * factors.1;

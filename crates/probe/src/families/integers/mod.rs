@@ -35,7 +35,7 @@ const FAMILIES: [Family; 7] = [
     ),
 ];
 
-/// Every case.
+/// Every case of integers.
 pub fn all(a: Format, b: Format) -> Vec<Case> {
     let mut set = SuiteBuilder::new(a, b);
     for (family, tells, write) in FAMILIES {

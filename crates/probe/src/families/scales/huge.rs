@@ -63,7 +63,7 @@ pub fn write(set: &mut SuiteBuilder, scale: Scale) {
                 .done();
             }
         }
-        // The same sum of exponents from scales of other sizes.
+        // One sum of exponents from scales of other sizes.
         for x in [least, most, 0] {
             let y = e - x;
             set.case(format!("scales of 2^{x} and 2^{y}, at the end of K"))

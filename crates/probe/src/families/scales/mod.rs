@@ -23,7 +23,7 @@ const FAMILIES: [Family; 6] = [
     ("scaled", random::TELLS, random::write),
 ];
 
-/// Every case.
+/// Adds every case of products with scales.
 pub fn all(set: &mut SuiteBuilder, scale: Scale) {
     for (family, tells, write) in FAMILIES {
         (set.family, set.tells) = (family, tells);
