@@ -224,10 +224,18 @@ impl List<'_> {
         ] {
             self.preset(name, none());
         }
-        // Kernels promote sums of FP8; of other formats slices of K are likelier.
+        // Kernels promote sums of FP8; of other formats slices of K are likelier, which may compute the same.
         let fp8 = matches!(self.family(), Cublas::HopperFp8 | Cublas::AdaFp8);
-        if fp8 {
-            self.promotions();
+        let slices = PROMOTIONS.map(|every| self.request.problem.k / every);
+        for count in slices
+            .into_iter()
+            .filter(|count| !fp8 && (2..=8).contains(count))
+        {
+            self.cublas_sliced(count);
+        }
+        for every in PROMOTIONS {
+            let promote = Some(PromoteChoice::Every(every));
+            self.preset("cutlass-fp8-promote", Overrides { promote, ..none() });
         }
         for warps in WARPS {
             let tile_k = Some(warps * STRIPE);
@@ -236,9 +244,6 @@ impl List<'_> {
         }
         for slices in CUBLAS_SLICES {
             self.cublas_sliced(slices);
-        }
-        if !fp8 {
-            self.promotions();
         }
         for slices in SLICES {
             for name in [
@@ -250,17 +255,6 @@ impl List<'_> {
             }
         }
         self.rarer();
-    }
-
-    fn promotions(&mut self) {
-        for every in PROMOTIONS {
-            let promote = Some(PromoteChoice::Every(every));
-            let overrides = Overrides {
-                promote,
-                ..Overrides::default()
-            };
-            self.preset("cutlass-fp8-promote", overrides);
-        }
     }
 
     /// Warps that share a tile in other grains, slices of sliced tiles, slices of partial tiles, sums in other orders.

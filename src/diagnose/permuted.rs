@@ -245,7 +245,7 @@ fn blocks(name: &str, from: &[usize], count: usize) -> Option<String> {
     let is_block = |size: &usize| {
         let keeps = |(line, &there): (usize, &usize)| {
             let first = line / size * size;
-            from[first] % size == 0 && there == from[first] + line % size
+            from[first].is_multiple_of(*size) && there == from[first] + line % size
         };
         count.is_multiple_of(*size) && from.iter().enumerate().all(keeps)
     };
@@ -260,13 +260,13 @@ fn blocks(name: &str, from: &[usize], count: usize) -> Option<String> {
     let number = if pairs { moved.len() / 2 } else { moved.len() };
     let texts: Vec<String> = texts
         .take(LISTED)
-        .map(|&block| match pairs {
-            true => format!("{name}s {} and {}", lines(block), lines(of(block))),
-            false => format!(
-                "{name}s {} hold those of {}",
-                lines(block),
-                lines(of(block))
-            ),
+        .map(|&block| {
+            let [here, there] = [block, of(block)].map(lines);
+            if pairs {
+                format!("{name}s {here} and {there}")
+            } else {
+                format!("{name}s {here} hold those of {there}")
+            }
         })
         .collect();
     let how = if pairs {

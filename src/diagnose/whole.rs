@@ -31,9 +31,12 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
         &|| computed::computations(case, computing),
         &|| computing.test(variation::FORMATS, || variation::narrower(case, computing)),
         &|| variation::variations(case, computing),
-        &|| match is_inner {
-            true => Vec::new(),
-            false => epilogue::epilogues(case, computing),
+        &|| {
+            if is_inner {
+                Vec::new()
+            } else {
+                epilogue::epilogues(case, computing)
+            }
         },
         &|| composed::with_relu(case, [computing, scheduling], &whole),
         &|| computing.test("a bias of integers", || epilogue::integers(case, computing)),

@@ -49,7 +49,7 @@ pub trait OtherSums {
     fn price(&self, at: &[Element]) -> u64;
 }
 
-/// The same by reference.
+/// Borrowed sums, of whatever kind.
 pub type Sums<'a> = &'a dyn OtherSums;
 
 /// The elements in which epilogues are searched.

@@ -54,9 +54,12 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     }
     all.extend(after_rounding(case));
     let sign = format.sign_mask();
-    let negated = move |code: u64| match format.is_integer() {
-        true => code.wrapping_neg() & format.max_code(),
-        false => code ^ sign,
+    let negated = move |code: u64| {
+        if format.is_integer() {
+            code.wrapping_neg() & format.max_code()
+        } else {
+            code ^ sign
+        }
     };
     let own: From = Box::new(|at| at);
     all.push(reading(

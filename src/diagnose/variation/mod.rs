@@ -207,7 +207,7 @@ impl<'a> Variation<'a> {
         Replay { problem, ..one }.part(0, 0..1, 0..1, &deadline::unheard)[0]
     }
 
-    /// The same as a replay of all of D, if it is one: operands that are read otherwise become matrices.
+    /// A replay of all of D, if it is one: operands that are read otherwise become matrices.
     pub fn materialised(mut self, case: &Case, trial: &Trial) -> Option<Variation<'a>> {
         if self.end.is_some() {
             return None;

@@ -123,7 +123,8 @@ fn shifted<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     let mut all = Vec::new();
     for off in [1, 2, 4, 8, 16, 32, 64, 128] {
         for (by, which) in [(m * n - off.min(m * n), "after"), (off, "before")] {
-            if off >= m * n {
+            // Whole rows further on are another row's place.
+            if off >= m * n || off.is_multiple_of(n) {
                 continue;
             }
             let what = format!("D was stored from {off} elements {which} its first one on");
@@ -164,9 +165,12 @@ fn strides<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
             let sums: Vec<Element> = there.iter().copied().filter(own).collect();
             let mut sums = replay.elements(&sums).into_iter();
             let each = at.iter().zip(&there);
-            each.map(|(at, there)| match own(there) {
-                true => sums.next().expect("one for each"),
-                false => given.stored([at.batch * m + at.row, at.column]).given,
+            each.map(|(at, there)| {
+                if own(there) {
+                    sums.next().expect("one for each")
+                } else {
+                    given.stored([at.batch * m + at.row, at.column]).given
+                }
             })
             .collect()
         })
