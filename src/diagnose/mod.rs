@@ -163,13 +163,15 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         };
     }
     let mut nearly = None;
+    // All of D is compared with what gives most of it.
+    computing.add(part / 2);
     match residue::most(case, &trials[0]) {
         Some(Ok(apart)) => return apart,
         Some(Err(why)) => nearly = Some(why),
         None => {}
     }
-    computing.add(part / 2);
-    scheduling.add(part / 2);
+    computing.add(part / 4);
+    scheduling.add(part / 4);
     let (findings, places) = by_group(case, &controls, [&computing, &scheduling]);
     let (tried, mut untried) = ledger.outcome();
     untried.extend(nearly);

@@ -17,6 +17,11 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
     if mismatches < FEW || !case.is_whole() || trial.is_weak() || case.is_rest {
         return None;
     }
+    // All of D is compared with the best of them, whose operands may become new matrices.
+    let work = trial.work();
+    let problem = &case.replay.problem;
+    let matrices = (problem.batches() * (problem.m + problem.n) * problem.k) as u64;
+    let affords = work.spend(case.price_of_product(case.replay.work()) + matrices);
     let mut best: Option<(usize, Variation)> = None;
     for one in variation::common(case, trial) {
         let given = trial.most(&|at| one.elements(case, at));
@@ -26,8 +31,7 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
         }
     }
     let (given, first) = best?;
-    let work = trial.work();
-    if !work.spend(case.price_of_product(case.replay.work())) {
+    if !affords {
         return Some(Err(format!(
             "{}: it gives {} of {} tested elements, and all of D was not compared with it ({SPENT})",
             first.what(),
@@ -35,7 +39,7 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
             grouped(trial.elements().count() as u64)
         )));
     }
-    let first = first.materialised(case, trial)?;
+    let first = first.materialised(case)?;
     first.with(case, |replay| {
         let mut differ = Comparator::new(case.given, case.tolerance, 0);
         let done = replay.run(&crate::deadline::unheard, |band| {
