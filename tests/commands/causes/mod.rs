@@ -2,6 +2,7 @@
 
 mod answers;
 mod budget;
+mod composed;
 mod computations;
 mod damage;
 mod emulated;
