@@ -117,6 +117,8 @@ pub enum Relation {
     Same,
     /// The format that the same sums were rounded to.
     Rounding,
+    /// What becomes of the same sums: factors or a function.
+    Epilogue,
     /// The order of additions, by the same unit.
     Order,
     /// The unit, in the same order of additions.

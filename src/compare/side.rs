@@ -5,6 +5,7 @@ use crate::check::{Check, CheckError, Expected, Prepared, Progress, Source, Tens
 use crate::compare::document::{By, Relation, ResultFound, Searched};
 use crate::compose::Examined;
 use crate::diagnose::is_fault;
+use crate::emu::schedule::{AddendAt, ScheduleSpec};
 use crate::engines::resources;
 use crate::identify::IdentifyError;
 use crate::identify::document::{Fit, Identification, Identified};
@@ -188,15 +189,36 @@ fn is_unlikely(model: &Identified) -> bool {
 }
 
 fn between(one: &Identified, other: &Identified) -> Relation {
-    let schedule = |model: &Identified| model.schedule.as_ref().map(|of| of.sha256.clone());
+    // What is done to finished sums, C included, is no order.
+    let spec = |model: &Identified| {
+        let spec = model.schedule.as_ref().map(|of| of.spec.clone());
+        spec.unwrap_or_else(ScheduleSpec::plain)
+    };
+    let order = |model: &Identified| {
+        let mut spec = spec(model);
+        spec.epilogue.function = None;
+        spec.addend = AddendAt::Start;
+        spec
+    };
+    let end = |model: &Identified| {
+        let own = model.schedule.as_ref().map(|of| &of.overrides);
+        let factors = own.map(|own| (own.alpha.clone(), own.beta.clone()));
+        let spec = spec(model);
+        (
+            factors.unwrap_or_default(),
+            spec.epilogue.function,
+            spec.addend,
+        )
+    };
     let operands = |of: &Identified| (of.arithmetic.a, of.arithmetic.b, of.nearest);
     if operands(one) != operands(other) {
         return Relation::Operands;
     }
     let unit = one.sha256 == other.sha256;
-    let order = schedule(one) == schedule(other);
+    let order = order(one) == order(other);
     let rounding = one.rounded_to == other.rounded_to;
     match (unit, order) {
+        (true, true) if end(one) != end(other) => Relation::Epilogue,
         (true, true) if rounding => Relation::Same,
         (true, true) => Relation::Rounding,
         (true, false) => Relation::Order,

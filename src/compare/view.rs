@@ -237,6 +237,9 @@ impl Compared {
                 own operands"
             ),
             Relation::Rounding => "the same sums, rounded to two formats".to_owned(),
+            Relation::Epilogue => format!(
+                "{be}the same sums, which are finished otherwise: left {by_left}, right {by_right}"
+            ),
             Relation::Order => format!(
                 "{be}the same arithmetic, but a different order of additions: left {by_left}, right {by_right}"
             ),

@@ -1,9 +1,10 @@
 //! Guesses at the numbers of an epilogue, concluded from D. Only their test makes them findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::formula::{Formula, Table};
 use super::points::Point;
+use crate::random::mix;
 
 /// An element and the range of its number before a function.
 #[derive(Clone, Copy)]
@@ -277,62 +278,102 @@ fn lines(known: &[Known], _: bool) -> Option<Vec<Formula>> {
 /// A number for every row times one for every column: each in turn, as far as the others allow.
 fn both(known: &[Known], _: bool) -> Option<Vec<Formula>> {
     const ROUNDS: usize = 24;
-    let mut scales: [BTreeMap<usize, f64>; 2] = Default::default();
     let strong =
         |one: &&Known| one.bounded() && one.range[0] * one.range[1] > 0.0 && one.sum(false) != 0.0;
     let known: Vec<&Known> = known.iter().filter(strong).collect();
-    for one in &known {
-        for (side, scales) in scales.iter_mut().enumerate() {
-            scales.insert(one.index(side), 1.0);
-        }
+    // Rows and columns by their positions among those that are known.
+    let lines = [0, 1].map(|side| {
+        let mut all: Vec<usize> = known.iter().map(|one| one.index(side)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    });
+    let place = |one: &Known| {
+        [0, 1].map(|side| {
+            let found = lines[side].binary_search(&one.index(side));
+            found.expect("it is one of them")
+        })
+    };
+    let places: Vec<[usize; 2]> = known.iter().map(|one| place(one)).collect();
+    let columns = lines[1].len();
+    if !is_product(&known, &places, columns) {
+        return None;
     }
+    let mut scales = lines.each_ref().map(|all| vec![1.0; all.len()]);
     for round in 0..3 * ROUNDS {
         let side = round % 2;
-        let scaled = |one: &Known| one.sum(false) * scales[1 - side][&one.index(1 - side)];
+        let scaled =
+            |one: &Known, place: &[usize; 2]| one.sum(false) * scales[1 - side][place[1 - side]];
         // Elements of narrow ranges weigh more.
-        let mut means: BTreeMap<usize, [f64; 2]> = Default::default();
-        for one in &known {
-            let x = scaled(one);
+        let mut means = vec![[0.0f64; 2]; lines[side].len()];
+        let mut ends = vec![EVERYTHING; lines[side].len()];
+        for (one, place) in known.iter().zip(&places) {
+            let x = scaled(one, place);
             let width = one.width() / x.abs();
             let weight = 1.0 / (width * width);
-            let mean = means.entry(one.index(side)).or_default();
+            let mean = &mut means[place[side]];
             mean[0] += weight * (one.range[0] + one.range[1]) / 2.0 / x;
             mean[1] += weight;
+            let end = &mut ends[place[side]];
+            *end = meet(*end, quotient(one.range, x));
         }
-        let ends = common(known.iter().copied(), side, |one| {
-            quotient(one.range, scaled(one))
+        let new = means.into_iter().zip(ends);
+        // First the likeliest numbers, then ones in the middle of what all elements allow.
+        let new = new.map(|([total, weight], [low, high])| match round {
+            round if round < ROUNDS => total / weight,
+            _ => (low + high) / 2.0,
         });
-        for (at, [total, weight]) in means {
-            // First the likeliest numbers, then ones in the middle of what all elements allow.
-            let [low, high] = ends[&at];
-            let scale = if round < ROUNDS {
-                total / weight
-            } else {
-                (low + high) / 2.0
-            };
-            scales[side].insert(at, scale);
-        }
+        scales[side] = new.collect();
     }
     // Each side is known except one factor of both: where the first column has 1.
-    let first = *scales[1].values().next()?;
+    let first = *scales[1].first()?;
     if !first.is_finite() || first == 0.0 {
         return None;
     }
     // Scales near 1 are another rounding.
-    if !scales.iter().any(|side| vary(side.values().copied())) {
+    if !scales.iter().any(|side| vary(side.iter().copied())) {
         return None;
     }
     let table = |side: usize, by: f64| -> Table {
-        scales[side]
-            .iter()
-            .map(|(&at, &scale)| (at, (scale * by) as f32))
-            .collect()
+        let all = lines[side].iter().zip(&scales[side]);
+        all.map(|(&at, &scale)| (at, (scale * by) as f32)).collect()
     };
     Some(vec![Formula {
         rows: Some(table(0, first)),
         columns: Some(table(1, 1.0 / first)),
         ..Formula::requested()
     }])
+}
+
+/// Whether factors of rows times those of columns are possible: in two rows and two columns, the products across are
+/// the same.
+fn is_product(known: &[&Known], places: &[[usize; 2]], columns: usize) -> bool {
+    const TESTED: u64 = 64;
+    let at: HashMap<usize, usize> = (0..known.len())
+        .map(|i| (places[i][0] * columns + places[i][1], i))
+        .collect();
+    let factor = |i: usize| {
+        let [low, high] = quotient(known[i].range, known[i].sum(false));
+        [low.abs().min(high.abs()), low.abs().max(high.abs())]
+    };
+    (0..TESTED).all(|test| {
+        let pick = |word: u64| mix(word) as usize % known.len().max(1);
+        let (one, other) = (pick(2 * test), pick(2 * test + 1));
+        let (Some([row, column]), Some([under, beside])) = (places.get(one), places.get(other))
+        else {
+            return true;
+        };
+        let corner = |row: &usize, column: &usize| at.get(&(row * columns + column)).copied();
+        let (Some(right), Some(below)) = (corner(row, beside), corner(under, column)) else {
+            return true;
+        };
+        let product = |i: usize, j: usize| {
+            let ([low, high], [least, most]) = (factor(i), factor(j));
+            // Each factor is rounded, and each product.
+            [low * least * (1.0 - 1e-6), high * most * (1.0 + 1e-6)]
+        };
+        !is_empty(meet(product(one, other), product(right, below)))
+    })
 }
 
 /// Whether numbers differ by more than by roundings.

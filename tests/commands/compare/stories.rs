@@ -54,6 +54,27 @@ fn another_order_on_the_same_unit() {
     }
 }
 
+/// One side multiplied its sums: no other order of additions.
+#[test]
+fn the_same_sums_finished_otherwise() {
+    let replay = "replay --arch a100 --dtype fp16 a.npy b.npy";
+    let folder = made(&[
+        A,
+        B,
+        &format!("{replay} -o d1.npy"),
+        &format!("{replay} --schedule plain --alpha 0.5 -o d2.npy"),
+    ]);
+    let words = "d1.npy d2.npy a.npy b.npy --arch a100 --dtype fp16";
+    let (text, found) = compare(&folder, words, 1);
+    assert_eq!(found["relation"], "epilogue");
+    says(
+        &text,
+        &[
+            "the same sums, which are finished otherwise: left one chain over K, right plain (alpha 0.5)",
+        ],
+    );
+}
+
 #[test]
 fn two_results_alone() {
     let (text, found) = compare(&two_tiles(), "d1.npy d2.npy", 1);
