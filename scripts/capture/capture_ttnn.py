@@ -19,7 +19,7 @@ program = ttnn.MatmulMultiCoreReuseProgramConfig(compute_with_storage_grid_size=
                                                  out_subblock_w=1, per_core_M=1, per_core_N=1)
 case = dict(arch="wormhole", kind="matmul", fidelity="HiFi2", fp32_dest_acc_en=True, packer_l1_acc=True, block_k=64,
             reload="exact", a_dtype="bf16", b_dtype="bf16", d_dtype="bf16")
-for folder in pathlib.Path(sys.argv[1]).iterdir():
+for folder in filter(pathlib.Path.is_dir, pathlib.Path(sys.argv[1]).iterdir()):
 
     def load(name, folder=folder):
         codes = torch.from_numpy(np.load(folder / name).view(np.int16)).view(torch.bfloat16)

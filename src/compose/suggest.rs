@@ -8,7 +8,6 @@ use crate::check::{
 };
 use crate::diagnose::{Ask, Case, Diagnosis, Finding, Setting, diagnose};
 use crate::emu::Catalogue;
-use crate::emu::schedule::Overrides;
 use crate::report::{Cause, Conclusion};
 use crate::role::Role;
 
@@ -106,6 +105,7 @@ fn changed(prepared: &Prepared, mut check: Check, ask: &Ask) -> Option<Check> {
         }
         Ask::WithoutC => {
             operands.arrays.remove(&Role::C);
+            check.schedule.overrides.beta = None;
         }
         Ask::LeftOut(setting) => {
             let given = &mut check.schedule.overrides;
@@ -121,21 +121,18 @@ fn changed(prepared: &Prepared, mut check: Check, ask: &Ask) -> Option<Check> {
             }
         }
         Ask::Schedule { preset, overrides } => {
-            // What the request does to finished sums stays.
-            let own = &check.schedule.overrides;
-            let overrides = Overrides {
-                alpha: overrides.alpha.or(own.alpha),
-                beta: overrides.beta.or(own.beta),
-                activation: overrides.activation.or(own.activation),
-                ..(**overrides).clone()
-            };
-            check.schedule = ScheduleRequest::preset(preset, &overrides);
+            check.schedule = ScheduleRequest::preset(preset, overrides);
         }
         Ask::Epilogue(epilogue) => {
             let schedule = &mut check.schedule;
             if schedule.from == ScheduleSource::Plain {
                 *schedule = ScheduleRequest::preset("plain", epilogue);
             } else {
+                // A kernel's text says itself how often it promotes.
+                let of_text = matches!(schedule.from, ScheduleSource::Kernel(_));
+                if of_text && epilogue.promote.is_some() {
+                    return None;
+                }
                 let given = &mut schedule.overrides;
                 given.alpha = epilogue.alpha.or(given.alpha);
                 given.beta = epilogue.beta.or(given.beta);

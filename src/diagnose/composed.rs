@@ -13,6 +13,9 @@ use crate::num::Format;
 /// What reports call this test.
 const TRIED: &str = "another product together with a bias or a factor";
 
+/// Zeros of D whose requested sums are computed.
+const ZEROS: usize = 16;
+
 /// Rows and columns of the elements that refute most.
 const GRID: usize = 4;
 
@@ -51,6 +54,9 @@ pub fn composed(case: &Case, trial: &Trial) -> Vec<Found> {
     let at: Vec<Element> = grid.iter().map(|(stored, _)| stored.at).collect();
     trial.test(TRIED, || {
         for one in variation::before_epilogues(case) {
+            if !one.sums_in(Format::Fp32) {
+                continue;
+            }
             if !trial.affords(one.price(case, trial, &at)) {
                 break;
             }
@@ -124,6 +130,20 @@ pub fn with_relu(
     let zeros = seen.iter().filter(|code| **code == 0).count();
     let negative = |code: &u64| code & format.sign_mask() != 0;
     if format.is_integer() || case.is_rest || 8 * zeros < seen.len() || seen.iter().any(negative) {
+        return Vec::new();
+    }
+    // Padding is zero without a ReLU: the requested sums of some zeros are negative.
+    let zeros = computing.elements().filter(|stored| stored.given == 0);
+    let at: Vec<Element> = zeros.map(|stored| stored.at).take(ZEROS).collect();
+    if !computing.affords(computing.price(&at)) {
+        return Vec::new();
+    }
+    let below = replay
+        .elements(&at)
+        .iter()
+        .filter(|code| negative(code))
+        .count();
+    if 4 * below < at.len() {
         return Vec::new();
     }
     let (mut spec, values) = match replay.kernel {

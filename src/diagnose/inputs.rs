@@ -2,7 +2,7 @@
 
 use super::Element as Operands;
 use super::estimate::{noise, value};
-use super::trial::{Stored, Work};
+use super::trial::{Stored, WEAK, Work, is_narrow};
 use crate::deadline;
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, Rounding, result_code};
@@ -104,21 +104,24 @@ impl Line {
     }
 
     /// The place and the code of one element of the line that gives these elements: those that differ, with the codes
-    /// they should have, and some that match. The first that is found.
+    /// they should have, and some that match. Each place that is found.
     pub fn replaced(
         &self,
         replay: &Replay,
         (different, equal): (&[(Stored, u64)], &[Stored]),
         work: &Work,
-    ) -> Option<(usize, u64)> {
+    ) -> Vec<(usize, u64)> {
         /// By fewer elements a number is solved, not found.
         const LEAST: usize = 4;
         let format = [replay.arithmetic.a, replay.arithmetic.b][self.side];
         let sampled = &different[..different.len().min(ESTIMATED)];
-        if sampled.len() < LEAST || format.bytes() > 4 {
-            return None;
+        let narrow = is_narrow(replay) && different.len() < WEAK;
+        if sampled.len() < LEAST || narrow || format.bytes() > 4 {
+            return Vec::new();
         }
-        let elements = self.estimated(replay, sampled, work, 1)?;
+        let Some(elements) = self.estimated(replay, sampled, work, 1) else {
+            return Vec::new();
+        };
         let arithmetic = replay.arithmetic;
         let share = noise(arithmetic.a, arithmetic.accumulator);
         let mut likely: Vec<(f64, usize, u64)> = Vec::new();
@@ -151,15 +154,18 @@ impl Line {
             }
         }
         likely.sort_by(|(x, ..), (y, ..)| x.total_cmp(y));
-        let near = |(_, k, code): &(f64, usize, u64)| {
-            let (k, code) = (*k, *code);
-            [0i64, 1, -1, 2, -2].map(|by| (k, code.wrapping_add_signed(by) & format.max_code()))
-        };
-        let mut tried = likely.iter().take(TESTED / 8).flat_map(near);
-        tried.find(|&(k, code)| {
-            let of = (k, code);
-            self.gives(replay, (different, equal), of, work) == Some(true)
-        })
+        let step = 1i64 << format.ignored_bits();
+        let whole = format.max_code() & !(step as u64 - 1);
+        let mut found = Vec::new();
+        for (_, k, code) in likely.into_iter().take(TESTED / 8) {
+            let near = [0, 1, -1, 2, -2].map(|by| code.wrapping_add_signed(by * step) & whole);
+            let gives = |code: &u64| {
+                let gives = self.gives(replay, (different, equal), (k, *code), work);
+                gives == Some(true)
+            };
+            found.extend(near.into_iter().find(gives).map(|code| (k, code)));
+        }
+        found
     }
 
     /// Flips that by estimate move the elements as far as they are off.

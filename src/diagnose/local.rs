@@ -91,9 +91,10 @@ pub fn parts(
     }
     computing.ledger.refute(stored::FLIPPED);
     // Where all of an area is off by as much, no rounding does it.
-    let all = group.mismatches == group.area(case.size());
     let dense = matches!(group.shape, Shape::Lines { .. } | Shape::Rectangle { .. });
-    if let Some(by) = stored::off_by(format, &pairs).filter(|_| all && dense) {
+    let dense = dense && group.mismatches == group.area(case.size());
+    let all = group.mismatches == case.comparison.elements;
+    if let Some(by) = stored::off_by(format, &pairs).filter(|_| dense || all) {
         let text = stored::of_distance(format, by, pairs.len());
         let found = Found::new(Hypothesis::OffByUlps, text).at([by.unsigned_abs() as usize]);
         return vec![Part::of(group, [found])];
@@ -255,13 +256,17 @@ fn flipped(
     let matrix = size.of_matrix(batch);
     let Some(flip) = flips.first() else {
         let replaced = line.replaced(&case.replay, (&pairs, &beside), work);
-        return Ok(replaced.map(|(k, code)| {
+        let others = match replaced.len() {
+            0 | 1 => String::new(),
+            n => format!("; {} other numbers of the line could, too", n - 1),
+        };
+        return Ok(replaced.first().map(|&(k, code)| {
             let [row, column] = line.place(k);
             let format = [case.replay.arithmetic.a, case.replay.arithmetic.b][side];
             let [was, is] = [code, line.code(&case.replay, k)].map(|code| decimal(format, code));
             let text = format!(
                 "{name}[{row}, {column}]{matrix} was {was}, not {is}, when D was computed: this gives all {tested} \
-                 tested elements there, bit for bit"
+                 tested elements there, bit for bit{others}"
             );
             Found::new(Hypothesis::InputChanged, text).at([row, column])
         }));

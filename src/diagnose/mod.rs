@@ -118,7 +118,8 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         return only(vec![all(found.clone())]);
     }
     let ledger = Rc::default();
-    // Of five parts two are for computations, and one each for schedules, for both together, and for groups of mismatches.
+    // Of five parts two are for computations, and one each for schedules, for both together, and for two
+    // things at once and groups of mismatches.
     let part = case.work / 4;
     let [computing, scheduling] = [2 * part, part].map(|most| Work::with_ledger(most, &ledger));
     let controls = case.controls();
@@ -158,7 +159,12 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         // It was tested on some elements: what it leaves of all is another fault's.
         let apart = residue::most(case, &trials[0]);
         return match apart {
-            Some(Ok(apart)) if apart.findings[0].kind == first.kind => apart,
+            Some(Ok(apart))
+                if apart.findings[0].kind == first.kind
+                    && apart.findings[0].mismatches < mismatches =>
+            {
+                apart
+            }
             _ => only(findings),
         };
     }

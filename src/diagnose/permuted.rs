@@ -242,6 +242,10 @@ fn describe(lines: &Lines, from: &[usize], moved: &[usize]) -> (Hypothesis, Stri
 
 /// `blocks of 64 rows are exchanged: rows 0 to 63 and 64 to 127, ...`, if whole blocks of lines have changed places.
 fn blocks(name: &str, from: &[usize], count: usize) -> Option<String> {
+    // Lines are counted over all matrices.
+    if from.len() != count {
+        return None;
+    }
     let is_block = |size: &usize| {
         let keeps = |(line, &there): (usize, &usize)| {
             let first = line / size * size;

@@ -21,7 +21,8 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
     let work = trial.work();
     let problem = &case.replay.problem;
     let matrices = (problem.batches() * (problem.m + problem.n) * problem.k) as u64;
-    let affords = work.spend(case.price_of_product(case.replay.work()) + matrices);
+    let price = case.price_of_product(case.replay.work()) + matrices;
+    let affords = work.spend(price);
     let mut best: Option<(usize, Variation)> = None;
     for one in variation::common(case, trial) {
         let given = trial.most(&|at| one.elements(case, at));
@@ -30,7 +31,12 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
             best = Some((given, one));
         }
     }
-    let (given, first) = best?;
+    let Some((given, first)) = best else {
+        if affords {
+            work.add(price);
+        }
+        return None;
+    };
     if !affords {
         return Some(Err(format!(
             "{}: it gives {} of {} tested elements, and all of D was not compared with it ({SPENT})",
@@ -49,8 +55,14 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
         let Ok(()) = done;
         let left = differ.conclude();
         let rest = left.comparison.mismatches;
+        if rest == 0 {
+            return Some(Ok(Diagnosis {
+                findings: vec![Finding::of(first.all_of(case), mismatches, None)],
+                ..Diagnosis::default()
+            }));
+        }
         // A quarter may be another fault's; what is left of more is no small rest.
-        if rest == 0 || 4 * rest > mismatches {
+        if 4 * rest > mismatches {
             return None;
         }
         let apart = diagnose(&Case {

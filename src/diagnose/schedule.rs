@@ -4,10 +4,11 @@ use super::trial::Trial;
 use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Guess, Wanted, guesses, tells_zeros};
 use crate::emu::schedule::{
-    AddendAt, BoundSchedule, Empty, Level, Merge, Overrides, Parts, Residue, ScheduleSpec,
-    SliceLength, Start, Values,
+    ActivationChoice, AddendAt, BoundSchedule, Empty, Function, Level, Merge, Overrides, Parts,
+    Residue, ScheduleSpec, SliceLength, Start, Values,
 };
 use crate::emu::{Arithmetic, Problem, Replay};
+use crate::num::{F32, Factor};
 
 /// What reports call the test of [`schedules`].
 pub const TRIED: &str = "the schedules that identify searches, split K that drops its remainder";
@@ -43,9 +44,7 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
     let found = |what: String, too: String, preset: &str, overrides: Overrides| {
         let text = format!("{what}: {}{too}", trial.describe());
         let found = Found::new(Hypothesis::OtherSchedule, text);
-        let overrides = Box::new(overrides);
-        let preset = preset.to_owned();
-        vec![found.asking(Ask::Schedule { preset, overrides })]
+        vec![found.asking(asked(preset, &overrides, replay.kernel))]
     };
     let own = replay.kernel;
     let neutral = |kernel: BoundSchedule| {
@@ -89,7 +88,8 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
                 replay.format(),
             )
             .is_ok();
-        if !beta || !fits {
+        let bias = !values.has_bias() || !guess.spec.is_in_place();
+        if !beta || !fits || !bias {
             continue;
         }
         let kernel = BoundSchedule::new(&guess.spec, &values, &replay.problem);
@@ -125,6 +125,29 @@ fn fitting(case: &Case, trial: &Trial) -> Vec<Found> {
         n => format!(". {n} other schedules do, too"),
     };
     found(what, too, &guess.preset.name, guess.overrides)
+}
+
+/// Asks for a preset with what the request does to finished sums.
+pub fn asked(preset: &str, overrides: &Overrides, own: Option<BoundSchedule>) -> Ask {
+    let mut overrides = overrides.clone();
+    if let Some(own) = own {
+        let factor = |code: u32| (code != 1.0f32.to_bits()).then(|| Factor::shortest(code));
+        let values = own.values;
+        overrides.alpha = overrides.alpha.or(factor(values.alpha));
+        overrides.beta = overrides.beta.or(factor(values.beta));
+        overrides.scale_result = overrides.scale_result.or(values.scale_result.map(F32));
+        overrides.activation = match own.spec.epilogue.function {
+            None => overrides.activation,
+            Some(Function::Relu) => Some(ActivationChoice::Relu),
+            Some(Function::ReluNan) => Some(ActivationChoice::ReluNan),
+            // No option names it.
+            Some(_) => return Ask::Nothing,
+        };
+    }
+    Ask::Schedule {
+        preset: preset.to_owned(),
+        overrides: Box::new(overrides),
+    }
 }
 
 /// The schedules that `identify` searches for an arithmetic, as many as the work pays for. `zeros`: zeros of D show where

@@ -16,7 +16,7 @@ pub const WORK: u64 = 1 << 26;
 const FIRST: usize = 4;
 
 /// Fewer differing elements than this are weak evidence where D is narrow.
-const WEAK: usize = 16;
+pub const WEAK: usize = 16;
 
 /// Why a hypothesis was not tested that costs more than the work left.
 pub const SPENT: &str = "the work of a search is bounded";

@@ -126,6 +126,15 @@ impl Formula {
         Some(exact)
     }
 
+    /// Whether the number before the function is as near to the element as a function is computed.
+    pub fn is_near(&self, point: &Point) -> bool {
+        let x = f64::from(self.linear(point));
+        let slack = slack(x, x);
+        point
+            .range
+            .is_some_and(|[low, high]| low - slack <= x && x <= high + slack)
+    }
+
     /// Whether it gives the element bit for bit; none if it is further away than the last bits of f32.
     fn gives(&self, case: &Case, x: f32, point: &Point) -> Option<bool> {
         let same = |y: f32| {
@@ -144,11 +153,15 @@ impl Formula {
         if same(y as f32) {
             return Some(true);
         }
-        // Some units in the last place of f32.
-        let slack = 2f64.powi(-21) * y.abs() + 2f64.powi(-22) * f64::from(x).abs();
+        let slack = slack(f64::from(x), y);
         let [low, high] = point.range?;
         (low - slack <= y && y <= high + slack).then_some(false)
     }
+}
+
+/// How far a function's computed value may be from its own: some units in the last place of f32.
+fn slack(x: f64, y: f64) -> f64 {
+    2f64.powi(-21) * y.abs() + 2f64.powi(-22) * x.abs()
 }
 
 /// A number rounded to D's format.

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use super::super::trial::{SPENT, Tested, Trial};
 use super::super::{Case, Found, Hypothesis};
 use super::listed;
+use super::points::elements;
+use crate::emu::Element;
 use crate::num::Format;
 use crate::report::grouped;
 
 /// Elements of a row or column by which its number is more than an element's own.
 const LEAST: usize = 4;
-
-/// Most rows and columns of D that are examined.
-const MOST: usize = 64;
 
 /// The numbers that give all examined elements, if there are any.
 pub fn integers(case: &Case, trial: &Trial) -> Tested {
@@ -21,39 +20,44 @@ pub fn integers(case: &Case, trial: &Trial) -> Tested {
     if replay.format() != Format::Int32 || !case.is_whole() {
         return Ok(Vec::new());
     }
-    let (rows, columns) = (
-        (problem.batches() * problem.m).min(MOST),
-        problem.n.min(MOST),
-    );
-    if rows < LEAST || columns < LEAST {
+    let (rows, m) = (problem.batches() * problem.m, problem.m);
+    if rows < LEAST || problem.n < LEAST {
         return Ok(Vec::new());
     }
-    let all: Vec<_> = (0..rows * columns)
-        .map(|i| case.stored([i / columns, i % columns]))
-        .collect();
-    let at: Vec<_> = all.iter().map(|stored| stored.at).collect();
-    if !trial.affords(trial.price(&at)) {
+    let (at, _) = elements(problem);
+    let sampled: Vec<Element> = trial.elements().map(|stored| stored.at).collect();
+    if !trial.affords(trial.price(&at) + trial.price(&sampled)) {
         return Err(SPENT);
     }
-    let sums = replay.elements(&at);
-    let off = |i: usize| (all[i].given as u32).wrapping_sub(sums[i] as u32) as i32;
-    // D may have more columns than those examined.
+    let row = |at: &Element| at.batch * m + at.row;
+    let off = |at: &[Element]| -> Vec<i32> {
+        let sums = replay.elements(at).into_iter().zip(at);
+        let off = |(sum, at): (u64, &Element)| {
+            let given = case.stored([row(at), at.column]).given as u32;
+            given.wrapping_sub(sum as u32) as i32
+        };
+        sums.map(off).collect()
+    };
+    let [of_all, of_sampled] = [off(&at), off(&sampled)];
     let tested = format!(
         "it gives all {} examined elements, bit for bit",
-        grouped(all.len() as u64)
+        grouped(at.len() as u64)
     );
-    let lines: [(&str, &dyn Fn(usize) -> usize); 2] =
-        [("column", &|i| i % columns), ("row", &|i| i / columns)];
+    let column = |at: &Element| at.column;
+    let lines: [(&str, &dyn Fn(&Element) -> usize); 2] = [("column", &column), ("row", &row)];
     for (name, line) in lines {
         let mut numbers: BTreeMap<usize, i32> = BTreeMap::new();
-        let same =
-            (0..all.len()).all(|i| *numbers.entry(line(i)).or_insert_with(|| off(i)) == off(i));
+        let mut all = at.iter().zip(&of_all);
+        let same = all.all(|(at, off)| *numbers.entry(line(at)).or_insert(*off) == *off);
+        // Other elements of these lines, right or wrong, have the same numbers.
+        let mut others = sampled.iter().zip(&of_sampled);
+        let number = |at: &Element| numbers.get(&line(at));
+        let same = same && others.all(|(at, off)| number(at).is_none_or(|one| one == off));
         // Numbers of few lines have another cause.
         let some = 2 * numbers.values().filter(|number| **number != 0).count() >= numbers.len();
-        if !same || !some {
+        let Some(&first) = numbers.values().next().filter(|_| same && some) else {
             continue;
-        }
-        let first = numbers[&0];
+        };
         let text = if numbers.values().all(|number| *number == first) {
             format!("{first} is added to every element (a bias): {tested}")
         } else {

@@ -179,7 +179,7 @@ impl Points {
 }
 
 /// All elements of a small D; in a large one those of some rows and columns.
-fn elements(problem: &Problem) -> (Vec<Element>, bool) {
+pub fn elements(problem: &Problem) -> (Vec<Element>, bool) {
     let (m, n) = (problem.m, problem.n);
     let rows = problem.batches() * m;
     let whole = rows.saturating_mul(n) <= ALL;

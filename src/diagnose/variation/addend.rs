@@ -10,6 +10,9 @@ use crate::num::{Format, Rounding, convert_exact, result_code};
 pub const TRIED: &str =
     "C subtracted, transposed, from one row or column, or not multiplied by beta";
 
+/// Most elements of a C that is copied.
+const MOST: usize = 1 << 21;
+
 /// Where the C of an element is read: row and column.
 type From = Box<dyn Fn([usize; 2]) -> [usize; 2] + Sync>;
 
@@ -21,7 +24,7 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
     };
     let format = c.tensor().format();
     let (m, n) = (problem.m, problem.n);
-    if (problem.batches() * m * n) as u64 > case.work {
+    if problem.batches() * m * n > MOST {
         return Err("C is large");
     }
     let reading = |what: &str, from: From, change: Box<dyn Fn(u64) -> u64 + Sync>| {
@@ -107,7 +110,7 @@ fn after_rounding<'a>(case: &Case<'a>) -> Option<Variation<'a>> {
     let narrow = matches!(format, Format::Bf16 | Format::Fp16);
     let plain = replay
         .kernel
-        .is_none_or(|kernel| kernel.values.is_neutral());
+        .is_none_or(|kernel| kernel.values.is_neutral() && kernel.spec.epilogue.function.is_none());
     if !narrow || !plain || replay.arithmetic.accumulator != Format::Fp32 {
         return None;
     }

@@ -23,6 +23,7 @@ use crate::deadline;
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Element, Problem, Replay};
 use crate::num::Format;
+use crate::report::grouped;
 use crate::tensor::{Tensor, parallel};
 
 /// The code of an operand that an element has at this k.
@@ -251,6 +252,12 @@ impl<'a> Variation<'a> {
         price + read as u64
     }
 
+    /// Whether its sums have this format, if it has an arithmetic of its own.
+    pub fn sums_in(&self, format: Format) -> bool {
+        let own = self.arithmetic.as_ref();
+        own.is_none_or(|arithmetic| arithmetic.accumulator == format)
+    }
+
     pub fn what(&self) -> &str {
         &self.what
     }
@@ -258,6 +265,13 @@ impl<'a> Variation<'a> {
     /// The variation as a finding with other words. No request asks for it together with what it leaves.
     pub fn told(&self, text: String) -> Found {
         Found::new(self.kind, text)
+    }
+
+    /// A finding that it gives all of D, which was compared.
+    pub fn all_of(&self, case: &Case) -> Found {
+        let all = grouped(case.comparison.elements);
+        let text = format!("{}: it gives all {all} elements, bit for bit", self.what);
+        Found::new(self.kind, text).asking(self.ask.clone())
     }
 
     fn found(self, trial: &Trial) -> Found {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::super::defects::known;
 use super::super::estimate::value;
-use super::super::schedule::{PLAIN, searched};
+use super::super::schedule::{PLAIN, asked, searched};
 use super::super::trial::{SPENT, Tested, Trial};
 use super::super::{Ask, Case, Hypothesis};
 use super::{Around, Read, Variation};
@@ -190,6 +190,14 @@ fn units(case: &Case, format: Format) -> Vec<Candidate> {
             k: own.problem.k,
         },
     );
+    // A request's kernel may stay around the unit.
+    if let Some(kernel) = own.kernel {
+        all.retain(|one| {
+            let arithmetic = &one.arithmetic;
+            BoundSchedule::check_compatible(kernel.spec, arithmetic, &own.problem, own.format())
+                .is_ok()
+        });
+    }
     // Of the units of CUDA cores one chain is enough.
     let same = |one: &Candidate| {
         one.names
@@ -265,11 +273,22 @@ fn varied<'a>(
         arithmetic: Box::new(candidate.arithmetic.clone()),
         convert_to: candidate.convert_to,
     };
-    let schedule = Ask::Schedule {
-        preset: guess.map_or(PLAIN.to_owned(), |guess| guess.preset.name.clone()),
-        overrides: Box::new(guess.map_or_else(Overrides::default, |guess| guess.overrides.clone())),
+    // A request's factors, bias and function stay.
+    let kept = case
+        .replay
+        .kernel
+        .filter(|kernel| !kernel.values.is_neutral() || kernel.spec.epilogue.function.is_some());
+    let asked = match guess {
+        None if kept.is_some() => model,
+        None => {
+            let plain = asked(PLAIN, &Overrides::default(), None);
+            Ask::Both(Box::new(model), Box::new(plain))
+        }
+        Some(guess) => {
+            let schedule = asked(&guess.preset.name, &guess.overrides, kept);
+            Ask::Both(Box::new(model), Box::new(schedule))
+        }
     };
-    let asked = Ask::Both(Box::new(model), Box::new(schedule));
     let ask = match (tf32, format) {
         (true, _) => Ask::Both(
             Box::new(asked),
@@ -288,8 +307,14 @@ fn varied<'a>(
         arithmetic: Some(candidate.arithmetic.clone()),
         convert_to: candidate.convert_to,
         around: match guess {
+            None if kept.is_some() => Around::Requested,
             None => Around::Nothing,
-            Some(guess) => Around::Other(Box::new((guess.spec.clone(), Values::default()))),
+            Some(guess) => {
+                let mut spec = guess.spec.clone();
+                spec.epilogue.function = kept.and_then(|own| own.spec.epilogue.function);
+                let values = kept.map_or_else(Values::default, |own| own.values.clone());
+                Around::Other(Box::new((spec, values)))
+            }
         },
         ..one
     }

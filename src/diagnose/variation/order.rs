@@ -65,7 +65,7 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
         let what = format!("tiles of {tile} k are added from the last to the first");
         let problem = replay.problem;
         let from = move |of_k: usize| (k / tile - 1 - of_k / tile) * tile + of_k % tile;
-        let one = Variation::new(case, Hypothesis::SlicesRounded, what);
+        let one = Variation::new(case, Hypothesis::OtherSchedule, what);
         let a = move |at: &Element, of_k: usize| problem.a.plane(at.batch).code(at.row, from(of_k));
         let b =
             move |at: &Element, of_k: usize| problem.b.plane(at.batch).code(from(of_k), at.column);

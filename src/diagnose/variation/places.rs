@@ -82,7 +82,9 @@ pub fn list<'a>(case: &Case<'a>) -> Result<Vec<Variation<'a>>, &'static str> {
         }));
     }
     for (what, [height, width], from) in TILES {
-        if m.is_multiple_of(height) && n.is_multiple_of(width) && [m, n] != [height, width] {
+        // A tile as large as D that is transposed is D transposed.
+        let is_d = height == width && [m, n] == [height, width];
+        if m.is_multiple_of(height) && n.is_multiple_of(width) && !is_d {
             all.push(moved(case, Hypothesis::PlacesExchanged, what, from));
         }
     }
@@ -144,7 +146,10 @@ fn strides<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     let (m, n) = (problem.m, problem.n);
     let mut strides: Vec<usize> = [1, 2, 4, 8, 16, 32].map(|by| n + by).into();
     strides.extend([16, 32, 64, 128].map(|of| n.next_multiple_of(of)));
-    // More of a gap than of D proves little.
+    // More of a gap than of D proves little, and so does a small D.
+    if m * n < 64 {
+        return Vec::new();
+    }
     strides.retain(|&stride| stride > n && stride < 2 * n && stride < m * n);
     strides.sort_unstable();
     strides.dedup();

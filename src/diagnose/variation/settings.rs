@@ -1,4 +1,4 @@
-//! What the request names, each left out or ignored.
+//! What the request names, each left out or ignored; and its bias used otherwise.
 
 use super::super::epilogue::numbers;
 use super::super::estimate::value;
@@ -100,11 +100,7 @@ fn other_biases<'a>(case: &Case<'a>, spec: &ScheduleSpec, values: &Values) -> Ve
     let problem = case.replay.problem;
     let (m, n) = (problem.m, problem.n);
     let at = |batch: usize, column: usize| f32::from_bits(values.bias(batch, column).unwrap_or(0));
-    let batches = if values.bias(1, 0).is_some() {
-        problem.batches()
-    } else {
-        1
-    };
+    let batches = problem.batches();
     let table = |of: &dyn Fn(usize, usize) -> f32| -> Vec<u64> {
         let all = (0..batches).flat_map(|batch| (0..n).map(move |column| (batch, column)));
         all.map(|(batch, column)| u64::from(of(batch, column).to_bits()))
@@ -138,7 +134,9 @@ fn other_biases<'a>(case: &Case<'a>, spec: &ScheduleSpec, values: &Values) -> Ve
             table(&|batch, _| at(batch, 0)),
         ));
     }
-    for narrow in [Format::Bf16, Format::Fp16] {
+    // Rounded to D's format, it is tried among conversions.
+    let narrower = [Format::Bf16, Format::Fp16].into_iter();
+    for narrow in narrower.filter(|narrow| *narrow != case.replay.format()) {
         let rounded = |x: f32| {
             let code = u64::from(x.to_bits());
             value(
@@ -156,11 +154,8 @@ fn other_biases<'a>(case: &Case<'a>, spec: &ScheduleSpec, values: &Values) -> Ve
     lists.retain(|(_, codes)| *codes != own);
     let mut all = Vec::new();
     for (what, codes) in lists {
-        let shape = if batches == 1 {
-            vec![n]
-        } else {
-            vec![batches, n]
-        };
+        let mut shape = problem.a.batch_shape().to_vec();
+        shape.extend([1, n]);
         let bias = Tensor::from_codes(Format::Fp32, shape, &codes);
         let Ok(values) = values.clone().without_bias().with_bias(&bias, &problem) else {
             continue;

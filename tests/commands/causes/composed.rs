@@ -211,3 +211,88 @@ fn numbers_of_columns_in_fp32() {
         assert_eq!(found[0]["kind"], "bias", "seed {seed}");
     }
 }
+
+/// A batch whose only matrix has a bias of its own, and a batch that shares one.
+#[test]
+fn a_bias_of_a_batch() {
+    let [m, n, k] = [16, 24, 64];
+    let folder = Folder::new();
+    for batches in [1, 3] {
+        for (role, rows, columns) in [("a", m, k), ("b", k, n)] {
+            let spec = format!("generate:5:normal:{batches}x{rows}x{columns}");
+            let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
+            folder.tcverify(&command).expect(0);
+        }
+        let numbers: Vec<u32> = (0..n).map(|j| (j as f32 * 0.37 - 2.0).to_bits()).collect();
+        let negative: Vec<u32> = numbers.iter().map(|x| x ^ 1 << 31).collect();
+        for shape in [vec![n], vec![batches, 1, n]] {
+            let count = shape.iter().product::<usize>() / n;
+            folder.save(
+                "bias.npy",
+                &Npy::new("<f4", &shape, le32(&numbers.repeat(count))),
+            );
+            folder.save(
+                "other.npy",
+                &Npy::new("<f4", &shape, le32(&negative.repeat(count))),
+            );
+            let product = "--arch a100 --dtype fp16 --bias other.npy a.npy b.npy";
+            folder
+                .tcverify(&format!("replay {product} -q -o d.npy"))
+                .expect(0);
+            let check = "--arch a100 --dtype fp16 --bias bias.npy a.npy b.npy d.npy";
+            let sentence = names(&folder, check, "setting_otherwise", false);
+            assert!(sentence.starts_with("The bias is subtracted"), "{sentence}");
+        }
+    }
+}
+
+/// What a smooth function leaves as it is within its own rounding is no evidence for the function.
+#[test]
+fn small_sums_have_no_soft_cap() {
+    let [m, n, k] = [48, 32, 512];
+    let folder = Folder::new();
+    for (role, rows, columns) in [("a", m, k), ("b", k, n)] {
+        // Numbers of about 2^-8: their sums lie far below any cap.
+        let spec = format!("generate:7:normal:{rows}x{columns}");
+        let command = format!("generate {spec} --dtype fp16 --role {role} -q -o {role}.npy");
+        folder.tcverify(&command).expect(0);
+        let bytes = folder.read(&format!("{role}.npy"));
+        let words = bytes[bytes.len() - 2 * rows * columns..].chunks_exact(2);
+        let small = words.map(|w| u16::from_le_bytes([w[0], w[1]])).map(|code| {
+            let exponent = (code >> 10 & 31).saturating_sub(10);
+            code & 0x83ff | exponent << 10
+        });
+        let small: Vec<u16> = small.collect();
+        folder.save(
+            &format!("{role}.npy"),
+            &Npy::new("<f2", &[rows, columns], le16(&small)),
+        );
+    }
+    replay(
+        &folder,
+        "--arch a100 --dtype fp16 --schedule cutlass-splitk-parallel --split-k 4 a.npy b.npy",
+        "d.npy",
+    );
+    names(
+        &folder,
+        "--arch a100 --dtype fp16 a.npy b.npy d.npy",
+        "other_schedule",
+        true,
+    );
+}
+
+/// A bias of some rows only is no bias of all of D.
+#[test]
+fn a_corner_of_integers_is_not_all() {
+    let [m, n] = [256, 96];
+    let folder = folder("int8", [m, n, 64]);
+    let right = replay(&folder, "--arch a100 --dtype int8 a.npy b.npy", "d.npy");
+    let d: Vec<u32> = (0..m * n)
+        .map(|at| right[at].wrapping_add(u32::from(at / n < 64)))
+        .collect();
+    folder.save("d.npy", &Npy::new("<i4", &[m, n], le32(&d)));
+    for cause in causes(&folder, "--arch a100 --dtype int8 a.npy b.npy d.npy") {
+        let sentence = cause["sentence"].as_str().unwrap();
+        assert!(!sentence.contains("every element (a bias)"), "{sentence}");
+    }
+}
