@@ -202,7 +202,7 @@ fn between(one: &Identified, other: &Identified) -> Relation {
     };
     let end = |model: &Identified| {
         let own = model.schedule.as_ref().map(|of| &of.overrides);
-        let factors = own.map(|own| (own.alpha.clone(), own.beta.clone()));
+        let factors = own.map(|own| (own.alpha, own.beta));
         let spec = spec(model);
         (
             factors.unwrap_or_default(),

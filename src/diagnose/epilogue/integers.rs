@@ -43,9 +43,8 @@ pub fn integers(case: &Case, trial: &Trial) -> Tested {
         "it gives all {} examined elements, bit for bit",
         grouped(at.len() as u64)
     );
-    let column = |at: &Element| at.column;
-    let lines: [(&str, &dyn Fn(&Element) -> usize); 2] = [("column", &column), ("row", &row)];
-    for (name, line) in lines {
+    for name in ["column", "row"] {
+        let line = |at: &Element| if name == "column" { at.column } else { row(at) };
         let mut numbers: BTreeMap<usize, i32> = BTreeMap::new();
         let mut all = at.iter().zip(&of_all);
         let same = all.all(|(at, off)| *numbers.entry(line(at)).or_insert(*off) == *off);
