@@ -151,7 +151,7 @@ fn places_in_words() {
 
     let right = replay(&folder, "--arch a100 --dtype fp16 a.npy b.npy", "d.npy");
     let exchanged: Vec<u32> = (0..m * n)
-        .map(|at| right[(at / n ^ 16) * n + at % n])
+        .map(|at| right[((at / n) ^ 16) * n + at % n])
         .collect();
     save(&folder, "d.npy", [m, n], &exchanged);
     let sentence = names(&folder, check, "rows_permuted", false);
