@@ -46,16 +46,8 @@ impl Function {
         Function::SoftCap(20),
     ];
 
-    /// Those that are tried together with numbers to be found.
-    pub const TOGETHER: [Function; 7] = [
-        Function::Relu,
-        Function::Relu6,
-        Function::Gelu,
-        Function::GeluTanh,
-        Function::Silu,
-        Function::Sigmoid,
-        Function::Tanh,
-    ];
+    /// The first so many are tried together with numbers to be found.
+    pub const TOGETHER: usize = 7;
 
     pub fn name(self) -> &'static str {
         match self {

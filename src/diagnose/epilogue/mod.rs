@@ -81,7 +81,7 @@ fn searched(case: &Case, trial: &Trial, points: Result<Points, &'static str>) ->
 
 /// Without a function, then with each that goes with unknown numbers.
 fn functions_and_none() -> impl Iterator<Item = Option<Function>> {
-    std::iter::once(None).chain(Function::TOGETHER.map(Some))
+    std::iter::once(None).chain(Function::ALL.into_iter().take(Function::TOGETHER).map(Some))
 }
 
 /// Elements with the ranges of their numbers before a function; none if the function cannot give one of them.

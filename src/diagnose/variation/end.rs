@@ -3,8 +3,8 @@
 use super::super::defects::known;
 use super::super::estimate::value;
 use super::super::{Case, Hypothesis};
-use super::Variation;
-use crate::emu::schedule::{BoundSchedule, Values};
+use super::{Variation, sums_with};
+use crate::emu::schedule::Values;
 use crate::emu::{Element, Replay};
 use crate::num::{Class, Format, Rounding, result_code, round_code};
 
@@ -269,45 +269,37 @@ fn bias_after<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
         return Vec::new();
     }
     let values: &'a Values = kernel.values;
-    let bias = move |at: &Element| values.bias(at.batch, at.column).unwrap_or(0);
-    let narrowed = move |code: u32| {
-        let code = result_code(Format::Fp32, code.into(), format, Rounding::NearestEven);
-        crate::num::convert_exact(format, code, Format::Fp32).unwrap_or(0) as u32
+    let bias = move |at: &Element| f32::from_bits(values.bias(at.batch, at.column).unwrap_or(0));
+    let rounded = move |x: f32| {
+        let code = u64::from(x.to_bits());
+        result_code(Format::Fp32, code, format, Rounding::NearestEven)
     };
+    let narrowed = move |x: f32| value(format, rounded(x)) as f32;
     let without = values.clone().without_bias();
-    [false, true]
-        .into_iter()
-        .map(|of_bias| {
-            let what = if of_bias {
-                format!("the bias is rounded to {format} before it is added")
-            } else {
-                format!(
-                    "the product is rounded to {format} before the bias is added, and the sum is rounded again (two \
-                     operations, as 'x @ W.T + b' has them){}",
-                    known("bias_after_rounding", case.architecture)
-                )
-            };
-            let without = without.clone();
-            Variation::new(case, Hypothesis::BiasAfterRounding, what).ending(move |replay, at| {
-                let kernel = replay.kernel.map(|kernel| {
- let mut kernel: BoundSchedule = kernel;
- kernel.values = &without;
- kernel
- });
-                let sums = Replay {
-                    kernel,
-                    convert_to: None,
-                    ..*replay
-                };
-                let each = sums.elements(at).into_iter().zip(at);
-                each.map(|(sum, at)| {
-                    let (sum, bias) = if of_bias { (sum as u32, narrowed(bias(at))) } else { (narrowed(sum as u32), bias(at)) };
-                    let added = f32::from_bits(sum) + f32::from_bits(bias);
-                    let code = u64::from(added.to_bits());
-                    result_code(Format::Fp32, code, format, Rounding::NearestEven)
-                })
-                .collect()
-            })
+    let both = [false, true].into_iter();
+    both.map(|of_bias| {
+        let what = if of_bias {
+            format!("the bias is rounded to {format} before it is added")
+        } else {
+            let known = known("bias_after_rounding", case.architecture);
+            format!(
+                "the product is rounded to {format} before the bias is added, and the sum is rounded again (two \
+                 operations, as 'x @ W.T + b' has them){known}"
+            )
+        };
+        let without = without.clone();
+        let one = Variation::new(case, Hypothesis::BiasAfterRounding, what);
+        one.ending(move |replay, at| {
+            let sums = sums_with(replay, &without, at);
+            let added = sums.map(|(sum, at)| {
+                if of_bias {
+                    sum + narrowed(bias(at))
+                } else {
+                    narrowed(sum) + bias(at)
+                }
+            });
+            added.map(rounded).collect()
         })
-        .collect()
+    })
+    .collect()
 }

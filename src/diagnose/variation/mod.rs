@@ -279,6 +279,26 @@ impl<'a> Variation<'a> {
     }
 }
 
+/// Sums of elements in f32, finished by the kernel with other numbers, and what each belongs to.
+fn sums_with<'e>(
+    replay: &Replay,
+    values: &Values,
+    at: &'e [Element],
+) -> impl Iterator<Item = (f32, &'e Element)> {
+    let kernel = replay.kernel.map(|kernel| {
+        let mut kernel: BoundSchedule = kernel;
+        kernel.values = values;
+        kernel
+    });
+    let sums = Replay {
+        kernel,
+        convert_to: None,
+        ..*replay
+    };
+    let sums = sums.elements(at).into_iter();
+    sums.map(|code| f32::from_bits(code as u32)).zip(at)
+}
+
 /// Matrices of this shape, one after another.
 fn matrices(format: Format, [rows, columns]: [usize; 2], codes: &[u64]) -> Tensor {
     let shape = match codes.len() / (rows * columns).max(1) {

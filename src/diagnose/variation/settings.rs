@@ -3,7 +3,7 @@
 use super::super::epilogue::numbers;
 use super::super::estimate::value;
 use super::super::{Ask, Case, Hypothesis, Setting};
-use super::{Trial, Variation};
+use super::{Trial, Variation, sums_with};
 use crate::emu::schedule::{AddendAt, BoundSchedule, Function, ScheduleSpec, Values};
 use crate::emu::{Element, Replay};
 use crate::num::{F32, Format, Rounding, result_code};
@@ -195,22 +195,11 @@ fn added_last<'a>(
 ) -> Variation<'a> {
     let one = Variation::new(case, Hypothesis::SettingOtherwise, what);
     one.ending(move |replay: &Replay, at: &[Element]| {
-        let kernel = replay.kernel.map(|kernel| {
-            let mut kernel: BoundSchedule = kernel;
-            kernel.values = &values;
-            kernel
-        });
-        let sums = Replay {
-            kernel,
-            convert_to: None,
-            ..*replay
-        };
-        let each = sums.elements(at).into_iter().zip(at);
-        each.map(|(sum, at)| {
-            let sum = f32::from_bits(sum as u32) + f32::from_bits(number(at).unwrap_or(0));
-            replay.convert(u64::from(sum.to_bits()))
-        })
-        .collect()
+        let sums = sums_with(replay, &values, at);
+        let added = sums.map(|(sum, at)| sum + f32::from_bits(number(at).unwrap_or(0)));
+        added
+            .map(|sum| replay.convert(u64::from(sum.to_bits())))
+            .collect()
     })
 }
 
