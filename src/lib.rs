@@ -74,38 +74,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod attest;
-pub mod audit;
-pub mod batch;
-pub mod candidates;
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod commit;
-pub mod compare;
-pub mod compose;
-pub mod diagnose;
-pub mod engines;
-pub mod explain;
-pub mod identify;
-pub mod inspect;
-pub mod operation;
 #[cfg(feature = "schemars")]
 pub mod schemas;
-pub mod screen;
-pub mod shard;
-pub mod tlog;
 
+pub use tcverify_audit::{self as audit};
+pub use tcverify_causes::{candidates, diagnose, explain, inspect};
 pub use tcverify_check::{self as check};
 pub use tcverify_common::{deadline, role, words};
+pub use tcverify_compose::{self as compose};
 pub use tcverify_emu::{self as emu};
+pub use tcverify_engines::{self as engines};
 pub use tcverify_forms::{self as forms};
 pub use tcverify_gpu::{self as gpu};
 pub use tcverify_io::{self as io, generate, memory};
 pub use tcverify_kernels::{self as kernels};
 pub use tcverify_libraries::{self as libraries};
+pub use tcverify_many::{batch, shard};
 pub use tcverify_num::{self as num, random};
+pub use tcverify_operation::{self as operation};
 pub use tcverify_ops::{self as ops};
 pub use tcverify_probe::{self as probe};
+pub use tcverify_provenance::{attest, commit, tlog};
 pub use tcverify_report::{self as report, sample};
+pub use tcverify_screen::{self as screen};
 pub use tcverify_sealed::{envelope, sign};
+pub use tcverify_search::{compare, identify};
 pub use tcverify_tensor::{self as tensor, interop};

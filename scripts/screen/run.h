@@ -151,7 +151,7 @@ struct Wrong {
     std::vector<std::pair<u64, std::string>> shown;
 };
 
-/// As the results of tcverify have it: src/screen/results.rs.
+/// As the results of tcverify have it: crates/screen/src/results.rs.
 const size_t MOST_FAILURES = 128, MOST_TILES = 4, MOST_TILE_BYTES = 1 << 14, MOST_CASES = 8;
 
 class Screening {

@@ -77,7 +77,7 @@ static Answers compute(const Product& product, const Unit& unit, int multiproces
 
 /// Small integers as products of a suite are computed: by a block, as often as they fill its tile.
 static void rehearse_everywhere(const Unit& unit) {
-    // 64 rows of wgmma, else 16: src/screen/make.rs.
+    // 64 rows of wgmma, else 16: crates/screen/src/make.rs.
     Rehearsal one(unit, unit.instruction.compare(0, 5, "wgmma") == 0 ? 64 : 16, 8, 2 * unit.k);
     DeviceBytes sms(4), left_out(std::vector<u8>(4, 0));
     Operands operands = one.operands(sms);

@@ -165,7 +165,7 @@ fn the_drawing_of_the_docs() {
     let colours = &page_of[colours..page_of.find("* { box-sizing").unwrap()];
     let style = format!(
         "{colours}{}",
-        include_str!("../../../src/explain/picture/drawing.css")
+        include_str!("../../../crates/causes/src/explain/picture/drawing.css")
     );
     let style = style.replace(":root:not(.printing)", ":root");
     let svg = svg.replacen(

@@ -141,8 +141,14 @@ fn with_runtime(file: &str, text: &[u8]) -> Vec<u8> {
                 b"#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
             [before, text, b"\n#[allow(missing_docs)]\npub mod mutant;\n"].concat()
         }
-        "src/lib.rs" | "src/check/lib.rs" | "src/emu/lib.rs" | "src/io/lib.rs"
-        | "src/report/lib.rs" => [text, b"\nuse tcverify_num::mutant;\n"].concat(),
+        "src/check/lib.rs"
+        | "src/emu/lib.rs"
+        | "src/io/lib.rs"
+        | "src/report/lib.rs"
+        | "crates/compose/src/lib.rs"
+        | "crates/many/src/lib.rs"
+        | "crates/operation/src/lib.rs"
+        | "crates/provenance/src/lib.rs" => [text, b"\nuse tcverify_num::mutant;\n"].concat(),
         _ => text.to_vec(),
     }
 }
