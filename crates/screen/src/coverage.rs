@@ -3,10 +3,10 @@
 use super::ScreenError;
 use super::elements::Where;
 use super::fault::{Fault, Injector, Place};
-use super::faulty::Chain;
-use super::kinds::Kind;
+use super::fault_kinds::Kind;
+use super::fault_search::bits;
+use super::faulty_elements::Chain;
 use super::make::payload;
-use super::stuck::bits;
 use super::suite::{Placement, Product, Suite};
 use super::tiles::codes;
 use crate::check::{Prepared, Progress};

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::ScreenError;
 use super::challenge::Trusted;
-use super::control::{Instead, Whole};
+use super::control_faults::{Instead, Whole};
 use super::elements::Where;
+use super::fault_search::{self, Broken, Products, Seen};
 use super::fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
-use super::kernel_of::Other;
+use super::kernel_search::Other;
 use super::make::payload;
 use super::pattern::{self, Counter, Element};
 use super::results::{Failure, Results};
-use super::stuck::{self, Broken, Products, Seen};
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::{Tiles, codes};
 use crate::check::Prepared;
@@ -361,7 +361,7 @@ impl Judgement<'_> {
             let seen = seen.iter().filter(|seen| place.holds(seen.at));
             of_unit.push((&self.ready[name].prepared, seen.copied().collect()));
         }
-        stuck::broken(&units.into_values().collect::<Vec<_>>())
+        fault_search::broken(&units.into_values().collect::<Vec<_>>())
     }
 
     /// The products that a GPU has to run. Results do not choose them.

@@ -11,27 +11,27 @@
 //! [`Fault`] makes the exact engine compute wrong on purpose: it measures what a suite finds, feeds simulated
 //! devices, and is the hypothesis that a judgement tests on the wrong elements of a real one.
 
-mod another;
 mod challenge;
-mod consistent;
-mod control;
+mod consistency;
+mod control_faults;
 mod coverage;
 mod elements;
 mod families;
 mod fault;
-mod faulty;
+mod fault_kinds;
+mod fault_search;
+mod faulty_elements;
 mod fleet;
 mod judge;
-mod kernel_of;
-mod kinds;
+mod kernel_search;
 mod library;
 mod make;
+mod metrics;
+mod other_kernel;
 mod pattern;
 mod record;
 mod results;
-mod show;
 mod simulate;
-mod stuck;
 mod suite;
 mod tiles;
 mod unit;
@@ -54,18 +54,18 @@ use tcverify_sealed::{envelope, sign};
 use tcverify_tensor as tensor;
 
 pub use challenge::{COMMITMENT, Commitment, Trusted, Whose, challenge};
-pub use control::{Instead, WrongTiles};
+pub use control_faults::{Instead, WrongTiles};
 pub use coverage::{Coverage, Found, measure, unit};
 pub use families::{FAMILIES, Family, Level};
 pub use fault::{Fault, Place, Stuck};
+pub use fault_kinds::Kind;
 pub use fleet::{Condition, FLEET, Fleet, Gpu, Wrong};
 pub use judge::{judge, judge_route};
-pub use kinds::Kind;
 pub use library::{Library, order};
 pub use make::make;
+pub use metrics::prometheus;
 pub use record::{Recording, record};
 pub use results::{Device, Failure, RESULTS, Ran, Readings, Results, WrongTile};
-pub use show::prometheus;
 pub use simulate::{Injection, Simulated, simulate};
 pub use suite::{Challenge, Placement, Product, Route, SUITE, Suite};
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::elements::{Where, lane};
+use super::fault_search::{Acts, Broken};
 use super::fleet::{Condition, FirstWrong, Wrong};
 use super::results::Results;
-use super::stuck::{Acts, Broken};
 
 /// A wrong element of a GPU.
 #[derive(Clone, Copy, Debug)]

@@ -4,14 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::ScreenError;
-use super::control::WrongTiles;
+use super::control_faults::WrongTiles;
 use super::fault::{Fault, Injector};
-use super::faulty::Chain;
+use super::fault_search::bits;
+use super::faulty_elements::Chain;
 use super::make::payload;
 use super::results::{
     Device, Failure, MOST_FAILURES, MOST_TILES, Ran, Readings, Results, WrongTile,
 };
-use super::stuck::bits;
 use super::suite::{Placement, Product, Route, Suite};
 use super::tiles::Tiles;
 use crate::check::{Check, ModelSource, Prepared, Progress, ScheduleRequest};

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::group::{Size, inside};
-use super::trial::{Stored, Trial, Work, is_narrow};
-use super::{Ask, Found};
 use crate::candidates::cost;
+use crate::diagnose::groups::{Size, inside};
+use crate::diagnose::trial::{Stored, Trial, Work, is_narrow};
+use crate::diagnose::{Ask, Found};
 use crate::emu::{self, Arithmetic, Catalogue, Engines, Replay};
 use crate::num::Format;
 use crate::random::mix;
@@ -49,7 +49,7 @@ pub struct Finding {
     pub kind: String,
     /// For people, with a full stop.
     pub sentence: String,
-    /// As [`super::Found::at`].
+    /// As [`crate::diagnose::Found::at`].
     pub at: Vec<usize>,
     /// The request with which all of D would match.
     pub ask: Ask,

@@ -1,49 +1,35 @@
 //! Finds causes of a D that differs: hypotheses that are reported only if they give exactly the bits of D on every
 //! tested element. The work is bounded and counted, so that a report is the same everywhere. It changes no verdict.
 //!
-//! The search first tries a single computation for all of D (`computed`, `schedule`), on a sample of
-//! differing and equal elements. If none fits, it groups the mismatches (`group`) and searches each
-//! group for its own fault (`local`). `explain` does the same for one element (`single`).
+//! The search first tries a single computation for all of D (`whole`), on a sample of differing and equal elements. If
+//! none fits, it puts the mismatches into groups and searches each for its own fault (`groups`). `explain` does the
+//! same for one element (`element`).
+//!
+//! * `variation`: the request with one thing done otherwise; `epilogue`: what follows the sums.
+//! * `residue`: two things at once; `flipped_bits`, `stored_codes`: what one wrong operand, and the codes of D, show.
+//! * `case`, `trial`, `hypothesis`: what is searched, on which elements, and what may be found.
 
-mod by_group;
 mod case;
-mod composed;
-mod computed;
 mod defects;
 mod element;
-mod emulated;
 mod epilogue;
 mod estimate;
-mod group;
-mod grouping;
+mod flipped_bits;
+mod groups;
 mod hypothesis;
-mod inputs;
-mod lines;
-mod local;
-mod matrices;
-mod missing;
-mod moved;
-mod narrow;
-mod nearby;
-mod partial;
-mod permuted;
-mod place;
 mod residue;
-mod schedule;
-mod single;
-mod stored;
-mod together;
+mod stored_codes;
 mod trial;
 mod variation;
 mod whole;
 
-pub use by_group::places;
 pub use case::{Case, Finding};
 pub use defects::known;
+pub use element::chain::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use element::{Change, Element};
-pub use group::Size;
+pub use groups::Size;
+pub use groups::findings::places;
 pub use hypothesis::{Ask, Found, Hypothesis, Setting, is_fault};
-pub use single::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use trial::WORK;
 
 use std::rc::Rc;
@@ -52,7 +38,7 @@ use crate::emu::engine::ExactAlone;
 use crate::emu::{Catalogue, Replay};
 use crate::report::{Comparison, MismatchSample, Place, Tolerance};
 use crate::tensor::Tensor;
-use by_group::by_group;
+use groups::findings::by_group;
 use trial::{Stored, Work};
 use whole::whole;
 
@@ -112,7 +98,7 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         findings,
         ..Diagnosis::default()
     };
-    let seen = stored::specials(case).or_else(|| stored::constant(case));
+    let seen = stored_codes::specials(case).or_else(|| stored_codes::constant(case));
     let constant = |found: &Found| found.hypothesis == Hypothesis::Constant;
     if let Some(found) = seen.as_ref().filter(|found| !constant(found)) {
         return only(vec![all(found.clone())]);
@@ -127,12 +113,12 @@ pub fn diagnose(case: &Case) -> Diagnosis {
     let trials = [&computing, &scheduling].map(|work| case.trial(&different, &controls, work));
     if let Some(found) = seen {
         // Ones times ones, as tests of a kernel have them, show whether all of K was summed.
-        let lost = schedule::dropped_remainder(case, &trials[1]);
+        let lost = whole::schedule::dropped_remainder(case, &trials[1]);
         return only(lost.into_iter().chain([found]).map(all).collect());
     }
-    ledger.refute(stored::SPECIALS);
-    if emulated::is_apart(&case.replay) {
-        let found = emulated::emulations(case, &trials[0]);
+    ledger.refute(stored_codes::SPECIALS);
+    if whole::emulated::is_apart(&case.replay) {
+        let found = whole::emulated::emulations(case, &trials[0]);
         ledger.leave("all other causes", "the schedule takes operands apart");
         let (tried, untried) = ledger.outcome();
         return Diagnosis {
@@ -149,7 +135,9 @@ pub fn diagnose(case: &Case) -> Diagnosis {
         let (tried, untried) = ledger.outcome();
         return Diagnosis {
             findings: found.into_iter().map(all).collect(),
-            places: rects.map_or_else(Vec::new, |rects| by_group::places(rects, case.size())),
+            places: rects.map_or_else(Vec::new, |rects| {
+                groups::findings::places(rects, case.size())
+            }),
             tried,
             untried,
         };

@@ -1,8 +1,8 @@
 //! Two things at once: what gives most of D first, then what is left apart.
 
-use super::trial::{SPENT, Trial};
-use super::variation::{self, Variation};
-use super::{Case, Diagnosis, Finding, diagnose};
+use crate::diagnose::trial::{SPENT, Trial};
+use crate::diagnose::variation::{self, Variation};
+use crate::diagnose::{Case, Diagnosis, Finding, diagnose};
 use crate::report::{Comparator, grouped};
 
 /// Fewer mismatches than this are explained by too much.

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::{Found, Hypothesis};
 use crate::candidates::cost;
+use crate::diagnose::{Found, Hypothesis};
 use crate::emu::{Element, Engines, Replay};
 use crate::num::Format;
 use crate::report::{Tolerance, grouped};

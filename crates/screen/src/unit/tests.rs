@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::super::fault::{Fault, Injector, Place, Stuck};
-use super::super::stuck::{bits, paths};
+use super::super::fault_search::{bits, paths};
 use super::*;
 use crate::emu::{Arithmetic, Catalogue};
 use crate::num::round_code;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::trial::{SPENT, Tested, Trial};
-use super::super::{Case, Found, Hypothesis};
 use super::points::{Point, Points};
 use super::solve::vary;
 use super::{FEW, listed};
+use crate::diagnose::trial::{SPENT, Tested, Trial};
+use crate::diagnose::{Case, Found, Hypothesis};
 use crate::emu::{Element, Replay};
 
 /// Numbers of k, and of columns, that share a scale.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Case;
-use super::super::estimate::value;
 use super::function::Function;
 use super::points::{Point, Points};
+use crate::diagnose::Case;
+use crate::diagnose::estimate::value;
 use crate::num::{Format, Rounding, round_code};
 
 /// A number for every row, counted over all matrices, or for every column.

@@ -1,6 +1,6 @@
 //! Functions of every element in f64, and their inverses.
 
-use super::super::Hypothesis;
+use crate::diagnose::Hypothesis;
 
 /// A function that kernels apply to every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

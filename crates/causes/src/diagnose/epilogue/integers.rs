@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::trial::{SPENT, Tested, Trial};
-use super::super::{Case, Found, Hypothesis};
 use super::listed;
 use super::points::elements;
+use crate::diagnose::trial::{SPENT, Tested, Trial};
+use crate::diagnose::{Case, Found, Hypothesis};
 use crate::emu::Element;
 use crate::num::Format;
 use crate::report::grouped;

@@ -11,8 +11,8 @@ mod solve;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use super::trial::{SPENT, Tested, Trial};
-use super::{Ask, Case, Found, Hypothesis};
+use crate::diagnose::trial::{SPENT, Tested, Trial};
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{ActivationChoice, Overrides};
 use crate::num::Factor;
 use crate::report::grouped;

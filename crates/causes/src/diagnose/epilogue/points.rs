@@ -1,8 +1,8 @@
 //! Elements of D beside the sums from which an epilogue may compute them.
 
-use super::super::Case;
-use super::super::estimate::value;
-use super::super::trial::{SPENT, Trial};
+use crate::diagnose::Case;
+use crate::diagnose::estimate::value;
+use crate::diagnose::trial::{SPENT, Trial};
 use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, convert_exact};

@@ -1,7 +1,7 @@
 //! C taken otherwise: with another sign, from other places, or where the chain starts.
 
-use super::super::{Case, Hypothesis};
 use super::{Around, Variation, matrices};
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::schedule::AddendAt;
 use crate::emu::{Element, Replay};
 use crate::num::{Format, Rounding, convert_exact, result_code};

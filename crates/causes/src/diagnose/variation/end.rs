@@ -1,9 +1,9 @@
 //! What becomes of finished sums: other conversions to D's format, and a bias that is added after one.
 
-use super::super::defects::known;
-use super::super::estimate::value;
-use super::super::{Case, Hypothesis};
 use super::{Variation, sums_with};
+use crate::diagnose::defects::known;
+use crate::diagnose::estimate::value;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::schedule::Values;
 use crate::emu::{Element, Replay};
 use crate::num::{Class, Format, Rounding, result_code, round_code};

@@ -1,8 +1,8 @@
 //! Mistakes of kernels' writers: tiles of K that are those of other k, and accumulators that were not cleared.
 
-use super::super::inputs::with_addend;
-use super::super::{Case, Hypothesis};
 use super::{Read, Variation};
+use crate::diagnose::flipped_bits::with_addend;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::{Element, Replay};
 use crate::num::Format;
 use crate::tensor::parallel;

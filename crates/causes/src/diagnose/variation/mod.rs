@@ -17,9 +17,9 @@ mod zero_points;
 
 pub use narrow::{FORMATS, narrower};
 
-use super::trial::{SPENT, Trial};
-use super::{Ask, Case, Found, Hypothesis};
 use crate::deadline;
+use crate::diagnose::trial::{SPENT, Trial};
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{BoundSchedule, ScheduleSpec, Values};
 use crate::emu::{Arithmetic, Element, Problem, Replay};
 use crate::num::Format;

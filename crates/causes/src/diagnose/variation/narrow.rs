@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::super::defects::known;
-use super::super::estimate::value;
-use super::super::schedule::{PLAIN, asked, searched};
-use super::super::trial::{SPENT, Tested, Trial};
-use super::super::{Ask, Case, Hypothesis};
 use super::{Around, Read, Variation};
 use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
+use crate::diagnose::defects::known;
+use crate::diagnose::estimate::value;
+use crate::diagnose::trial::{SPENT, Tested, Trial};
+use crate::diagnose::whole::schedule::{PLAIN, asked, searched};
+use crate::diagnose::{Ask, Case, Hypothesis};
 use crate::emu::Element;
 use crate::emu::schedule::{AddendAt, BoundSchedule, Overrides, Values};
 use crate::num::{Format, Rounding, result_code};

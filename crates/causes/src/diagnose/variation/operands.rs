@@ -1,8 +1,8 @@
 //! Operands read otherwise: in another layout, with k permuted, with subnormals flushed, in another format.
 
-use super::super::{Case, Hypothesis};
 use super::end::flushed;
 use super::{Read, Variation};
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::{Arithmetic, Element};
 use crate::num::{Format, Rounding, result_code};
 

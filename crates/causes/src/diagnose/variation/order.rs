@@ -1,10 +1,10 @@
 //! Orders of sums: those of kernels, slices of K that are rounded and added in few bits, and sums of k of one remainder
 //! apart.
 
-use super::super::schedule::{multiplied, searched};
-use super::super::{Ask, Case, Hypothesis};
 use super::{Trial, Variation};
 use crate::candidates::{Guess, tells_zeros};
+use crate::diagnose::whole::schedule::{multiplied, searched};
+use crate::diagnose::{Ask, Case, Hypothesis};
 use crate::emu::schedule::{BoundSchedule, Overrides, PromoteChoice, Values};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, Rounding, convert_exact, result_code};

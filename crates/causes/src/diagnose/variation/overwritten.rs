@@ -1,10 +1,10 @@
 //! Accumulators of FP8 steps that are emulated in two halves: the second register of a pair adds the first one's new sum
 //! instead of its own old one.
 
-use super::super::defects::known;
-use super::super::{Case, Hypothesis};
 use super::Variation;
 use crate::deadline;
+use crate::diagnose::defects::known;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::step::Step;
 use crate::emu::{Element, Problem, Replay};
 use crate::num::Format;

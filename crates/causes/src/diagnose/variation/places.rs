@@ -1,8 +1,8 @@
 //! Elements of D at other places than their own: registers exchanged within the tile of an instruction, and a result
 //! stored in another layout.
 
-use super::super::{Case, Hypothesis};
 use super::Variation;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::{Element, Replay};
 
 /// What reports call this test.

@@ -1,8 +1,8 @@
 //! Scales of A and B, the kernel's or the instruction's, taken otherwise.
 
-use super::super::defects::known;
-use super::super::{Case, Hypothesis};
 use super::Variation;
+use crate::diagnose::defects::known;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::schedule::{Per, scale_shapes};
 use crate::num::Format;
 use crate::tensor::{Planes, Tensor};

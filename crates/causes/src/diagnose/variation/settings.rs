@@ -1,9 +1,9 @@
 //! What the request names, each left out or ignored; and its bias used otherwise.
 
-use super::super::epilogue::numbers;
-use super::super::estimate::value;
-use super::super::{Ask, Case, Hypothesis, Setting};
 use super::{Trial, Variation, sums_with};
+use crate::diagnose::epilogue::numbers;
+use crate::diagnose::estimate::value;
+use crate::diagnose::{Ask, Case, Hypothesis, Setting};
 use crate::emu::schedule::{AddendAt, BoundSchedule, Function, ScheduleSpec, Values};
 use crate::emu::{Element, Replay};
 use crate::num::{F32, Format, Rounding, result_code};

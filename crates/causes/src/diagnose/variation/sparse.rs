@@ -1,7 +1,7 @@
 //! Rows of a compressed A that were multiplied by the metadata of other rows.
 
-use super::super::{Case, Hypothesis};
 use super::Variation;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::Element;
 
 /// What reports call this test.

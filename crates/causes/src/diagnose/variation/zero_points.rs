@@ -1,7 +1,7 @@
 //! Zero points of integer operands: solved exactly from the differences of elements.
 
-use super::super::{Case, Hypothesis};
 use super::Variation;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::{Element, Replay};
 use crate::num::Format;
 

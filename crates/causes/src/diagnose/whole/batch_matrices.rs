@@ -1,7 +1,7 @@
 //! Matrices of a batch computed from operands of other matrices, as from stale buffers.
 
-use super::trial::{Tested, Trial};
-use super::{Case, Hypothesis};
+use crate::diagnose::trial::{Tested, Trial};
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::{Element, Problem, Replay};
 
 /// What reports call this test.

@@ -1,6 +1,12 @@
 //! Mismatches that belong together: rectangles, rows, columns, lattices, single elements; the rest is
 //! scattered.
 
+pub mod causes;
+pub mod findings;
+pub mod lines;
+pub mod partition;
+pub mod sentences;
+
 use crate::report::Rect;
 
 /// In rows or columns shorter than this, all elements may differ by chance.
@@ -23,17 +29,17 @@ pub struct Size {
 /// Rows are side 0 and columns side 1. Both are counted over all matrices.
 impl Size {
     /// Rows or columns of one matrix.
-    pub(super) fn count(self, side: usize) -> usize {
+    pub(in crate::diagnose) fn count(self, side: usize) -> usize {
         [self.m, self.n][side]
     }
 
     /// Elements of a row or a column.
-    pub(super) fn length(self, side: usize) -> usize {
+    pub(in crate::diagnose) fn length(self, side: usize) -> usize {
         self.count(1 - side)
     }
 
     /// The row and the column of an element of a line, so far along it.
-    pub(super) fn element(self, side: usize, line: usize, along: usize) -> [usize; 2] {
+    pub(in crate::diagnose) fn element(self, side: usize, line: usize, along: usize) -> [usize; 2] {
         match side {
             0 => [line, along],
             _ => [line / self.n * self.m + along, line % self.n],
@@ -41,7 +47,7 @@ impl Size {
     }
 
     /// The name of a matrix in a sentence; empty if there is only one.
-    pub(super) fn of_matrix(self, batch: usize) -> String {
+    pub(in crate::diagnose) fn of_matrix(self, batch: usize) -> String {
         match self.batches {
             1 => String::new(),
             _ => format!(" of matrix {batch}"),

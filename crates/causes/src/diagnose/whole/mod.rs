@@ -1,10 +1,19 @@
 //! One computation that explains all of D.
 
-use super::trial::{Trial, Work, first_of};
-use super::{
-    Case, Found, Hypothesis, composed, computed, emulated, epilogue, matrices, missing, moved,
-    narrow, partial, permuted, schedule, together, variation,
-};
+pub mod batch_matrices;
+pub mod computation;
+pub mod emulated;
+pub mod missing_products;
+pub mod model_and_schedule;
+pub mod moved_lines;
+pub mod narrower_format;
+pub mod permutation;
+pub mod product_and_epilogue;
+pub mod schedule;
+pub mod unfinished_chains;
+
+use crate::diagnose::trial::{Trial, Work, first_of};
+use crate::diagnose::{Case, Found, Hypothesis, epilogue, variation};
 use crate::emu::schedule::BoundSchedule;
 
 /// One computation that gives all elements of a trial. The two trials have the same elements, and different work.
@@ -12,7 +21,7 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
     // A few mismatches of few bits are most likely another order of additions.
     if computing.is_weak() {
         let mut found = schedule::schedules(case, scheduling);
-        found.extend(computed::computations(case, computing));
+        found.extend(computation::computations(case, computing));
         return found;
     }
     // In a wide D, one element fits too many computations by chance, and another computation changes more than one.
@@ -25,10 +34,14 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
     let function = |kernel: BoundSchedule| kernel.spec.epilogue.function.is_some();
     let is_inner = case.is_rest && case.replay.kernel.is_some_and(function);
     let found = first_of(&[
-        &|| computing.test(matrices::EQUALS_C, || matrices::equals_c(case, computing)),
+        &|| {
+            computing.test(batch_matrices::EQUALS_C, || {
+                batch_matrices::equals_c(case, computing)
+            })
+        },
         &|| variation::settings(case, computing),
         &|| emulated::of_fp64(case, scheduling),
-        &|| computed::computations(case, computing),
+        &|| computation::computations(case, computing),
         &|| computing.test(variation::FORMATS, || variation::narrower(case, computing)),
         &|| variation::variations(case, computing),
         &|| {
@@ -38,30 +51,42 @@ pub fn whole(case: &Case, [computing, scheduling]: &[Trial; 2]) -> Vec<Found> {
                 epilogue::epilogues(case, computing)
             }
         },
-        &|| composed::with_relu(case, [computing, scheduling], &whole),
+        &|| product_and_epilogue::with_relu(case, [computing, scheduling], &whole),
         &|| computing.test("a bias of integers", || epilogue::integers(case, computing)),
         &|| schedule::schedules(case, scheduling),
         &|| emulated::emulations(case, scheduling),
         &|| {
-            computing.test(partial::TRIED, || {
-                partial::dropped_remainder(case, computing)
+            computing.test(unfinished_chains::TRIED, || {
+                unfinished_chains::dropped_remainder(case, computing)
             })
         },
         &|| moved(case, computing),
-        &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
-        &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
-        &|| variation::kernels(case, computing),
         &|| {
-            computing.test(narrow::TRIED, || {
-                Ok(narrow::narrow(case, computing, scheduling))
+            computing.test(missing_products::TRIED, || {
+                missing_products::missing(case, computing)
             })
         },
-        &|| composed::composed(case, computing),
         &|| {
-            let work =
-                Work::with_ledger(together::WORK.min(case.work / 4), &computing.work().ledger);
+            computing.test(batch_matrices::TRIED, || {
+                batch_matrices::matrices(case, computing)
+            })
+        },
+        &|| variation::kernels(case, computing),
+        &|| {
+            computing.test(narrower_format::TRIED, || {
+                Ok(narrower_format::narrow(case, computing, scheduling))
+            })
+        },
+        &|| product_and_epilogue::composed(case, computing),
+        &|| {
+            let work = Work::with_ledger(
+                model_and_schedule::WORK.min(case.work / 4),
+                &computing.work().ledger,
+            );
             let trial = scheduling.over(&work);
-            trial.test(together::TRIED, || together::together(case, &trial, &work))
+            trial.test(model_and_schedule::TRIED, || {
+                model_and_schedule::together(case, &trial, &work)
+            })
         },
     ]);
     // Some units flush what others do not: that is the cause, whatever its unit is called.
@@ -77,11 +102,11 @@ fn moved(case: &Case, trial: &Trial) -> Vec<Found> {
     let mut found = Vec::new();
     for side in [0, 1] {
         if found.is_empty() {
-            found = trial.test(permuted::TRIED[side], || {
-                let found = permuted::permuted(case, trial, side);
+            found = trial.test(permutation::TRIED[side], || {
+                let found = permutation::permuted(case, trial, side);
                 match found {
                     // A search by some elements is still possible.
-                    Err(_) => moved::moved(case, trial, side),
+                    Err(_) => moved_lines::moved(case, trial, side),
                     found => found,
                 }
             });

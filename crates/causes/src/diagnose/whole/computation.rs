@@ -1,9 +1,9 @@
 //! Other computations of all of D.
 
-use super::inputs::with_addend;
-use super::trial::{Tested, Trial};
-use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Candidate, Conditions, candidates};
+use crate::diagnose::flipped_bits::with_addend;
+use crate::diagnose::trial::{Tested, Trial};
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::BoundSchedule;
 use crate::emu::{Arithmetic, Element, Evidence, Problem, Replay};
 use crate::num::{Format, Rounding, Target, Unpacked, fma, result_code};

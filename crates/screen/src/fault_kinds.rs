@@ -1,7 +1,7 @@
 //! Kinds of faults that are injected, with the shares that were published.
 
 use super::fault::{Fault, Place, Stuck};
-use super::stuck::{NEIGHBOURS, bits, hypotheses, paths};
+use super::fault_search::{NEIGHBOURS, bits, hypotheses, paths};
 use crate::emu::Arithmetic;
 use crate::random::SplitMix64;
 use crate::words::words;

@@ -1,14 +1,20 @@
 //! Causes of a group of mismatches.
 
-use super::case::SAMPLE;
-use super::estimate::{noise, value};
-use super::group::{Group, Shape};
-use super::grouping::clipped;
-use super::inputs::Line;
-use super::trial::{Stored, Work, first_of};
-use super::whole::whole;
-use super::{Case, Chain, Element as Operands, Found, Hypothesis, Single};
-use super::{computed, matrices, missing, partial, permuted, schedule, stored, trial, variation};
+use crate::diagnose::Element as Operands;
+use crate::diagnose::case::SAMPLE;
+use crate::diagnose::estimate::{noise, value};
+use crate::diagnose::flipped_bits::Line;
+use crate::diagnose::groups::partition::clipped;
+use crate::diagnose::groups::{Group, Shape};
+use crate::diagnose::trial::{Stored, Work, first_of};
+use crate::diagnose::whole::batch_matrices;
+use crate::diagnose::whole::computation;
+use crate::diagnose::whole::missing_products;
+use crate::diagnose::whole::permutation;
+use crate::diagnose::whole::schedule;
+use crate::diagnose::whole::unfinished_chains;
+use crate::diagnose::whole::whole;
+use crate::diagnose::{Case, Chain, Found, Hypothesis, Single, stored_codes, trial, variation};
 use crate::emu::Element;
 use crate::num::{Number, decimal};
 use crate::random::mix;
@@ -55,7 +61,7 @@ pub fn parts(
     works: [&Work; 2],
 ) -> Vec<Part> {
     let [computing, _] = works;
-    if let Some(found) = stored::constant_in(case, group) {
+    if let Some(found) = stored_codes::constant_in(case, group) {
         return vec![Part::of(group, [found])];
     }
     let different: Vec<Stored> = group
@@ -65,7 +71,7 @@ pub fn parts(
         .collect();
     if !computing.spend(case.price(&different)) {
         let ledger = &computing.ledger;
-        [stored::FLIPPED, INPUTS]
+        [stored_codes::FLIPPED, INPUTS]
             .iter()
             .for_each(|what| ledger.leave(what, trial::SPENT));
         return vec![Part::of(group, [])];
@@ -80,8 +86,8 @@ pub fn parts(
         }];
     }
     let format = case.replay.format();
-    if let Some(bit) = stored::flipped_bit(format, &pairs) {
-        let field = stored::field(format, bit);
+    if let Some(bit) = stored_codes::flipped_bit(format, &pairs) {
+        let field = stored_codes::field(format, bit);
         let text = format!(
             "only bit {bit} ({field}) differs, in all {} tested elements",
             pairs.len()
@@ -89,13 +95,13 @@ pub fn parts(
         let found = Found::new(Hypothesis::BitFlipped, text).at([bit as usize]);
         return vec![Part::of(group, [found])];
     }
-    computing.ledger.refute(stored::FLIPPED);
+    computing.ledger.refute(stored_codes::FLIPPED);
     // Where all of an area is off by as much, no rounding does it.
     let dense = matches!(group.shape, Shape::Lines { .. } | Shape::Rectangle { .. });
     let dense = dense && group.mismatches == group.area(case.size());
     let all = group.mismatches == case.comparison.elements;
-    if let Some(by) = stored::off_by(format, &pairs).filter(|_| dense || all) {
-        let text = stored::of_distance(format, by, pairs.len());
+    if let Some(by) = stored_codes::off_by(format, &pairs).filter(|_| dense || all) {
+        let text = stored_codes::of_distance(format, by, pairs.len());
         let found = Found::new(Hypothesis::OffByUlps, text).at([by.unsigned_abs() as usize]);
         return vec![Part::of(group, [found])];
     }
@@ -129,21 +135,45 @@ fn together(
     let [computing, scheduling] = &trials;
     let found = first_of(&[
         &|| {
-            computing.test(permuted::TRIED[0], || {
-                permuted::permuted(case, computing, 0)
+            computing.test(permutation::TRIED[0], || {
+                permutation::permuted(case, computing, 0)
             })
         },
         &|| {
-            computing.test(permuted::TRIED[1], || {
-                permuted::permuted(case, computing, 1)
+            computing.test(permutation::TRIED[1], || {
+                permutation::permuted(case, computing, 1)
             })
         },
-        &|| computing.test("misplaced tiles", || permuted::tile(case, computing, group)),
-        &|| computing.test(partial::TRIED, || partial::stopped_early(case, computing)),
-        &|| computing.test(computed::ADDENDS, || computed::addends(case, computing)),
-        &|| computing.test(missing::TRIED, || missing::missing(case, computing)),
-        &|| computing.test(matrices::EQUALS_C, || matrices::equals_c(case, computing)),
-        &|| computing.test(matrices::TRIED, || matrices::matrices(case, computing)),
+        &|| {
+            computing.test("misplaced tiles", || {
+                permutation::tile(case, computing, group)
+            })
+        },
+        &|| {
+            computing.test(unfinished_chains::TRIED, || {
+                unfinished_chains::stopped_early(case, computing)
+            })
+        },
+        &|| {
+            computing.test(computation::ADDENDS, || {
+                computation::addends(case, computing)
+            })
+        },
+        &|| {
+            computing.test(missing_products::TRIED, || {
+                missing_products::missing(case, computing)
+            })
+        },
+        &|| {
+            computing.test(batch_matrices::EQUALS_C, || {
+                batch_matrices::equals_c(case, computing)
+            })
+        },
+        &|| {
+            computing.test(batch_matrices::TRIED, || {
+                batch_matrices::matrices(case, computing)
+            })
+        },
         &|| variation::of_part(case, computing),
         &|| schedule::schedules(case, scheduling),
     ]);
@@ -298,9 +328,9 @@ fn element(
     let Element { batch, row, column } = stored.at;
     let problem = &case.replay.problem;
     let matrix = case.size().of_matrix(batch);
-    let bit = stored::flipped_bit(format, &[(stored, reproduced)]);
+    let bit = stored_codes::flipped_bit(format, &[(stored, reproduced)]);
     if let Some(bit) = bit {
-        let field = stored::field(format, bit);
+        let field = stored_codes::field(format, bit);
         let place = format!("bit {bit} ({field}) at row {row}, column {column}{matrix}");
         let elements = grouped(case.comparison.elements);
         let what = if only {
@@ -311,7 +341,7 @@ fn element(
         };
         if case.is_narrow() && is_rounding(case, stored, reproduced, work) {
             let why = "it gives this D, but another order of sums may, too; see the next command";
-            work.ledger.leave(stored::FLIPPED, why);
+            work.ledger.leave(stored_codes::FLIPPED, why);
             return None;
         }
         let found = Found::new(Hypothesis::BitFlipped, format!("{what}: {place}"));
@@ -327,10 +357,10 @@ fn element(
         () => None,
     };
     if bit.is_none() {
-        work.ledger.refute(stored::FLIPPED);
+        work.ledger.refute(stored_codes::FLIPPED);
     }
     if let Some(why) = why {
-        [INPUTS, missing::TRIED]
+        [INPUTS, missing_products::TRIED]
             .iter()
             .for_each(|what| work.ledger.leave(what, why));
         return None;
@@ -353,7 +383,7 @@ fn element(
         .or_else(|| single.faults().into_iter().next());
     if found.is_none() {
         // `explain` searches A and B.
-        work.ledger.refute(missing::TRIED);
+        work.ledger.refute(missing_products::TRIED);
         work.ledger.leave(INPUTS, "see the next command");
     }
     found.map(|found| (found, false))

@@ -1,9 +1,10 @@
 //! Products missing from every element of a trial: one product, a step, or a slice of K.
 
-use super::estimate::{noise, value};
-use super::inputs::with_line;
-use super::trial::{Tested, Trial};
-use super::{Case, Element as Operands, Hypothesis, MAX_SEARCHED_K};
+use crate::diagnose::Element as Operands;
+use crate::diagnose::estimate::{noise, value};
+use crate::diagnose::flipped_bits::with_line;
+use crate::diagnose::trial::{Tested, Trial};
+use crate::diagnose::{Case, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{Element, Replay};
 
 /// What reports call this test.
@@ -40,7 +41,7 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
         return Err("a single element is too little evidence");
     }
     if !trial.affords(2 * case.price(&sampled)) {
-        return Err(super::trial::SPENT);
+        return Err(crate::diagnose::trial::SPENT);
     }
     let at: Vec<Element> = sampled.iter().map(|stored| stored.at).collect();
     let expected = replay.elements(&at);

@@ -1,6 +1,6 @@
 //! Sentences about where the mismatches of a group lie.
 
-use super::group::{Group, Shape, Size};
+use crate::diagnose::groups::{Group, Shape, Size};
 use crate::report::grouped;
 
 impl Shape {

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::computed::sum;
-use super::element::{Change, Element};
-use super::trial::Work;
-use super::{Found, Hypothesis, WORK};
+use crate::diagnose::element::{Change, Element};
+use crate::diagnose::trial::Work;
+use crate::diagnose::whole::computation::sum;
+use crate::diagnose::{Found, Hypothesis, WORK};
 use crate::emu::step::{Carried, Step};
 use crate::emu::{self, Arithmetic, Catalogue, Replay};
 use crate::num::{Format, Number, Rounding, Target, Value, convert_exact, quiet_nan, round_code};

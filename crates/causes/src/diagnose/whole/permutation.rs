@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::defects::known;
-use super::group::{Group, Shape};
-use super::moved::shifted;
-use super::trial::{SPENT, Stored, Tested, Trial, relocated};
-use super::{Case, Hypothesis};
+use crate::diagnose::defects::known;
+use crate::diagnose::groups::{Group, Shape};
+use crate::diagnose::trial::{SPENT, Stored, Tested, Trial, relocated};
+use crate::diagnose::whole::moved_lines::shifted;
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::Element;
 
 /// What reports call these tests.

@@ -1,8 +1,8 @@
 //! Another schedule that gives D.
 
-use super::trial::Trial;
-use super::{Ask, Case, Found, Hypothesis};
 use crate::candidates::{Guess, Wanted, guesses, tells_zeros};
+use crate::diagnose::trial::Trial;
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{
     ActivationChoice, AddendAt, BoundSchedule, Empty, Function, Level, Merge, Overrides, Parts,
     Residue, ScheduleSpec, SliceLength, Start, Values,

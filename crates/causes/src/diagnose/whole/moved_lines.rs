@@ -1,8 +1,8 @@
 //! Rows or columns of D that hold the values of another row or column.
 
-use super::trial::{SPENT, Tested, Trial, relocated};
-use super::{Case, Hypothesis};
 use crate::deadline;
+use crate::diagnose::trial::{SPENT, Tested, Trial, relocated};
+use crate::diagnose::{Case, Hypothesis};
 use crate::emu::Element;
 
 /// Most places that are tested.

@@ -1,7 +1,7 @@
 //! How mismatches are put into groups.
 
-use super::group::{FEW, Group, LINES, SHORT, Shape, Size};
-use super::lines::{join_lines, lattice, take_lines};
+use crate::diagnose::groups::lines::{join_lines, lattice, take_lines};
+use crate::diagnose::groups::{FEW, Group, LINES, SHORT, Shape, Size};
 use crate::report::Rect;
 
 /// Tiles that a kernel could lose.

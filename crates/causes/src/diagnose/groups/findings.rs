@@ -1,12 +1,14 @@
 //! Findings on groups of mismatches, where no one computation gives all of D.
 
-use super::group::{Group, Shape, Size};
-use super::grouping::groups;
-use super::trial::{Stored, Work};
-use super::whole::whole;
+use crate::diagnose::groups::partition::groups;
+use crate::diagnose::groups::{Group, Shape, Size};
+use crate::diagnose::trial::{Stored, Work};
+use crate::diagnose::whole::whole;
 use crate::report::{CauseArea, Place, Rect, capital};
 
-use super::{Ask, Case, Finding, Found, Hypothesis, local, place, stored};
+use crate::diagnose::groups::causes;
+use crate::diagnose::groups::sentences;
+use crate::diagnose::{Ask, Case, Finding, Found, Hypothesis, stored_codes};
 
 /// Groups that are reported, the largest first.
 const REPORTED: usize = 16;
@@ -20,7 +22,7 @@ pub fn by_group(
     let Some(rects) = &case.sample.rects else {
         let found = everywhere(case);
         if found.is_none() {
-            computing.ledger.refute(stored::FLIPPED);
+            computing.ledger.refute(stored_codes::FLIPPED);
         }
         return (found.into_iter().collect(), Vec::new());
     };
@@ -36,7 +38,7 @@ pub fn by_group(
         findings.extend(lone(case, &mut groups, controls, [computing, scheduling]));
     }
     for group in groups.iter().take(REPORTED) {
-        for part in local::parts(case, group, (controls, only), [computing, scheduling]) {
+        for part in causes::parts(case, group, (controls, only), [computing, scheduling]) {
             let of = &part.group;
             let all = of.mismatches == case.comparison.mismatches;
             if part.found.is_empty() {
@@ -44,7 +46,7 @@ pub fn by_group(
             }
             for mut found in part.found {
                 if !part.placed {
-                    found.text = format!("{}: {}", place::place(of, size), found.text);
+                    found.text = format!("{}: {}", sentences::place(of, size), found.text);
                 }
                 // A request changes all of D, but this cause holds for a part.
                 found.ask = Ask::Nothing;
@@ -66,7 +68,7 @@ fn area(group: &Group) -> CauseArea {
 }
 
 fn placed(group: &Group, size: Size, only: bool) -> Option<Place> {
-    place::alone(group, size, only).map(|text| Place {
+    sentences::alone(group, size, only).map(|text| Place {
         sentence: format!("{}.", capital(&text)),
         mismatches: group.mismatches,
         area: area(group),
@@ -127,17 +129,19 @@ fn everywhere(case: &Case) -> Option<Finding> {
     let format = case.replay.format();
     let all = case.comparison.mismatches;
     // Where every element is off by as much, no rounding does it.
-    if let Some(by) = stored::off_by(format, &pairs).filter(|_| all == case.comparison.elements) {
-        let text = stored::of_distance(format, by, pairs.len());
+    if let Some(by) =
+        stored_codes::off_by(format, &pairs).filter(|_| all == case.comparison.elements)
+    {
+        let text = stored_codes::of_distance(format, by, pairs.len());
         let found = Found::new(Hypothesis::OffByUlps, text).at([by.unsigned_abs() as usize]);
         return Some(Finding::of(found, all, None));
     }
-    if let Some(text) = stored::all_alike(format, &pairs) {
+    if let Some(text) = stored_codes::all_alike(format, &pairs) {
         let found = Found::new(Hypothesis::Unwritten, text);
         return Some(Finding::of(found, all, None));
     }
-    let bit = stored::flipped_bit(format, &pairs)?;
-    let field = stored::field(format, bit);
+    let bit = stored_codes::flipped_bit(format, &pairs)?;
+    let field = stored_codes::field(format, bit);
     let text = format!(
         "Only bit {bit} ({field}) differs, in all {} tested elements that differ",
         pairs.len()

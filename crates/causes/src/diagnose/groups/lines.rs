@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::group::{Group, LINES, SHORT, Shape, Size};
+use crate::diagnose::groups::{Group, LINES, SHORT, Shape, Size};
 use crate::report::Rect;
 
 /// Periods of a lattice.

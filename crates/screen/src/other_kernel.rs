@@ -1,7 +1,7 @@
 //! Whether another kernel or model explains wrong results: it gives the same D everywhere, and the right ones of its unit.
 
 use super::judge::Judgement;
-use super::kernel_of;
+use super::kernel_search;
 use super::make::payload;
 use super::results::{Failure, Results};
 use super::suite::{Placement, Product};
@@ -91,11 +91,12 @@ impl Judgement<'_> {
         // First the computations that explained another product, with this one's operands.
         let again = self.known.iter().find_map(|other| {
             let other = other.of(&ready.prepared.spelled_out());
-            let fits = kernel_of::fits(&other, &ready.tiles, given, failure.d_sha256);
+            let fits = kernel_search::fits(&other, &ready.tiles, given, failure.d_sha256);
             fits.then_some(other)
         });
-        let found = again
-            .or_else(|| kernel_of::other(&ready.prepared, &ready.tiles, given, failure.d_sha256));
+        let found = again.or_else(|| {
+            kernel_search::other(&ready.prepared, &ready.tiles, given, failure.d_sha256)
+        });
         let name = found.as_ref().map(|other| other.name.clone());
         if let Some(other) = found
             && !self.known.iter().any(|known| known.name == other.name)

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::schedule::{multiplied, searched};
-use super::trial::{SPENT, Tested, Trial, Work};
-use super::{Ask, Case, Hypothesis};
 use crate::candidates::{Candidate, Conditions, Guess, candidates, tells_zeros};
+use crate::diagnose::trial::{SPENT, Tested, Trial, Work};
+use crate::diagnose::whole::schedule::{multiplied, searched};
+use crate::diagnose::{Ask, Case, Hypothesis};
 use crate::emu::schedule::{AddendAt, BoundSchedule, Values};
 use crate::emu::{Problem, Replay};
 

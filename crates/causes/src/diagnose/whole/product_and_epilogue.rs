@@ -1,9 +1,9 @@
 //! Two things in one: another product, and an epilogue that the request does not name.
 
-use super::epilogue::{self, OtherSums, is_empty, meet, quotient};
-use super::trial::{Stored, Trial};
-use super::variation::{self, Variation};
-use super::{Ask, Case, Found, Hypothesis};
+use crate::diagnose::epilogue::{self, OtherSums, is_empty, meet, quotient};
+use crate::diagnose::trial::{Stored, Trial};
+use crate::diagnose::variation::{self, Variation};
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::Element;
 use crate::emu::schedule::{
     ActivationChoice, BoundSchedule, Function, Overrides, ScheduleSpec, Values,

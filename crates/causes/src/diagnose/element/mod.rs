@@ -1,6 +1,9 @@
 //! One element of D: its row of A, its column of B, its C.
 
-use super::estimate::unpacked;
+pub mod chain;
+pub mod neighbours;
+
+use crate::diagnose::estimate::unpacked;
 use crate::emu::step::{Carried, Formats, Products, TraceObserver};
 use crate::emu::{self, Arithmetic, Block, Gathered, Problem, Replay, gather, initial, scales};
 use crate::num::{Class, Format, Unpacked, Value, fma, quiet_nan};
@@ -59,7 +62,7 @@ impl Element {
     }
 
     /// The operands of an element of a replay.
-    pub(super) fn of(replay: &Replay, at: &emu::Element) -> Element {
+    pub(in crate::diagnose) fn of(replay: &Replay, at: &emu::Element) -> Element {
         let place = (at.batch, at.row, at.column);
         Element::new(&replay.problem, replay.arithmetic, place)
     }
@@ -206,7 +209,7 @@ impl Element {
     }
 
     /// Estimates of all products.
-    pub(super) fn estimates(&self) -> impl Iterator<Item = f64> {
+    pub(in crate::diagnose) fn estimates(&self) -> impl Iterator<Item = f64> {
         (0..self.k()).map(|k| self.estimate(0, k) * self.estimate(1, k))
     }
 

@@ -1,7 +1,7 @@
 //! FP64 or FP32 operands that a kernel took apart, to multiply the terms in a narrower format.
 
-use super::trial::{Tested, Trial};
-use super::{Ask, Case, Found, Hypothesis};
+use crate::diagnose::trial::{Tested, Trial};
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{BoundSchedule, Overrides, Schedule, Values};
 use crate::emu::{Arithmetic, Problem, Replay};
 use crate::num::Format;
@@ -58,7 +58,10 @@ fn tested(case: &Case, trial: &Trial) -> Tested {
     if !listed || replay.problem.scales.is_some() || replay.format() != wide {
         return Ok(Vec::new());
     }
-    if replay.kernel.is_some_and(super::schedule::multiplied) {
+    if replay
+        .kernel
+        .is_some_and(crate::diagnose::whole::schedule::multiplied)
+    {
         return Err("sums are multiplied by numbers of one kernel");
     }
     let values = Values::default();

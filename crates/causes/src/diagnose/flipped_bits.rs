@@ -1,9 +1,9 @@
 //! A flipped bit of A, B or C while the product was computed.
 
-use super::Element as Operands;
-use super::estimate::{noise, value};
-use super::trial::{Stored, WEAK, Work, is_narrow};
 use crate::deadline;
+use crate::diagnose::Element as Operands;
+use crate::diagnose::estimate::{noise, value};
+use crate::diagnose::trial::{Stored, WEAK, Work, is_narrow};
 use crate::emu::{Element, Problem, Replay};
 use crate::num::{Format, Rounding, result_code};
 use crate::tensor::Tensor;

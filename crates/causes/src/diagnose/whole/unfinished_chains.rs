@@ -1,9 +1,9 @@
 //! Chains that stopped before the end of K.
 
-use super::schedule::may_lose;
-use super::single::stops;
-use super::trial::{SPENT, Tested, Trial};
-use super::{Case, Element, Hypothesis, MAX_SEARCHED_K};
+use crate::diagnose::element::chain::stops;
+use crate::diagnose::trial::{SPENT, Tested, Trial};
+use crate::diagnose::whole::schedule::may_lose;
+use crate::diagnose::{Case, Element, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::Replay;
 
 /// What reports call this test.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::fault::{Fault, Injector, Place, Stuck};
-use super::faulty::{Chain, turns};
+use super::faulty_elements::{Chain, turns};
 use super::unit::Unit;
 use crate::check::Prepared;
 use crate::emu::Arithmetic;

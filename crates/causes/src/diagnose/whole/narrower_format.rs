@@ -1,7 +1,9 @@
 //! A D whose numbers have another format than it was read as.
 
-use super::trial::{Stored, Trial};
-use super::{Ask, Case, Found, Hypothesis, computed, schedule};
+use crate::diagnose::trial::{Stored, Trial};
+use crate::diagnose::whole::computation;
+use crate::diagnose::whole::schedule;
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::Replay;
 use crate::num::{Format, Rounding, convert_exact, result_code};
 
@@ -73,7 +75,7 @@ fn widened(case: &Case, computing: &Trial, scheduling: &Trial) -> Vec<Found> {
         if trials[0].fits_replay(&read.replay) {
             return vec![saying(format!("{held}: {}", trials[0].describe()))];
         }
-        let mut found = computed::computations(&read, &trials[0]);
+        let mut found = computation::computations(&read, &trials[0]);
         if found.is_empty() {
             found = schedule::schedules(&read, &trials[1]);
         }

@@ -1,9 +1,9 @@
 //! Causes that the codes of D show without another computation.
 
-use super::defects::known;
-use super::group::{Group, Shape};
-use super::trial::Stored;
-use super::{Ask, Case, Found, Hypothesis};
+use crate::diagnose::defects::known;
+use crate::diagnose::groups::{Group, Shape};
+use crate::diagnose::trial::Stored;
+use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::num::{Fields, Format, decimal};
 use crate::report::grouped;
 

@@ -1,11 +1,11 @@
 //! One element of D: other values that could be in its place, from a row or column nearby, from operands with a
 //! flipped bit, or from another schedule.
 
-use super::inputs::{Line, with_addend};
-use super::schedule::{may_lose, multiplied, searched};
-use super::single::MAX_NAMED;
-use super::trial::{SPENT, Stored, Work, is_narrow, relocated};
-use super::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
+use crate::diagnose::element::chain::MAX_NAMED;
+use crate::diagnose::flipped_bits::{Line, with_addend};
+use crate::diagnose::trial::{SPENT, Stored, Work, is_narrow, relocated};
+use crate::diagnose::whole::schedule::{may_lose, multiplied, searched};
+use crate::diagnose::{Found, Hypothesis, MAX_SEARCHED_K, Single, WORK};
 use crate::emu::schedule::{BoundSchedule, Values};
 use crate::emu::{self, Replay};
 
@@ -14,7 +14,7 @@ const NEAR: usize = 16;
 
 impl Single<'_> {
     /// A flipped bit of A or B; or why none was tried. A flipped sign is reported as that of a product.
-    pub(super) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
+    pub(in crate::diagnose) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
         let replay = self.replay;
         match () {
             () if is_narrow(self.replay) => {
@@ -84,7 +84,7 @@ impl Single<'_> {
     }
 
     /// The values of rows and columns nearby; or why none were tried.
-    pub(super) fn neighbours(
+    pub(in crate::diagnose) fn neighbours(
         &self,
         work: &Work,
         found: &mut Vec<Found>,
@@ -123,7 +123,7 @@ impl Single<'_> {
     }
 
     /// Another schedule, or none; or why some were not tried.
-    pub(super) fn schedules(
+    pub(in crate::diagnose) fn schedules(
         &self,
         work: &Work,
         found: &mut Vec<Found>,
