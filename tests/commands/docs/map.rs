@@ -2,7 +2,7 @@
 //! crates depend on lower floors alone, and files import each other in no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{blocks, in_repository, read};
 
