@@ -98,7 +98,7 @@ pub fn explain(
     };
     let explained = attended(py, None, move |_| {
         let prepared = request.prepare()?;
-        let explanation = tcverify::compose::explain(&prepared, &at, wish)?;
+        let explanation = tcverify::compose::explanation(&prepared, &at, wish)?;
         prepared.confirm_unchanged()?;
         Ok(explanation)
     })?;

@@ -47,7 +47,7 @@ use std::borrow::Cow;
 pub use committed::{LinedInput, commitment, commitment_and_trees, lined_inputs, read_commitment};
 pub use describe::describe;
 pub use explained::Explained;
-pub use product::explain;
+pub use product::explanation;
 pub use request::Request;
 pub use variants::{Fit, identify};
 

@@ -12,7 +12,7 @@ use crate::role::Role;
 const MAX_EXPLAINED_K: usize = 1 << 20;
 
 /// How an element of D is computed, and how it compares with the D that was read.
-pub fn explain(
+pub fn explanation(
     prepared: &Prepared,
     index: &[usize],
     wish: Wish,
@@ -80,7 +80,7 @@ impl Examined for Prepared {
     }
 
     fn explained(&self, index: &[usize], wish: Wish) -> Result<Explained, CheckError> {
-        let explanation = explain(self, index, wish)?;
+        let explanation = explanation(self, index, wish)?;
         Ok(Explained::Product(Box::new(explanation)))
     }
 

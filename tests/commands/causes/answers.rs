@@ -510,5 +510,5 @@ fn two_kinds_of_damage_get_true_causes() {
         wrong.len()
     ));
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(both >= 55, "{both} both, {one} one, {none} none");
+    assert!(both >= 110, "{both} both, {one} one, {none} none");
 }

@@ -1,6 +1,7 @@
 //! Each kind of fault, made here, is named, and nothing else; damage without a system is not.
 
 mod answers;
+mod beside;
 mod budget;
 mod composed;
 mod computations;

@@ -68,9 +68,11 @@ fn lines_in(folder: &std::path::Path) -> usize {
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let lines = entries.map(|path| {
-        let is_test = path
-            .file_stem()
-            .is_some_and(|name| name == "tests" || name == "benches");
+        let is_test = path.file_stem().is_some_and(|name| {
+            ["tests", "benches", "examples"]
+                .iter()
+                .any(|own| name == *own)
+        });
         if is_test {
             0
         } else if path.is_dir() {

@@ -100,15 +100,13 @@ fn only_the_composition_names_engines() {
         .iter()
         .map(|engine| users[engine].join(" "))
         .collect();
-    // `bench` measures kernels, and the GPU stands in a self-test.
-    assert_eq!(
-        users,
-        [
-            "engines program",
-            "engines program",
-            "program screen search"
-        ]
-    );
+    // `bench` measures kernels, `engines` opens a GPU, and `probe --run-here` captures this processor.
+    let expected = [
+        "program engines probe",
+        "program engines",
+        "program screen search",
+    ];
+    assert_eq!(users, expected);
 }
 
 /// The texts of all manifests: of the program, of every crate, of rooms in `src/` that are crates.

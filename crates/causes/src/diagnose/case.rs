@@ -36,7 +36,8 @@ pub struct Case<'a> {
     pub catalogue: &'a Catalogue,
     /// Who computes fast: it decides what a hypothesis costs.
     pub engines: &'static dyn Engines,
-    /// Multiply-adds of the exact engine that the search may take, or as long; five quarters at the most.
+    /// Multiply-adds of the exact engine that the search may take, or as long; two and a quarter times that at the most,
+    /// where two things are found.
     pub work: u64,
     /// Whether these mismatches are what another cause leaves: that is not searched once more.
     pub is_rest: bool,

@@ -293,3 +293,13 @@ pub enum Ask {
         convert_to: Option<Format>,
     },
 }
+
+/// What gives most of D: in words, and as the codes of all its elements.
+pub struct Mostly {
+    pub kind: Hypothesis,
+    pub what: String,
+    /// Where D differs in the last bits alone, and no better number is known, they are D's own.
+    pub codes: Vec<u64>,
+    /// How many these are.
+    pub nearly: u64,
+}

@@ -29,6 +29,7 @@ pub use element::chain::{Chain, MAX_SEARCHED_K, Search, Single, runs};
 pub use element::{Change, Element};
 pub use groups::Size;
 pub use groups::findings::places;
+use hypothesis::Mostly;
 pub use hypothesis::{Ask, Found, Hypothesis, Setting, is_fault};
 pub use trial::WORK;
 
@@ -153,16 +154,28 @@ pub fn diagnose(case: &Case) -> Diagnosis {
             {
                 apart
             }
-            _ => only(findings),
+            _ => {
+                computing.add(part);
+                let apart = residue::of_codes(case, &trials[0]);
+                let apart = apart.filter(|apart| {
+                    let known = &apart.findings[0];
+                    known.kind == first.kind && known.mismatches < mismatches
+                });
+                apart.unwrap_or_else(|| only(findings))
+            }
         };
     }
     let mut nearly = None;
     // All of D is compared with what gives most of it.
-    computing.add(part / 2);
+    computing.add(part);
     match residue::most(case, &trials[0]) {
         Some(Ok(apart)) => return apart,
         Some(Err(why)) => nearly = Some(why),
         None => {}
+    }
+    computing.add(part);
+    if let Some(apart) = residue::of_codes(case, &trials[0]) {
+        return apart;
     }
     computing.add(part / 4);
     scheduling.add(part / 4);

@@ -321,7 +321,7 @@ impl<'w> Trial<'w> {
 
     /// How many of the elements a hypothesis gives; none if it is clear early that a quarter of them are others.
     pub fn most(&self, compute: &dyn Fn(&[Element]) -> Vec<u64>) -> Option<usize> {
-        const LOT: usize = 8;
+        const LOT: usize = 4;
         let all = self.elements.len();
         let mut wrong = 0;
         for first in (0..all).step_by(LOT) {
@@ -336,7 +336,7 @@ impl<'w> Trial<'w> {
             };
             wrong += pairs.filter(other).count();
             // Of the elements that differ, too, most have to be given.
-            if 4 * wrong > lot.end.max(2 * LOT) {
+            if 4 * wrong > lot.end + 2 * LOT {
                 return None;
             }
         }

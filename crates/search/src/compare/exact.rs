@@ -4,7 +4,7 @@ use super::results::Pair;
 use crate::check::Subject;
 use crate::check::{CheckError, Prepared};
 use crate::compare::document::CorrectlyRounded;
-use crate::compose::explain;
+use crate::compose::explanation;
 use crate::explain::Wish;
 use crate::num::{Rounding, Target, ulp_distance};
 use crate::report::Conclusion;
@@ -35,7 +35,7 @@ pub fn count(
     };
     for seen in &found.sample.different {
         let index = unravel(seen.position, &shape, Order::C);
-        let explanation = explain(prepared, &index, Wish::default())?;
+        let explanation = explanation(prepared, &index, Wish::default())?;
         let exact = explanation
             .exact
             .and_then(|exact| exact.value.round(nearest));

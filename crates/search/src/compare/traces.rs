@@ -2,7 +2,7 @@
 
 use crate::check::{CheckError, Prepared};
 use crate::compare::document::{Parting, SideBySide, Sum};
-use crate::compose::explain;
+use crate::compose::explanation;
 use crate::explain::{Event, Explanation, Wish};
 use crate::num::Number;
 
@@ -30,7 +30,7 @@ pub fn side_by_side(
     if left.problem().k > MAX_K || right.problem().k > MAX_K {
         return Ok(None);
     }
-    let explained = [left, right].map(|of| explain(of, index, Wish::default()));
+    let explained = [left, right].map(|of| explanation(of, index, Wish::default()));
     let [left, right] = explained;
     let (left, right) = (left?, right?);
     let parting = parting(&left, &right);

@@ -11,7 +11,10 @@ pub fn read(root: &Path, folder: &Path, files: &mut Files) {
         let path = entry.unwrap().path();
         let name = path.strip_prefix(root).unwrap();
         let name = name.to_str().unwrap().replace('\\', "/");
-        if name.split(['/', '.']).any(|part| part == "tests") {
+        if name
+            .split(['/', '.'])
+            .any(|part| ["tests", "examples"].contains(&part))
+        {
             continue;
         }
         if path.is_dir() {
@@ -130,11 +133,14 @@ impl<'a> House<'a> {
                 continue;
             }
             let here = self.modules.get(&at)?;
-            let handed_on = here.names.get(word).and_then(|(to, _)| {
-                let whole = [&to[..], &rest[i + 1..]].concat();
-                self.file_of(here, &whole, depth)
-            });
-            return handed_on.or(Some(here.file));
+            // A name that comes from another crate is no file's.
+            return match here.names.get(word) {
+                Some((to, _)) => {
+                    let whole = [&to[..], &rest[i + 1..]].concat();
+                    self.file_of(here, &whole, depth)
+                }
+                None => Some(here.file),
+            };
         }
         self.modules.get(&at).map(|module| module.file)
     }

@@ -62,7 +62,7 @@ impl Element {
     }
 
     /// The operands of an element of a replay.
-    pub(in crate::diagnose) fn of(replay: &Replay, at: &emu::Element) -> Element {
+    pub(crate) fn of(replay: &Replay, at: &emu::Element) -> Element {
         let place = (at.batch, at.row, at.column);
         Element::new(&replay.problem, replay.arithmetic, place)
     }
@@ -209,7 +209,7 @@ impl Element {
     }
 
     /// Estimates of all products.
-    pub(in crate::diagnose) fn estimates(&self) -> impl Iterator<Item = f64> {
+    pub(crate) fn estimates(&self) -> impl Iterator<Item = f64> {
         (0..self.k()).map(|k| self.estimate(0, k) * self.estimate(1, k))
     }
 

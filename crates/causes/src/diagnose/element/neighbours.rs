@@ -14,7 +14,7 @@ const NEAR: usize = 16;
 
 impl Single<'_> {
     /// A flipped bit of A or B; or why none was tried. A flipped sign is reported as that of a product.
-    pub(in crate::diagnose) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
+    pub(crate) fn inputs(&self, found: &mut Vec<Found>) -> Result<(), &'static str> {
         let replay = self.replay;
         match () {
             () if is_narrow(self.replay) => {
@@ -84,7 +84,7 @@ impl Single<'_> {
     }
 
     /// The values of rows and columns nearby; or why none were tried.
-    pub(in crate::diagnose) fn neighbours(
+    pub(crate) fn neighbours(
         &self,
         work: &Work,
         found: &mut Vec<Found>,
@@ -123,7 +123,7 @@ impl Single<'_> {
     }
 
     /// Another schedule, or none; or why some were not tried.
-    pub(in crate::diagnose) fn schedules(
+    pub(crate) fn schedules(
         &self,
         work: &Work,
         found: &mut Vec<Found>,

@@ -126,6 +126,26 @@ impl Formula {
         Some(exact)
     }
 
+    /// The code that it gives an element, and whether D holds that one, or one that differs only in the last bits of a
+    /// function's value.
+    pub fn code(&self, case: &Case, point: &Point) -> (u64, bool) {
+        let x = self.linear(point);
+        let x = if self.stored {
+            stored(x, case.replay.format())
+        } else {
+            x
+        };
+        let y = match self.function {
+            None => x,
+            Some(function) => {
+                let exactly = function.exactly(x);
+                exactly.unwrap_or_else(|| function.value(f64::from(x)) as f32)
+            }
+        };
+        let code = case.replay.convert(u64::from(y.to_bits()));
+        (code, self.gives(case, x, point).is_some())
+    }
+
     /// Whether the number before the function is as near to the element as a function is computed.
     pub fn is_near(&self, point: &Point) -> bool {
         let x = f64::from(self.linear(point));

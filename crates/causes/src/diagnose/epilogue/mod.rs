@@ -5,13 +5,14 @@ mod blocks;
 mod formula;
 mod function;
 mod integers;
+mod mostly;
 mod points;
 mod solve;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use crate::diagnose::trial::{SPENT, Tested, Trial};
+use crate::diagnose::trial::{SPENT, Trial};
 use crate::diagnose::{Ask, Case, Found, Hypothesis};
 use crate::emu::schedule::{ActivationChoice, Overrides};
 use crate::num::Factor;
@@ -19,6 +20,7 @@ use crate::report::grouped;
 use formula::{Formula, Table};
 use function::Function;
 pub use integers::integers;
+pub use mostly::mostly;
 use points::Points;
 pub use points::{OtherSums, Sums, range};
 use solve::{Known, SOLVERS};
@@ -51,7 +53,14 @@ fn searched(case: &Case, trial: &Trial, points: Result<Points, &'static str>) ->
         functions_and_none().map(|_| OnceCell::new()).collect();
     let mut found = trial.test(
         "a function of each element (ReLU, GELU, SiLU, sigmoid, tanh ...)",
-        || functions(case, trial, points?),
+        || {
+            let points = points?;
+            let fit = functions(case, trial, points)?;
+            Ok(fit
+                .map(|fit| describe(case, points, &fit))
+                .into_iter()
+                .collect())
+        },
     );
     for (what, solver, unknown, refutes) in SOLVERS {
         if found.is_empty() {
@@ -67,7 +76,11 @@ fn searched(case: &Case, trial: &Trial, points: Result<Points, &'static str>) ->
                     let known = ranges[at].get_or_init(|| before(points, function));
                     known.as_deref()
                 };
-                solved(case, points, &known, (solver, refutes))
+                let fit = solved(case, points, &known, (solver, refutes))?;
+                Ok(fit
+                    .map(|fit| describe(case, points, &fit))
+                    .into_iter()
+                    .collect())
             });
         }
     }
@@ -110,8 +123,15 @@ fn before_near<'p>(points: &'p Points, formula: &Formula) -> Option<Vec<Known<'p
     Some(known)
 }
 
+/// A formula that gives all examined elements, so many of them exactly, and functions that give them as well.
+struct Fit {
+    formula: Formula,
+    exact: usize,
+    others: Vec<&'static str>,
+}
+
 /// Functions of the requested sum, and of the sum without C.
-fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
+fn functions(case: &Case, trial: &Trial, points: &Points) -> Result<Option<Fit>, &'static str> {
     // Where no examined element differs, every epilogue that changes nothing would fit.
     if points.all.iter().all(|point| !point.differs) {
         return Err("none of the elements examined for it differs");
@@ -154,13 +174,15 @@ fn functions(case: &Case, trial: &Trial, points: &Points) -> Tested {
                 other == exact && formula.function != first.function
             };
             let others = fitting.iter().filter(same);
-            let others: Vec<&str> = others
-                .filter_map(|(f, _)| Some(f.function?.name()))
-                .collect();
-            return Ok(vec![describe(case, points, first, *exact, &others)]);
+            let others = others.filter_map(|(f, _)| Some(f.function?.name()));
+            return Ok(Some(Fit {
+                others: others.collect(),
+                formula: first.clone(),
+                exact: *exact,
+            }));
         }
     }
-    Ok(Vec::new())
+    Ok(None)
 }
 
 /// The formula as it is, or with its function as a kernel of its own.
@@ -187,7 +209,7 @@ fn solved<'p>(
     points: &Points,
     known: &dyn Fn(usize, Option<Function>) -> Option<&'p [Known<'p>]>,
     (solver, refutes): (solve::Solver, bool),
-) -> Tested {
+) -> Result<Option<Fit>, &'static str> {
     let has_c = case.replay.problem.c.is_some();
     // What the ranges of no two elements allow is refuted; numbers that were not found are not.
     let mut nearly = !refutes && points.all.len() > 1;
@@ -211,29 +233,22 @@ fn solved<'p>(
                 fit(case, points, Formula { function, ..nearer })
             };
             if let Some((formula, exact)) = fit(case, points, formula.clone()).or_else(nearer) {
-                return Ok(vec![describe(case, points, &formula, exact, &[])]);
+                return Ok(Some(Fit {
+                    formula,
+                    exact,
+                    others: Vec::new(),
+                }));
             }
         }
     }
-    if nearly { Err(NEARLY) } else { Ok(Vec::new()) }
+    if nearly { Err(NEARLY) } else { Ok(None) }
 }
 
 /// An epilogue that fits and gives so many elements exactly.
-fn describe(
-    case: &Case,
-    points: &Points,
-    formula: &Formula,
-    exact: usize,
-    others: &[&str],
-) -> Found {
+fn describe(case: &Case, points: &Points, fit: &Fit) -> Found {
     let has_c = case.replay.problem.c.is_some();
-    let mut text = formula.describe(has_c);
-    if !others.is_empty() {
-        text += &format!(
-            " (or {}: this D does not distinguish them)",
-            others.join(" or ")
-        );
-    }
+    let (formula, exact) = (&fit.formula, fit.exact);
+    let text = fit.describe(has_c);
     let all = points.all.len();
     let tested = match all - exact {
         0 => format!("it gives {}, bit for bit", points.named()),
@@ -257,6 +272,19 @@ fn describe(
     }
 }
 
+impl Fit {
+    fn describe(&self, has_c: bool) -> String {
+        let text = self.formula.describe(has_c);
+        match &self.others[..] {
+            [] => text,
+            others => format!(
+                "{text} (or {}: this D does not distinguish them)",
+                others.join(" or ")
+            ),
+        }
+    }
+}
+
 impl Formula {
     /// Numbers that were concluded.
     fn unknown(&self) -> usize {
@@ -271,6 +299,22 @@ impl Formula {
             }
         });
         each.sum::<usize>() + usize::from(self.alpha != 1.0) + usize::from(self.beta.is_some())
+    }
+
+    /// Whether rows or columns have numbers of their own.
+    fn has_tables(&self) -> bool {
+        let tables = [&self.rows, &self.columns, &self.bias, &self.row_bias];
+        tables.into_iter().any(Option::is_some)
+    }
+
+    /// Whether every row (side 0) or every column has its own number, and these are not all one.
+    fn is_by_line(&self, side: usize) -> bool {
+        let [scales, bias] = match side {
+            0 => [&self.rows, &self.row_bias],
+            _ => [&self.columns, &self.bias],
+        };
+        let varies = |table: &Option<Table>| table.as_ref().is_some_and(|t| constant(t).is_none());
+        varies(scales) || varies(bias)
     }
 
     /// Whether it is a bias of few columns or rows: those have another cause, which only the function hides.
@@ -369,13 +413,12 @@ impl Formula {
 
     /// The check that asks for it, if there is one.
     fn ask(&self, has_c: bool) -> Ask {
-        let tables = [&self.rows, &self.columns, &self.bias, &self.row_bias];
         let activation = match self.function {
             None => None,
             Some(Function::Relu) => Some(ActivationChoice::Relu),
             Some(_) => return Ask::Nothing,
         };
-        if self.apart || self.twice || tables.into_iter().any(Option::is_some) {
+        if self.apart || self.twice || self.has_tables() {
             return Ask::Nothing;
         }
         let epilogue = Overrides {

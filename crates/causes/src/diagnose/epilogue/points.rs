@@ -14,6 +14,9 @@ const COLUMNS: usize = 96;
 /// Most elements of a D that are all examined.
 const ALL: usize = 4096;
 
+/// Most elements of a D of which most are explained by an epilogue.
+const EVERYWHERE: usize = 1 << 18;
+
 /// An element of D, and its sums and C in f32.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
@@ -65,6 +68,51 @@ impl Points {
     /// # Errors
     /// Why none are examined.
     pub fn of(case: &Case, trial: &Trial, other: Option<Sums>) -> Result<Points, &'static str> {
+        let (at, whole) = elements(&case.replay.problem);
+        let all = Points::at(case, trial, other, &at)?;
+        Ok(Points { all, whole })
+    }
+
+    /// All elements of a D of which the request finishes nothing, and adds no C.
+    ///
+    /// # Errors
+    /// Why none are examined.
+    pub fn everywhere(case: &Case, trial: &Trial) -> Result<Points, &'static str> {
+        let problem = case.replay.problem;
+        let finishes =
+            |own: BoundSchedule| own.spec.epilogue.function.is_some() || !own.values.is_neutral();
+        if problem.c.is_some() || case.replay.kernel.is_some_and(finishes) {
+            return Err("the request finishes sums itself");
+        }
+        if case.given.len() > EVERYWHERE {
+            return Err("D is large");
+        }
+        let (m, n) = (problem.m, problem.n);
+        let element = |i: usize| Element {
+            batch: i / (m * n),
+            row: i / n % m,
+            column: i % n,
+        };
+        let at: Vec<Element> = (0..case.given.len()).map(element).collect();
+        let all = Points::at(case, trial, None, &at)?;
+        Ok(Points { all, whole: true })
+    }
+
+    /// Those of some rows and columns: the rows are counted over all matrices.
+    pub fn among(&self, [rows, columns]: [&dyn Fn(usize) -> bool; 2]) -> Points {
+        let within = |point: &&Point| rows(point.row) && columns(point.at.column);
+        Points {
+            all: self.all.iter().filter(within).copied().collect(),
+            whole: false,
+        }
+    }
+
+    fn at(
+        case: &Case,
+        trial: &Trial,
+        other: Option<Sums>,
+        at: &[Element],
+    ) -> Result<Vec<Point>, &'static str> {
         let replay = case.replay;
         let problem = replay.problem;
         let format = replay.format();
@@ -96,9 +144,8 @@ impl Points {
             let function = own.spec.epilogue.function.is_some();
             other.is_none() && (function || !own.values.is_neutral())
         });
-        let (at, whole) = elements(&problem);
         let each = 1 + u64::from(problem.c.is_some()) + 2 * u64::from(own.is_some());
-        let price = other.map_or_else(|| trial.price(&at) * each, |other| other.price(&at));
+        let price = other.map_or_else(|| trial.price(at) * each, |other| other.price(at));
         if !trial.affords(price) {
             return Err(SPENT);
         }
@@ -108,8 +155,8 @@ impl Points {
             ..replay
         };
         let sums = match other {
-            Some(other) => other.sums(&at),
-            None => requested.elements(&at),
+            Some(other) => other.sums(at),
+            None => requested.elements(at),
         };
         let bare = match problem.c {
             _ if other.is_some() => sums.clone(),
@@ -118,7 +165,7 @@ impl Points {
                 problem: Problem { c: None, ..problem },
                 ..requested
             }
-            .elements(&at),
+            .elements(at),
         };
         let [finished, asked] = match own {
             Some(own) => [
@@ -126,8 +173,8 @@ impl Points {
                     kernel: bound(own.values),
                     ..requested
                 }
-                .elements(&at),
-                replay.elements(&at),
+                .elements(at),
+                replay.elements(at),
             ],
             None => [
                 sums.clone(),
@@ -158,10 +205,7 @@ impl Points {
             })
         };
         let all: Option<Vec<Point>> = at.iter().enumerate().map(point).collect();
-        Ok(Points {
-            all: all.ok_or("C is not representable in FP32")?,
-            whole,
-        })
+        all.ok_or("C is not representable in FP32")
     }
 
     /// Whether enough elements differ to determine so many unknown numbers.

@@ -29,17 +29,17 @@ pub struct Size {
 /// Rows are side 0 and columns side 1. Both are counted over all matrices.
 impl Size {
     /// Rows or columns of one matrix.
-    pub(in crate::diagnose) fn count(self, side: usize) -> usize {
+    pub(crate) fn count(self, side: usize) -> usize {
         [self.m, self.n][side]
     }
 
     /// Elements of a row or a column.
-    pub(in crate::diagnose) fn length(self, side: usize) -> usize {
+    pub(crate) fn length(self, side: usize) -> usize {
         self.count(1 - side)
     }
 
     /// The row and the column of an element of a line, so far along it.
-    pub(in crate::diagnose) fn element(self, side: usize, line: usize, along: usize) -> [usize; 2] {
+    pub(crate) fn element(self, side: usize, line: usize, along: usize) -> [usize; 2] {
         match side {
             0 => [line, along],
             _ => [line / self.n * self.m + along, line % self.n],
@@ -47,7 +47,7 @@ impl Size {
     }
 
     /// The name of a matrix in a sentence; empty if there is only one.
-    pub(in crate::diagnose) fn of_matrix(self, batch: usize) -> String {
+    pub(crate) fn of_matrix(self, batch: usize) -> String {
         match self.batches {
             1 => String::new(),
             _ => format!(" of matrix {batch}"),

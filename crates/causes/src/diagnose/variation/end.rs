@@ -7,6 +7,7 @@ use crate::diagnose::{Case, Hypothesis};
 use crate::emu::schedule::Values;
 use crate::emu::{Element, Replay};
 use crate::num::{Class, Format, Rounding, result_code, round_code};
+use crate::report::SampledElement;
 
 /// What reports call this test.
 pub const TRIED: &str =
@@ -195,20 +196,30 @@ fn overflows(format: Format, add: &mut dyn FnMut(String, Box<dyn Fn(u64) -> u64 
 fn clipped<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     let format = case.replay.format();
     let seen = &case.sample.different;
-    let Some(first) = seen.first().filter(|_| seen.len() >= 4) else {
-        return Vec::new();
-    };
-    let limit = first.given & !format.sign_mask();
-    let number = move |code: u64| value(format, code);
-    let at = number(limit);
-    let all = seen.iter().all(|one| {
-        let [given, expected] = [one.given, one.reproduced].map(number);
-        one.given & !format.sign_mask() == limit && expected.abs() > at && given * expected > 0.0
-    });
-    if !all || limit == 0 || !at.is_finite() {
+    if seen.len() < 4 {
         return Vec::new();
     }
-    let signs: Vec<bool> = seen.iter().map(|one| number(one.given) > 0.0).collect();
+    // The commonest: another fault may have other numbers.
+    let magnitude = |one: &SampledElement| one.given & !format.sign_mask();
+    let alike = |one: &SampledElement| {
+        seen.iter()
+            .filter(|x| magnitude(x) == magnitude(one))
+            .count()
+    };
+    let Some(limit) = seen.iter().max_by_key(|one| alike(one)).map(magnitude) else {
+        return Vec::new();
+    };
+    let number = move |code: u64| value(format, code);
+    let at = number(limit);
+    let is_clipped = |one: &&SampledElement| {
+        let [given, expected] = [one.given, one.reproduced].map(number);
+        magnitude(one) == limit && expected.abs() > at && given * expected > 0.0
+    };
+    let clipped: Vec<&SampledElement> = seen.iter().filter(is_clipped).collect();
+    if 4 * clipped.len() < 3 * seen.len() || limit == 0 || !at.is_finite() {
+        return Vec::new();
+    }
+    let signs: Vec<bool> = clipped.iter().map(|one| number(one.given) > 0.0).collect();
     let [high, low] = [signs.contains(&true), signs.contains(&false)];
     let what = match (high, low) {
         (true, true) => format!("results are clipped at -{at} and {at}"),

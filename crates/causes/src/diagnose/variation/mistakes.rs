@@ -89,6 +89,21 @@ fn shifted<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
     all
 }
 
+/// The products of these k missing.
+pub fn without<'a>(
+    case: &Case<'a>,
+    kind: Hypothesis,
+    what: String,
+    [first, end]: [usize; 2],
+) -> Variation<'a> {
+    let a = case.replay.problem.a;
+    let code = move |at: &Element, k: usize| match k {
+        k if (first..end).contains(&k) => 0,
+        k => a.plane(at.batch).code(at.row, k),
+    };
+    Variation::new(case, kind, what).reading(0, code)
+}
+
 /// Operands with the codes of other k.
 fn stale<'a>(
     case: &Case<'a>,

@@ -15,6 +15,7 @@ mod settings;
 mod sparse;
 mod zero_points;
 
+pub use mistakes::without;
 pub use narrow::{FORMATS, narrower};
 
 use crate::deadline;
@@ -262,6 +263,10 @@ impl<'a> Variation<'a> {
         &self.what
     }
 
+    pub fn kind(&self) -> Hypothesis {
+        self.kind
+    }
+
     /// The variation as a finding with other words. No request asks for it together with what it leaves.
     pub fn told(&self, text: String) -> Found {
         Found::new(self.kind, text)
@@ -397,6 +402,18 @@ pub fn common<'a>(case: &Case<'a>, trial: &Trial) -> Vec<Variation<'a>> {
     all.extend(operands::list(case).unwrap_or_default());
     all.extend(mistakes::of_operands(case));
     all.retain(|one| one.end.is_none());
+    all
+}
+
+/// Variations that change finished sums or their places, and so are no replays.
+pub fn ends<'a>(case: &Case<'a>) -> Vec<Variation<'a>> {
+    if case.replay.problem.selected.is_some() {
+        return Vec::new();
+    }
+    let mut all = end::list(case).unwrap_or_default();
+    all.extend(narrow::models(case));
+    all.extend(places::list(case).unwrap_or_default());
+    all.retain(|one| one.end.is_some());
     all
 }
 

@@ -3,7 +3,7 @@
 use crate::diagnose::Element as Operands;
 use crate::diagnose::estimate::{noise, value};
 use crate::diagnose::flipped_bits::with_line;
-use crate::diagnose::trial::{Tested, Trial};
+use crate::diagnose::trial::{Stored, Tested, Trial};
 use crate::diagnose::{Case, Hypothesis, MAX_SEARCHED_K};
 use crate::emu::{Element, Replay};
 
@@ -22,34 +22,28 @@ const SLICES: std::ops::RangeInclusive<usize> = 2..=64;
 /// Most elements by which ranges are estimated.
 const ESTIMATED: usize = 8;
 
-/// A range of k without whose products the model gives every element.
-pub fn missing(case: &Case, trial: &Trial) -> Tested {
+/// Whether sums can be estimated.
+fn check(case: &Case) -> Result<(), &'static str> {
     let replay = case.replay;
-    let problem = replay.problem;
-    if problem.k < 2 {
+    if replay.problem.k < 2 {
         return Err("there is one product");
     }
-    if problem.k > MAX_SEARCHED_K {
+    if replay.problem.k > MAX_SEARCHED_K {
         return Err("K is too long");
     }
     if replay.format().is_integer() || replay.arithmetic.scale.is_some() {
         return Err("sums are integers or have their own scales");
     }
+    Ok(())
+}
+
+/// A range of k without whose products the model gives every element.
+pub fn missing(case: &Case, trial: &Trial) -> Tested {
+    let replay = case.replay;
+    let problem = replay.problem;
+    check(case)?;
     let span = replay.arithmetic.step.span();
-    let sampled: Vec<_> = trial.differing().take(ESTIMATED).collect();
-    if sampled.len() < 2 {
-        return Err("a single element is too little evidence");
-    }
-    if !trial.affords(2 * case.price(&sampled)) {
-        return Err(crate::diagnose::trial::SPENT);
-    }
-    let at: Vec<Element> = sampled.iter().map(|stored| stored.at).collect();
-    let expected = replay.elements(&at);
-    let estimated: Vec<Estimated> = sampled
-        .iter()
-        .zip(expected)
-        .map(|(stored, expected)| Estimated::of(case, stored.at, expected, stored.given))
-        .collect();
+    let estimated = estimates(case, trial)?;
     let mut likely: Vec<(f64, [usize; 2])> = ranges(problem.k, span)
         .into_iter()
         .filter_map(|range| {
@@ -62,42 +56,102 @@ pub fn missing(case: &Case, trial: &Trial) -> Tested {
         if !trial.fits(&|at: &[Element]| without(&replay, at, [first, end])) {
             continue;
         }
-        let (hypothesis, what, at) = match end - first {
-            1 => (
-                Hypothesis::ProductMissing,
-                format!("the product at k {first} is missing"),
-                vec![first],
-            ),
-            length if first % span == 0 && length == span.min(problem.k - first) => {
-                let step = first / span + 1;
-                let part = if length < span {
-                    format!(", the last {length} products of a step that takes {span}")
-                } else {
-                    String::new()
-                };
-                let what = format!("step {step} is missing (k {first} to {}{part})", end - 1);
-                (Hypothesis::StepMissing, what, vec![step])
-            }
-            length => {
-                let share = problem.k / length;
-                let slice = if problem.k == share * length && first % length == 0 {
-                    format!(" (slice {} of {share})", first / length + 1)
-                } else if length < span {
-                    let step = first / span + 1;
-                    format!(" ({length} of the {span} products of step {step})")
-                } else {
-                    String::new()
-                };
-                let what = format!(
-                    "the products of k {first} to {}{slice} are missing",
-                    end - 1
-                );
-                (Hypothesis::SliceMissing, what, vec![first, end])
-            }
-        };
+        let (hypothesis, what, at) = described([first, end], (problem.k, span));
         return Ok(vec![trial.found(hypothesis, what).at(at)]);
     }
     Ok(Vec::new())
+}
+
+/// Ranges of k without whose products most elements are right by estimate, the likeliest first.
+pub fn likely(case: &Case, trial: &Trial) -> Vec<Missing> {
+    /// As many are worth a test.
+    const LIKELY: usize = 4;
+    let (problem, span) = (case.replay.problem, case.replay.arithmetic.step.span());
+    if check(case).is_err() {
+        return Vec::new();
+    }
+    let Ok(estimated) = estimates(case, trial) else {
+        return Vec::new();
+    };
+    let mut likely: Vec<(usize, f64, [usize; 2])> = ranges(problem.k, span)
+        .into_iter()
+        .map(|range| {
+            let off = estimated.iter().filter_map(|element| element.off(range));
+            let off: Vec<f64> = off.collect();
+            (off.len(), off.iter().sum(), range)
+        })
+        .filter(|(right, ..)| 4 * right >= 3 * estimated.len())
+        .collect();
+    likely.sort_by(|(x, off, _), (y, other, _)| y.cmp(x).then(off.total_cmp(other)));
+    let described = |(_, _, range): (usize, f64, [usize; 2])| {
+        let (kind, what, _) = described(range, (problem.k, span));
+        Missing { range, kind, what }
+    };
+    likely.into_iter().take(LIKELY).map(described).collect()
+}
+
+/// A range of k without products, in words.
+pub struct Missing {
+    pub range: [usize; 2],
+    pub kind: Hypothesis,
+    pub what: String,
+}
+
+/// The hypothesis that these k are missing, of so many and in steps of so many, its words and its numbers.
+fn described(
+    [first, end]: [usize; 2],
+    (k, span): (usize, usize),
+) -> (Hypothesis, String, Vec<usize>) {
+    match end - first {
+        1 => (
+            Hypothesis::ProductMissing,
+            format!("the product at k {first} is missing"),
+            vec![first],
+        ),
+        length if first % span == 0 && length == span.min(k - first) => {
+            let step = first / span + 1;
+            let part = if length < span {
+                format!(", the last {length} products of a step that takes {span}")
+            } else {
+                String::new()
+            };
+            let what = format!("step {step} is missing (k {first} to {}{part})", end - 1);
+            (Hypothesis::StepMissing, what, vec![step])
+        }
+        length => {
+            let share = k / length;
+            let slice = if k == share * length && first % length == 0 {
+                format!(" (slice {} of {share})", first / length + 1)
+            } else if length < span {
+                let step = first / span + 1;
+                format!(" ({length} of the {span} products of step {step})")
+            } else {
+                String::new()
+            };
+            let what = format!(
+                "the products of k {first} to {}{slice} are missing",
+                end - 1
+            );
+            (Hypothesis::SliceMissing, what, vec![first, end])
+        }
+    }
+}
+
+/// Estimates of some elements that differ.
+fn estimates(case: &Case, trial: &Trial) -> Result<Vec<Estimated>, &'static str> {
+    let sampled: Vec<_> = trial.differing().take(ESTIMATED).collect();
+    if sampled.len() < 2 {
+        return Err("a single element is too little evidence");
+    }
+    if !trial.affords(2 * case.price(&sampled)) {
+        return Err(crate::diagnose::trial::SPENT);
+    }
+    let at: Vec<Element> = sampled.iter().map(|stored| stored.at).collect();
+    let expected = case.replay.elements(&at);
+    let pairs = sampled.iter().zip(expected);
+    let of =
+        |(stored, expected): (&Stored, u64)| Estimated::of(case, stored.at, expected, stored.given);
+    Ok(pairs.map(of).collect())
 }
 
 /// Ranges of k that a kernel may leave out: products, steps, tiles, slices.

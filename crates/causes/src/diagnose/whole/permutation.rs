@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::diagnose::Mostly;
 use crate::diagnose::defects::known;
 use crate::diagnose::groups::{Group, Shape};
 use crate::diagnose::trial::{SPENT, Stored, Tested, Trial, relocated};
@@ -154,6 +155,72 @@ pub fn permuted(case: &Case, trial: &Trial, side: usize) -> Tested {
         [_] => found.at([from[moved[0]] % lines.count]),
         _ => found,
     }])
+}
+
+/// Lines of this side that hold the values of others, if most of their elements say so.
+pub fn mostly(case: &Case, trial: &Trial, side: usize) -> Option<Mostly> {
+    let problem = case.replay.problem;
+    let lines = Lines {
+        case,
+        side,
+        count: case.size().count(side),
+    };
+    let across = lines.across();
+    let count = problem.batches() * lines.count;
+    let all = (count * across.len()) as u64;
+    if across.len() < 8
+        || count < 2
+        || !trial.affords(case.price_of_product(all * problem.k as u64))
+    {
+        return None;
+    }
+    let [replayed, given] = lines.codes(&across);
+    let mut votes = vec![HashMap::<usize, usize>::new(); count];
+    for at in 0..across.len() {
+        // A code that two lines have at this position tells nothing.
+        let mut places: HashMap<u64, Option<usize>> = HashMap::new();
+        for (line, codes) in replayed.iter().enumerate() {
+            let place = places.entry(codes[at]).or_insert(Some(line));
+            *place = place.filter(|there| *there == line);
+        }
+        for (line, codes) in given.iter().enumerate() {
+            if let Some(Some(place)) = places.get(&codes[at]) {
+                *votes[line].entry(*place).or_default() += 1;
+            }
+        }
+    }
+    let elected = |line: usize| {
+        let most = votes[line]
+            .iter()
+            .max_by_key(|(place, votes)| (**votes, **place));
+        let elected = most.filter(|(_, votes)| 2 * **votes > across.len());
+        elected.map_or(line, |(place, _)| *place)
+    };
+    let from: Vec<usize> = (0..count).map(elected).collect();
+    let moved: Vec<usize> = (0..count).filter(|&line| from[line] != line).collect();
+    if moved.is_empty() {
+        return None;
+    }
+    let (kind, what) = describe(&lines, &from, &moved);
+    let replayed = case.replay.collect(&|_| {});
+    let planes = replayed.planes();
+    let size = case.size();
+    let code = |i: usize| {
+        let row = i / size.n;
+        let at = Element {
+            batch: row / size.m,
+            row: row % size.m,
+            column: i % size.n,
+        };
+        let there = lines.of(&at, from[lines.line(&at)]);
+        planes.plane(there.batch).code(there.row, there.column)
+    };
+    Some(Mostly {
+        kind,
+        what,
+        codes: (0..case.given.len()).map(code).collect(),
+        nearly: 0,
+    })
 }
 
 /// The hypothesis and its text for these lines, line `i` of which holds the values of line `from[i]`.

@@ -1,7 +1,15 @@
 //! Two things at once: what gives most of D first, then what is left apart.
+//!
+//! What gives most is a replay of its own (`most`), whose mismatches are searched as any D's are. Or it changes finished
+//! sums or their places (`codes`): then what is left is searched as if that had not happened.
+
+mod codes;
+
+pub use codes::of_codes;
 
 use crate::diagnose::trial::{SPENT, Trial};
 use crate::diagnose::variation::{self, Variation};
+use crate::diagnose::whole::missing_products;
 use crate::diagnose::{Case, Diagnosis, Finding, diagnose};
 use crate::report::{Comparator, grouped};
 
@@ -14,7 +22,7 @@ const FEW: u64 = 32;
 /// What gives most of the tested elements, where comparing all of D takes longer than the search may.
 pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
     let mismatches = case.comparison.mismatches;
-    if mismatches < FEW || !case.is_whole() || trial.is_weak() || case.is_rest {
+    if !is_enough(case, trial) {
         return None;
     }
     // All of D is compared with the best of them, whose operands may become new matrices.
@@ -24,7 +32,9 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
     let price = case.price_of_product(case.replay.work()) + matrices;
     let affords = work.spend(price);
     let mut best: Option<(usize, Variation)> = None;
-    for one in variation::common(case, trial) {
+    let missing = missing_products::likely(case, trial).into_iter();
+    let missing = missing.map(|one| variation::without(case, one.kind, one.what, one.range));
+    for one in variation::common(case, trial).into_iter().chain(missing) {
         let given = trial.most(&|at| one.elements(case, at));
         let better = |given: usize| best.as_ref().is_none_or(|(most, _)| given > *most);
         if let Some(given) = given.filter(|given| better(*given)) {
@@ -61,26 +71,18 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
                 ..Diagnosis::default()
             }));
         }
-        // A quarter may be another fault's; what is left of more is no small rest.
-        if 4 * rest > mismatches {
+        if is_much(rest, mismatches) {
             return None;
         }
         let apart = diagnose(&Case {
             replay: *replay,
             comparison: &left.comparison,
             sample: &left.sample,
-            work: work.left(),
+            work: for_rest(case, trial),
             is_rest: true,
             ..*case
         });
-        let text = format!(
-            "{}: it gives {} of {} elements, bit for bit; {} {} left apart",
-            first.what(),
-            grouped(left.comparison.elements - rest),
-            grouped(left.comparison.elements),
-            grouped(rest),
-            if rest == 1 { "is" } else { "are" }
-        );
+        let text = told(first.what(), left.comparison.elements, [0, rest]);
         let mut findings = vec![Finding::of(first.told(text), mismatches - rest, None)];
         findings.extend(apart.findings);
         Some(Ok(Diagnosis {
@@ -90,4 +92,39 @@ pub fn most(case: &Case, trial: &Trial) -> Option<Result<Diagnosis, String>> {
             untried: apart.untried,
         }))
     })
+}
+
+/// Whether so many elements differ that two things may explain them.
+fn is_enough(case: &Case, trial: &Trial) -> bool {
+    case.comparison.mismatches >= FEW && case.is_whole() && !trial.is_weak() && !case.is_rest
+}
+
+/// What the search of a rest may spend: half of all at least, since what leaves it is certain.
+fn for_rest(case: &Case, trial: &Trial) -> u64 {
+    trial.work().left().max(case.work / 2)
+}
+
+/// A quarter may be another fault's; what is left of more is no small rest.
+fn is_much(rest: u64, mismatches: u64) -> bool {
+    4 * rest > mismatches
+}
+
+fn told(what: &str, elements: u64, [nearly, rest]: [u64; 2]) -> String {
+    let are = |count: u64| if count == 1 { "is" } else { "are" };
+    let nearly_given = match nearly {
+        0 => String::new(),
+        _ => format!(
+            ", and {} but for the last bits, which depend on how it is computed",
+            grouped(nearly)
+        ),
+    };
+    let left = match rest {
+        0 => String::new(),
+        _ => format!("; {} {} left apart", grouped(rest), are(rest)),
+    };
+    format!(
+        "{what}: it gives {} of {} elements, bit for bit{nearly_given}{left}",
+        grouped(elements - nearly - rest),
+        grouped(elements)
+    )
 }
