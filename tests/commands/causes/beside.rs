@@ -36,7 +36,7 @@ const CHANGES: [(&str, Change, &[&str]); 5] = [
     ),
     (
         "clipped",
-        |d, at| f32::from_bits(d[at]).clamp(-6.0, 6.0).to_bits(),
+        |d, at| f32::from_bits(d[at]).clamp(-2.0, 2.0).to_bits(),
         &["clipped"],
     ),
 ];

@@ -114,7 +114,7 @@ fn told(what: &str, elements: u64, [nearly, rest]: [u64; 2]) -> String {
     let nearly_given = match nearly {
         0 => String::new(),
         _ => format!(
-            ", and {} but for the last bits, which depend on how it is computed",
+            ", and {} except for the last bits, which depend on how it is computed",
             grouped(nearly)
         ),
     };
