@@ -24,7 +24,7 @@ use super::tile::{Tile, assert_lengths};
 use crate::vector::{ACROSS, Aligned, FmaDown, Vector, WIDEST};
 
 /// Rows whose chains run side by side: one chain alone waits for its own FMAs.
-const BESIDE: usize = 2;
+const BESIDE: usize = 4;
 
 /// The fraction bits of a float.
 const PLACES: i32 = 23;
