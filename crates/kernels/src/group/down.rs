@@ -1,19 +1,21 @@
-//! A group as one chain of FMAs that round down: an instruction for a register of products, none of it for exponents.
+//! A group as one chain of FMAs that round down: one instruction for a register of products, and none of it for exponents.
 //!
-//! Let g = 2^(E - F) be the grid. M = 1.5 * 2^23 * g is a float whose last bit is g, as that of every multiple of g less than
-//! 2^22 * g away. So an FMA that rounds down adds floor(a * b / g) to such a sum, in units of g. To truncate instead:
+//! Let g = 2^(E - F) be the grid. The last bit of M = 1.5 * 2^23 * g is g, and so is that of every float less than 2^22 * g away.
+//! An FMA that rounds down adds floor(p / g) units of g to a sum there, p being the product. The model wants p / g
+//! truncated instead:
 //!
-//! * B is packed as b * (1 + eta), which moves every product away from zero, by less than g and less than its own last bit
-//!   (`GroupPlan::nudge`). No product reaches another multiple of g, and a negative one is below the one that it is
-//!   truncated to: floor(a * b * (1 + eta) / g) = truncate(a * b / g) - [a * b < 0].
-//! * Zeros of A and B are packed as numbers too small to count, of the same sign: their products are 0 or -1, too.
-//! * The products of unlike signs are counted by a population count of sign bits, and that many units added before.
-//! * C is added to M first, rounded toward zero's side.
+//! * B is packed as b * (1 + eta). Every p moves away from zero, by less than g and less than p's own last bit
+//!   (`GroupPlan::nudge`), so that none reaches another multiple of g. Then floor is what truncation gives, less one where p is
+//!   negative: on the grid, too.
+//! * A zero of A or B is packed as a tiny number of its sign. Its products are 0, or -1 where they are negative.
+//! * A population count of sign bits says how many products are negative. So many units are added first.
+//! * C is added to M before, rounded toward zero.
 //!
-//! The sum less M is exact, and short: no bit of it lies below g, and it has fewer than 24. What follows is as in
-//! [`super::kernel`], the exponents too, whose bytes are signed here: adding those wraps nowhere.
+//! The sum less M is exact: a multiple of g with fewer than 24 bits. [`super::kernel`] has what follows, and how the exponents
+//! are found. Here these are signed bytes, whose sums do not wrap.
 //!
-//! Zeros have an exponent like a number's. Where a C is so small that this decides, the tile is not computed here.
+//! The stand-in of a zero has an exponent, too. It lies below those of all other products, and C must not lie below it: such
+//! a tile is left to floats. Later accumulators are sums of units of g, which lie above it.
 
 use super::kernel::{
     Accumulators, HALF_SHORT, SHORT, addend_exponent, enter, is_half, leave, normal,
