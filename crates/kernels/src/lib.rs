@@ -21,6 +21,7 @@
 //! | `group`, FP32 results | multiply, integer add, convert, integer add | 16 |
 //! | `group`, FP16 results | two multiplies, convert, integer add | 11 |
 //! | `group`, FP8 with AVX512-FP16 | for two registers: two multiplies, convert, add pairs | 16 (Emerald Rapids, two operations per cycle) |
+//! | `group`, FP8 with AVX512-VPOPCNTDQ | an FMA | 32 |
 //! | `floor` | as FP16 results, and some 50 to 70 per group of 4, 8 or 16 | 3.4, 5.6 or 7 |
 //! | `sticky` | two multiplies, two conversions, add, xor, or | 8 |
 //! | `lanes`, pairs | some 40 for two: products, exponents, cuts, additions, dead lanes; then as `sticky` | 3 |

@@ -174,7 +174,8 @@ mod tests {
     fn every_platform_agrees_with_the_portable_one() {
         let portable = Platform::with_emulated()[0];
         let platforms = Platform::with_emulated().into_iter();
-        for platform in platforms.chain([Platform::portable_fp16()]) {
+        let emulated = [Platform::portable_fp16(), Platform::portable_down()];
+        for platform in platforms.chain(emulated) {
             for (plan, formats) in plans() {
                 let name = platform.name();
                 assert!(
@@ -183,6 +184,29 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The portable platform knows no nudge.
+    #[test]
+    fn a_wrong_nudge_is_refused() {
+        let platforms = [Platform::portable_down(), Platform::available()[0]];
+        let mut nudged = 0;
+        for (plan, formats) in plans() {
+            let KernelConfig::Group(plan) = plan else {
+                continue;
+            };
+            let Some(nudge) = plan.nudge else { continue };
+            nudged += 1;
+            for wrong in [nudge - 3, nudge - 1, 100] {
+                let plan = GroupPlan {
+                    nudge: Some(wrong),
+                    ..plan.clone()
+                };
+                let plan = KernelConfig::Group(plan);
+                assert!(!agree(&plan, formats, platforms), "{plan:?}");
+            }
+        }
+        assert_eq!(nudged, 8);
     }
 
     fn formats(operand: Format, accumulator: Format, scale: Option<Scale>) -> Formats {

@@ -19,10 +19,11 @@
 //! kernel says so and the caller asks the exact engine.
 
 use super::align::{Adding, Align, Half2Products, Multiplying};
+use super::down;
 use super::pack::{Exponents, ROWS};
 use super::plan::{GroupPlan, Output};
 use super::tile::{Fused, Tile, assert_lengths};
-use crate::vector::{ACROSS, Aligned, Half2, Vector, WIDEST};
+use crate::vector::{ACROSS, Aligned, FmaDown, Half2, Vector, WIDEST};
 
 /// Sign clear, all of the exponent.
 const EXPONENT: i32 = 0x7f80_0000;
@@ -46,6 +47,12 @@ impl Fused for GroupPlan {
     unsafe fn run_half2<V: Half2>(&self, tile: &mut Tile) -> bool {
         // SAFETY: the same promise.
         unsafe { run_half2::<V>(tile) }
+    }
+
+    #[inline(always)]
+    unsafe fn run_down<V: FmaDown>(&self, tile: &mut Tile) -> bool {
+        // SAFETY: the same promise.
+        unsafe { down::run::<V>(tile) }
     }
 }
 
@@ -148,9 +155,69 @@ unsafe fn run_half2<V: Half2>(tile: &mut Tile) -> bool {
 
 pub const FP32: u8 = 0;
 const MASKED: u8 = 1;
-const SHORT: u8 = 2;
+pub const SHORT: u8 = 2;
 const HALF: u8 = 3;
-const HALF_SHORT: u8 = 4;
+pub const HALF_SHORT: u8 = 4;
+
+/// Accumulators of a tile, relative to the shifts.
+pub struct Accumulators {
+    /// With halves the running C.
+    state: Aligned<[f32; ROWS * WIDEST]>,
+    /// The sums of halves.
+    half: Aligned<[f32; ROWS * WIDEST]>,
+}
+
+impl Accumulators {
+    #[inline(always)]
+    pub fn new() -> Accumulators {
+        let [state, half] = [(); 2].map(|()| Aligned([0f32; ROWS * WIDEST]));
+        Accumulators { state, half }
+    }
+
+    #[inline(always)]
+    pub fn all(&mut self) -> *mut f32 {
+        self.state.0.as_mut_ptr()
+    }
+
+    /// What a group's products are added to. The caller's promise: features, and a register of a tile.
+    #[inline(always)]
+    pub unsafe fn addend<V: Vector, const HALVES: bool>(&self, group: usize, at: usize) -> V::F {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !HALVES {
+                V::load_f(self.state.0.as_ptr().add(at))
+            } else if group % 2 == 1 {
+                V::load_f(self.half.0.as_ptr().add(at))
+            } else {
+                V::splat_f(0.0)
+            }
+        }
+    }
+
+    /// Notes a group's rounded sum. The caller's promise: features, and a register of a tile.
+    #[inline(always)]
+    pub unsafe fn set<V: Vector, const OUTPUT: u8, const HALVES: bool>(
+        &mut self,
+        group: usize,
+        at: usize,
+        new: V::F,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let state = self.state.0.as_mut_ptr().add(at);
+            if HALVES && group % 2 == 1 {
+                return V::store_f(state, close::<V, OUTPUT>(V::load_f(state), new));
+            }
+            let new = if is_half(OUTPUT) {
+                infinite_to_huge::<V>(new)
+            } else {
+                new
+            };
+            let half = self.half.0.as_mut_ptr().add(at);
+            V::store_f(if HALVES { half } else { state }, new);
+        }
+    }
+}
 
 #[inline(always)]
 unsafe fn chunk<
@@ -166,14 +233,10 @@ unsafe fn chunk<
     unsafe {
         let plan = tile.plan;
         let columns = ACROSS * V::LANES;
-        // Accumulators relative to the shifts; with halves the running C, `c` being that of a half.
-        let mut state = Aligned([0f32; ROWS * WIDEST]);
-        let state = state.0.as_mut_ptr();
-        if !enter::<V, OUTPUT, HALVES>(tile, state) {
+        let mut state = Accumulators::new();
+        if !enter::<V, OUTPUT, HALVES>(tile, state.all()) {
             return false;
         }
-        let mut half = Aligned([0f32; ROWS * WIDEST]);
-        let half = half.0.as_mut_ptr();
         let mut exponents = Aligned([0u8; ROWS * WIDEST]);
         let exponents = exponents.0.as_mut_ptr();
         let mut bad = V::splat(0);
@@ -192,11 +255,7 @@ unsafe fn chunk<
                 let mut e = [V::splat(0); ACROSS];
                 let mut scale = [align.nothing(); ACROSS];
                 for v in 0..ACROSS {
-                    if !HALVES {
-                        c[v] = V::load_f(state.add(at(v)));
-                    } else if group % 2 == 1 {
-                        c[v] = V::load_f(half.add(at(v)));
-                    }
+                    c[v] = state.addend::<V, HALVES>(group, at(v));
                     let products = V::load_exponents(exponents.add(at(v)));
                     e[v] = V::max(products, addend_exponent::<V, OUTPUT>(c[v]));
                     scale[v] = align.scale(products, e[v], &mut bad);
@@ -216,26 +275,16 @@ unsafe fn chunk<
                     // 2^(E - F)
                     let back = V::from_bits(V::sub(e[v], f));
                     let new = round::<V, OUTPUT>(plan, total, back);
-                    if HALVES && group % 2 == 1 {
-                        let c = V::load_f(state.add(at(v)));
-                        V::store_f(state.add(at(v)), close::<V, OUTPUT>(c, new));
-                        continue;
-                    }
-                    let new = if is_half(OUTPUT) {
-                        infinite_to_huge::<V>(new)
-                    } else {
-                        new
-                    };
-                    V::store_f(if HALVES { half } else { state }.add(at(v)), new);
+                    state.set::<V, OUTPUT, HALVES>(group, at(v), new);
                 }
             }
         }
         let mut sound = !V::any_negative(bad);
         if HALVES && !is_half(OUTPUT) {
-            sound &= normal::<V>(tile, state);
+            sound &= normal::<V>(tile, state.all());
         }
         if sound {
-            leave::<V, OUTPUT, HALVES>(tile, state);
+            leave::<V, OUTPUT, HALVES>(tile, state.all());
         }
         sound
     }
@@ -296,7 +345,7 @@ unsafe fn exponents_of<V: Vector, const N: usize>(tile: &Tile, first: usize, out
 
 /// The exponent field with which c competes.
 #[inline(always)]
-unsafe fn addend_exponent<V: Vector, const OUTPUT: u8>(c: V::F) -> V::I {
+pub unsafe fn addend_exponent<V: Vector, const OUTPUT: u8>(c: V::F) -> V::I {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let field = V::and(V::bits(c), V::splat(EXPONENT));
@@ -309,7 +358,7 @@ unsafe fn addend_exponent<V: Vector, const OUTPUT: u8>(c: V::F) -> V::I {
     }
 }
 
-const fn is_half(output: u8) -> bool {
+pub const fn is_half(output: u8) -> bool {
     matches!(output, HALF | HALF_SHORT)
 }
 
@@ -427,7 +476,7 @@ pub unsafe fn enter<V: Vector, const OUTPUT: u8, const HALVES: bool>(
 /// others (see `Exponents::suits`), but where an add closes, as it does after two halves, it can cancel
 /// all but the last bits.
 #[inline(always)]
-unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
+pub unsafe fn normal<V: Vector>(tile: &Tile, state: *const f32) -> bool {
     // SAFETY: features and lengths are those that `run` has asserted or was promised.
     unsafe {
         let columns = ACROSS * V::LANES;

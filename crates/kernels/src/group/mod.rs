@@ -3,10 +3,12 @@
 //! * [`plan`]: which constants it can take, and what it makes of them.
 //! * [`pack`]: operands as floats and small exponents, with the range they span.
 //! * [`tile`]: what a kernel gets.
-//! * [`kernel`]: the arithmetic; its header explains why it is exact. [`align`]: its products.
+//! * [`kernel`]: the arithmetic; its header explains why it is exact. [`align`]: its products. [`down`]: the same as a chain
+//!   of FMAs that round down.
 //! * [`floor`]: the same products with the end of CDNA 3; [`sticky`]: with that of Vortex.
 
 mod align;
+mod down;
 mod floor;
 mod kernel;
 mod pack;
@@ -133,7 +135,8 @@ impl<P: Fused> MicroKernel for GroupKernel<P> {
             plan,
             tile: &mut tile,
         };
-        let done = run.tile.half2.is_some() && self.platform.half2(&mut run) == Some(true);
+        let done = run.tile.nudged.is_some() && self.platform.fma_down(&mut run) == Some(true)
+            || run.tile.half2.is_some() && self.platform.half2(&mut run) == Some(true);
         done || self.platform.vectorized(run)
     }
 }
@@ -156,6 +159,8 @@ fn tile_of<'a>(
         b: &b.codes,
         lift: a.lift + b.lift,
     });
+    let nudged = a.nudged.get(strip).and_then(Option::as_ref);
+    let nudged = nudged.zip(nudged.and_then(|_| b.nudged(platform, plan)));
     Tile {
         plan,
         checked: a.heavy[strip],
@@ -169,6 +174,7 @@ fn tile_of<'a>(
         column_shifts: &b.shifts,
         state,
         half2,
+        nudged,
     }
 }
 

@@ -7,6 +7,9 @@ use tcverify_num::{Format, Formats, Rounding, Scale};
 /// formats span 62 binades.
 pub const DOWN: i32 = 30;
 
+/// The exponent of a zero for chains that round down: so low that no product with a zero has that of another.
+pub const ZERO: i32 = -64;
+
 /// How a step's sum becomes the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
@@ -45,6 +48,8 @@ pub struct GroupPlan {
     pub nan: u64,
     /// Whether a result of zero can be -0, which the kernel cannot tell.
     pub minus_zero: bool,
+    /// Groups can be chains of FMAs that round down (see `down`), with b * (1 + 2^-nudge) for b.
+    pub nudge: Option<i32>,
 }
 
 /// The constants of a fused dot-add.
@@ -96,7 +101,7 @@ impl GroupPlan {
             // Far below any exponent that decides something; see `Exponents::suits`.
             _ => fraction_bits + 1,
         };
-        (part > 0 && floor > fraction_bits).then_some(GroupPlan {
+        let plan = GroupPlan {
             a,
             b,
             accumulator: formats.accumulator,
@@ -110,7 +115,53 @@ impl GroupPlan {
             scale: formats.scale,
             nan: fused.nan,
             minus_zero: false,
-        })
+            nudge: None,
+        };
+        let nudge = plan.nudge(largest_term(&fused, a, b));
+        (part > 0 && floor > fraction_bits).then_some(GroupPlan { nudge, ..plan })
+    }
+
+    /// The nudge of chains that round down, where the largest product is so many units of the grid. None if there are none.
+    fn nudge(&self, largest: i64) -> Option<i32> {
+        let (a, b, f) = (self.a, self.b, self.fraction_bits);
+        let short = matches!(self.output, Output::Fp32Short(_) | Output::Fp16Short);
+        if !(short && self.absolute() && self.group <= 32) {
+            return None;
+        }
+        let bits = |format: Format| format.fraction_bits() as i32 + 1;
+        // The nudge of a product, which is less than 2^(bits of both) times its own last bit, and less than 2^(F + 2) times
+        // the grid, is less than either. And b * (1 + 2^-nudge) is a float.
+        let nudge = (bits(a) + bits(b)).max(f + 2);
+        let exact = nudge + bits(b) <= 24;
+        // Sums, the count of negative products among them, stay within 2^22 of the start.
+        let count = self.group as i64;
+        let near = count * (largest + 2) + (2 << f) < 1 << 22;
+        // No product of zeros counts as one of others, nor has a last bit of the grid above it; and what zeros are packed as
+        // stays below all grids.
+        let (floor, _) = self.signed_floor();
+        let farthest = a.max_exponent().max(b.max_exponent());
+        let zeros = farthest + ZERO <= floor
+            && (self.accumulator == Format::Fp16
+                || floor <= a.min_exponent() + b.min_exponent() - f)
+            && farthest + 2 - 126 < floor - self.down() - f;
+        (exact && near && zeros).then_some(nudge)
+    }
+
+    /// For signed exponents of operands at their own scale: the lowest common one, and what makes a float's field of one.
+    pub fn signed_floor(&self) -> (i32, i32) {
+        let floor = match self.accumulator {
+            Format::Fp16 => self.floor - 127,
+            _ => self.a.max_exponent().max(self.b.max_exponent()) + ZERO,
+        };
+        (floor, 127 - self.down())
+    }
+
+    /// How many binades rows of absolute exponents are moved down.
+    pub fn down(&self) -> i32 {
+        match self.accumulator {
+            Format::Fp16 => 0,
+            _ => DOWN,
+        }
     }
 
     /// As long as the significands of a group of A, in units of their last bit, add up to no more
@@ -139,11 +190,7 @@ impl GroupPlan {
     /// Whether exponents tell zeros from other products: all of these lie above the floor. For operands at their own
     /// scale.
     pub fn tells_zeros(&self) -> bool {
-        let down = match self.accumulator {
-            Format::Fp16 => 0,
-            _ => DOWN,
-        };
-        127 + self.a.min_exponent() + self.b.min_exponent() - down > self.floor
+        127 + self.a.min_exponent() + self.b.min_exponent() - self.down() > self.floor
     }
 
     /// Products per step of the model.

@@ -1,10 +1,11 @@
-//! Tiles with two products a lane against tiles of floats: on the machine's lanes of two halves, or on some in plain Rust.
+//! Tiles with two products a lane, and tiles by chains that round down, against tiles of floats: on what the machine has for
+//! either, or on lanes in plain Rust.
 
 use super::pack::{Panel, ROWS};
 use super::tile::Half2Tile;
 use super::*;
-use crate::platform::WithHalf2;
-use crate::vector::Half2;
+use crate::platform::{WithFmaDown, WithHalf2};
+use crate::vector::{FmaDown, Half2};
 use tcverify_num::Formats;
 use tcverify_num::random::SplitMix64;
 use tcverify_tensor::Tensor;
@@ -85,7 +86,7 @@ fn plans() -> Vec<GroupPlan> {
                     };
                     let order = halves.then(|| (0..32).map(|k| k % 16 * 2 + k / 16).collect());
                     let plan = GroupPlan::new(step, formats, order).expect("the kernel takes it");
-                    assert!(plan.has_half2_products());
+                    assert!(plan.has_half2_products() && plan.nudge.is_some());
                     plans.push(plan);
                 }
             }
@@ -94,24 +95,84 @@ fn plans() -> Vec<GroupPlan> {
     plans
 }
 
-fn platform() -> Platform {
-    struct Has;
-    impl WithHalf2 for Has {
-        type Output = ();
-        unsafe fn run<V: Half2>(self) {}
-    }
-    let mut available = Platform::available().into_iter();
-    let own = available.find(|platform| platform.half2(Has).is_some());
-    own.unwrap_or(Platform::portable_fp16())
+/// What computes a tile instead of floats.
+#[derive(Clone, Copy)]
+enum Other {
+    Half2,
+    Down,
 }
 
-/// A tile by halves, if that went well, with their products so many binades too large; and by floats.
-fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<i32>>; 2] {
-    let platform = platform();
-    let kernel = GroupKernel {
+impl Other {
+    /// Where it is computed.
+    fn platform(self) -> Platform {
+        struct Has;
+        impl WithHalf2 for Has {
+            type Output = ();
+            unsafe fn run<V: Half2>(self) {}
+        }
+        impl WithFmaDown for Has {
+            type Output = ();
+            unsafe fn run<V: FmaDown>(self) {}
+        }
+        let mut available = Platform::available().into_iter();
+        match self {
+            Other::Half2 => available
+                .find(|platform| platform.half2(Has).is_some())
+                .unwrap_or(Platform::portable_fp16()),
+            Other::Down => available
+                .find(|platform| platform.fma_down(Has).is_some())
+                .unwrap_or(Platform::portable_down()),
+        }
+    }
+}
+
+/// An accumulator: FP32's have any fraction, as C has, near the products or as small as they come.
+fn accumulator(kernel: &GroupKernel<GroupPlan>, i: usize, word: u64) -> i32 {
+    let format = kernel.plan.accumulator;
+    let sign = if word >> 63 == 1 {
+        format.sign_mask()
+    } else {
+        0
+    };
+    let magnitude = match i % 5 {
+        0 => 0,
+        i if format == Format::Fp32 => (121 + word % (5 * i as u64)) << 23 | word >> 20 & 0x7f_ffff,
+        i => format.max_finite(false) / 2 + (word >> 50 & 0x7ff) * i as u64,
+    };
+    kernel.start(magnitude | sign)
+}
+
+/// What a test changes.
+#[derive(Clone, Copy)]
+enum Change {
+    Nothing,
+    /// The `lift` or `nudge` is so much too large.
+    Wrong(i32),
+    /// One accumulator.
+    Addend(i32),
+}
+
+/// A tile by another way, if that went well, and by floats.
+fn states(
+    other: Other,
+    plan: &GroupPlan,
+    drawn: Drawn,
+    seed: u64,
+    change: Change,
+) -> [Option<Vec<i32>>; 2] {
+    let wrong = match change {
+        Change::Wrong(wrong) => wrong,
+        _ => 0,
+    };
+    let platform = other.platform();
+    let mut kernel = GroupKernel {
         plan: plan.clone(),
         platform,
     };
+    if let Other::Down = other {
+        kernel.plan.nudge = plan.nudge.map(|nudge| nudge + wrong);
+    }
+    let plan = &kernel.plan;
     let wide = kernel.tile().1;
     let mut random = SplitMix64(seed);
     let a = operand(plan.a, drawn, [ROWS, K], |i| i / K, &mut random);
@@ -125,15 +186,14 @@ fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<
     let rows = kernel.pack_a(&panel, a, 0..ROWS);
     let mut columns = kernel.room();
     kernel.pack_b(&panel, b, 0..wide, &mut columns);
-    let state: Vec<i32> = (0..ROWS * wide)
-        .map(|i| match i % 5 {
-            0 => 0,
-            i => kernel
-                .start(plan.accumulator.max_finite(false) / 2 + (random.word() >> 50) * i as u64),
-        })
+    let mut state: Vec<i32> = (0..ROWS * wide)
+        .map(|i| accumulator(&kernel, i, random.word()))
         .collect();
+    if let Change::Addend(addend) = change {
+        state[0] = addend;
+    }
     assert!(plan.suits(rows.ranges[0], columns.range, panel.padded()));
-    [true, false].map(|half2| {
+    [true, false].map(|by_other| {
         let mut state = state.clone();
         let mut tile = tile_of(platform, plan, &panel, &rows, 0, &columns, &mut state);
         if let Some(Half2Tile { lift, .. }) = &mut tile.half2 {
@@ -143,37 +203,50 @@ fn states(plan: &GroupPlan, drawn: Drawn, seed: u64, wrong: i32) -> [Option<Vec<
             plan,
             tile: &mut tile,
         };
-        let sound = if half2 {
-            run.tile.half2.is_some() && platform.half2(&mut run) == Some(true)
-        } else {
-            platform.vectorized(run)
+        let sound = match other {
+            _ if !by_other => platform.vectorized(run),
+            Other::Half2 => run.tile.half2.is_some() && platform.half2(&mut run) == Some(true),
+            Other::Down => platform.fma_down(&mut run) == Some(true),
         };
         sound.then_some(state)
+    })
+}
+
+/// How many of eight tiles of each kind another way computes, all of them as floats do.
+fn computed(other: Other, plan: &GroupPlan) -> [usize; 5] {
+    let kinds = [
+        Drawn::Near,
+        Drawn::Over(8),
+        Drawn::Over(30),
+        Drawn::Any,
+        Drawn::Apart,
+    ];
+    kinds.map(|kind| {
+        let own = |seed: &u64| {
+            let [found, floats] = states(other, plan, kind, *seed, Change::Nothing);
+            let floats = floats.expect("floats take every tile of these formats");
+            assert!(
+                found.as_ref().is_none_or(|found| *found == floats),
+                "{plan:?} {kind:?} {seed}"
+            );
+            found.is_some()
+        };
+        (0..8).filter(own).count()
     })
 }
 
 #[test]
 fn two_products_a_lane_are_the_same() {
     for plan in plans() {
-        let mut own = [0; 5];
-        let kinds = [
-            Drawn::Near,
-            Drawn::Over(8),
-            Drawn::Over(30),
-            Drawn::Any,
-            Drawn::Apart,
-        ];
-        for (kind, own) in kinds.into_iter().zip(&mut own) {
-            for seed in 0..8 {
-                let [half2, floats] = states(&plan, kind, seed, 0);
-                let floats = floats.expect("floats take every tile of these formats");
-                if let Some(half2) = half2 {
-                    assert!(half2 == floats, "{plan:?} {kind:?} {seed}");
-                    *own += 1;
-                }
-            }
-        }
+        let own = computed(Other::Half2, &plan);
         assert!(own[0] == 8 && own[1] == 8, "{plan:?}: {own:?}");
+    }
+}
+
+#[test]
+fn chains_that_round_down_are_the_same() {
+    for plan in plans() {
+        assert_eq!(computed(Other::Down, &plan), [8; 5], "{plan:?}");
     }
 }
 
@@ -181,8 +254,42 @@ fn two_products_a_lane_are_the_same() {
 fn a_wrong_scale_differs() {
     for plan in plans() {
         for wrong in [-1, 1] {
-            let [half2, floats] = states(&plan, Drawn::Near, 0, wrong);
+            let [half2, floats] = states(Other::Half2, &plan, Drawn::Near, 0, Change::Wrong(wrong));
             assert!(half2.is_none_or(|half2| Some(half2) != floats), "{plan:?}");
+        }
+    }
+}
+
+/// A nudge of twice the size moves some product onto the grid, one that is too small is lost in B's last bit, and without one
+/// every negative product on the grid is one too large.
+#[test]
+fn a_wrong_nudge_differs() {
+    for plan in plans() {
+        for wrong in [-1, 9, 100] {
+            let differs = |seed| {
+                let [found, floats] =
+                    states(Other::Down, &plan, Drawn::Near, seed, Change::Wrong(wrong));
+                found != floats
+            };
+            assert!((0..8).any(differs), "{plan:?} {wrong}");
+        }
+    }
+}
+
+/// A C below the exponent of zeros is left to floats, unless it is only added in the end.
+#[test]
+fn an_addend_that_is_too_small_is_left_to_floats() {
+    for plan in plans() {
+        if plan.accumulator == Format::Fp16 {
+            continue;
+        }
+        let (floor, bias) = plan.signed_floor();
+        let least = (floor + bias + plan.down()) << 23;
+        for (addend, small) in [(least, false), (least | i32::MIN, false), (least - 1, true)] {
+            let change = Change::Addend(addend);
+            let [found, floats] = states(Other::Down, &plan, Drawn::Near, 0, change);
+            assert_eq!(found.is_none(), small && plan.halves.is_none(), "{plan:?}");
+            assert!(found.is_none_or(|found| Some(found) == floats), "{plan:?}");
         }
     }
 }
@@ -190,8 +297,11 @@ fn a_wrong_scale_differs() {
 /// Groups far below the largest product are not computed by halves.
 #[test]
 fn products_that_are_too_small_are_left_to_floats() {
-    let given_up =
-        |plan: &GroupPlan| (0..8).any(|seed| states(plan, Drawn::Over(30), seed, 0)[0].is_none());
+    let given_up = |plan: &GroupPlan| {
+        (0..8).any(|seed| {
+            states(Other::Half2, plan, Drawn::Over(30), seed, Change::Nothing)[0].is_none()
+        })
+    };
     let wide = |plan: &GroupPlan| plan.a == Format::E5m2 && plan.b == Format::E5m2;
     assert!(plans().iter().filter(|plan| wide(plan)).all(given_up));
 }

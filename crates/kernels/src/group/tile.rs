@@ -1,10 +1,10 @@
 //! A tile, and what a plan of aligned products makes of one.
 
-use super::pack::{Exponents, ROWS};
+use super::pack::{Exponents, Nudged, ROWS};
 use super::plan::GroupPlan;
-use crate::platform::{Vectorized, WithHalf2};
+use crate::platform::{Vectorized, WithFmaDown, WithHalf2};
 use crate::tile::SpecialRule;
-use crate::vector::{ACROSS, Half2, Vector, WIDEST};
+use crate::vector::{ACROSS, FmaDown, Half2, Vector, WIDEST};
 
 /// What the kernel needs of a tile. Strips hold `groups * plan.group` positions.
 pub struct Tile<'a> {
@@ -25,6 +25,8 @@ pub struct Tile<'a> {
     /// `[ROWS][columns]`: the values of the accumulators, as bits of an f32, before and after.
     pub state: &'a mut [i32],
     pub half2: Option<Half2Tile<'a>>,
+    /// The operands for chains that round down.
+    pub nudged: Option<(&'a Nudged<u32>, &'a Nudged<u8>)>,
 }
 
 /// The operands of a tile as IEEE halves, two neighbouring positions a lane.
@@ -77,6 +79,15 @@ pub trait Fused: Sync {
     unsafe fn run_half2<V: Half2>(&self, _: &mut Tile) -> bool {
         false
     }
+
+    /// Runs a tile by chains that round down. False also if the plan has none.
+    ///
+    /// # Safety
+    /// The machine must have the features that `V` needs.
+    #[inline(always)]
+    unsafe fn run_down<V: FmaDown>(&self, _: &mut Tile) -> bool {
+        false
+    }
 }
 
 /// A tile, for the vectors of a platform.
@@ -102,5 +113,15 @@ impl<P: Fused> WithHalf2 for &mut RunTile<'_, '_, P> {
     unsafe fn run<V: Half2>(self) -> bool {
         // SAFETY: the same promise.
         unsafe { self.plan.run_half2::<V>(self.tile) }
+    }
+}
+
+impl<P: Fused> WithFmaDown for &mut RunTile<'_, '_, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<V: FmaDown>(self) -> bool {
+        // SAFETY: the same promise.
+        unsafe { self.plan.run_down::<V>(self.tile) }
     }
 }

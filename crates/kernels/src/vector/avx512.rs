@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Half2, Vector, operations};
+use super::{FmaDown, Half2, Vector, operations};
 
 /// Sixteen lanes; needs the features `avx512f` and `avx512bw`.
 pub struct Avx512;
@@ -234,6 +234,21 @@ unsafe impl Half2 for Avx512 {
         fn add_both_halves(sum: __m512i, x: __m512i) -> __m512i = _mm512_dpwssd_epi32(sum, x, _mm512_set1_epi16(1));
         fn half_codes(x: __m512) -> __m512i =
             _mm512_cvtepu16_epi32(_mm512_cvtps_ph::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x));
+    }
+}
+
+// SAFETY: the intrinsics need AVX512-VPOPCNTDQ as well, which `Platform::fma_down` asks for.
+unsafe impl FmaDown for Avx512 {
+    operations! {
+        fn fma_down(x: __m512, y: __m512, z: __m512) -> __m512 = _mm512_fmadd_round_ps::<DOWN>(x, y, z);
+        fn add_cut(x: __m512, y: __m512) -> __m512 = {
+            let negative = _mm512_cmplt_epi32_mask(_mm512_castps_si512(y), _mm512_setzero_si512());
+            _mm512_mask_add_round_ps::<UP>(_mm512_add_round_ps::<DOWN>(x, y), negative, x, y)
+        };
+        fn sub_f(x: __m512, y: __m512) -> __m512 = _mm512_sub_ps(x, y);
+        fn count_ones(x: __m512i) -> __m512i = _mm512_popcnt_epi32(x);
+        fn add_b(x: __m512i, y: __m512i) -> __m512i = _mm512_add_epi8(x, y);
+        fn max_signed_b(x: __m512i, y: __m512i) -> __m512i = _mm512_max_epi8(x, y);
     }
 }
 

@@ -10,6 +10,8 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 #[cfg(any(test, feature = "emulated-neon"))]
+mod fma_down_emulated;
+#[cfg(any(test, feature = "emulated-neon"))]
 mod half2_emulated;
 #[cfg(any(target_arch = "aarch64", test, feature = "emulated-neon"))]
 pub mod neon;
@@ -279,6 +281,24 @@ pub unsafe trait Half2: Vector {
     unsafe fn add_both_halves(sum: Self::I, x: Self::I) -> Self::I;
     /// The codes of floats as halves, one a lane, where they are some.
     unsafe fn half_codes(x: Self::F) -> Self::I;
+}
+
+/// Vectors with additions that round toward minus infinity, and population counts.
+///
+/// # Safety
+/// As of [`Vector`]. Its methods need more features: see `Platform::fma_down`.
+pub unsafe trait FmaDown: Vector {
+    /// `x * y + z`, rounded once, toward minus infinity.
+    unsafe fn fma_down(x: Self::F, y: Self::F, z: Self::F) -> Self::F;
+    /// `x + y` where that is far larger: rounded up where `y` is negative, else down, so that `y` is cut toward zero.
+    unsafe fn add_cut(x: Self::F, y: Self::F) -> Self::F;
+    unsafe fn sub_f(x: Self::F, y: Self::F) -> Self::F;
+    /// How many bits of each lane are set.
+    unsafe fn count_ones(x: Self::I) -> Self::I;
+    /// Bytes, which may wrap.
+    unsafe fn add_b(x: Self::B, y: Self::B) -> Self::B;
+    /// The larger of signed bytes.
+    unsafe fn max_signed_b(x: Self::B, y: Self::B) -> Self::B;
 }
 
 /// Methods of one expression: pure, and so without a word of their own.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::half2::{Half2, TOP_B};
+use super::nudged::Nudged;
 use super::panel::{EMPTY, Exponents, NOTHING, Panel, range};
 use crate::codes::{Codes, note_specials};
 use crate::group::plan::GroupPlan;
@@ -25,6 +26,8 @@ pub struct StripB {
     pub special: Vec<bool>,
     /// The values as halves, once a tile asks for them.
     half2: OnceLock<Option<Half2>>,
+    /// The values for chains that round down, likewise.
+    nudged: OnceLock<Option<Nudged<u8>>>,
 }
 
 impl StripB {
@@ -37,6 +40,7 @@ impl StripB {
             range: EMPTY,
             special: Vec::new(),
             half2: OnceLock::new(),
+            nudged: OnceLock::new(),
         }
     }
 
@@ -44,6 +48,12 @@ impl StripB {
     pub fn half2(&self, platform: Platform) -> Option<&Half2> {
         let pack = || Half2::pack(platform, &self.values, self.shifts.len(), TOP_B);
         self.half2.get_or_init(pack).as_ref()
+    }
+
+    /// `[position][columns]`: the values for chains that round down.
+    pub fn nudged(&self, platform: Platform, plan: &GroupPlan) -> Option<&Nudged<u8>> {
+        let pack = || Nudged::columns(platform, plan, &self.values, self.shifts.len());
+        self.nudged.get_or_init(pack).as_ref()
     }
 
     /// Packs columns of a plane of B over a panel.
@@ -80,6 +90,7 @@ impl StripB {
             note_specials(operand.codes, [rows, columns], special, &mut self.special);
         }
         self.half2 = OnceLock::new();
+        self.nudged = OnceLock::new();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::half2::{Half2, TOP_A};
+use super::nudged::Nudged;
 use super::panel::{EMPTY, Exponents, Panel, ROWS, TOP, factor, factor_between, range, shift};
 use crate::decode::Decoder;
 use crate::group::plan::{DOWN, GroupPlan};
@@ -30,6 +31,8 @@ pub struct PackedA {
     pub special: Vec<bool>,
     /// `[k / 2][ROWS]` per strip: the values as halves, if the plan has products of these.
     pub half2: Vec<Option<Half2>>,
+    /// Per strip: the values for chains that round down, if the plan has such.
+    pub nudged: Vec<Option<Nudged<u32>>>,
 }
 
 impl PackedA {
@@ -64,6 +67,7 @@ pub fn pack_a(
         heavy: vec![false; strips],
         special: vec![false; count],
         half2: Vec::new(),
+        nudged: Vec::new(),
     };
     // Zeros fill the last step and the last register up.
     let registers = padded.next_multiple_of(WIDEST);
@@ -106,11 +110,16 @@ pub fn pack_a(
         }
     }
     // For fewer rows it takes longer to convert B than to compute.
-    if plan.has_half2_products() && count >= ROWS / 2 {
+    if count >= ROWS / 2 {
         let values = packed.values.chunks(padded * ROWS);
-        packed.half2 = values
-            .map(|values| Half2::pack(platform, values, ROWS, TOP_A))
-            .collect();
+        if plan.nudge.is_some() {
+            let pack = |values| Nudged::rows(platform, plan, values, ROWS);
+            packed.nudged = values.clone().map(pack).collect();
+        }
+        if plan.has_half2_products() {
+            let pack = |values| Half2::pack(platform, values, ROWS, TOP_A);
+            packed.half2 = values.map(pack).collect();
+        }
     }
     packed
 }
