@@ -3,7 +3,7 @@
 //     c++ -std=c++17 -O2 -o arm arm.cpp && ./arm FOLDER "the processor's name"
 //
 // Writes a case folder for every instruction that the processor has and every class of operands. The words below are what
-// an assembler makes of the text beside them, so that no compiler needs to know the instruction. FP8 is missing: no product with it is known.
+// an assembler makes of the text beside them, so that no compiler needs to know the instruction.
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
@@ -76,7 +76,17 @@ struct Unit {
     u64 rows, columns, k;
     Instruction run;
     bool bf16 = false;  // FPCR.EBF decides
+    bool fp8 = false;   // FPMR decides
+    u64 lscale = 0, osm = 0;
+
+    /// FPMR: what the codes of both operands are, OSM and LSCALE.
+    u64 fpmr() const { return (a == E4M3) | (b == E4M3) << 3 | osm << 14 | lscale << 16; }
 };
+
+#define FDOT4 VECTORS(".inst 0x4e02fc20\n")    /* fdot v0.4s, v1.16b, v2.16b */
+#define FDOT2 VECTORS(".inst 0x4e42fc20\n")    /* fdot v0.8h, v1.16b, v2.16b */
+#define FMMLA32 VECTORS(".inst 0x6e82ec20\n")  /* fmmla v0.4s, v1.16b, v2.16b */
+#define FMMLA16 VECTORS(".inst 0x6e02ec20\n")  /* fmmla v0.8h, v1.16b, v2.16b: a product in each half */
 
 static const Unit UNITS[] = {
     {"bfdot", BF16, BF16, FP32, 1, 4, 2, VECTORS(".inst 0x6e42fc20\n") /* bfdot v0.4s, v1.8h, v2.8h */, true},
@@ -89,6 +99,14 @@ static const Unit UNITS[] = {
     {"smmla", INT8, INT8, INT32, 2, 2, 8, VECTORS(".inst 0x4e82a420\n") /* smmla v0.4s, v1.16b, v2.16b */},
     {"ummla", UINT8, UINT8, INT32, 2, 2, 8, VECTORS(".inst 0x6e82a420\n") /* ummla v0.4s, v1.16b, v2.16b */},
     {"usmmla", UINT8, INT8, INT32, 2, 2, 8, VECTORS(".inst 0x4e82ac20\n") /* usmmla v0.4s, v1.16b, v2.16b */},
+    {"fdot4", E4M3, E4M3, FP32, 1, 4, 4, FDOT4, false, true},
+    {"fdot4", E5M2, E4M3, FP32, 1, 4, 4, FDOT4, false, true, 7},
+    {"fdot2", E4M3, E5M2, FP16, 1, 8, 2, FDOT2, false, true, 15},
+    {"fdot2", E4M3, E4M3, FP16, 1, 8, 2, FDOT2, false, true, 0, 1},
+    {"fmmla-f32", E4M3, E4M3, FP32, 2, 2, 8, FMMLA32, false, true},
+    {"fmmla-f32", E5M2, E5M2, FP32, 2, 2, 8, FMMLA32, false, true, 3},
+    {"fmmla-f16", E4M3, E4M3, FP16, 2, 2, 4, FMMLA16, false, true},
+    {"fmmla-f16", E5M2, E4M3, FP16, 2, 2, 4, FMMLA16, false, true, 3, 1},
     {"fmmla", FP32, FP32, FP32, 2, 2, 2, SCALABLE("0x64a2e420") /* fmmla z0.s, z1.s, z2.s */},
     {"bfmopa", BF16, BF16, FP32, 0, 0, 2, OUTER("0x81810000") /* bfmopa za0.s, p0/m, p0/m, z0.h, z1.h */, true},
     {"fmopa-f16", FP16, FP16, FP32, 0, 0, 2, OUTER("0x81a10000") /* fmopa za0.s, p0/m, p0/m, z0.h, z1.h */},
@@ -121,6 +139,8 @@ static void set_fpcr(u64 x) { __asm__ volatile("msr fpcr, %0" : : "r"(x) : "memo
 
 static const u64 EBF = 1 << 13;
 
+static void set_fpmr(u64 x) { __asm__ volatile("msr s3_3_c4_c4_2, %0" : : "r"(x) : "memory"); }
+
 /// Elements of 32 bits of a vector in streaming mode.
 static u64 streaming() {
     register u64 x3 __asm__("x3");
@@ -133,7 +153,8 @@ static const u64 M = 64, N = 64, K = 16;
 static Array operand(FormatName name, Class kind, Role role, u64 rows, u64 columns) {
     Format format = format_of(name);
     Array array;
-    array.descr = name == BF16 ? "<u2" : format.integer() ? (name == INT32 ? "<i4" : name == INT8 ? "|i1" : "|u1")
+    // Codes of what NumPy has no type for.
+    array.descr = name == BF16 ? "<u2" : name == INT32 ? "<i4" : name == INT8 ? "|i1" : format.bytes == 1 ? "|u1"
                                        : "<f" + std::to_string(format.bytes);
     array.shape = {rows, columns};
     array.bytes.resize(rows * columns * format.bytes);
@@ -144,30 +165,34 @@ static Array operand(FormatName name, Class kind, Role role, u64 rows, u64 colum
 
 /// D = A * B + C; D holds C.
 static void product(const Unit& unit, u64 rows, u64 columns, const Array& a, const Array& b, Array& d) {
-    const u64 a_bytes = format_of(unit.a).bytes, b_bytes = format_of(unit.b).bytes;
-    std::vector<u8> left(std::max(rows, columns) * unit.k * a_bytes), right(columns * unit.k * b_bytes), sums(rows * columns * 4);
+    const u64 a_bytes = format_of(unit.a).bytes, b_bytes = format_of(unit.b).bytes, d_bytes = format_of(unit.d).bytes;
+    // At least a register.
+    std::vector<u8> left(std::max(rows, columns) * unit.k * a_bytes + 16), right(columns * unit.k * b_bytes + 16);
+    std::vector<u8> sums(rows * columns * d_bytes + 16);
     for (u64 row = 0; row < M; row += rows)
         for (u64 column = 0; column < N; column += columns) {
-            auto sum = [&](u64 i) { return &d.bytes[((row + i / columns) * N + column + i % columns) * 4]; };
-            for (u64 i = 0; i < rows * columns; i++) std::memcpy(&sums[i * 4], sum(i), 4);
+            auto sum = [&](u64 i) { return &d.bytes[((row + i / columns) * N + column + i % columns) * d_bytes]; };
+            for (u64 i = 0; i < rows * columns; i++) std::memcpy(&sums[i * d_bytes], sum(i), d_bytes);
             for (u64 k = 0; k < K; k += unit.k) {
-                for (u64 i = 0; i < left.size(); i++) {
+                for (u64 i = 0; i + 16 < left.size(); i++) {
                     u64 at = i / (unit.k * a_bytes);
                     left[i] = a.bytes[((row + at % rows) * K + k) * a_bytes + i % (unit.k * a_bytes)];
                 }
-                for (u64 i = 0; i < right.size(); i++) {
+                for (u64 i = 0; i + 16 < right.size(); i++) {
                     u64 at = i / b_bytes;
                     right[i] = b.bytes[((k + at % unit.k) * N + column + at / unit.k) * b_bytes + i % b_bytes];
                 }
                 unit.run(left.data(), right.data(), sums.data());
             }
-            for (u64 i = 0; i < rows * columns; i++) std::memcpy(sum(i), &sums[i * 4], 4);
+            for (u64 i = 0; i < rows * columns; i++) std::memcpy(sum(i), &sums[i * d_bytes], d_bytes);
         }
 }
 
 static void capture(const Unit& unit, const std::string& name, u64 square, const std::string& folder, const std::string& source) {
+    std::string which = name;
+    if (unit.fp8) which += "-" + FORMAT_NAMES[unit.a] + "-" + FORMAT_NAMES[unit.b];
     for (Class kind : {NORMAL, WIDE, SUBNORMAL, SPECIAL, CANCEL, CARRY}) {
-        const std::string at = folder + "/" + name + "-" + CLASS_NAMES[kind];
+        const std::string at = folder + "/" + which + "-" + CLASS_NAMES[kind];
         std::filesystem::create_directories(at);
         Array a = operand(unit.a, kind, ROLE_A, M, K), b = operand(unit.b, kind, ROLE_B, K, N);
         Array c = operand(unit.d, kind, ROLE_C, M, N), d = c;
@@ -180,11 +205,12 @@ static void capture(const Unit& unit, const std::string& name, u64 square, const
         about.text("arch", "arm"), about.text("instruction", name);
         about.text("a_dtype", FORMAT_NAMES[unit.a]), about.text("b_dtype", FORMAT_NAMES[unit.b]);
         about.text("c_dtype", FORMAT_NAMES[unit.d]), about.text("d_dtype", FORMAT_NAMES[unit.d]);
+        if (unit.fp8) about.number("lscale", unit.lscale), about.number("osm", unit.osm);
         about.text("source", source), about.text("note", state);
         const std::string text = about.whole();
         write_file(at + "/case.json", text, {});
     }
-    std::cout << name << "\n";
+    std::cout << which << "\n";
 }
 
 int main(int count, char** words) try {
@@ -196,7 +222,11 @@ int main(int count, char** words) try {
     for (const Unit& unit : UNITS) {
         const u64 rows = unit.rows ? unit.rows : square;
         std::vector<u8> a(64 * rows + 64), b(a), d(4 * rows * std::max<u64>(rows, 4));
-        if (!rows || M % rows || !has([&] { unit.run(a.data(), b.data(), d.data()); })) {
+        auto run = [&] {
+            if (unit.fp8) set_fpmr(unit.fpmr());
+            unit.run(a.data(), b.data(), d.data());
+        };
+        if (!rows || M % rows || !has(run)) {
             std::cout << unit.name << ": not here\n";
             continue;
         }

@@ -32,6 +32,7 @@
 //! | `chain`, FP32 | an FMA | 32 |
 //! | `chain`, FP64 | an FMA of two registers | 16 |
 //! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |
+//! | `rounded`, to odd | for two registers: a multiply, two of an FMA and two of an addition, two tests, a blend | 8 (Emerald Rapids, two operations per cycle) |
 //! | `half` | an FMA, two ands, subtract, minimum | 13 |
 //! | `integers` | a multiply of pairs and an add, for two products | 32 |
 //! | `slices` | on registers of twice as many products: eleven once, three per phase; per phase and 16 products some 70 on each register of accumulators | 6 in one phase, 2 in four |
