@@ -62,11 +62,11 @@ impl Model {
         report::Model::of(&choice, self.file())
     }
 
-    /// Refuses a K that ends within an instruction that adds whole steps only.
-    fn check_k(&self, k: usize) -> Result<(), CheckError> {
+    /// Refuses a K that ends within an instruction that adds whole steps only, and that no tile fills up.
+    fn check_k(&self, k: usize, schedule: &Scheduling) -> Result<(), CheckError> {
         let choice = self.choice();
         match choice.rule.least_k() {
-            Some(least) if !k.is_multiple_of(least) => {
+            Some(least) if !k.is_multiple_of(least) && schedule.spec().tile_k.is_none() => {
                 let reason = format!(
                     "K is {k}, but {} takes {least} k at a time: pad A and B with zeros, as kernels do",
                     choice.instruction.name
@@ -156,8 +156,13 @@ impl ModelRequest {
     }
 
     /// The model with what happens between blocks of this K.
-    pub fn between_blocks(&self, model: Model, k: usize) -> Result<Model, CheckError> {
-        model.check_k(k)?;
+    pub fn between_blocks(
+        &self,
+        model: Model,
+        k: usize,
+        schedule: &Scheduling,
+    ) -> Result<Model, CheckError> {
+        model.check_k(k, schedule)?;
         let arithmetic = self.ttnn.between_blocks(model.arithmetic, k)?;
         Ok(Model {
             arithmetic,

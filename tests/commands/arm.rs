@@ -53,6 +53,53 @@ fn a_chip_is_named() {
     assert!(text.contains("arm bfdot"), "{text}");
 }
 
+/// OpenBLAS adds blocks of K to C, the last two of which are alike.
+#[test]
+fn a_library_s_blocks_of_k() {
+    // 256, 172 and 172 k.
+    let folder = operands("bf16", 600);
+    let unit = "--arch arm --instruction bfmmla --dtype bf16";
+    for schedule in ["openblas-neoverse-n2", "openblas-neoverse-v1", "iree-bf16"] {
+        let replay = format!("replay {unit} --schedule {schedule} a.npy b.npy -o {schedule}.npy");
+        folder.tcverify(&replay).expect(0);
+    }
+    // IREE's is the bare chain.
+    folder
+        .tcverify(&format!("check {unit} a.npy b.npy iree-bf16.npy"))
+        .expect(0);
+    for (d, schedule, code) in [
+        ("openblas-neoverse-n2", "openblas-neoverse-n2", 0),
+        ("openblas-neoverse-n2", "openblas-neoverse-v1", 1),
+        ("openblas-neoverse-n2", "plain", 1),
+        ("openblas-neoverse-v1", "openblas-neoverse-n2", 1),
+    ] {
+        let check = format!("check {unit} --schedule {schedule} a.npy b.npy {d}.npy");
+        folder.tcverify(&check).expect(code);
+    }
+    folder
+        .tcverify("replay --arch h100 --dtype bf16 a.npy b.npy -o gpu.npy")
+        .expect(0);
+    for schedule in ["openblas-neoverse-n2", "openblas-neoverse-v1"] {
+        let run = folder.tcverify(&format!("identify --dtype bf16 a.npy b.npy {schedule}.npy"));
+        let found = run.expect(0).stdout;
+        assert!(found.contains(schedule), "{found}");
+        let compare = format!("compare gpu.npy {schedule}.npy a.npy b.npy --dtype bf16");
+        let text = folder.tcverify(&compare).expect(1).stdout;
+        assert!(
+            text.contains("both explained") && text.contains(schedule),
+            "{text}"
+        );
+    }
+    // Blocks are filled up, each by itself.
+    let ragged = operands("bf16", 301);
+    let replay = format!("replay {unit} a.npy b.npy -o d.npy --schedule");
+    for (schedule, code) in [("openblas-neoverse-n2", 0), ("iree-bf16", 0), ("plain", 2)] {
+        ragged
+            .tcverify(&format!("{replay} {schedule}"))
+            .expect(code);
+    }
+}
+
 #[test]
 fn lscale_and_osm_decide_bits() {
     let folder = operands("e4m3", 16);

@@ -19,6 +19,8 @@ pub struct ChainPlan {
     /// FP32 or FP64.
     pub accumulator: Format,
     pub nan: u64,
+    /// Whether NaNs go on with their payloads, so that the exact engine computes them.
+    pub payloads: bool,
 }
 
 impl ChainPlan {
@@ -37,6 +39,7 @@ impl ChainPlan {
             b,
             accumulator,
             nan,
+            payloads: false,
         })
     }
 }
@@ -73,12 +76,16 @@ impl<T: Real> Plain for Chain<T> {
         SpecialRule::Native
     }
 
+    fn commutes(&self) -> bool {
+        !self.plan.payloads
+    }
+
     fn start(&self, code: u64) -> T {
         T::from_code(code)
     }
 
     fn finish(&self, state: T) -> Option<u64> {
-        Some(state.to_code(self.plan.nan))
+        (!self.plan.payloads || !state.is_nan()).then(|| state.to_code(self.plan.nan))
     }
 
     // Panels are not filled up: a zero product more would turn -0 into +0.

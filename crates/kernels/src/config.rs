@@ -10,6 +10,7 @@ use super::integers::{IntegerKernel, IntegerPlan};
 use super::lanes::{LaneKernel, LanePlan};
 use super::pairs::PairsPlan;
 use super::platform::Platform;
+use super::rounded::{Rounded, RoundedPlan};
 use super::slices::{SliceKernel, SlicePlan};
 use super::sums::{Dot, Sum, SumPlan};
 use super::tile::MicroKernel;
@@ -34,6 +35,8 @@ pub enum KernelConfig {
     Chain(ChainPlan),
     /// IEEE sums in pairs, with flushing.
     Pairs(PairsPlan),
+    /// Rounded products and sums (Arm).
+    Rounded(RoundedPlan),
     /// Exact sums, rounded once.
     Sum(SumPlan),
     Integers(IntegerPlan),
@@ -66,6 +69,14 @@ pub fn with_kernel<W: WithKernel>((plan, platform): (KernelConfig, Platform), wo
             work.with(&DenseKernel { plan, platform })
         }
         KernelConfig::Pairs(plan) => work.with(&DenseKernel { plan, platform }),
+        KernelConfig::Rounded(plan) if plan.accumulator == Format::Fp64 => {
+            let plan = Rounded::<f64>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
+        KernelConfig::Rounded(plan) => {
+            let plan = Rounded::<f32>::new(plan);
+            work.with(&DenseKernel { plan, platform })
+        }
         KernelConfig::Sum(plan) => match plan.group {
             Some(group) => {
                 let plan = Sum { plan, group };

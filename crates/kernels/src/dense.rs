@@ -66,8 +66,6 @@ pub trait Plain: Sync {
     /// An accumulator between panels.
     type State: Copy + Default + Send + Sync;
 
-    /// Whether subnormal operands are zeros.
-    const FLUSHES: bool = false;
     /// Whether it needs the exponents of strips.
     const MEASURES: bool = false;
 
@@ -91,8 +89,13 @@ pub trait Plain: Sync {
         1
     }
 
-    /// Whether the arithmetic is exact for these strips.
-    fn suits(&self, _a: Strip<Self::Real>, _b: Strip<Self::Real>) -> bool {
+    /// Which operands of a format are zeros, if it has some.
+    fn flushed(&self, _format: Format) -> Option<Flushed> {
+        None
+    }
+
+    /// Whether the arithmetic is exact for these strips and accumulators.
+    fn suits(&self, _a: Strip<Self::Real>, _b: Strip<Self::Real>, _state: &[Self::State]) -> bool {
         true
     }
 
@@ -101,6 +104,13 @@ pub trait Plain: Sync {
     /// # Safety
     /// The machine must have the features that `V` needs.
     unsafe fn run<V: Vector>(&self, tile: DenseTile<Self::Real, Self::State>);
+}
+
+/// Numbers below 2^`below` are zeros, of their sign if `signed`, else +0.
+#[derive(Clone, Copy, Debug)]
+pub struct Flushed {
+    pub below: i32,
+    pub signed: bool,
 }
 
 /// A strip of packed numbers.
@@ -213,7 +223,7 @@ impl<P: Plain> MicroKernel for DenseKernel<P> {
     ) -> bool {
         let depth = panel.padded;
         let (a, b) = (a.strip(strip, depth * ROWS), b.strip(0, b.values.len()));
-        let suits = self.plan.suits(a, b);
+        let suits = self.plan.suits(a, b, state);
         if suits {
             let tile = DenseTile {
                 a: a.values,
@@ -242,8 +252,8 @@ impl<P: Plain> DenseKernel<P> {
         count: usize,
     ) {
         let size = panel.padded * lines;
-        if P::FLUSHES {
-            packed.flush(format);
+        if let Some(flushed) = self.plan.flushed(format) {
+            packed.flush(flushed);
         }
         if self.plan.specials() != SpecialRule::Native {
             packed.zero_specials(lines, size, count);
@@ -350,13 +360,13 @@ impl<T> Dense<T> {
 }
 
 impl<T: Real> Dense<T> {
-    /// Numbers below the smallest normal one of their format become +0.
-    fn flush(&mut self, format: Format) {
-        let smallest = format.min_exponent() + T::TOP_FIELD / 2;
+    fn flush(&mut self, Flushed { below, signed }: Flushed) {
+        let smallest = below + T::TOP_FIELD / 2;
         for value in &mut self.values {
+            let zero = if signed { value.zero() } else { T::default() };
             // Infinities and NaNs have the largest field.
             *value = if value.exponent_field() < smallest {
-                T::default()
+                zero
             } else {
                 *value
             };

@@ -147,6 +147,7 @@ mod tests {
             accumulator: format,
             group: None,
             nan,
+            fpmr: None,
         };
         DoubleDot { plan }
     }

@@ -46,12 +46,14 @@ const TOO_LARGE: i32 = (127 + 16) << 23;
 const KEPT: i32 = -1 << 13;
 
 /// A number of FP16 or FP32 as an FP32, and back.
-fn widened(format: Format, code: u64) -> f32 {
+/// The number of a code of a format that an FP32 holds.
+pub fn widened(format: Format, code: u64) -> f32 {
     let wide = convert_exact(format, code, Format::Fp32);
     f32::from_bits(wide.expect("an FP32 holds it") as u32)
 }
 
-fn narrowed(format: Format, x: f32) -> u64 {
+/// The code of a number, cut.
+pub fn narrowed(format: Format, x: f32) -> u64 {
     let code = u64::from(x.to_bits());
     match format {
         Format::Fp32 => code,

@@ -4,7 +4,7 @@
 //!
 //! * `models`: which kernel computes a model, and its constants; no other file knows models. `config`: the kernels there are.
 //! * `driver`: how a product becomes tiles; `tile`: what a kernel offers; `codes`: how it reads a strip of B.
-//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
+//! * `group`: fused dot-adds; `lanes`: of products that are added before; `blocks`: of FP4 with scales. `chain`, `pairs`, `rounded`, `half`: IEEE operations. `sums`: exact sums, `double_sums` of FP64. `integers`. `slices`: of significands.
 //! * `vector`: the instructions; `platform`: the sets of them that this machine has; `vouch`: none is
 //!   used before it has passed a self-test (`selftest`) by awkward numbers.
 //! * `native`: dot products of this processor, which are judged as a GPU's are.
@@ -33,6 +33,7 @@
 //! | `chain`, FP32 | an FMA | 32 |
 //! | `chain`, FP64 | an FMA of two registers | 16 |
 //! | `pairs` | 1.5: two multiplies, two FMAs, two adds for four products | 21 |
+//! | `rounded`, to odd | for two registers: a multiply, two of an FMA and two of an addition, two tests, a blend | 8 (Emerald Rapids, two operations per cycle) |
 //! | `half` | an FMA, two ands, subtract, minimum | 13 |
 //! | `integers` | a multiply of pairs and an add, for two products | 32 |
 //! | `slices` | on registers of twice as many products: eleven once, three per phase; per phase and 16 products some 70 on each register of accumulators | 6 in one phase, 2 in four |
@@ -57,6 +58,7 @@ mod native;
 mod pairs;
 mod platform;
 mod real;
+mod rounded;
 mod selftest;
 mod slices;
 mod special;
@@ -78,8 +80,9 @@ pub use models::plan;
 pub use native::{Lanes, Native};
 pub use pairs::PairsPlan;
 pub use platform::Platform;
+pub use rounded::{RoundedPlan, Toward};
 pub use slices::{Blocks, SlicePlan};
-pub use sums::SumPlan;
+pub use sums::{Scaled, SumPlan};
 
 use tcverify_emu::engine::{Promotion, Work};
 

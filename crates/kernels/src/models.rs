@@ -3,16 +3,16 @@
 use tcverify_emu::Arithmetic;
 use tcverify_emu::engine::{Engine, FastEngine, Promotion, Work};
 use tcverify_emu::step::{
-    Addend, BlockDot, Dropping, Droppings, Fused, FusedFloor, FusedHalves, LaneScaling, PairRule,
-    PairwiseFlush, Sliced, Step, StickyRne,
+    Addend, BlockDot, Direction, Dropping, Droppings, Fpmr, Fused, FusedFloor, FusedHalves,
+    LaneScaling, PairRule, PairwiseFlush, RoundedDot, Sliced, Step, StickyRne,
 };
-use tcverify_num::Formats;
+use tcverify_num::{Formats, Rounding};
 use tcverify_tensor::Vectors;
 
 use super::{
     BlockPlan, BlockStep, Blocks, ChainPlan, DotAdd, FloorPlan, FloorStep, GroupPlan, HalfPlan,
-    IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, PairsPlan, Platform, SlicePlan,
-    StickyPlan, StickyStep, SumPlan,
+    IntegerPlan, KernelConfig, LanePlan, LaneRule, LaneStep, PairsPlan, Platform, RoundedPlan,
+    Scaled, SlicePlan, StickyPlan, StickyStep, SumPlan, Toward,
 };
 
 /// The vector kernel that computes a model, with its constants, if there is one.
@@ -52,10 +52,8 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
         Step::BlockDot(step) => block(step, formats).map(KernelConfig::Block),
         Step::HalfChain(step) => Some(KernelConfig::Half(HalfPlan::new(formats, step.span))),
         // Two or four products a step: the exact engine computes them.
-        Step::ComplementDot(_)
-        | Step::FlooredPairs(_)
-        | Step::OrderedFma(_)
-        | Step::RoundedDot(_) => None,
+        Step::ComplementDot(_) | Step::FlooredPairs(_) | Step::OrderedFma(_) => None,
+        Step::RoundedDot(step) => rounded(step, formats),
         Step::Sliced(step) => slices(step, formats).map(KernelConfig::Slices),
         // Rarely used.
         Step::SlicedIntegers(_) => None,
@@ -65,6 +63,49 @@ pub fn plan(arithmetic: &Arithmetic) -> Option<KernelConfig> {
             IntegerPlan::new(formats, step.clamped_after()).map(KernelConfig::Integers)
         }
     }
+}
+
+/// The catalogue rounds to nearest, to odd and toward zero.
+fn rounded(step: &RoundedDot, formats: Formats) -> Option<KernelConfig> {
+    let fpmr = step.fpmr.unwrap_or_default();
+    let (nan, plain) = (step.nan.0, fpmr == Fpmr::default());
+    let toward = match step.rounding {
+        Direction::NearestEven => Toward::Nearest,
+        Direction::TowardZero => Toward::Zero,
+        Direction::Odd => Toward::Odd,
+        Direction::Up | Direction::Down => return None,
+    };
+    if step.with_c && (step.flush || toward != Toward::Nearest) || !step.with_c && !plain {
+        return None;
+    }
+    if step.with_c && step.group == 1 && plain {
+        let plan = ChainPlan::new(formats, Rounding::NearestEven, nan)?;
+        return Some(KernelConfig::Chain(ChainPlan {
+            payloads: step.payloads,
+            ..plan
+        }));
+    }
+    if step.with_c {
+        let scaled = Scaled {
+            lscale: fpmr.lscale,
+            saturates: fpmr.osm,
+        };
+        let plan = SumPlan::scaled(formats, step.group, nan, scaled);
+        return plan.filter(|_| !step.payloads).map(KernelConfig::Sum);
+    }
+    let plan = RoundedPlan {
+        a: formats.a,
+        b: formats.b,
+        accumulator: formats.accumulator,
+        group: step.group,
+        fused: step.fused == 2,
+        toward,
+        flush: step.flush,
+        nan,
+        payloads: step.payloads,
+    };
+    let plan = RoundedPlan::new(formats, plan).filter(|_| step.fused <= 2);
+    plan.map(KernelConfig::Rounded)
 }
 
 fn dot_add(step: &Fused) -> DotAdd {

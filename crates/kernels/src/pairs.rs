@@ -6,7 +6,7 @@
 //! exponent, which is checked for every tile. Infinities and NaNs are IEEE's; at the end every NaN becomes
 //! the model's.
 
-use super::dense::{DenseTile, ExponentRange, Plain, ROWS, Strip};
+use super::dense::{DenseTile, ExponentRange, Flushed, Plain, ROWS, Strip};
 use super::real::Real;
 use super::tile::SpecialRule;
 use super::vector::{ACROSS, Vector};
@@ -64,7 +64,6 @@ impl Plain for PairsPlan {
     type Real = f32;
     type State = f32;
 
-    const FLUSHES: bool = true;
     const MEASURES: bool = true;
 
     fn formats(&self) -> [Format; 2] {
@@ -94,7 +93,14 @@ impl Plain for PairsPlan {
         self.group
     }
 
-    fn suits(&self, a: Strip<f32>, b: Strip<f32>) -> bool {
+    fn flushed(&self, format: Format) -> Option<Flushed> {
+        Some(Flushed {
+            below: format.min_exponent(),
+            signed: false,
+        })
+    }
+
+    fn suits(&self, a: Strip<f32>, b: Strip<f32>, _: &[f32]) -> bool {
         let ranges = a.range.zip(b.range);
         ranges.is_some_and(|(a, b)| self.never_flushes(a, b))
     }

@@ -21,6 +21,9 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
 
     fn is_finite(self) -> bool;
     fn is_zero(self) -> bool;
+    fn is_nan(self) -> bool;
+    /// The zero of its sign.
+    fn zero(self) -> Self;
     /// The biased exponent, that of a subnormal number is 0.
     fn exponent_field(self) -> i32;
     fn from_code(code: u64) -> Self;
@@ -36,6 +39,12 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
     /// # Safety
     /// As above.
     unsafe fn store<V: Vector>(to: *mut Self, x: Self::R<V>);
+    /// # Safety
+    /// As above.
+    unsafe fn add<V: Vector>(x: Self::R<V>, y: Self::R<V>) -> Self::R<V>;
+    /// # Safety
+    /// As above.
+    unsafe fn mul<V: Vector>(x: Self::R<V>, y: Self::R<V>) -> Self::R<V>;
     /// # Safety
     /// As above.
     unsafe fn fma<V: Vector>(x: Self::R<V>, y: Self::R<V>, z: Self::R<V>) -> Self::R<V>;
@@ -59,6 +68,13 @@ impl Real for f32 {
     #[inline(always)]
     fn is_zero(self) -> bool {
         self == 0.0
+    }
+    fn is_nan(self) -> bool {
+        f32::is_nan(self)
+    }
+    #[inline(always)]
+    fn zero(self) -> f32 {
+        f32::copysign(0.0, self)
     }
     #[inline(always)]
     fn exponent_field(self) -> i32 {
@@ -88,6 +104,16 @@ impl Real for f32 {
     unsafe fn store<V: Vector>(to: *mut f32, x: V::F) {
         // SAFETY: as above.
         unsafe { V::store_f(to, x) }
+    }
+    #[inline(always)]
+    unsafe fn add<V: Vector>(x: V::F, y: V::F) -> V::F {
+        // SAFETY: as above.
+        unsafe { V::add_f(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn mul<V: Vector>(x: V::F, y: V::F) -> V::F {
+        // SAFETY: as above.
+        unsafe { V::mul(x, y) }
     }
     #[inline(always)]
     unsafe fn fma<V: Vector>(x: V::F, y: V::F, z: V::F) -> V::F {
@@ -132,6 +158,13 @@ impl Real for f64 {
     fn is_zero(self) -> bool {
         self == 0.0
     }
+    fn is_nan(self) -> bool {
+        f64::is_nan(self)
+    }
+    #[inline(always)]
+    fn zero(self) -> f64 {
+        f64::copysign(0.0, self)
+    }
     #[inline(always)]
     fn exponent_field(self) -> i32 {
         (self.to_bits() >> 52) as i32 & Self::TOP_FIELD
@@ -156,6 +189,16 @@ impl Real for f64 {
     unsafe fn store<V: Vector>(to: *mut f64, x: V::D) {
         // SAFETY: as above.
         unsafe { V::store_d(to, x) }
+    }
+    #[inline(always)]
+    unsafe fn add<V: Vector>(x: V::D, y: V::D) -> V::D {
+        // SAFETY: as above.
+        unsafe { V::add_d(x, y) }
+    }
+    #[inline(always)]
+    unsafe fn mul<V: Vector>(x: V::D, y: V::D) -> V::D {
+        // SAFETY: as above.
+        unsafe { V::mul_d(x, y) }
     }
     #[inline(always)]
     unsafe fn fma<V: Vector>(x: V::D, y: V::D, z: V::D) -> V::D {

@@ -126,8 +126,9 @@ mod tests {
     use crate::integers::IntegerPlan;
     use crate::lanes::{LanePlan, LaneRule, LaneStep};
     use crate::pairs::PairsPlan;
+    use crate::rounded::{RoundedPlan, Toward};
     use crate::slices::{Blocks, SlicePlan};
-    use crate::sums::SumPlan;
+    use crate::sums::{Scaled, SumPlan};
     use tcverify_num::{Format, Rounding, Scale};
 
     fn products(plan: &KernelConfig, platform: Platform, formats: Formats) -> Vec<Option<u64>> {
@@ -159,6 +160,12 @@ mod tests {
                     plan.group = Some(plan.group.map_or(8, |group| group + 1))
                 }
                 KernelConfig::Pairs(plan) => plan.group = 6 - plan.group,
+                KernelConfig::Rounded(plan) if plan.toward == Toward::Odd => {
+                    (plan.toward, plan.fused) = (Toward::Zero, true)
+                }
+                KernelConfig::Rounded(plan) if plan.accumulator == Format::Fp32 => {
+                    (plan.toward, plan.fused, plan.flush) = (Toward::Odd, false, true)
+                }
                 KernelConfig::Slices(plan) => plan.phases[0] ^= 1,
                 KernelConfig::Lanes(plan) => {
                     let rule = plan.rule;
@@ -323,6 +330,15 @@ mod tests {
             chain(Format::Fp64, Format::Fp64, 0x7ff8_0000_0000_0000),
             pairs(Format::Fp16, 4),
             pairs(Format::Bf16, 2),
+            rounded(Format::Bf16, Toward::Odd, false, true),
+            rounded(Format::Bf16, Toward::Nearest, true, true),
+            rounded(Format::Bf16, Toward::Zero, true, false),
+            rounded(Format::Fp16, Toward::Nearest, true, false),
+            rounded(Format::Fp32, Toward::Nearest, false, false),
+            scaled(Format::Fp32, 4, 3, false),
+            scaled(Format::Fp32, 8, 0, true),
+            scaled(Format::Fp16, 2, 15, false),
+            scaled(Format::Fp16, 4, 0, true),
             sum(Format::Fp16, Format::Fp32, Some(4)),
             sum(Format::Fp16, Format::Fp32, None),
             sum(Format::Bf16, Format::Fp32, Some(4)),
@@ -352,6 +368,55 @@ mod tests {
             slices(Format::Fp16, Format::Fp16, &[3, 0]),
         ];
         groups.chain(others).collect()
+    }
+
+    /// Arm's BF16, FP16 and FP32.
+    fn rounded(
+        format: Format,
+        toward: Toward,
+        fused: bool,
+        flush: bool,
+    ) -> (KernelConfig, Formats) {
+        let plan = |formats: Formats| {
+            let plan = RoundedPlan {
+                a: formats.a,
+                b: formats.b,
+                accumulator: formats.accumulator,
+                group: 2,
+                fused,
+                toward,
+                flush,
+                nan: NAN,
+                payloads: false,
+            };
+            RoundedPlan::new(formats, plan)
+        };
+        planned(
+            KernelConfig::Rounded,
+            plan,
+            formats(format, Format::Fp32, None),
+        )
+    }
+
+    /// Arm's FP8.
+    fn scaled(
+        accumulator: Format,
+        group: usize,
+        lscale: u32,
+        saturates: bool,
+    ) -> (KernelConfig, Formats) {
+        let scaled = Scaled { lscale, saturates };
+        let nan = if accumulator == Format::Fp16 {
+            0x7e00
+        } else {
+            NAN
+        };
+        let plan = |formats| SumPlan::scaled(formats, group, nan, scaled);
+        planned(
+            KernelConfig::Sum,
+            plan,
+            formats(Format::E5m2, accumulator, None),
+        )
     }
 
     /// Vortex.

@@ -72,6 +72,21 @@ pub fn divide(parts: &Parts, length: usize, tile_k: Option<usize>) -> Result<Vec
                     let starts = (0..length).step_by(*longest);
                     leaves.extend(starts.map(|start| part(start..start + longest)));
                 }
+                Cut::BlocksThenHalves => {
+                    let mut start = 0;
+                    while start < length {
+                        let left = length - start;
+                        let end = start
+                            + match left {
+                                left if left <= *longest || left >= 2 * longest => {
+                                    left.min(*longest)
+                                }
+                                left => left.div_ceil(2),
+                            };
+                        leaves.push(part(start..end));
+                        start = end;
+                    }
+                }
             }
             Ok(leaves)
         }

@@ -96,6 +96,9 @@ const FILES: &[&str] = &presets![
     "sglang-tp-inv-fp16",
     "sglang-tp-inv-fp32",
     "vllm-awq-gemm",
+    "openblas-neoverse-n2",
+    "openblas-neoverse-v1",
+    "iree-bf16",
 ];
 
 /// The schedules that come with the tool.

@@ -110,6 +110,8 @@ pub enum Cut {
     Halves,
     /// Into whole leaves: K must be a multiple of one.
     Blocks,
+    /// Into whole leaves while two are left; then one, or two halves of the rest (the first half is the longer one).
+    BlocksThenHalves,
 }
 
 /// What the ends of parts are multiples of.

@@ -193,6 +193,7 @@ impl Parts {
             Parts::Leaves { length, cut } => match cut {
                 Cut::Halves => format!("halves of halves of K, to leaves of {length} k at most"),
                 Cut::Blocks => format!("leaves of {length} k"),
+                Cut::BlocksThenHalves => format!("blocks of {length} k, the last two alike"),
             },
             Parts::Ranges { parts } => format!("{} parts of K as listed", parts.len()),
             Parts::Shared { workers, grain } => {

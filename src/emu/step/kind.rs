@@ -57,6 +57,11 @@ pub trait StepKind {
         true
     }
 
+    /// Presets of kernels for such units, where those of GPUs' libraries are not tried.
+    fn own_schedules(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether the accumulator's format must be given: units that have several, none of them the usual one.
     fn needs_accumulator(&self) -> bool {
         false

@@ -238,6 +238,10 @@ impl StepKind for RoundedDot {
         false
     }
 
+    fn own_schedules(&self) -> &'static [&'static str] {
+        &["openblas-neoverse-n2", "openblas-neoverse-v1"]
+    }
+
     fn fpmr(&self) -> Option<Fpmr> {
         self.fpmr
     }

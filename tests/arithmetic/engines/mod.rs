@@ -152,6 +152,26 @@ fn models_that_users_might_write() {
     check_all("made-up models", cases);
 }
 
+/// Sums rounded to odd, toward zero and to nearest, flushed or not, scaled, saturated, with payloads.
+#[test]
+fn rounded_dots_of_any_constants() {
+    let mut cases = Vec::new();
+    let mut turn = Random::seeded(6);
+    for model in models::rounded(250) {
+        for _ in 0..5 {
+            let (shape, kind) = (turn.pick(&SHAPES), turn.pick(&KINDS));
+            let other = if turn.once_in(2) {
+                kind
+            } else {
+                turn.pick(&KINDS)
+            };
+            let case = Case::new(&model, shape, kind, turn.pick(&ADDENDS), turn.bits());
+            cases.push(Case { b: other, ..case });
+        }
+    }
+    check_all("rounded dot products", cases);
+}
+
 #[test]
 fn operands_stored_in_any_order() {
     let mut cases = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tcverify::emu::step::{Code, Fused, FusedHalves, Step};
+use tcverify::emu::step::{Code, Direction, Fpmr, Fused, FusedHalves, RoundedDot, Step};
 use tcverify::emu::{Arithmetic, Catalogue};
 use tcverify::kernels;
 use tcverify::num::{Format, Rounding};
@@ -52,6 +52,64 @@ pub fn named(name: &str) -> Model {
 pub fn made_up(count: u64) -> Vec<Model> {
     let models = (0..count).map(|seed| random(&mut Random::seeded(0x6d6f_6465 + seed)));
     models.collect()
+}
+
+/// Rounded dot products that nobody has built and that a kernel computes.
+pub fn rounded(count: usize) -> Vec<Model> {
+    let mut models = Vec::new();
+    let mut seed = 0x646f_7473;
+    while models.len() < count {
+        seed += 1;
+        let arithmetic = rounded_dot(&mut Random::seeded(seed));
+        if arithmetic.check().is_ok() && kernels::plan(&arithmetic).is_some() {
+            let name = "a made-up dot product".into();
+            models.push(Model { name, arithmetic });
+        }
+    }
+    models
+}
+
+fn rounded_dot(random: &mut Random) -> Arithmetic {
+    let accumulator = random.pick(&[Format::Fp32, Format::Fp32, Format::Fp16, Format::Fp64]);
+    let group = random.pick(&[1, 2, 2, 3, 4, 8]);
+    let with_c = random.once_in(2);
+    let fpmr = with_c && random.once_in(2);
+    let (nan, largest) = match accumulator {
+        Format::Fp16 => (0x7e00, 15),
+        Format::Fp32 => (0x7fc0_0000, 127),
+        _ => (0x7ff8_0000_0000_0000, 127),
+    };
+    let step = RoundedDot {
+        group,
+        fused: if with_c { group } else { random.pick(&[1, 2]) },
+        rounding: random.pick(&[
+            Direction::NearestEven,
+            Direction::NearestEven,
+            Direction::TowardZero,
+            Direction::Odd,
+        ]),
+        flush: random.once_in(2),
+        nan: Code(nan),
+        with_c,
+        payloads: random.once_in(3),
+        fpmr: fpmr.then(|| Fpmr {
+            lscale: random.between(0, largest) as u32,
+            osm: random.once_in(2),
+        }),
+    };
+    let operand = |random: &mut Random| match random.below(4) {
+        0 => random.pick(&Format::ALL[..8]),
+        1 => Format::E5m2,
+        2 => Format::Bf16,
+        _ => accumulator,
+    };
+    let a = operand(random);
+    let b = if random.once_in(3) {
+        operand(random)
+    } else {
+        a
+    };
+    Arithmetic::plain([a, b], accumulator, Step::RoundedDot(step))
 }
 
 const NARROW: [Format; 6] = [

@@ -11,6 +11,7 @@ mod promotions;
 mod recipes;
 mod separations;
 mod straight;
+mod straight_arm;
 mod straight_cublas;
 mod traversals;
 mod wrong;

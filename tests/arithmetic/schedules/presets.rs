@@ -90,6 +90,9 @@ fn units(name: &str) -> Vec<Unit> {
         "cublas-gemmsn" | "cublas-magma" | "cublas-gemv" | "cublas-dot" => [Fp16, Bf16, Fp32]
             .map(|format| unit("ieee-fma", "fma", format))
             .to_vec(),
+        "openblas-neoverse-n2" | "openblas-neoverse-v1" | "iree-bf16" => {
+            vec![unit("arm", "bfmmla", Bf16)]
+        }
         _ => all(&[&halves, &tf32[..1]]),
     }
 }
@@ -126,7 +129,7 @@ pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Rand
         // Nothing stands between the scales and the bias.
         (wish.c, wish.alpha) = (None, 0x3f80_0000);
     }
-    if name == "plain" {
+    if ["plain", "iree-bf16"].contains(&name) {
         // There is no epilogue, and C is the instruction's.
         (wish.alpha, wish.beta) = (0x3f80_0000, 0x3f80_0000);
         wish.c = wish.c.map(|_| unit.arithmetic.addend());
@@ -139,7 +142,7 @@ pub fn wish(name: &str, unit: &Unit, shape: Shape, kind: Kind, random: &mut Rand
 
 /// NVIDIA's schedules say what a NaN of NVIDIA's CUDA cores is; AMD's instruction has NaNs of its own.
 fn kinds(unit: &Unit) -> Vec<Kind> {
-    let nvidia = !unit.name.starts_with("cdna");
+    let nvidia = !unit.name.starts_with("cdna") && !unit.name.starts_with("arm");
     KINDS
         .into_iter()
         .filter(|&kind| nvidia || kind != Kind::Special)
@@ -252,4 +255,7 @@ proofs! {
     triton_fp8_block: "triton-fp8-block",
     triton_tf32x3: "triton-tf32x3",
     vllm_awq_gemm: "vllm-awq-gemm",
+    openblas_neoverse_n2: "openblas-neoverse-n2",
+    openblas_neoverse_v1: "openblas-neoverse-v1",
+    iree_bf16: "iree-bf16",
 }

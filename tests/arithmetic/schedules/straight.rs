@@ -5,6 +5,7 @@ use tcverify::num::Format;
 
 use super::own::{add, fma, from_int, mul, narrow, sub, tf32_half_ulp, tf32_truncated, widen};
 use super::product::Dot;
+use super::straight_arm;
 use super::straight_cublas::{self, cutlass_slices};
 
 /// What some presets leave open.
@@ -14,7 +15,7 @@ pub struct Open {
     pub workers: usize,
 }
 
-pub const NAMES: [&str; 38] = [
+pub const NAMES: [&str; 41] = [
     "plain",
     "batch-invariant",
     "cutlass-sm80",
@@ -53,6 +54,9 @@ pub const NAMES: [&str; 38] = [
     "triton-fp8-block",
     "triton-tf32x3",
     "vllm-awq-gemm",
+    "openblas-neoverse-n2",
+    "openblas-neoverse-v1",
+    "iree-bf16",
 ];
 
 /// The element of D that a kernel computes.
@@ -99,6 +103,9 @@ pub fn element(name: &str, dot: &Dot, open: Open) -> u64 {
         "vllm-int8-azp-token" => vllm(dot, |[row, column]| row.wrapping_mul(column)),
         "triton-kwidth8" => epilogue(dot, eight_consecutive_k_a_thread(dot)),
         "triton-tf32x3" => epilogue(dot, three_dots_a_tile(dot)),
+        "iree-bf16" => straight_arm::from_c(dot),
+        "openblas-neoverse-n2" => straight_arm::blocks(dot, straight_arm::one_chain),
+        "openblas-neoverse-v1" => straight_arm::blocks(dot, straight_arm::two_chains),
         "vllm-awq-gemm" => epilogue(dot, blocks_dealt_out(dot, open.slices)),
         other => straight_cublas::element(other, dot, open)
             .unwrap_or_else(|| panic!("nobody has written {other} down")),

@@ -84,9 +84,6 @@ pub fn guesses(request: &Wanted) -> Vec<Guess> {
         ended: false,
         guesses: Vec::new(),
     };
-    if !request.arithmetic.step.has_schedules() {
-        return Vec::new();
-    }
     // The bare chain has been tried; without products it is none.
     if request.scales.is_none()
         && request.problem.k > 0
@@ -94,7 +91,13 @@ pub fn guesses(request: &Wanted) -> Vec<Guess> {
     {
         list.is_new(&plain, "");
     }
+    let step = &request.arithmetic.step;
     match request.scales {
+        _ if !step.has_schedules() => {
+            for name in step.own_schedules() {
+                list.preset(name, Overrides::default());
+            }
+        }
         None => list.unscaled(),
         Some(per) => list.scaled(per),
     }

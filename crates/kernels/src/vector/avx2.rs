@@ -27,6 +27,9 @@ unsafe impl Vector for Avx2 {
         fn store_f(to: *mut f32, x: __m256) = _mm256_storeu_ps(to, x);
         fn mul(x: __m256, y: __m256) -> __m256 = _mm256_mul_ps(x, y);
         fn add_f(x: __m256, y: __m256) -> __m256 = _mm256_add_ps(x, y);
+        fn sub_f(x: __m256, y: __m256) -> __m256 = _mm256_sub_ps(x, y);
+        fn some(x: __m256) -> __m256i =
+            _mm256_castps_si256(_mm256_cmp_ps::<_CMP_NEQ_OQ>(x, _mm256_setzero_ps()));
         fn bits(x: __m256) -> __m256i = _mm256_castps_si256(x);
         fn from_bits(x: __m256i) -> __m256 = _mm256_castsi256_ps(x);
         fn truncate(x: __m256) -> __m256i = _mm256_cvttps_epi32(x);

@@ -27,6 +27,21 @@ unsafe impl Vector for Avx512 {
         fn store_f(to: *mut f32, x: __m512) = _mm512_storeu_ps(to, x);
         fn mul(x: __m512, y: __m512) -> __m512 = _mm512_mul_ps(x, y);
         fn add_f(x: __m512, y: __m512) -> __m512 = _mm512_add_ps(x, y);
+        fn sub_f(x: __m512, y: __m512) -> __m512 = _mm512_sub_ps(x, y);
+        fn add_cut(x: __m512, y: __m512) -> __m512 =
+            _mm512_add_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(x, y);
+        /// Down, and up where that is even: of the two neighbours of a number that is neither, one is odd.
+        fn add_odd(x: __m512, y: __m512) -> __m512 = {
+            let down = _mm512_add_round_ps::<DOWN>(x, y);
+            let even = _mm512_testn_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1));
+            _mm512_mask_add_round_ps::<UP>(down, even, x, y)
+        };
+        fn fma_odd(x: __m512, y: __m512, z: __m512) -> __m512 = {
+            let down = _mm512_fmadd_round_ps::<DOWN>(x, y, z);
+            let even = _mm512_testn_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1));
+            let up = _mm512_fmadd_round_ps::<UP>(x, y, z);
+            _mm512_mask_mov_ps(down, even, up)
+        };
         fn bits(x: __m512) -> __m512i = _mm512_castps_si512(x);
         fn from_bits(x: __m512i) -> __m512 = _mm512_castsi512_ps(x);
         fn truncate(x: __m512) -> __m512i = _mm512_cvttps_epi32(x);

@@ -58,8 +58,66 @@ pub unsafe trait Vector {
     unsafe fn mul(x: Self::F, y: Self::F) -> Self::F;
     /// Rounds to nearest even, as every float operation that does not say otherwise.
     unsafe fn add_f(x: Self::F, y: Self::F) -> Self::F;
+    unsafe fn sub_f(x: Self::F, y: Self::F) -> Self::F;
     /// `x * y + z`, rounded once.
     unsafe fn fma(x: Self::F, y: Self::F, z: Self::F) -> Self::F;
+    /// All ones where a number is neither zero nor NaN. Infinities get any value.
+    #[inline(always)]
+    unsafe fn some(x: Self::F) -> Self::I {
+        // SAFETY: as every method.
+        unsafe {
+            let magnitude = Self::and(Self::bits(x), Self::splat(i32::MAX));
+            let numbers = Self::greater(Self::splat(0x7f80_0000), magnitude);
+            Self::and(numbers, Self::greater(magnitude, Self::splat(0)))
+        }
+    }
+    /// The sum to nearest, its bits one less where it is farther from zero than the exact sum, and all ones where it is
+    /// not exact. Numbers are below 2^127, or any lane with an infinity or NaN is theirs and exact.
+    #[inline(always)]
+    unsafe fn add_below(x: Self::F, y: Self::F) -> [Self::I; 2] {
+        // SAFETY: as every method.
+        unsafe {
+            let sum = Self::add_f(x, y);
+            // Knuth's two-sum: what rounding to nearest has lost, exactly.
+            let virtual_y = Self::sub_f(sum, x);
+            let lost_x = Self::sub_f(x, Self::sub_f(sum, virtual_y));
+            let lost = Self::add_f(lost_x, Self::sub_f(y, virtual_y));
+            Self::below(sum, lost)
+        }
+    }
+    /// The same of a sum and what it has lost.
+    #[inline(always)]
+    unsafe fn below(sum: Self::F, lost: Self::F) -> [Self::I; 2] {
+        // SAFETY: as every method.
+        unsafe {
+            let (inexact, bits) = (Self::some(lost), Self::bits(sum));
+            let farther = Self::shift_right(Self::xor(bits, Self::bits(lost)), Self::splat(31));
+            [Self::add(bits, Self::and(farther, inexact)), inexact]
+        }
+    }
+    /// Toward zero, of numbers as for [`Vector::add_below`].
+    #[inline(always)]
+    unsafe fn add_cut(x: Self::F, y: Self::F) -> Self::F {
+        // SAFETY: as every method.
+        unsafe { Self::from_bits(Self::add_below(x, y)[0]) }
+    }
+    /// To odd, of numbers as for [`Vector::add_below`]: toward zero, and the last bit is set where that loses anything.
+    #[inline(always)]
+    unsafe fn add_odd(x: Self::F, y: Self::F) -> Self::F {
+        // SAFETY: as every method.
+        unsafe { Self::odd(Self::add_below(x, y)) }
+    }
+    #[inline(always)]
+    unsafe fn odd([cut, inexact]: [Self::I; 2]) -> Self::F {
+        // SAFETY: as every method.
+        unsafe { Self::from_bits(Self::or(cut, Self::and(inexact, Self::splat(1)))) }
+    }
+    /// `x * y + z` to odd, where the product is exact, of numbers as for [`Vector::add_below`].
+    #[inline(always)]
+    unsafe fn fma_odd(x: Self::F, y: Self::F, z: Self::F) -> Self::F {
+        // SAFETY: as every method.
+        unsafe { Self::add_odd(Self::mul(x, y), z) }
+    }
     unsafe fn bits(x: Self::F) -> Self::I;
     unsafe fn from_bits(x: Self::I) -> Self::F;
     /// To an integer, toward zero. Lanes outside the integers' range get any value.
@@ -217,6 +275,16 @@ pub unsafe trait Vector {
     unsafe fn widen(x: Self::F) -> Self::D;
     /// To floats, to nearest even.
     unsafe fn narrow(x: Self::D) -> Self::F;
+    /// To floats, to odd; of any lane below 2^-100 a number as small, of any that is too large one of 2^127 or more.
+    #[inline(always)]
+    unsafe fn narrow_odd(x: Self::D) -> Self::F {
+        // SAFETY: as every method.
+        unsafe {
+            let number = Self::narrow(x);
+            let lost = Self::narrow(Self::sub_d(x, Self::widen(number)));
+            Self::odd(Self::below(number, lost))
+        }
+    }
     unsafe fn int_to_d(x: Self::I) -> Self::D;
 
     /// Adds the product of `a` and `b`, exact in a double, to both bounds of a sum.

@@ -41,6 +41,7 @@ unsafe impl Vector for Neon {
         fn store_f(to: *mut f32, x: float32x4_t) = vst1q_f32(to, x);
         fn mul(x: float32x4_t, y: float32x4_t) -> float32x4_t = vmulq_f32(x, y);
         fn add_f(x: float32x4_t, y: float32x4_t) -> float32x4_t = vaddq_f32(x, y);
+        fn sub_f(x: float32x4_t, y: float32x4_t) -> float32x4_t = vsubq_f32(x, y);
         fn bits(x: float32x4_t) -> int32x4_t = vreinterpretq_s32_f32(x);
         fn from_bits(x: int32x4_t) -> float32x4_t = vreinterpretq_f32_s32(x);
         fn truncate(x: float32x4_t) -> int32x4_t = {

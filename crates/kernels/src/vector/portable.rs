@@ -83,6 +83,7 @@ unsafe impl Vector for Portable {
         fn store_f(to: *mut f32, x: F) = to.cast::<F>().write_unaligned(x);
         fn mul(x: F, y: F) -> F = zip(x, y, |x, y| x * y);
         fn add_f(x: F, y: F) -> F = zip(x, y, |x, y| x + y);
+        fn sub_f(x: F, y: F) -> F = zip(x, y, |x, y| x - y);
         fn fma(x: F, y: F, z: F) -> F = arrays::zip3(x, y, z, f32::mul_add);
         fn bits(x: F) -> I = map(x, |x| x.to_bits() as i32);
         fn from_bits(x: I) -> F = map(x, |x| f32::from_bits(x as u32));
