@@ -103,7 +103,7 @@ unsafe fn chain<V: FmaDown, const OUTPUT: u8, const HALVES: bool>(
                         base[i][v] = V::from_bits(V::add(e, up));
                         let signs = V::load(signs_b.add(v * V::LANES).cast());
                         let negative = V::count_ones(V::xor(sign, signs));
-                        let start = V::bits(V::add_cut(base[i][v], c));
+                        let start = V::bits(V::add_cut_small(base[i][v], c));
                         sum[i][v] = V::from_bits(V::add(start, negative));
                     }
                 }

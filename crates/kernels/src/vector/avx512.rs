@@ -256,11 +256,10 @@ unsafe impl Half2 for Avx512 {
 unsafe impl FmaDown for Avx512 {
     operations! {
         fn fma_down(x: __m512, y: __m512, z: __m512) -> __m512 = _mm512_fmadd_round_ps::<DOWN>(x, y, z);
-        fn add_cut(x: __m512, y: __m512) -> __m512 = {
+        fn add_cut_small(x: __m512, y: __m512) -> __m512 = {
             let negative = _mm512_cmplt_epi32_mask(_mm512_castps_si512(y), _mm512_setzero_si512());
             _mm512_mask_add_round_ps::<UP>(_mm512_add_round_ps::<DOWN>(x, y), negative, x, y)
         };
-        fn sub_f(x: __m512, y: __m512) -> __m512 = _mm512_sub_ps(x, y);
         fn count_ones(x: __m512i) -> __m512i = _mm512_popcnt_epi32(x);
         fn add_b(x: __m512i, y: __m512i) -> __m512i = _mm512_add_epi8(x, y);
         fn max_signed_b(x: __m512i, y: __m512i) -> __m512i = _mm512_max_epi8(x, y);

@@ -15,10 +15,9 @@ unsafe impl FmaDown for Portable {
             // 48 bits: exact.
             std::array::from_fn(|i| down(z[i], f64::from(x[i]) * f64::from(y[i])))
         };
-        fn add_cut(x: F, y: F) -> F = zip(x, y, |x, y| {
+        fn add_cut_small(x: F, y: F) -> F = zip(x, y, |x, y| {
             if y.is_sign_negative() { -down(-x, -f64::from(y)) } else { down(x, y.into()) }
         });
-        fn sub_f(x: F, y: F) -> F = zip(x, y, |x, y| x - y);
         fn count_ones(x: I) -> I = map(x, |x| x.count_ones() as i32);
         fn add_b(x: B, y: B) -> B = zip(x, y, u8::wrapping_add);
         fn max_signed_b(x: B, y: B) -> B = zip(x, y, |x, y| (x as i8).max(y as i8) as u8);
@@ -45,7 +44,7 @@ fn sums_round_down() {
     assert_eq!(down(8_388_620.0, -0.25), 8_388_619.0);
     let one = |x| [x; <Portable as Vector>::LANES];
     // SAFETY: plain Rust.
-    let cut = |y| unsafe { Portable::add_cut(one(8_388_620.0), one(y))[0] };
+    let cut = |y| unsafe { Portable::add_cut_small(one(8_388_620.0), one(y))[0] };
     let found = [2.75, 2.0, 0.0, -0.0, -0.25, -2.75].map(cut);
     let right = [2.0, 2.0, 0.0, 0.0, 0.0, -2.0].map(|cut| 8_388_620.0 + cut);
     assert_eq!(found, right);

@@ -359,8 +359,7 @@ pub unsafe trait FmaDown: Vector {
     /// `x * y + z`, rounded once, toward minus infinity.
     unsafe fn fma_down(x: Self::F, y: Self::F, z: Self::F) -> Self::F;
     /// `x + y` where that is far larger: rounded up where `y` is negative, else down, so that `y` is cut toward zero.
-    unsafe fn add_cut(x: Self::F, y: Self::F) -> Self::F;
-    unsafe fn sub_f(x: Self::F, y: Self::F) -> Self::F;
+    unsafe fn add_cut_small(x: Self::F, y: Self::F) -> Self::F;
     /// How many bits of each lane are set.
     unsafe fn count_ones(x: Self::I) -> Self::I;
     /// Bytes, which may wrap.
