@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::AuditReport;
 use crate::emu::{Evidence, shape_text};
+use crate::report::view::phrase::percent;
 use crate::report::view::{Digest, Fact, Section, View, evidence_fact, grouped, odds, of, proves};
 use crate::report::{Rule, Verdict, in_brackets};
 use crate::role::Role;
@@ -16,7 +17,7 @@ impl AuditReport {
             Rule::Product(_) => "D",
             Rule::Operation(_) => "the result",
         };
-        let percent = 100.0 * self.elements as f64 / self.population as f64;
+        let share = percent(100.0 * self.elements as f64 / self.population as f64);
         let sentence = match self.verdict {
             Verdict::Different => format!(
                 "{} drawn elements differ, of the {all} of {d}",
@@ -26,7 +27,7 @@ impl AuditReport {
                 format!("all {all} elements of {d} were drawn and are reproduced, bit for bit")
             }
             Verdict::IdenticalInPart => format!(
-                "all {elements} drawn elements, of the {all} of {d} ({percent:.6} %), are reproduced, bit for bit"
+                "all {elements} drawn elements, of the {all} of {d} ({share}), are reproduced, bit for bit"
             ),
         };
         let terms = self.terms();

@@ -207,7 +207,7 @@ fn what_an_audit_says() {
     PLAIN.opened(&folder, 20, "");
     let run = PLAIN.verify(&folder, "--json a.json").expect(0);
     for words in [
-        "IDENTICAL IN PART  all 20 drawn elements, of the 216 of D (9.259259 %)",
+        "IDENTICAL IN PART  all 20 drawn elements, of the 216 of D (9.26 %)",
         "misses wrong elements: 1 90.7407 %, 10 ",
         "or more wrong elements of D with at least 99 %",
         "the commitment was published before anyone could know the beacon's value",

@@ -146,15 +146,15 @@ fn what_a_manifest_may_not_say() {
         ),
         (
             whole(r#"[{"name": "q", "dtype": 16}]"#),
-            &["case 1 (q)", "\"dtype\"", "expected string"],
+            &["case 1 (q)", "\"dtype\"", "it is the number 16, and text is expected"],
         ),
         (
             whole(r#"[{"name": "q", "transpose_a": "yes"}]"#),
-            &["\"transpose_a\"", "expected a boolean"],
+            &["\"transpose_a\"", "it is the text \"yes\", and true or false is expected"],
         ),
         (
             whole(r#"[{"name": "q", "sample": -1}]"#),
-            &["\"sample\"", "expected u64"],
+            &["\"sample\"", "a whole number, 0 or more, is expected"],
         ),
         (
             whole(r#"[{"name": "q", "alpha": 0.1}]"#),

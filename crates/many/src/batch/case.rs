@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::document::BatchError;
 use super::lookup::Lookup;
 use super::policy::AdmissionPolicy;
+use super::reasons::plain;
 use crate::batch::report::{CaseVerdict, Coverage};
 use crate::check::{Check, CheckError, Expected, RequestFields};
 use crate::compose::Request;
@@ -195,7 +196,7 @@ fn read<T: DeserializeOwned>(object: Value, operation: bool) -> Result<T, CheckE
         let name = error.path().to_string();
         let field = names(operation).iter().find(|known| **known == name);
         let first = if operation { "operation" } else { "a" };
-        let reason = printable(&error.into_inner().to_string());
+        let reason = printable(&plain(&error.into_inner().to_string()));
         CheckError::request(field.unwrap_or(&first), format!("field {name:?}: {reason}"))
     })
 }

@@ -12,6 +12,7 @@ use super::document::{BatchError, json, root, text_of};
 use super::lookup::Lookup;
 use super::pattern::expanded;
 use super::policy::AdmissionPolicy;
+use super::reasons::{placed, plain};
 use crate::batch::report::Coverage;
 use crate::io::{escaped_path, printable};
 
@@ -60,7 +61,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
     let fail = BatchError::document(path);
     if text.trim_start().starts_with('[') {
         return Err(fail(format!(
-            "is not a manifest ({MANIFEST}): it is a list, expected an object"
+            "is not a manifest ({MANIFEST}): it is a list, and an object is expected"
         )));
     }
     let Manifest {
@@ -69,7 +70,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
         coverage,
         cases,
     } = crate::words::from_json(text).map_err(|error| {
-        let reason = printable(&error);
+        let reason = printable(&placed(&error));
         fail(format!("is not a manifest ({MANIFEST}): {reason}"))
     })?;
     if schema != MANIFEST {
@@ -90,7 +91,7 @@ fn cases(text: &str, path: &Path, lookup: &Lookup) -> Result<Listed, BatchError>
     for (number, text) in cases.into_iter().enumerate() {
         let place = format!("case {}", number + 1);
         let Object(mut fields) =
-            json(text.get()).map_err(|reason| fail(format!("{place}: {reason}")))?;
+            json(text.get()).map_err(|reason| fail(format!("{place}: {}", plain(&reason))))?;
         let name = match fields.remove("name") {
             Some(Value::String(name)) if !name.is_empty() => name,
             Some(_) => return Err(fail(format!("{place}: field \"name\": expected text"))),

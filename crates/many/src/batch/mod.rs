@@ -13,6 +13,7 @@ mod manifest;
 mod pages;
 mod pattern;
 mod policy;
+mod reasons;
 pub mod report;
 mod run;
 mod state;
