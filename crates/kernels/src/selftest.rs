@@ -10,9 +10,9 @@ use super::tile::{MicroKernel, Operand, StepFallback};
 use tcverify_emu::engine::{TestNumbers, TestProduct};
 use tcverify_num::Formats;
 
-/// Rows (no fewer than a strip has), columns (a multiple of every strip's) and k, which ends inside of
-/// panels and groups.
-const SIZE: [usize; 3] = [8, 64, 141];
+/// Rows (more than a strip has, which some kernels want), columns (a multiple of every strip's) and k, which ends inside
+/// of panels and groups.
+const SIZE: [usize; 3] = [16, 64, 141];
 
 /// What is multiplied, and whether C is added: without it the largest sums stay in 32 bits.
 const PRODUCTS: [(TestNumbers, bool); 6] = [

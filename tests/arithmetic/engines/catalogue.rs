@@ -62,7 +62,13 @@ fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64, at_least: usize) {
     // A rest of rows, of columns in strips of every width, and of k.
     let span = arithmetic.step.span();
     let longest = arithmetic.longest_k().unwrap_or(usize::MAX);
-    let (m, n, k) = (6, 70, (2 * span.max(16) + 3).max(at_least).min(longest));
+    let plan = kernels::plan(arithmetic).expect("a kernel");
+    // Some kernels want more than a strip of rows.
+    let m = match &plan {
+        KernelConfig::Group(plan) if plan.nudge.is_some() => 11,
+        _ => 6,
+    };
+    let (n, k) = (70, (2 * span.max(16) + 3).max(at_least).min(longest));
     let mut random = SplitMix64(seed);
     let mut matrix =
         |format: Format, rows: usize, columns: usize, at_k: fn(usize, usize) -> usize| {
@@ -107,7 +113,6 @@ fn check(arithmetic: &Arithmetic, kind: Kind, seed: u64, at_least: usize) {
             }
         };
         let expected = replay(Engine::Exact).collect(&|_| {});
-        let plan = kernels::plan(arithmetic).expect("a kernel");
         for platform in platforms(&plan) {
             let vouched = platform.vouched(&plan, arithmetic.formats());
             assert_eq!(vouched, Ok(platform), "{plan:?}");

@@ -110,10 +110,14 @@ unsafe fn chain<V: FmaDown, const OUTPUT: u8, const HALVES: bool>(
                 let mut x = a.values.as_ptr().add(first * ROWS + row);
                 let mut y = b.values.as_ptr().add(first * columns);
                 for _ in 0..plan.group {
-                    for v in 0..ACROSS {
-                        let y = V::load_f(y.add(v * V::LANES));
-                        for i in 0..BESIDE {
-                            sum[i][v] = V::fma_down(V::splat_f(*x.add(i)), y, sum[i][v]);
+                    let mut of_b = [V::splat_f(0.0); ACROSS];
+                    for (v, of_b) in of_b.iter_mut().enumerate() {
+                        *of_b = V::load_f(y.add(v * V::LANES));
+                    }
+                    for (i, sum) in sum.iter_mut().enumerate() {
+                        let of_a = V::splat_f(*x.add(i));
+                        for (sum, &of_b) in sum.iter_mut().zip(&of_b) {
+                            *sum = V::fma_down(of_a, of_b, *sum);
                         }
                     }
                     x = x.add(ROWS);

@@ -175,7 +175,8 @@ fn states(
     let plan = &kernel.plan;
     let wide = kernel.tile().1;
     let mut random = SplitMix64(seed);
-    let a = operand(plan.a, drawn, [ROWS, K], |i| i / K, &mut random);
+    // Two strips, the first of which is computed.
+    let a = operand(plan.a, drawn, [2 * ROWS, K], |i| i / K, &mut random);
     let b = operand(plan.b, drawn, [K, wide], |i| i % wide, &mut random);
     let of = |tensor: &'static Tensor| Operand {
         codes: tensor.planes().plane(0),
@@ -183,7 +184,7 @@ fn states(
     };
     let [a, b] = [a, b].map(|tensor| of(Box::leak(Box::new(tensor))));
     let panel = Panel::new(plan, 0, K);
-    let rows = kernel.pack_a(&panel, a, 0..ROWS);
+    let rows = kernel.pack_a(&panel, a, 0..2 * ROWS);
     let mut columns = kernel.room();
     kernel.pack_b(&panel, b, 0..wide, &mut columns);
     let mut state: Vec<i32> = (0..ROWS * wide)

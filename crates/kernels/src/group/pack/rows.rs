@@ -109,8 +109,8 @@ pub fn pack_a(
             }
         }
     }
-    // For fewer rows it takes longer to convert B than to compute.
-    if count >= ROWS / 2 {
+    // For one strip it takes longer to convert B than it saves.
+    if count > ROWS {
         let values = packed.values.chunks(padded * ROWS);
         if plan.nudge.is_some() {
             let pack = |values| Nudged::rows(platform, plan, values, ROWS);
