@@ -233,6 +233,7 @@ kernels!(
     half_chain,
     integer_sum,
     pairwise_flush,
+    rounded_dot,
     sliced,
     sticky_rne,
 );
